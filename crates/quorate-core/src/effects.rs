@@ -1,0 +1,143 @@
+//! What a process may want from the world, in the order in which it wanted it.
+
+use alloc::vec::{self, Vec};
+
+use crate::{Process, ProcessId, ProcessSet, Span, Time};
+
+/// One thing that a process wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect<P: Process> {
+    /// A message to one process, itself perhaps.
+    Send {
+        /// To whom.
+        to: ProcessId,
+        /// What.
+        message: P::Message,
+    },
+    /// The same message to several, one send after the other in ascending order.
+    Multicast {
+        /// To whom.
+        to: Recipients,
+        /// What.
+        message: P::Message,
+    },
+    /// Tell me when so much of my own time has passed. Replaces an equal timer that is running.
+    SetTimer {
+        /// Its name.
+        timer: P::Timer,
+        /// How long.
+        after: Span,
+    },
+    /// Forget this timer, if it is running.
+    CancelTimer(P::Timer),
+    /// Tell me when the current synchronous round is over.
+    AwaitRound,
+    /// Something for the user.
+    Output(P::Output),
+    /// An input was ignored, and why.
+    Ignored(&'static str),
+}
+
+/// Whom a multicast goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recipients {
+    /// Every process but the sender.
+    Others,
+    /// These.
+    Set(ProcessSet),
+}
+
+/// The buffer into which a process puts what it wants. Drivers keep one and drain it after each input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effects<P: Process> {
+    now: Time,
+    wanted: Vec<Effect<P>>,
+}
+
+impl<P: Process> Effects<P> {
+    /// An empty buffer for an input at this moment of the process's own clock.
+    pub fn new(now: Time) -> Self {
+        Self { now, wanted: Vec::new() }
+    }
+
+    /// What the process's own clock shows. It may be wrong, like any clock of one machine.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sends a message.
+    #[inline]
+    pub fn send(&mut self, to: ProcessId, message: P::Message) {
+        self.push(Effect::Send { to, message });
+    }
+
+    /// Sends a message to every other process.
+    pub fn send_to_others(&mut self, message: P::Message) {
+        self.push(Effect::Multicast { to: Recipients::Others, message });
+    }
+
+    /// Sends a message to each of these.
+    pub fn multicast(&mut self, to: ProcessSet, message: P::Message) {
+        self.push(Effect::Multicast { to: Recipients::Set(to), message });
+    }
+
+    /// Starts a timer, or starts it again.
+    pub fn set_timer(&mut self, timer: P::Timer, after: Span) {
+        self.push(Effect::SetTimer { timer, after });
+    }
+
+    /// Stops a timer.
+    pub fn cancel_timer(&mut self, timer: P::Timer) {
+        self.push(Effect::CancelTimer(timer));
+    }
+
+    /// Asks to be told when the current round is over.
+    pub fn await_round(&mut self) {
+        self.push(Effect::AwaitRound);
+    }
+
+    /// Tells the user.
+    pub fn output(&mut self, output: P::Output) {
+        self.push(Effect::Output(output));
+    }
+
+    /// Says that an input was not acted on, for the trace.
+    pub fn ignored(&mut self, why: &'static str) {
+        self.push(Effect::Ignored(why));
+    }
+
+    /// Adds any effect.
+    #[inline]
+    pub fn push(&mut self, effect: Effect<P>) {
+        self.wanted.push(effect);
+    }
+
+    /// What is wanted so far.
+    pub fn as_slice(&self) -> &[Effect<P>] {
+        &self.wanted
+    }
+
+    /// Takes everything out, in order, and keeps the memory.
+    pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
+        self.wanted.drain(..)
+    }
+
+    /// The driver's clock for the next input.
+    pub const fn set_now(&mut self, now: Time) {
+        self.now = now;
+    }
+}
+
+impl<P: Process> Default for Effects<P> {
+    fn default() -> Self {
+        Self::new(Time::ZERO)
+    }
+}
+
+impl<P: Process> IntoIterator for Effects<P> {
+    type Item = Effect<P>;
+    type IntoIter = vec::IntoIter<Effect<P>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.wanted.into_iter()
+    }
+}

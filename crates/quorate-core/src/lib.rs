@@ -1,0 +1,36 @@
+//! The vocabulary of quorate: what a process is, what it is told and what it may answer.
+//!
+//! Everything here is a pure value. There is no I/O, no clock, no thread and no randomness, which
+//! `no_std` enforces: a [`Process`] is told things by a driver and answers into [`Effects`], so the
+//! same value can be simulated, explored exhaustively and run over sockets.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod detector;
+mod effects;
+mod lamport;
+mod message;
+pub mod mutex;
+mod process;
+mod process_id;
+mod process_set;
+mod profile;
+mod stack;
+mod time;
+mod vector_clock;
+
+pub use detector::Belief;
+pub use effects::{Effect, Effects, Recipients};
+pub use lamport::{LamportClock, Stamp};
+pub use message::{Kind, Layer, Message};
+pub use process::Process;
+pub use process_id::ProcessId;
+pub use process_set::ProcessSet;
+pub use profile::{Assumption, Cost, Profile, Property, Specimen};
+pub use stack::{Layered, Over, Route, Stack};
+pub use time::{Span, Time};
+pub use vector_clock::VectorClock;

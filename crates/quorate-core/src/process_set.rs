@@ -1,0 +1,311 @@
+//! A set of processes as a bit set: ordered, hashable, and without allocation up to 128 members.
+
+use core::fmt;
+use core::ops::{BitAnd, BitOr, Sub};
+
+use smallvec::SmallVec;
+
+use crate::ProcessId;
+
+const BITS: usize = u64::BITS as usize;
+
+/// A set of processes. Iteration is in ascending order on every machine, so replays are identical.
+///
+/// The last word is never zero: equal sets have equal words, whatever way they came about, and an
+/// empty set of a large world costs nothing.
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessSet {
+    words: SmallVec<[u64; 2]>,
+}
+
+impl ProcessSet {
+    /// The empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The processes 0 to n - 1.
+    pub fn all(n: usize) -> Self {
+        let mut words = SmallVec::from_elem(u64::MAX, n / BITS);
+        if !n.is_multiple_of(BITS) {
+            words.push((1 << (n % BITS)) - 1);
+        }
+        Self { words }
+    }
+
+    /// Everyone of a world of n processes but this one.
+    pub fn others(n: usize, this: ProcessId) -> Self {
+        let mut set = Self::all(n);
+        set.remove(this);
+        set
+    }
+
+    /// Adds a process; tells whether it was new.
+    pub fn insert(&mut self, process: ProcessId) -> bool {
+        let (word, bit) = place(process);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let fresh = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        fresh
+    }
+
+    /// Takes a process out; tells whether it was in.
+    pub fn remove(&mut self, process: ProcessId) -> bool {
+        let (word, bit) = place(process);
+        let Some(found) = self.words.get_mut(word) else { return false };
+        let was_in = *found & bit != 0;
+        *found &= !bit;
+        if *found == 0 {
+            self.trim();
+        }
+        was_in
+    }
+
+    /// Whether the process is a member.
+    pub fn contains(&self, process: ProcessId) -> bool {
+        let (word, bit) = place(process);
+        self.words.get(word).is_some_and(|found| found & bit != 0)
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Takes all members out, keeping the memory.
+    pub fn clear(&mut self) {
+        self.words.clear();
+    }
+
+    /// The smallest member.
+    pub fn first(&self) -> Option<ProcessId> {
+        self.iter().next()
+    }
+
+    /// The greatest member.
+    pub fn last(&self) -> Option<ProcessId> {
+        let word = self.words.last()?;
+        let high = BITS - 1 - word.leading_zeros() as usize;
+        Some(ProcessId::from_index((self.words.len() - 1) * BITS + high))
+    }
+
+    /// The members in ascending order.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter { words: &self.words, next_word: 0, rest: 0 }
+    }
+
+    /// Whether every member is one of `other`'s.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.words.len() <= other.words.len()
+            && self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & !theirs == 0)
+    }
+
+    /// Whether the two have no member in common.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & theirs == 0)
+    }
+
+    /// Adds all members of `other`.
+    pub fn union_with(&mut self, other: &Self) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine |= theirs;
+        }
+    }
+
+    /// Keeps only members of `other`.
+    pub fn intersect_with(&mut self, other: &Self) {
+        self.words.truncate(other.words.len());
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine &= theirs;
+        }
+        self.trim();
+    }
+
+    /// Takes all members of `other` out.
+    pub fn subtract(&mut self, other: &Self) {
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine &= !theirs;
+        }
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.words.last() == Some(&0) {
+            self.words.pop();
+        }
+    }
+}
+
+fn place(process: ProcessId) -> (usize, u64) {
+    (process.index() / BITS, 1 << (process.index() % BITS))
+}
+
+impl BitOr for &ProcessSet {
+    type Output = ProcessSet;
+    fn bitor(self, other: Self) -> ProcessSet {
+        let mut set = self.clone();
+        set.union_with(other);
+        set
+    }
+}
+
+impl BitAnd for &ProcessSet {
+    type Output = ProcessSet;
+    fn bitand(self, other: Self) -> ProcessSet {
+        let mut set = self.clone();
+        set.intersect_with(other);
+        set
+    }
+}
+
+impl Sub for &ProcessSet {
+    type Output = ProcessSet;
+    fn sub(self, other: Self) -> ProcessSet {
+        let mut set = self.clone();
+        set.subtract(other);
+        set
+    }
+}
+
+impl FromIterator<ProcessId> for ProcessSet {
+    fn from_iter<I: IntoIterator<Item = ProcessId>>(members: I) -> Self {
+        let mut set = Self::new();
+        set.extend(members);
+        set
+    }
+}
+
+impl Extend<ProcessId> for ProcessSet {
+    fn extend<I: IntoIterator<Item = ProcessId>>(&mut self, members: I) {
+        for member in members {
+            self.insert(member);
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a ProcessSet {
+    type Item = ProcessId;
+    type IntoIter = Iter<'a>;
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The members of a [`ProcessSet`] in ascending order.
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    words: &'a [u64],
+    next_word: usize,
+    rest: u64,
+}
+
+impl Iterator for Iter<'_> {
+    type Item = ProcessId;
+    fn next(&mut self) -> Option<ProcessId> {
+        while self.rest == 0 {
+            self.rest = *self.words.get(self.next_word)?;
+            self.next_word += 1;
+        }
+        let bit = self.rest.trailing_zeros() as usize;
+        self.rest &= self.rest - 1;
+        Some(ProcessId::from_index((self.next_word - 1) * BITS + bit))
+    }
+}
+
+/// `{0, 3, 5}`.
+impl fmt::Display for ProcessSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(ProcessId::number)).finish()
+    }
+}
+
+impl fmt::Debug for ProcessSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    fn numbers() -> impl Strategy<Value = BTreeSet<u32>> {
+        proptest::collection::btree_set(prop_oneof![0u32..64, 0u32..200, 0u32..5000], 0..40)
+    }
+
+    fn set(numbers: &BTreeSet<u32>) -> ProcessSet {
+        numbers.iter().copied().map(ProcessId::new).collect()
+    }
+
+    fn twin(set: &ProcessSet) -> BTreeSet<u32> {
+        set.iter().map(ProcessId::number).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn algebra_agrees_with_a_tree_set(a in numbers(), b in numbers()) {
+            let (x, y) = (set(&a), set(&b));
+            prop_assert_eq!(twin(&(&x | &y)), &a | &b);
+            prop_assert_eq!(twin(&(&x & &y)), &a & &b);
+            prop_assert_eq!(twin(&(&x - &y)), &a - &b);
+            prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+            prop_assert_eq!(x.is_disjoint(&y), a.is_disjoint(&b));
+            prop_assert_eq!(x.len(), a.len());
+            prop_assert_eq!(x.first().map(ProcessId::number), a.first().copied());
+            prop_assert_eq!(x.last().map(ProcessId::number), a.last().copied());
+            prop_assert_eq!(x.is_empty(), a.is_empty());
+        }
+
+        #[test]
+        fn equal_members_are_equal_sets_whatever_the_history(a in numbers(), gone in numbers()) {
+            let mut x = set(&a);
+            for &number in &gone {
+                x.insert(ProcessId::new(number));
+            }
+            for &number in gone.difference(&a) {
+                prop_assert!(x.remove(ProcessId::new(number)));
+            }
+            prop_assert_eq!(x, set(&a));
+        }
+
+        #[test]
+        fn members_come_in_ascending_order(a in numbers()) {
+            let members: Vec<u32> = set(&a).iter().map(ProcessId::number).collect();
+            prop_assert!(members.is_sorted());
+        }
+    }
+
+    #[test]
+    fn all_has_exactly_the_first_n() {
+        for n in [0, 1, 63, 64, 65, 128, 130] {
+            let all = ProcessSet::all(n);
+            assert_eq!(all, ProcessId::all(n).collect());
+            assert_eq!(all.len(), n);
+        }
+    }
+
+    #[test]
+    fn a_hundred_and_twenty_eight_members_need_no_allocation() {
+        assert!(!ProcessSet::all(128).words.spilled());
+        assert!(size_of::<ProcessSet>() <= 24);
+    }
+
+    #[test]
+    fn reads_as_a_set() {
+        assert_eq!(set(&BTreeSet::from([5, 0, 3])).to_string(), "{0, 3, 5}");
+    }
+}

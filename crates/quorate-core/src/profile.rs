@@ -1,0 +1,144 @@
+//! What an algorithm says of itself: what it takes for granted, promises and costs.
+
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use crate::Layer;
+
+/// An algorithm's own statement, the same for every driver and every view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The problem it solves.
+    pub layer: Layer,
+    /// One line: how it works.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// If it is kept to be seen breaking: what breaks and why.
+    pub specimen: Option<Specimen>,
+    /// What it takes for granted.
+    pub assumes: &'static [Assumption],
+    /// What it promises while that holds. A specimen's are claims.
+    pub guarantees: &'static [Property],
+    /// What an entry, an election or a decision costs, in words.
+    pub cost: &'static str,
+}
+
+/// A broken algorithm kept to be seen breaking. No service may run one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Specimen {
+    /// The property that does not hold.
+    pub breaks: Property,
+    /// Why not.
+    pub why: &'static str,
+}
+
+/// Something that an algorithm takes for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Assumption {
+    /// No message is lost.
+    NoLoss,
+    /// No message arrives twice.
+    NoDuplication,
+    /// Messages on one link arrive in the order in which they were sent.
+    Fifo,
+    /// No process crashes.
+    NoCrash,
+    /// The process that serves the others does not crash.
+    ServerUp,
+    /// A process that has crashed stays away.
+    CrashStop,
+    /// The failure detector suspects exactly the crashed, sooner or later.
+    PerfectDetector,
+    /// Delays, steps and clocks keep within known bounds.
+    Synchrony,
+    /// Every process follows the algorithm.
+    Honesty,
+}
+
+impl Assumption {
+    /// A short name for programs.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::NoLoss => "no-loss",
+            Self::NoDuplication => "no-duplication",
+            Self::Fifo => "fifo-links",
+            Self::NoCrash => "no-crash",
+            Self::ServerUp => "server-up",
+            Self::CrashStop => "crash-stop",
+            Self::PerfectDetector => "perfect-detector",
+            Self::Synchrony => "synchrony",
+            Self::Honesty => "honesty",
+        }
+    }
+
+    /// The assumption as a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::NoLoss => "no message is lost",
+            Self::NoDuplication => "no message arrives twice",
+            Self::Fifo => "messages on one link arrive in order",
+            Self::NoCrash => "no process crashes",
+            Self::ServerUp => "the server does not crash",
+            Self::CrashStop => "a crashed process stays away",
+            Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
+            Self::Synchrony => "delays, steps and clocks keep within known bounds",
+            Self::Honesty => "every process follows the algorithm",
+        }
+    }
+}
+
+/// Something that can be watched to hold, or seen to break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Property {
+    /// Mutual exclusion, safety.
+    ME1,
+    /// Mutual exclusion, liveness.
+    ME2,
+    /// Mutual exclusion, order.
+    ME3,
+}
+
+impl Property {
+    /// Every property there is.
+    pub const ALL: [Self; 3] = [Self::ME1, Self::ME2, Self::ME3];
+
+    /// Its name in the literature.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ME1 => "ME1",
+            Self::ME2 => "ME2",
+            Self::ME3 => "ME3",
+        }
+    }
+
+    /// The property as a sentence.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::ME1 => "at most one process is inside",
+            Self::ME2 => "every live requester enters",
+            Self::ME3 => "entries follow the happened-before order of requests",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id())
+    }
+}
+
+/// What an algorithm promises to cost in one particular world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The paper's formula for messages per entry: `2(n - 1)`.
+    pub formula: &'static str,
+    /// What the formula gives here; a range where the formula has one.
+    pub messages: RangeInclusive<u64>,
+    /// From request to entry with the section free, in message delays.
+    pub client_delay: RangeInclusive<u64>,
+    /// From exit to the next entry, in message delays.
+    pub synchronisation_delay: RangeInclusive<u64>,
+}

@@ -1,0 +1,393 @@
+//! Composition: a process over a process is a process.
+//!
+//! A mutex over a failure detector, a multicast under an agreement: each layer has its own messages
+//! and timers and knows nothing of its neighbour's insides. What the lower layer puts out, the
+//! upper one is told; what the upper one puts out goes to the user or, where [`Over::route`] says so,
+//! down as a command. Every message stays marked with its layer and is counted there.
+
+use core::hash::Hash;
+
+use crate::detector::Detector;
+use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
+
+/// A process that can stand over another.
+pub trait Over<L: Process>: Process {
+    /// The layer below has put something out.
+    fn on_below(&mut self, output: L::Output, out: &mut Effects<Self>);
+
+    /// Where an output goes: to the user, or down as a command.
+    fn route(output: Self::Output) -> Route<Self::Output, L::Command> {
+        Route::Up(output)
+    }
+}
+
+/// Where an output of an upper layer goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route<O, C> {
+    /// To the user.
+    Up(O),
+    /// To the layer below, as a command.
+    Down(C),
+}
+
+/// Every process hears a detector below it the same way as it hears its driver's.
+impl<U: Process, D: Detector> Over<D> for U {
+    fn on_below(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        self.on_belief(belief, out);
+    }
+}
+
+/// A message or timer of one of two layers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Layered<U, L> {
+    /// The upper layer's.
+    Upper(U),
+    /// The lower layer's.
+    Lower(L),
+}
+
+/// An upper process over a lower one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Stack<U, L> {
+    upper: U,
+    lower: L,
+}
+
+impl<U: Over<L>, L: Process> Stack<U, L> {
+    /// Puts one over the other.
+    pub const fn new(upper: U, lower: L) -> Self {
+        Self { upper, lower }
+    }
+
+    /// The upper layer.
+    pub const fn upper(&self) -> &U {
+        &self.upper
+    }
+
+    /// The lower layer.
+    pub const fn lower(&self) -> &L {
+        &self.lower
+    }
+
+    fn tell_upper<R>(
+        &mut self,
+        out: &mut Effects<Self>,
+        tell: impl FnOnce(&mut U, &mut Effects<U>) -> R,
+    ) -> R {
+        let mut wanted = Effects::new(out.now());
+        let answer = tell(&mut self.upper, &mut wanted);
+        for effect in wanted {
+            self.pass_upper(effect, out);
+        }
+        answer
+    }
+
+    fn tell_lower<R>(
+        &mut self,
+        out: &mut Effects<Self>,
+        tell: impl FnOnce(&mut L, &mut Effects<L>) -> R,
+    ) -> R {
+        let mut wanted = Effects::new(out.now());
+        let answer = tell(&mut self.lower, &mut wanted);
+        for effect in wanted {
+            self.pass_lower(effect, out);
+        }
+        answer
+    }
+
+    fn pass_upper(&mut self, effect: Effect<U>, out: &mut Effects<Self>) {
+        match effect {
+            Effect::Output(output) => match U::route(output) {
+                Route::Up(output) => out.output(output),
+                Route::Down(command) => {
+                    if self.tell_lower(out, |lower, out| lower.on_command(command, out)).is_err() {
+                        out.ignored("the layer below refused a command");
+                    }
+                }
+            },
+            Effect::Send { to, message } => out.send(to, Layered::Upper(message)),
+            Effect::Multicast { to, message } => {
+                out.push(Effect::Multicast { to, message: Layered::Upper(message) });
+            }
+            Effect::SetTimer { timer, after } => out.set_timer(Layered::Upper(timer), after),
+            Effect::CancelTimer(timer) => out.cancel_timer(Layered::Upper(timer)),
+            Effect::AwaitRound => out.await_round(),
+            Effect::Ignored(why) => out.ignored(why),
+        }
+    }
+
+    fn pass_lower(&mut self, effect: Effect<L>, out: &mut Effects<Self>) {
+        match effect {
+            Effect::Output(output) => {
+                self.tell_upper(out, |upper, out| upper.on_below(output, out))
+            }
+            Effect::Send { to, message } => out.send(to, Layered::Lower(message)),
+            Effect::Multicast { to, message } => {
+                out.push(Effect::Multicast { to, message: Layered::Lower(message) });
+            }
+            Effect::SetTimer { timer, after } => out.set_timer(Layered::Lower(timer), after),
+            Effect::CancelTimer(timer) => out.cancel_timer(Layered::Lower(timer)),
+            Effect::AwaitRound => out.await_round(),
+            Effect::Ignored(why) => out.ignored(why),
+        }
+    }
+}
+
+impl<U: Over<L>, L: Process> Process for Stack<U, L> {
+    type Command = U::Command;
+    type Message = Layered<U::Message, L::Message>;
+    type Timer = Layered<U::Timer, L::Timer>;
+    type Output = U::Output;
+    type Misuse = U::Misuse;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        self.tell_lower(out, L::on_start);
+        self.tell_upper(out, U::on_start);
+    }
+
+    fn on_command(
+        &mut self,
+        command: U::Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), U::Misuse> {
+        self.tell_upper(out, |upper, out| upper.on_command(command, out))
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, out: &mut Effects<Self>) {
+        match message {
+            Layered::Upper(message) => {
+                self.tell_upper(out, |upper, out| upper.on_message(from, message, out))
+            }
+            Layered::Lower(message) => {
+                self.tell_lower(out, |lower, out| lower.on_message(from, message, out))
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, out: &mut Effects<Self>) {
+        match timer {
+            Layered::Upper(timer) => self.tell_upper(out, |upper, out| upper.on_timer(timer, out)),
+            Layered::Lower(timer) => self.tell_lower(out, |lower, out| lower.on_timer(timer, out)),
+        }
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        self.tell_lower(out, |lower, out| lower.on_belief(belief, out));
+        self.tell_upper(out, |upper, out| upper.on_belief(belief, out));
+    }
+
+    fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
+        self.tell_lower(out, |lower, out| lower.on_round_end(round, out));
+        self.tell_upper(out, |upper, out| upper.on_round_end(round, out));
+    }
+
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        self.tell_lower(out, L::on_recovery);
+        self.tell_upper(out, U::on_recovery);
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        self.upper.waits_for()
+    }
+}
+
+impl<U: Message, L: Message> Message for Layered<U, L> {
+    const KINDS: &'static [Kind] = Joined::<U, L>::KINDS;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Upper(message) => message.kind(),
+            Self::Lower(message) => U::KINDS.len() + message.kind(),
+        }
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        match self {
+            Self::Upper(message) => Self::Upper(message.forged(choice)),
+            Self::Lower(message) => Self::Lower(message.forged(choice)),
+        }
+    }
+}
+
+/// A stack with more kinds than this does not compile.
+const MOST_KINDS: usize = 64;
+
+/// The kinds of two layers one after the other, joined by the compiler.
+struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
+
+impl<U: Message, L: Message> Joined<U, L> {
+    const TABLE: [Kind; MOST_KINDS] = {
+        let mut table = [U::KINDS[0]; MOST_KINDS];
+        let mut next = 0;
+        while next < U::KINDS.len() + L::KINDS.len() {
+            table[next] = if next < U::KINDS.len() {
+                U::KINDS[next]
+            } else {
+                L::KINDS[next - U::KINDS.len()]
+            };
+            next += 1;
+        }
+        table
+    };
+    const KINDS: &'static [Kind] = Self::TABLE.split_at(U::KINDS.len() + L::KINDS.len()).0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Span, Time};
+    use core::convert::Infallible;
+    use std::vec::Vec;
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Word(&'static str);
+
+    impl Message for Word {
+        const KINDS: &'static [Kind] = &[Kind::mutex("WORD")];
+        fn kind(&self) -> usize {
+            0
+        }
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Beat;
+
+    impl Message for Beat {
+        const KINDS: &'static [Kind] = &[Kind::detector("BEAT")];
+        fn kind(&self) -> usize {
+            0
+        }
+    }
+
+    /// Suspects process 1 when its timer runs out.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Watcher;
+
+    impl Detector for Watcher {}
+
+    impl Process for Watcher {
+        type Command = Infallible;
+        type Message = Beat;
+        type Timer = ();
+        type Output = Belief;
+        type Misuse = Infallible;
+
+        fn on_start(&mut self, out: &mut Effects<Self>) {
+            out.send_to_others(Beat);
+            out.set_timer((), Span(5));
+        }
+        fn on_command(
+            &mut self,
+            command: Infallible,
+            _: &mut Effects<Self>,
+        ) -> Result<(), Infallible> {
+            match command {}
+        }
+        fn on_message(&mut self, _: ProcessId, _: Beat, _: &mut Effects<Self>) {}
+        fn on_timer(&mut self, (): (), out: &mut Effects<Self>) {
+            out.output(Belief::Crashed(ProcessId::new(1)));
+        }
+    }
+
+    /// Repeats each word to its user and says goodbye to the crashed.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Talker;
+
+    impl Process for Talker {
+        type Command = &'static str;
+        type Message = Word;
+        type Timer = Infallible;
+        type Output = &'static str;
+        type Misuse = Infallible;
+
+        fn on_command(
+            &mut self,
+            word: &'static str,
+            out: &mut Effects<Self>,
+        ) -> Result<(), Infallible> {
+            out.send_to_others(Word(word));
+            Ok(())
+        }
+        fn on_message(&mut self, _: ProcessId, Word(word): Word, out: &mut Effects<Self>) {
+            out.output(word);
+        }
+        fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+            out.send(belief.about(), Word("goodbye"));
+        }
+    }
+
+    /// A layer that is no detector: it adds an exclamation mark to what it is asked to shout.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Shouter;
+
+    impl Process for Shouter {
+        type Command = &'static str;
+        type Message = Word;
+        type Timer = Infallible;
+        type Output = &'static str;
+        type Misuse = Infallible;
+
+        fn on_command(
+            &mut self,
+            word: &'static str,
+            out: &mut Effects<Self>,
+        ) -> Result<(), Infallible> {
+            out.output(if word == "hey" { "hey!" } else { "what?" });
+            Ok(())
+        }
+        fn on_message(&mut self, _: ProcessId, _: Word, _: &mut Effects<Self>) {}
+    }
+
+    impl Over<Shouter> for Talker {
+        fn on_below(&mut self, word: &'static str, out: &mut Effects<Self>) {
+            out.output(word);
+        }
+        fn route(output: &'static str) -> Route<&'static str, &'static str> {
+            if output.ends_with('!') { Route::Up(output) } else { Route::Down(output) }
+        }
+    }
+
+    fn told<P: Process>(tell: impl FnOnce(&mut Effects<P>)) -> Vec<Effect<P>> {
+        let mut out = Effects::new(Time::ZERO);
+        tell(&mut out);
+        out.into_iter().collect()
+    }
+
+    #[test]
+    fn the_upper_layer_hears_the_detector_below_it() {
+        let mut stack = Stack::new(Talker, Watcher);
+        let wanted = told(|out| stack.on_timer(Layered::Lower(()), out));
+        let goodbye =
+            Effect::Send { to: ProcessId::new(1), message: Layered::Upper(Word("goodbye")) };
+        assert_eq!(wanted, [goodbye]);
+    }
+
+    #[test]
+    fn each_layer_keeps_its_own_messages_and_timers() {
+        let mut stack = Stack::new(Talker, Watcher);
+        let wanted = told(|out| stack.on_start(out));
+        assert!(matches!(&wanted[0], Effect::Multicast { message: Layered::Lower(Beat), .. }));
+        assert!(matches!(
+            &wanted[1],
+            Effect::SetTimer { timer: Layered::Lower(()), after: Span(5) }
+        ));
+    }
+
+    #[test]
+    fn kinds_of_a_stack_are_those_of_its_layers() {
+        type Both = Layered<Word, Layered<Beat, Word>>;
+        let names: Vec<_> = Both::KINDS.iter().map(|kind| (kind.layer.name(), kind.name)).collect();
+        assert_eq!(names, [("mutex", "WORD"), ("detector", "BEAT"), ("mutex", "WORD")]);
+        assert_eq!(Both::Upper(Word("")).kind(), 0);
+        assert_eq!(Both::Lower(Layered::Upper(Beat)).kind(), 1);
+        assert_eq!(Both::Lower(Layered::Lower(Word(""))).kind(), 2);
+    }
+
+    #[test]
+    fn an_output_may_go_down_as_a_command_and_come_back() {
+        let mut stack = Stack::new(Talker, Shouter);
+        let wanted =
+            told(|out| stack.on_message(ProcessId::new(0), Layered::Upper(Word("hey")), out));
+        assert_eq!(wanted, [Effect::Output("hey!")]);
+    }
+}
