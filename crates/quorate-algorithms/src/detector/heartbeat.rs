@@ -1,0 +1,111 @@
+//! Heartbeat failure detector: everyone tells everyone "I am alive"; silence means a crash.
+//!
+//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems",
+//!   JACM 43(2), 1996, class P under synchrony.
+//! - **Assumes**: synchrony: a heartbeat sent every `period` arrives within the bound, so that no
+//!   stretch of `timeout` >= period + bound is silent while the sender lives; nothing is lost.
+//! - **Guarantees**: strong completeness (a crash is noticed within two timeouts and a bound) and,
+//!   while the assumptions hold, strong accuracy.
+//! - **Costs**: n(n - 1) messages per period.
+//! - **Departs from the paper**: one timer and a set of those heard in place of a timer per peer, which
+//!   keeps the state small enough to be explored; a suspicion is taken back when a heartbeat arrives.
+
+use core::convert::Infallible;
+
+use quorate_core::detector::Detector;
+use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet, Span};
+
+/// One process of the detector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Heartbeat {
+    id: ProcessId,
+    n: usize,
+    period: Span,
+    timeout: Span,
+    heard: ProcessSet,
+    suspected: ProcessSet,
+}
+
+/// "I am alive."
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Alive;
+
+/// When to act.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// Time for the next heartbeat.
+    Beat,
+    /// Time to see who has been silent.
+    Judge,
+}
+
+impl Heartbeat {
+    /// The detector at process `id` of n, beating every `period` and suspecting after `timeout`.
+    pub fn new(n: usize, id: ProcessId, period: Span, timeout: Span) -> Self {
+        assert!(period > Span::ZERO && timeout > Span::ZERO, "a heartbeat takes time");
+        Self { id, n, period, timeout, heard: ProcessSet::new(), suspected: ProcessSet::new() }
+    }
+
+    fn beat(&self, out: &mut Effects<Self>) {
+        out.send_to_others(Alive);
+        out.set_timer(Timer::Beat, self.period);
+    }
+
+    fn judge(&mut self, out: &mut Effects<Self>) {
+        let mut silent = ProcessSet::others(self.n, self.id);
+        silent.subtract(&self.heard);
+        silent.subtract(&self.suspected);
+        for process in &silent {
+            out.output(Belief::Crashed(process));
+        }
+        self.suspected.union_with(&silent);
+        self.heard.clear();
+        out.set_timer(Timer::Judge, self.timeout);
+    }
+}
+
+impl Detector for Heartbeat {}
+
+impl Process for Heartbeat {
+    type Command = Infallible;
+    type Message = Alive;
+    type Timer = Timer;
+    type Output = Belief;
+    type Misuse = Infallible;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        self.beat(out);
+        out.set_timer(Timer::Judge, self.timeout);
+    }
+
+    fn on_command(&mut self, command: Infallible, _: &mut Effects<Self>) -> Result<(), Infallible> {
+        match command {}
+    }
+
+    fn on_message(&mut self, from: ProcessId, Alive: Alive, out: &mut Effects<Self>) {
+        self.heard.insert(from);
+        if self.suspected.remove(from) {
+            out.output(Belief::Alive(from));
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, out: &mut Effects<Self>) {
+        match timer {
+            Timer::Beat => self.beat(out),
+            Timer::Judge => self.judge(out),
+        }
+    }
+
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        self.heard.clear();
+        self.on_start(out);
+    }
+}
+
+impl Message for Alive {
+    const KINDS: &'static [Kind] = &[Kind::detector("ALIVE")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,14 @@
+//! The algorithms, one module per paper. Each is a [`quorate_core::Process`]: no I/O, no clock, no
+//! chance, and no knowledge of who drives it. [`catalogue`] finds them by name.
+
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod catalogue;
+pub mod detector;
+pub mod mutex;
+
+pub use catalogue::{Algorithm, Setup};

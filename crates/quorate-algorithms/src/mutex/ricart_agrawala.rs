@@ -1,0 +1,184 @@
+//! Ricart-Agrawala mutual exclusion: ask everyone, enter once everyone has agreed.
+//!
+//! - **Source**: Ricart and Agrawala, "An Optimal Algorithm for Mutual Exclusion in Computer
+//!   Networks", CACM 24(1), 1981.
+//! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate. Any order.
+//! - **Guarantees**: ME1, ME2 if holders leave, ME3: entries in the order of stamps.
+//! - **Costs**: 2(n - 1) messages per entry; two message delays into a free section, one from the
+//!   holder to its successor.
+//! - **Departs from the paper**: sets of processes replace its flag array and reply counter. A reply
+//!   carries the replier's clock: on links that reorder, a reply may overtake an earlier request, and
+//!   without its time the next request would get a stamp that denies what it happened after (ME3).
+
+use core::convert::Infallible;
+use core::mem;
+
+use quorate_core::mutex::{Command, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
+    ProcessId, ProcessSet, Profile, Property, Stamp,
+};
+
+use crate::{Algorithm, Setup};
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RicartAgrawala {
+    id: ProcessId,
+    n: usize,
+    clock: LamportClock,
+    phase: Phase,
+    /// Those who wait for our answer until we have left.
+    deferred: ProcessSet,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Outside,
+    Waiting { mine: Stamp, missing: ProcessSet },
+    Inside,
+}
+
+/// What processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// I want in, since this time of my clock.
+    Request(u64),
+    /// As far as I am concerned, go in. With the time of my clock.
+    Reply(u64),
+}
+
+impl RicartAgrawala {
+    /// Process `id` of n.
+    pub fn new(n: usize, id: ProcessId) -> Self {
+        let phase = Phase::Outside;
+        Self { id, n, clock: LamportClock::default(), phase, deferred: ProcessSet::new() }
+    }
+
+    fn acquire(&mut self, out: &mut Effects<Self>) {
+        let mine = Stamp { time: self.clock.tick(), process: self.id };
+        self.phase = Phase::Waiting { mine, missing: ProcessSet::others(self.n, self.id) };
+        out.send_to_others(Message::Request(mine.time));
+        self.enter_if_unanimous(out);
+    }
+
+    fn release(&mut self, out: &mut Effects<Self>) {
+        self.phase = Phase::Outside;
+        if !self.deferred.is_empty() {
+            out.multicast(mem::take(&mut self.deferred), Message::Reply(self.clock.time()));
+        }
+    }
+
+    /// Whether we are to go in before the process with this stamp.
+    fn precedes(&self, theirs: Stamp) -> bool {
+        match &self.phase {
+            Phase::Outside => false,
+            Phase::Waiting { mine, .. } => *mine < theirs,
+            Phase::Inside => true,
+        }
+    }
+
+    fn enter_if_unanimous(&mut self, out: &mut Effects<Self>) {
+        if matches!(&self.phase, Phase::Waiting { missing, .. } if missing.is_empty()) {
+            self.phase = Phase::Inside;
+            out.output(Output::Entered);
+        }
+    }
+}
+
+impl Process for RicartAgrawala {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match (command, &self.phase) {
+            (Command::Acquire, Phase::Outside) => self.acquire(out),
+            (Command::Acquire, _) => return Err(Misuse::AlreadyAsked),
+            (Command::Release, Phase::Inside) => self.release(out),
+            (Command::Release, _) => return Err(Misuse::NotInside),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Request(time) => {
+                self.clock.hear(time);
+                if self.precedes(Stamp { time, process: from }) {
+                    self.deferred.insert(from);
+                } else {
+                    out.send(from, Message::Reply(self.clock.time()));
+                }
+            }
+            Message::Reply(time) => {
+                self.clock.hear(time);
+                let Phase::Waiting { missing, .. } = &mut self.phase else {
+                    return out.ignored("a reply to no request");
+                };
+                missing.remove(from);
+                self.enter_if_unanimous(out);
+            }
+        }
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match &self.phase {
+            Phase::Waiting { missing, .. } => missing.clone(),
+            _ => ProcessSet::new(),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[Kind::mutex("REQUEST"), Kind::mutex("REPLY")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request(_) => 0,
+            Self::Reply(_) => 1,
+        }
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        match self {
+            Self::Request(_) => Self::Request(choice % 8),
+            Self::Reply(_) => Self::Reply(choice % 8),
+        }
+    }
+}
+
+impl Algorithm for RicartAgrawala {
+    const PROFILE: Profile = Profile {
+        name: "ricart-agrawala",
+        layer: Layer::Mutex,
+        summary: "ask everyone, enter once everyone has agreed",
+        source: "Ricart and Agrawala, CACM 24(1), 1981",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::NoCrash,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2, Property::ME3],
+        cost: "2(n - 1) messages per entry",
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, id)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let messages = 2 * (setup.n as u64 - 1);
+        let delays = if setup.n == 1 { (0, 0) } else { (2, 1) };
+        Cost {
+            formula: "2(n - 1)",
+            messages: messages..=messages,
+            client_delay: delays.0..=delays.0,
+            synchronisation_delay: delays.1..=delays.1,
+        }
+    }
+}
