@@ -1,0 +1,200 @@
+//! The yardstick: Ricart-Agrawala written by hand over a binary heap and over a timing wheel, without any
+//! framework. Every process asks once at time zero; delays are uniform; links do not keep order.
+//!
+//! What a simulator costs beyond these loops is the price of being one: of faults, of monitors, of working
+//! with any algorithm. They are plain code as anyone would write it for this one purpose, with the same
+//! integers as the real thing: 64-bit times and clocks, 32-bit processes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use quorate_sim::random::{Random, Stream};
+
+/// What a loop did, to see that all did the same work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) deliveries: u64,
+    pub(crate) entries: u64,
+}
+
+/// The workload: n processes, delays from `low` to `high` ticks, `section` ticks inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workload {
+    pub(crate) n: usize,
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    pub(crate) section: u64,
+    pub(crate) seed: u64,
+}
+
+/// Runs it over the standard library's heap, keyed by time and order of sending.
+pub(crate) fn heap(workload: Workload) -> Tally {
+    let mut run = Run::new(workload, Heap { events: BinaryHeap::new(), sent: 0 });
+    while let Some(Reverse(Timed { time, event, .. })) = run.queue.events.pop() {
+        run.now = time;
+        run.handle(event);
+    }
+    run.tally
+}
+
+/// Runs it over a wheel with a slot for each tick, more of them than the longest delay.
+pub(crate) fn wheel(workload: Workload) -> Tally {
+    let slots = (workload.high.max(workload.section) as usize + 1).next_power_of_two().max(64);
+    let wheel = Wheel { slots: vec![Vec::new(); slots], filled: vec![0; slots / 64], queued: 0 };
+    let mut run = Run::new(workload, wheel);
+    let mut batch = Vec::new();
+    while run.queue.queued > 0 {
+        run.now = run.queue.take_slot(run.now, &mut batch);
+        for event in batch.drain(..) {
+            run.handle(event);
+        }
+    }
+    run.tally
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    from: u32,
+    to: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Request(u64),
+    Reply,
+    Leave,
+}
+
+trait Queue {
+    fn push(&mut self, time: u64, event: Event);
+}
+
+struct Heap {
+    events: BinaryHeap<Reverse<Timed>>,
+    sent: u64,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Timed {
+    time: u64,
+    sent: u64,
+    event: Event,
+}
+
+impl Queue for Heap {
+    fn push(&mut self, time: u64, event: Event) {
+        self.sent += 1;
+        self.events.push(Reverse(Timed { time, sent: self.sent, event }));
+    }
+}
+
+struct Wheel {
+    slots: Vec<Vec<Event>>,
+    /// A bit for each slot that holds something, to skip empty ticks 64 at a time.
+    filled: Vec<u64>,
+    queued: usize,
+}
+
+impl Wheel {
+    /// Swaps the events of the first tick from `now` on that has any for the empty batch; returns the tick.
+    fn take_slot(&mut self, mut now: u64, batch: &mut Vec<Event>) -> u64 {
+        loop {
+            let slot = now as usize & (self.slots.len() - 1);
+            let rest = self.filled[slot / 64] >> (slot % 64);
+            if rest != 0 {
+                let skip = rest.trailing_zeros() as usize;
+                self.filled[slot / 64] &= !(1 << (slot % 64 + skip));
+                std::mem::swap(&mut self.slots[slot + skip], batch);
+                self.queued -= batch.len();
+                return now + skip as u64;
+            }
+            now = (now | 63) + 1;
+        }
+    }
+}
+
+impl Queue for Wheel {
+    fn push(&mut self, time: u64, event: Event) {
+        let slot = time as usize & (self.slots.len() - 1);
+        self.filled[slot / 64] |= 1 << (slot % 64);
+        self.slots[slot].push(event);
+        self.queued += 1;
+    }
+}
+
+#[derive(Clone, Default)]
+struct Process {
+    clock: u64,
+    /// The stamp of its own request, until it has left.
+    mine: Option<(u64, u32)>,
+    missing: usize,
+    deferred: Vec<u32>,
+}
+
+struct Run<Q> {
+    workload: Workload,
+    queue: Q,
+    random: Random,
+    processes: Vec<Process>,
+    now: u64,
+    tally: Tally,
+}
+
+impl<Q: Queue> Run<Q> {
+    fn new(workload: Workload, queue: Q) -> Self {
+        let random = Random::new(workload.seed, Stream::Delays);
+        let processes = vec![Process::default(); workload.n];
+        let mut run = Self { workload, queue, random, processes, now: 0, tally: Tally::default() };
+        for id in 0..workload.n as u32 {
+            run.ask(id);
+        }
+        run
+    }
+
+    fn send(&mut self, from: u32, to: u32, what: What) {
+        let delay = self.random.between(self.workload.low, self.workload.high);
+        self.queue.push(self.now + delay, Event { from, to, what });
+    }
+
+    fn ask(&mut self, id: u32) {
+        let process = &mut self.processes[id as usize];
+        process.clock += 1;
+        let clock = process.clock;
+        process.mine = Some((clock, id));
+        process.missing = self.workload.n - 1;
+        for to in (0..self.workload.n as u32).filter(|&to| to != id) {
+            self.send(id, to, What::Request(clock));
+        }
+    }
+
+    fn handle(&mut self, Event { from, to, what }: Event) {
+        let process = &mut self.processes[to as usize];
+        match what {
+            What::Request(clock) => {
+                self.tally.deliveries += 1;
+                process.clock = process.clock.max(clock);
+                if process.mine.is_some_and(|mine| mine < (clock, from)) {
+                    process.deferred.push(from);
+                } else {
+                    self.send(to, from, What::Reply);
+                }
+            }
+            What::Reply => {
+                self.tally.deliveries += 1;
+                process.missing -= 1;
+                if process.missing == 0 {
+                    self.tally.entries += 1;
+                    let leave = Event { from: to, to, what: What::Leave };
+                    self.queue.push(self.now + self.workload.section, leave);
+                }
+            }
+            What::Leave => {
+                process.mine = None;
+                for waiting in std::mem::take(&mut process.deferred) {
+                    self.send(to, waiting, What::Reply);
+                }
+            }
+        }
+    }
+}

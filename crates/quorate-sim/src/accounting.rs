@@ -1,0 +1,173 @@
+//! What a run costs: messages by kind, layer, sender and receiver, and what did not arrive.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{Kind, Layer, ProcessId};
+
+use crate::network::Loss;
+use crate::observer::Departure;
+
+/// The books of a run.
+#[derive(Clone, Debug)]
+pub struct Accounting {
+    kinds: &'static [Kind],
+    layers: Vec<Layer>,
+    /// The place in `layers` of each kind's layer.
+    layer_of: Vec<usize>,
+    n: usize,
+    by_kind: Vec<u64>,
+    self_by_kind: Vec<u64>,
+    /// Sends and receipts of each process, layer after layer.
+    sends: Vec<u64>,
+    self_sends: Vec<u64>,
+    receipts: Vec<u64>,
+    self_receipts: Vec<u64>,
+    lost: BTreeMap<Loss, u64>,
+    duplicated: u64,
+}
+
+impl Accounting {
+    /// Empty books for n processes that speak messages of these kinds.
+    pub fn new(n: usize, kinds: &'static [Kind]) -> Self {
+        let mut layers: Vec<Layer> = Vec::new();
+        for kind in kinds {
+            if !layers.contains(&kind.layer) {
+                layers.push(kind.layer);
+            }
+        }
+        let place = |kind: &Kind| layers.iter().position(|layer| *layer == kind.layer).unwrap_or(0);
+        let layer_of = kinds.iter().map(place).collect();
+        let zeros = vec![0; n * layers.len()];
+        Self {
+            kinds,
+            layer_of,
+            n,
+            by_kind: vec![0; kinds.len()],
+            self_by_kind: vec![0; kinds.len()],
+            sends: zeros.clone(),
+            // Messages to oneself are counted apart, and kept apart from the usual path.
+            self_sends: zeros.clone(),
+            receipts: zeros.clone(),
+            self_receipts: zeros,
+            layers,
+            lost: BTreeMap::new(),
+            duplicated: 0,
+        }
+    }
+
+    /// A message leaves.
+    #[inline]
+    pub fn sent(&mut self, from: ProcessId, to: ProcessId, kind: usize, departure: Departure) {
+        if departure != Departure::Sent && !self.odd_departure(departure) {
+            return;
+        }
+        let place = self.layer_of[kind] * self.n + from.index();
+        self.by_kind[kind] += 1;
+        self.sends[place] += 1;
+        if from == to {
+            self.self_by_kind[kind] += 1;
+            self.self_sends[place] += 1;
+        }
+    }
+
+    /// A message has arrived.
+    #[inline]
+    pub fn received(&mut self, from: ProcessId, to: ProcessId, kind: usize) {
+        let place = self.layer_of[kind] * self.n + to.index();
+        self.receipts[place] += 1;
+        if from == to {
+            self.self_receipts[place] += 1;
+        }
+    }
+
+    /// A message does not arrive after all.
+    pub fn lost(&mut self, why: Loss) {
+        *self.lost.entry(why).or_insert(0) += 1;
+    }
+
+    /// What did not arrive, by reason.
+    pub fn losses(&self) -> &BTreeMap<Loss, u64> {
+        &self.lost
+    }
+
+    /// How many messages arrived twice.
+    pub fn duplicated(&self) -> u64 {
+        self.duplicated
+    }
+
+    /// The layers that can speak, the algorithm's own first.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The account of a layer, with messages to oneself or without.
+    pub fn layer(&self, layer: Layer, with_self: bool) -> LayerAccount {
+        let place = self.layers.iter().position(|known| *known == layer).unwrap_or(0);
+        let range = place * self.n..(place + 1) * self.n;
+        let without = |all: &[u64], own: &[u64]| -> Vec<u64> {
+            let pairs = all[range.clone()].iter().zip(&own[range.clone()]);
+            pairs.map(|(all, own)| if with_self { *all } else { all - own }).collect()
+        };
+        let mut by_kind = KindCounts::default();
+        let (mut total, mut to_self) = (0, 0);
+        for (index, kind) in self.kinds.iter().enumerate().filter(|(_, kind)| kind.layer == layer) {
+            let counted =
+                self.by_kind[index] - if with_self { 0 } else { self.self_by_kind[index] };
+            by_kind.0.push((kind.name, counted));
+            total += counted;
+            to_self += self.self_by_kind[index];
+        }
+        let by_sender = without(&self.sends, &self.self_sends);
+        let by_receiver = without(&self.receipts, &self.self_receipts);
+        LayerAccount { total, to_self, by_kind, by_sender, by_receiver }
+    }
+
+    /// Notes a departure that is not the usual one; tells whether the algorithm sent the message.
+    #[cold]
+    fn odd_departure(&mut self, departure: Departure) -> bool {
+        match departure {
+            Departure::Duplicated => {
+                self.duplicated += 1;
+                false
+            }
+            Departure::Lost(why) => {
+                self.lost(why);
+                // What a process failed to send was never a message on a link, but the algorithm did send it.
+                true
+            }
+            Departure::Sent => true,
+        }
+    }
+}
+
+/// The account of one layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerAccount {
+    /// All messages.
+    pub total: u64,
+    /// Those to oneself.
+    pub to_self: u64,
+    /// Messages of each kind.
+    pub by_kind: KindCounts,
+    /// Sends of each process.
+    pub by_sender: Vec<u64>,
+    /// Receipts of each process.
+    pub by_receiver: Vec<u64>,
+}
+
+/// Counts by kind, in the order in which the algorithm declares its kinds; an object in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindCounts(pub Vec<(&'static str, u64)>);
+
+impl KindCounts {
+    /// How many there are of a kind.
+    pub fn of(&self, kind: &str) -> u64 {
+        self.0.iter().filter(|(name, _)| *name == kind).map(|(_, count)| count).sum()
+    }
+}
+
+impl serde::Serialize for KindCounts {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}

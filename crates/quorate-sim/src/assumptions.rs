@@ -1,0 +1,131 @@
+//! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
+//! planned for after the end, or a loss that chance never struck with, breaks nothing.
+
+use quorate_core::{Assumption, ProcessId, Property, Time};
+
+use crate::accounting::Accounting;
+use crate::network::Loss;
+use crate::plan::{Deed, Memory, Mishap};
+use crate::scenario::{DetectorChoice, Scenario};
+
+/// What went wrong in a run, as it happened.
+#[derive(Clone, Debug, Default)]
+pub struct Incidents {
+    /// Deeds and their times, in order.
+    pub deeds: Vec<(Time, Deed)>,
+}
+
+/// Why the assumption did not hold in the run, if it did not.
+pub(crate) fn breach(
+    assumption: Assumption,
+    scenario: &Scenario,
+    incidents: &Incidents,
+    accounting: &Accounting,
+) -> Option<String> {
+    match assumption {
+        Assumption::NoLoss => {
+            let lost: u64 = accounting
+                .losses()
+                .iter()
+                .filter(|(why, _)| **why != Loss::Down)
+                .map(|(_, count)| count)
+                .sum();
+            (lost > 0)
+                .then(|| format!("{lost} {} lost", plural(lost, "message was", "messages were")))
+        }
+        Assumption::NoDuplication => {
+            let twice = accounting.duplicated();
+            (twice > 0).then(|| {
+                format!("{twice} {} twice", plural(twice, "message arrived", "messages arrived"))
+            })
+        }
+        Assumption::Fifo => {
+            let reordered = incidents
+                .find(|deed| matches!(deed, Deed::NextOnLink { mishap: Mishap::Reordering, .. }));
+            (!scenario.fifo || scenario.faults.reordering > 0.0 || reordered.is_some())
+                .then(|| "links may reorder messages".to_owned())
+        }
+        Assumption::NoCrash => incidents.crashes(|_| true),
+        Assumption::ServerUp => incidents.crashes(|process| process.number() == scenario.server),
+        Assumption::CrashStop => incidents
+            .find(|deed| matches!(deed, Deed::Recover(..)))
+            .map(|(time, deed)| format!("{} came back at {time}", deed.victim())),
+        Assumption::PerfectDetector => imperfect(scenario, incidents),
+        Assumption::Synchrony => {
+            let odd = incidents.find(|deed| {
+                matches!(deed, Deed::Handling(_, Some(_)) | Deed::Pace(..) | Deed::Clock(..))
+            });
+            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(|| {
+                (!scenario.timing().is_synchronous())
+                    .then(|| format!("timing is {}", scenario.timing()))
+            })
+        }
+        Assumption::Honesty => scenario
+            .faults
+            .traitor
+            .first()
+            .map(|traitor| format!("a process is a {}", traitor.strategy)),
+    }
+}
+
+/// What an algorithm's user would expect of a property that it does not promise.
+pub(crate) fn not_promised(property: Property) -> String {
+    format!("not promised by this algorithm; `--watch {property}` judges it all the same")
+}
+
+impl Incidents {
+    fn find(&self, wanted: impl Fn(&Deed) -> bool) -> Option<&(Time, Deed)> {
+        self.deeds.iter().find(|(_, deed)| wanted(deed))
+    }
+
+    fn crashes(&self, counts: impl Fn(ProcessId) -> bool) -> Option<String> {
+        let crashes: Vec<String> = self
+            .deeds
+            .iter()
+            .filter_map(|(time, deed)| match deed {
+                Deed::Crash(process) if counts(*process) => {
+                    Some(format!("{process} crashed at {time}"))
+                }
+                _ => None,
+            })
+            .collect();
+        match crashes.as_slice() {
+            [] => None,
+            few if few.len() <= 3 => Some(few.join(", ")),
+            many => Some(format!("{} and {} more", many[..3].join(", "), many.len() - 3)),
+        }
+    }
+
+    /// When the process last crashed, if it is still down.
+    pub fn fallen(&self, process: ProcessId) -> Option<Time> {
+        self.deeds.iter().rev().find_map(|(time, deed)| match deed {
+            Deed::Crash(victim) if *victim == process => Some(Some(*time)),
+            Deed::Recover(victim, Memory::Kept | Memory::Lost) if *victim == process => Some(None),
+            _ => None,
+        })?
+    }
+}
+
+fn imperfect(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
+    let wrong = incidents.find(|deed| matches!(deed, Deed::Suspect { wrongly: true, .. }));
+    if let Some((time, deed)) = wrong {
+        return Some(format!("{deed} at {time}"));
+    }
+    let crashed = incidents.find(|deed| matches!(deed, Deed::Crash(_))).is_some();
+    match scenario.detector {
+        DetectorChoice::None => {
+            crashed.then(|| "there is no detector to notice crashes".to_owned())
+        }
+        DetectorChoice::Heartbeat if !scenario.timing().is_synchronous() => {
+            Some(format!("heartbeats err where timing is {}", scenario.timing()))
+        }
+        DetectorChoice::Heartbeat => incidents
+            .find(|deed| !matches!(deed, Deed::Crash(_) | Deed::CrashMid(..)))
+            .map(|(time, deed)| format!("heartbeats may err: {deed} at {time}")),
+        DetectorChoice::Oracle => None,
+    }
+}
+
+fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
+}

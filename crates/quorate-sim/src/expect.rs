@@ -1,0 +1,96 @@
+//! What a scenario expects of its run, and how the run compares.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::monitor::Status;
+use crate::report::{Report, Verdict};
+
+/// Expectations; what is not said is not expected either way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Expect {
+    /// The verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// How many entries there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<u64>,
+    /// Who enters, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Vec<u32>>,
+    /// How many messages the algorithm sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// Who still waits at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Vec<u32>>,
+    /// The assumptions that the run breaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken_assumptions: Option<Vec<String>>,
+    /// What becomes of properties: `ME1 = "holds"`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, Status>,
+    /// How many messages of single kinds there are: `REPLY = 8`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_kind: BTreeMap<String, u64>,
+}
+
+impl Expect {
+    /// What the report says, as expectations.
+    pub fn from_report(report: &Report) -> Self {
+        let properties =
+            report.properties.iter().map(|property| (property.id.to_owned(), property.status));
+        let by_kind =
+            report.messages.by_kind.0.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
+        Self {
+            verdict: Some(report.verdict),
+            entries: Some(report.entries),
+            order: Some(report.order.clone()),
+            messages: Some(report.messages.total),
+            waiting: Some(report.waiting.clone()),
+            broken_assumptions: Some(broken(report)),
+            properties: properties.collect(),
+            by_kind: by_kind.collect(),
+        }
+    }
+
+    /// Every way in which the run differs from what was expected, a sentence each.
+    pub fn differences(&self, report: &Report) -> Vec<String> {
+        let mut all = Vec::new();
+        compare(&mut all, "verdict", self.verdict.as_ref(), &report.verdict);
+        compare(&mut all, "entries", self.entries.as_ref(), &report.entries);
+        compare(&mut all, "order of entries", self.order.as_ref(), &report.order);
+        compare(&mut all, "messages", self.messages.as_ref(), &report.messages.total);
+        compare(&mut all, "waiting", self.waiting.as_ref(), &report.waiting);
+        compare(&mut all, "broken assumptions", self.broken_assumptions.as_ref(), &broken(report));
+        for (id, expected) in &self.properties {
+            let found = report.properties.iter().find(|property| property.id == id);
+            let status = found.map_or(Status::NotChecked, |property| property.status);
+            compare(&mut all, id, Some(expected), &status);
+        }
+        for (kind, expected) in &self.by_kind {
+            let count = report.messages.by_kind.of(kind);
+            compare(&mut all, kind, Some(expected), &count);
+        }
+        all
+    }
+}
+
+fn broken(report: &Report) -> Vec<String> {
+    let broken = report.assumptions.iter().filter(|assumption| !assumption.met);
+    broken.map(|assumption| assumption.id.to_owned()).collect()
+}
+
+fn compare<T: PartialEq + Serialize>(
+    all: &mut Vec<String>,
+    what: &str,
+    expected: Option<&T>,
+    found: &T,
+) {
+    let text = |value: &T| serde_json::to_string(value).unwrap_or_default();
+    if let Some(expected) = expected.filter(|expected| *expected != found) {
+        all.push(format!("{what}: expected {}, found {}", text(expected), text(found)));
+    }
+}

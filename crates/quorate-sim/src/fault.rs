@@ -1,0 +1,375 @@
+//! Faults as a user writes them, each in a notation of one line. [`crate::plan`] settles what is left
+//! to the seed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use quorate_core::{ProcessId, ProcessSet, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::notation::{
+    Factor, Link, NotationError, Rate, When, Who, Window, parse_span, serde_as_text,
+};
+use crate::traitor::Strategy;
+
+/// Everything that goes wrong in a run. The fields are the keys of a scenario's `[faults]` and, with
+/// dashes, the flags of the command line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Faults {
+    /// A process stops: `2@1ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crash: Vec<Occasion>,
+    /// A process stops after so many sends of its first multicast at or after the time: `2@1ms:3`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub crash_mid: Vec<CrashMid>,
+    /// A crashed process comes back, with its memory or without: `2@9ms`, `2@9ms:amnesia`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recover: Vec<Recover>,
+    /// A process fails to send what it should: `2@1ms..5ms:0.5`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omit_send: Vec<Omission>,
+    /// A process fails to receive what arrives: `2@1ms..5ms:0.5`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omit_receive: Vec<Omission>,
+    /// Each message is lost with this probability.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub loss: f64,
+    /// The first message on a link at or after a time is lost: `0-1@2ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lose: Vec<OnLink>,
+    /// Each message arrives twice with this probability.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub duplication: f64,
+    /// The first message on a link at or after a time arrives twice: `0-1@2ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub duplicate: Vec<OnLink>,
+    /// Each message is overtaken with this probability, first-in first-out links or not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reordering: f64,
+    /// The first message on a link at or after a time is overtaken: `0-1@2ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reorder: Vec<OnLink>,
+    /// A process takes so long to handle each message: `2@1ms..9ms:5ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slow: Vec<Slow>,
+    /// A process does everything so many times faster than it should: `2@1ms:4`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fast: Vec<Fast>,
+    /// A process's clock runs at this rate: `2@0:1.5`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clock: Vec<Clock>,
+    /// A link is dead, in both directions or, with `>`, in one: `0-1@2ms..9ms`, `0>1@2ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cut: Vec<Cut>,
+    /// Groups that cannot reach each other, until healed: `0,1|2,3,4@2ms..9ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partition: Vec<Partition>,
+    /// The first process wrongly believes that the second has crashed: `0-3@2ms..9ms`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspect: Vec<Suspect>,
+    /// A process that does not follow the algorithm: `2:liar`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traitor: Vec<Traitor>,
+}
+
+fn is_zero(rate: &f64) -> bool {
+    *rate == 0.0
+}
+
+/// Declares a fault with its notation: a head, what stands between, and a tail.
+macro_rules! notation {
+    (
+        $(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)? }
+        expects $expected:literal;
+        reads |$text:ident| $read:expr;
+        prints |$this:ident| $($print:tt)+
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type),* }
+
+        impl FromStr for $name {
+            type Err = NotationError;
+            fn from_str($text: &str) -> Result<Self, NotationError> {
+                let read: Option<Result<Self, NotationError>> = $read;
+                read.unwrap_or_else(|| Err(NotationError::new($expected, $text)))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let $this = self;
+                write!(f, $($print)+)
+            }
+        }
+
+        serde_as_text!($name);
+    };
+}
+
+notation! {
+    /// A process and a time: when it crashes, or when its user asks.
+    Occasion {
+        /// Which.
+        who: Who,
+        /// When.
+        at: When,
+    }
+    expects "a process and a time, such as 2@1ms";
+    reads |text| text.split_once('@').map(|(who, at)| Ok(Self { who: who.parse()?, at: at.parse()? }));
+    prints |this| "{}@{}", this.who, this.at
+}
+
+notation! {
+    /// A process stops in the middle of a multicast.
+    CrashMid {
+        /// Which.
+        who: Who,
+        /// The first multicast at or after this time.
+        at: When,
+        /// How many of its sends still leave.
+        sends: u32,
+    }
+    expects "a process, a time and a number of sends, such as 2@1ms:3";
+    reads |text| split_two(text, '@', ':').map(|(who, at, sends)| {
+        let sends = sends.parse().map_err(|_| NotationError::new("a number of sends", sends))?;
+        Ok(Self { who: who.parse()?, at: at.parse()?, sends })
+    });
+    prints |this| "{}@{}:{}", this.who, this.at, this.sends
+}
+
+notation! {
+    /// A crashed process comes back.
+    Recover {
+        /// Which.
+        who: Who,
+        /// When.
+        at: When,
+        /// Whether it remembers what it knew.
+        memory: bool,
+    }
+    expects "a process and a time, such as 2@9ms or 2@9ms:amnesia";
+    reads |text| text.split_once('@').map(|(who, at)| {
+        let (at, memory) = at.strip_suffix(":amnesia").map_or((at, true), |at| (at, false));
+        Ok(Self { who: who.parse()?, at: at.parse()?, memory })
+    });
+    prints |this| "{}@{}{}", this.who, this.at, if this.memory { "" } else { ":amnesia" }
+}
+
+notation! {
+    /// A process omits to send or to receive.
+    Omission {
+        /// Which.
+        who: Who,
+        /// While.
+        window: Window,
+        /// How often; always if not said.
+        rate: Rate,
+    }
+    expects "a process, a window and perhaps a probability, such as 2@1ms..5ms:0.5";
+    reads |text| text.split_once('@').map(|(who, rest)| {
+        let (window, rate) = rest.split_once(':').unwrap_or((rest, "1"));
+        Ok(Self { who: who.parse()?, window: window.parse()?, rate: rate.parse()? })
+    });
+    prints |this| "{}@{}:{}", this.who, this.window, this.rate
+}
+
+notation! {
+    /// Something befalls the first message on a link at or after a time.
+    OnLink {
+        /// Which link.
+        link: Link,
+        /// When.
+        at: When,
+    }
+    expects "a link and a time, such as 0-1@2ms";
+    reads |text| text.split_once('@').map(|(link, at)| Ok(Self { link: link.parse()?, at: at.parse()? }));
+    prints |this| "{}@{}", this.link, this.at
+}
+
+notation! {
+    /// A process takes longer to handle messages than it should.
+    Slow {
+        /// Which.
+        who: Who,
+        /// While.
+        window: Window,
+        /// How long for each message.
+        handling: Span,
+    }
+    expects "a process, a window and a time per message, such as 2@1ms..9ms:5ms";
+    reads |text| split_two(text, '@', ':').map(|(who, window, handling)| {
+        Ok(Self { who: who.parse()?, window: window.parse()?, handling: parse_span(handling)? })
+    });
+    prints |this| "{}@{}:{}", this.who, this.window, this.handling
+}
+
+notation! {
+    /// A process whose steps, stays and timers are quicker than they should be.
+    Fast {
+        /// Which.
+        who: Who,
+        /// While.
+        window: Window,
+        /// How many times.
+        factor: Factor,
+    }
+    expects "a process, a window and a factor, such as 2@1ms:4";
+    reads |text| split_two(text, '@', ':').map(|(who, window, factor)| {
+        Ok(Self { who: who.parse()?, window: window.parse()?, factor: factor.parse()? })
+    });
+    prints |this| "{}@{}:{}", this.who, this.window, this.factor
+}
+
+notation! {
+    /// A process whose clock runs wrong from a time on.
+    Clock {
+        /// Whose.
+        who: Who,
+        /// From when on.
+        at: When,
+        /// Its seconds per second.
+        rate: Factor,
+    }
+    expects "a process, a time and a rate, such as 2@0:1.5";
+    reads |text| split_two(text, '@', ':').map(|(who, at, rate)| {
+        Ok(Self { who: who.parse()?, at: at.parse()?, rate: rate.parse()? })
+    });
+    prints |this| "{}@{}:{}", this.who, this.at, this.rate
+}
+
+notation! {
+    /// A dead link.
+    Cut {
+        /// Between these, or from the first to the second.
+        link: Link,
+        /// Whether both directions are dead.
+        both_ways: bool,
+        /// While.
+        window: Window,
+    }
+    expects "a link and a window, such as 0-1@2ms..9ms, or 0>1@2ms for one direction";
+    reads |text| text.split_once('@').map(|(link, window)| {
+        let both_ways = !link.contains('>');
+        Ok(Self { link: link.replace('>', "-").parse()?, both_ways, window: window.parse()? })
+    });
+    prints |this| "{}{}{}@{}", this.link.from, if this.both_ways { '-' } else { '>' }, this.link.to, this.window
+}
+
+notation! {
+    /// Groups that cannot reach each other. Whoever is in no group forms one with the others left out.
+    Partition {
+        /// The groups.
+        groups: Vec<ProcessSet>,
+        /// While.
+        window: Window,
+    }
+    expects "groups and a window, such as 0,1|2,3,4@2ms..9ms";
+    reads |text| text.split_once('@').map(|(groups, window)| {
+        Ok(Self { groups: parse_groups(groups)?, window: window.parse()? })
+    });
+    prints |this| "{}@{}", print_groups(&this.groups), this.window
+}
+
+notation! {
+    /// A wrong belief.
+    Suspect {
+        /// Who believes, and whom it wrongs.
+        pair: Link,
+        /// While.
+        window: Window,
+    }
+    expects "observer-victim and a window, such as 0-3@2ms..9ms";
+    reads |text| text.split_once('@').map(|(pair, window)| {
+        Ok(Self { pair: pair.parse()?, window: window.parse()? })
+    });
+    prints |this| "{}@{}", this.pair, this.window
+}
+
+notation! {
+    /// A process that follows a strategy instead of the algorithm.
+    Traitor {
+        /// Which.
+        who: Who,
+        /// What it does.
+        strategy: Strategy,
+    }
+    expects "a process and a strategy, such as 2:liar";
+    reads |text| text.split_once(':').map(|(who, strategy)| {
+        Ok(Self { who: who.parse()?, strategy: strategy.parse()? })
+    });
+    prints |this| "{}:{}", this.who, this.strategy
+}
+
+fn split_two(text: &str, first: char, second: char) -> Option<(&str, &str, &str)> {
+    let (head, rest) = text.split_once(first)?;
+    let (middle, tail) = rest.split_once(second)?;
+    Some((head, middle, tail))
+}
+
+fn parse_groups(text: &str) -> Result<Vec<ProcessSet>, NotationError> {
+    let error = || NotationError::new("groups of processes such as 0,1|2,3", text);
+    let mut seen = ProcessSet::new();
+    let mut groups = Vec::new();
+    for group in text.split('|') {
+        let mut members = ProcessSet::new();
+        for member in group.split(',') {
+            let number: u32 = member.parse().map_err(|_| error())?;
+            // A set is as long as its greatest member: bound it before a file can fill the memory.
+            if number >= crate::scenario::PROCESSES_MOST as u32
+                || !seen.insert(ProcessId::new(number))
+            {
+                return Err(error());
+            }
+            members.insert(ProcessId::new(number));
+        }
+        groups.push(members);
+    }
+    Ok(groups)
+}
+
+fn print_groups(groups: &[ProcessSet]) -> String {
+    let group = |set: &ProcessSet| {
+        let members: Vec<String> = set.iter().map(|member| member.number().to_string()).collect();
+        members.join(",")
+    };
+    groups.iter().map(group).collect::<Vec<_>>().join("|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same<T: FromStr<Err = NotationError> + fmt::Display>(text: &str) {
+        match text.parse::<T>() {
+            Ok(fault) => assert_eq!(fault.to_string(), text),
+            Err(error) => panic!("{text}: {error}"),
+        }
+    }
+
+    #[test]
+    fn faults_print_as_they_read() {
+        same::<Occasion>("2@1ms");
+        same::<Occasion>("?@1ms~5ms");
+        same::<CrashMid>("2@1ms:3");
+        same::<Recover>("2@9ms");
+        same::<Recover>("2@9ms:amnesia");
+        same::<Omission>("2@1ms..5ms:0.5");
+        same::<OnLink>("0-1@2ms");
+        same::<Slow>("2@1ms..9ms:5ms");
+        same::<Fast>("2@1ms:4");
+        same::<Clock>("2@0:1.5");
+        same::<Cut>("0-1@2ms..9ms");
+        same::<Cut>("0>1@2ms");
+        same::<Partition>("0,1|2,3,4@2ms..9ms");
+        same::<Suspect>("0-3@2ms..9ms");
+        same::<Traitor>("2:liar");
+    }
+
+    #[test]
+    fn a_process_is_in_one_group_only() {
+        assert!("0,1|1,2@0".parse::<Partition>().is_err());
+        assert!("0|4000000000@0".parse::<Partition>().is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! Scenario files: reading them, and saying where one is wrong.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::scenario::Scenario;
+use crate::validate::Invalid;
+
+/// Files larger than this are not scenarios.
+const BYTES_MOST: u64 = 1 << 20;
+
+/// Why a scenario file cannot be used: where and what.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// The file.
+    pub file: String,
+    /// Line and column, counted from one, where they are known.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// `FILE:LINE:COLUMN: what is wrong`, as editors understand it.
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file)?;
+        if let Some((line, column)) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// Reads and validates a scenario file.
+pub fn load(path: &Path) -> Result<Scenario, FileError> {
+    let file = path.display().to_string();
+    let error = |problem: String| FileError { file: file.clone(), place: None, problem };
+    let size =
+        std::fs::metadata(path).map_err(|cause| error(format!("cannot be read: {cause}")))?.len();
+    if size > BYTES_MOST {
+        return Err(error(format!(
+            "is larger than the {BYTES_MOST} bytes that a scenario may have"
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|cause| error(format!("cannot be read: {cause}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| error("is not text".to_owned()))?;
+    parse(&text, &file)
+}
+
+/// Reads and validates the text of a scenario; `file` is what errors call it.
+pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
+    let file = file.to_owned();
+    let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
+        file: file.clone(),
+        place: error.span().map(|span| line_and_column(text, span.start)),
+        problem: one_line(error.message()),
+    })?;
+    scenario.validate().map_err(|invalid| FileError {
+        file: file.clone(),
+        place: span_of(text, &invalid).map(|start| line_and_column(text, start)),
+        problem: format!("`{}`: {}", invalid.key, invalid.problem),
+    })?;
+    Ok(scenario)
+}
+
+/// Where in the text the invalid value stands.
+fn span_of(text: &str, invalid: &Invalid) -> Option<usize> {
+    let document = toml::de::DeTable::parse(text).ok()?;
+    let mut keys = invalid.key.split('.');
+    let mut value = document.get_ref().get(keys.next()?)?;
+    for key in keys {
+        value = value.get_ref().get(key)?;
+    }
+    if let Some(place) = invalid.place {
+        value = value.get_ref().get(place)?;
+    }
+    Some(value.span().start)
+}
+
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+/// A message on one line, whatever it quotes.
+fn one_line(message: &str) -> String {
+    let words: Vec<&str> =
+        message.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
+    words
+        .join("; ")
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .take(300)
+        .collect()
+}

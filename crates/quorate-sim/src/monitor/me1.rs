@@ -1,0 +1,61 @@
+//! ME1, safety: at most one process is inside the critical section at any time.
+//!
+//! A process that crashes inside is no longer inside: it can do no more harm. If it comes back with its
+//! memory it is inside again. Cost: O(1) for each entry and exit.
+
+use quorate_core::Property;
+
+use super::{Evidence, Sighting, Violation};
+use crate::observer::Moment;
+use crate::plan::Memory;
+
+/// Watches ME1.
+#[derive(Clone, Debug, Default)]
+pub struct Me1 {
+    inside: Vec<Moment>,
+    crashed_inside: Vec<Moment>,
+    violation: Option<Violation>,
+}
+
+impl Me1 {
+    /// Sees something of a process.
+    pub fn see(&mut self, at: Moment, sighting: Sighting) {
+        match sighting {
+            Sighting::Requested => {}
+            Sighting::Entered => self.enter(at),
+            Sighting::Left => self.inside.retain(|entry| entry.process != at.process),
+            Sighting::Crashed => {
+                let crashed = self.inside.extract_if(.., |entry| entry.process == at.process);
+                self.crashed_inside.extend(crashed);
+            }
+            Sighting::Recovered(memory) => {
+                let back = self.crashed_inside.iter().position(|entry| entry.process == at.process);
+                if back.map(|place| self.crashed_inside.swap_remove(place)).is_some()
+                    && memory == Memory::Kept
+                {
+                    self.enter(at);
+                }
+            }
+        }
+    }
+
+    /// The first violation.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    fn enter(&mut self, at: Moment) {
+        if let Some(first) = self.inside.first().filter(|_| self.violation.is_none()) {
+            self.violation = Some(Violation {
+                property: Property::ME1,
+                time: at.time,
+                detail: format!(
+                    "{} entered at {} while {} was inside since {}",
+                    at.process, at.time, first.process, first.time
+                ),
+                events: vec![Evidence::new(*first, "entered"), Evidence::new(at, "entered")],
+            });
+        }
+        self.inside.push(at);
+    }
+}

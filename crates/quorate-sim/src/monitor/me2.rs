@@ -1,0 +1,133 @@
+//! ME2, liveness: no live requester waits for ever.
+//!
+//! For ever is judged in two ways: when nothing is left to happen and somebody still waits, and, if a
+//! bound is given, when somebody has waited longer. Cost: O(1) for each request and entry.
+
+use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
+
+use super::{Evidence, Sighting, Status, Violation, name_all};
+use crate::observer::Moment;
+use crate::plan::Memory;
+use crate::world::Ending;
+
+/// Watches ME2.
+#[derive(Clone, Debug)]
+pub struct Me2 {
+    /// Since when each process waits.
+    waiting: Vec<Option<Moment>>,
+    down: ProcessSet,
+    patience: Option<Span>,
+    violation: Option<Violation>,
+}
+
+impl Me2 {
+    /// Watches n processes, of whom none may wait longer than `patience`.
+    pub fn new(n: usize, patience: Option<Span>) -> Self {
+        Self { waiting: vec![None; n], down: ProcessSet::new(), patience, violation: None }
+    }
+
+    /// Sees something of a process.
+    pub fn see(&mut self, at: Moment, sighting: Sighting) {
+        let since = &mut self.waiting[at.process.index()];
+        match sighting {
+            Sighting::Requested => *since = Some(at),
+            Sighting::Entered => {
+                if let Some(since) = since.take() {
+                    self.judge(since, at.time, "entered only");
+                }
+            }
+            Sighting::Left => {}
+            Sighting::Crashed => {
+                self.down.insert(at.process);
+            }
+            Sighting::Recovered(memory) => {
+                self.down.remove(at.process);
+                if memory == Memory::Lost {
+                    *since = None;
+                }
+            }
+        }
+    }
+
+    /// The live processes that wait, in order.
+    pub fn waiting(&self) -> impl Iterator<Item = Moment> + '_ {
+        self.waiting.iter().flatten().copied().filter(|since| !self.down.contains(since.process))
+    }
+
+    /// Judges the end of a run. `waits_for` tells for whom a process waits, `fallen` when one has crashed.
+    pub fn end(
+        &mut self,
+        now: Time,
+        ending: Ending,
+        waits_for: impl Fn(ProcessId) -> ProcessSet,
+        fallen: impl Fn(ProcessId) -> Option<Time>,
+    ) -> Status {
+        let waiting: Vec<Moment> = self.waiting().collect();
+        if ending != Ending::Quiescent {
+            for since in &waiting {
+                self.judge(*since, now, "still waits");
+            }
+        } else if self.violation.is_none() && !waiting.is_empty() {
+            self.violation = Some(hang(&waiting, now, waits_for, fallen));
+        }
+        match (&self.violation, waiting.is_empty()) {
+            (Some(_), _) => Status::Violated,
+            (None, true) => Status::Holds,
+            (None, false) => Status::NotChecked,
+        }
+    }
+
+    /// The first violation.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    fn judge(&mut self, since: Moment, now: Time, what: &str) {
+        let waited = now - since.time;
+        let Some(patience) = self.patience.filter(|patience| waited > *patience) else { return };
+        self.violation.get_or_insert_with(|| Violation {
+            property: Property::ME2,
+            time: now,
+            detail: format!("{} {what} after {waited}, the bound is {patience}", since.process),
+            events: vec![Evidence::new(since, "asked to enter")],
+        });
+    }
+}
+
+fn hang(
+    waiting: &[Moment],
+    now: Time,
+    waits_for: impl Fn(ProcessId) -> ProcessSet,
+    fallen: impl Fn(ProcessId) -> Option<Time>,
+) -> Violation {
+    let mut awaited = ProcessSet::new();
+    let mut events = Vec::new();
+    for since in waiting {
+        let whom = waits_for(since.process);
+        let what = if whom.is_empty() {
+            "asked to enter and still waits".to_owned()
+        } else {
+            format!("asked to enter and still waits for {}", name_all(&whom))
+        };
+        events.push(Evidence::new(*since, what));
+        awaited.union_with(&whom);
+    }
+    let who = name_all(waiting.iter().map(|since| since.process));
+    let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+    let down: Vec<String> = awaited
+        .iter()
+        .filter_map(|process| {
+            fallen(process).map(|time| format!("{process}, which crashed at {time}"))
+        })
+        .collect();
+    let why = match down.as_slice() {
+        [] => String::new(),
+        down => format!(": awaiting {}", down.join(", ")),
+    };
+    Violation {
+        property: Property::ME2,
+        time: now,
+        detail: format!("{who} {verb} for ever{why}; nothing is left to happen after {now}"),
+        events,
+    }
+}

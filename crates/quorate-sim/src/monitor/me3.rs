@@ -1,0 +1,248 @@
+//! ME3, order: if one request happened before another, it is granted first.
+//!
+//! Happened-before is decided with vector clocks that tick at requests and travel with every message,
+//! not with whatever stamps the algorithm uses. Because they change only when a request becomes known,
+//! most messages carry a clock that their receiver already has: clocks are shared and compared by
+//! place first. Cost: O(1) for such a message, O(n) for news and for each entry.
+
+use quorate_core::{ProcessSet, Property, VectorClock};
+
+use super::{Evidence, Sighting, Violation, name_all};
+use crate::observer::Moment;
+use crate::plan::Memory;
+
+/// Watches ME3.
+#[derive(Clone, Debug)]
+pub struct Me3 {
+    clocks: Vec<Shared>,
+    free: Vec<u32>,
+    /// The place of what each process knows.
+    known: Vec<u32>,
+    /// What each waiting process knew when it asked, and when that was.
+    requests: Vec<Option<(u32, Moment)>>,
+    /// How many requests of each process have been granted, and how many given up by a crash.
+    granted: Vec<u64>,
+    down: ProcessSet,
+    merges: u64,
+    violation: Option<Violation>,
+}
+
+/// A clock and how many hold it.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    clock: VectorClock,
+    holders: u32,
+}
+
+impl Me3 {
+    /// Watches n processes.
+    pub fn new(n: usize) -> Self {
+        let holders = u32::try_from(n).expect("a world has at most 2^32 processes");
+        Self {
+            clocks: vec![Shared { clock: VectorClock::new(), holders }],
+            free: Vec::new(),
+            known: vec![0; n],
+            requests: vec![None; n],
+            granted: vec![0; n],
+            down: ProcessSet::new(),
+            merges: 0,
+            violation: None,
+        }
+    }
+
+    /// A message leaves; the place of the clock it carries.
+    pub fn sent(&mut self, from: usize) -> u32 {
+        let place = self.known[from];
+        self.clocks[place as usize].holders += 1;
+        place
+    }
+
+    /// A message has arrived with the clock at this place.
+    pub fn received(&mut self, to: usize, place: u32) {
+        let mine = self.known[to];
+        if place != mine
+            && !self.clocks[place as usize].clock.is_within(&self.clocks[mine as usize].clock)
+        {
+            self.merges += 1;
+            if self.clocks[mine as usize].clock.is_within(&self.clocks[place as usize].clock) {
+                self.clocks[place as usize].holders += 1;
+                self.replace(to, place);
+            } else {
+                let mut merged = self.copy(mine);
+                merged.merge(&self.clocks[place as usize].clock);
+                let place = self.keep(merged);
+                self.replace(to, place);
+            }
+        }
+        self.release(place);
+    }
+
+    /// A message will not arrive.
+    pub fn lost(&mut self, place: u32) {
+        self.release(place);
+    }
+
+    /// Sees something of a process.
+    pub fn see(&mut self, at: Moment, sighting: Sighting) {
+        let process = at.process.index();
+        match sighting {
+            Sighting::Requested => {
+                let mut clock = self.copy(self.known[process]);
+                clock.tick(at.process);
+                let place = self.keep(clock);
+                self.clocks[place as usize].holders += 1;
+                self.replace(process, place);
+                self.requests[process] = Some((place, at));
+            }
+            Sighting::Entered => {
+                if let Some((place, asked)) = self.requests[process].take() {
+                    self.judge(place, asked, at);
+                    self.release(place);
+                    self.granted[process] += 1;
+                }
+            }
+            Sighting::Left => {}
+            Sighting::Crashed => {
+                self.down.insert(at.process);
+            }
+            Sighting::Recovered(memory) => {
+                self.down.remove(at.process);
+                if memory == Memory::Lost
+                    && let Some((place, _)) = self.requests[process].take()
+                {
+                    // The request died with the memory of it: nobody has to wait for it any more.
+                    self.release(place);
+                    self.granted[process] += 1;
+                }
+            }
+        }
+    }
+
+    /// The first violation.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// How often a message brought news that had to be merged: what the watching cost.
+    pub fn merges(&self) -> u64 {
+        self.merges
+    }
+
+    fn judge(&mut self, place: u32, asked: Moment, at: Moment) {
+        if self.violation.is_some() {
+            return;
+        }
+        let passed: ProcessSet = self.clocks[place as usize]
+            .clock
+            .iter()
+            .filter(|&(other, requests)| {
+                other != at.process
+                    && requests > self.granted[other.index()]
+                    && !self.down.contains(other)
+            })
+            .map(|(other, _)| other)
+            .collect();
+        if passed.is_empty() {
+            return;
+        }
+        let mut events: Vec<Evidence> = passed
+            .iter()
+            .filter_map(|other| self.requests[other.index()])
+            .map(|(_, asked)| Evidence::new(asked, "asked to enter"))
+            .collect();
+        events.push(Evidence::new(asked, "asked to enter, knowing of that"));
+        events.push(Evidence::new(at, "entered first"));
+        let plural = if passed.len() == 1 { "" } else { "s" };
+        self.violation = Some(Violation {
+            property: Property::ME3,
+            time: at.time,
+            detail: format!(
+                "{} entered at {} before {}, whose request{plural} happened before its own",
+                at.process,
+                at.time,
+                name_all(&passed)
+            ),
+            events,
+        });
+    }
+
+    fn copy(&self, place: u32) -> VectorClock {
+        self.clocks[place as usize].clock.clone()
+    }
+
+    fn keep(&mut self, clock: VectorClock) -> u32 {
+        let shared = Shared { clock, holders: 1 };
+        match self.free.pop() {
+            Some(place) => {
+                self.clocks[place as usize] = shared;
+                place
+            }
+            None => {
+                self.clocks.push(shared);
+                (self.clocks.len() - 1) as u32
+            }
+        }
+    }
+
+    fn replace(&mut self, process: usize, place: u32) {
+        let old = std::mem::replace(&mut self.known[process], place);
+        self.release(old);
+    }
+
+    fn release(&mut self, place: u32) {
+        let shared = &mut self.clocks[place as usize];
+        shared.holders -= 1;
+        if shared.holders == 0 {
+            self.free.push(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_core::{ProcessId, Time};
+
+    fn at(event: u64, process: u32) -> Moment {
+        Moment { event, time: Time(event), process: ProcessId::new(process) }
+    }
+
+    #[test]
+    fn an_entry_before_a_request_it_knew_of_is_a_violation() {
+        let mut me3 = Me3::new(2);
+        me3.see(at(1, 0), Sighting::Requested);
+        let word = me3.sent(0);
+        me3.received(1, word);
+        me3.see(at(2, 1), Sighting::Requested);
+        me3.see(at(3, 1), Sighting::Entered);
+        let violation = me3.violation().expect("p1 knew of p0's request");
+        assert_eq!(
+            violation.detail,
+            "p1 entered at 3ns before p0, whose request happened before its own"
+        );
+        assert_eq!(violation.events.iter().map(|event| event.event).collect::<Vec<_>>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn concurrent_requests_may_enter_in_any_order() {
+        let mut me3 = Me3::new(2);
+        me3.see(at(1, 0), Sighting::Requested);
+        me3.see(at(2, 1), Sighting::Requested);
+        let word = me3.sent(0);
+        me3.received(1, word);
+        me3.see(at(3, 1), Sighting::Entered);
+        assert_eq!(me3.violation(), None);
+    }
+
+    #[test]
+    fn nobody_waits_for_the_crashed() {
+        let mut me3 = Me3::new(2);
+        me3.see(at(1, 0), Sighting::Requested);
+        let word = me3.sent(0);
+        me3.received(1, word);
+        me3.see(at(2, 0), Sighting::Crashed);
+        me3.see(at(3, 1), Sighting::Requested);
+        me3.see(at(4, 1), Sighting::Entered);
+        assert_eq!(me3.violation(), None);
+    }
+}

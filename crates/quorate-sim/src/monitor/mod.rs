@@ -1,0 +1,87 @@
+//! Monitors: each watches one property online and keeps the events that broke it.
+
+mod me1;
+mod me2;
+mod me3;
+
+use quorate_core::{ProcessId, Property, Time};
+use serde::Serialize;
+
+pub use me1::Me1;
+pub use me2::Me2;
+pub use me3::Me3;
+
+use crate::observer::Moment;
+use crate::plan::Memory;
+
+/// What monitors of mutual exclusion see of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sighting {
+    /// It has asked to enter.
+    Requested,
+    /// It is inside.
+    Entered,
+    /// It has left.
+    Left,
+    /// It has crashed.
+    Crashed,
+    /// It is back.
+    Recovered(Memory),
+}
+
+/// Whether a property held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It held.
+    Holds,
+    /// It was broken.
+    Violated,
+    /// Nobody watched, or the run ended before it could be decided.
+    NotChecked,
+}
+
+/// A broken property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which.
+    pub property: Property,
+    /// When.
+    pub time: Time,
+    /// What happened, in a sentence.
+    pub detail: String,
+    /// What led there.
+    pub events: Vec<Evidence>,
+}
+
+/// An event that led to a violation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// The number of the event in the trace.
+    pub event: u64,
+    /// Its time in nanoseconds.
+    pub time: u64,
+    /// Whose it was.
+    pub process: u32,
+    /// What it was.
+    pub what: String,
+}
+
+impl Evidence {
+    /// At that moment, this.
+    pub fn new(at: Moment, what: impl Into<String>) -> Self {
+        Self { event: at.event, time: at.time.0, process: at.process.number(), what: what.into() }
+    }
+}
+
+/// A list of processes for a sentence: `p0, p1 and p3`; the first few of many.
+pub fn name_all(processes: impl IntoIterator<Item = ProcessId>) -> String {
+    const MOST: usize = 8;
+    let names: Vec<String> = processes.into_iter().map(|process| process.to_string()).collect();
+    match names.as_slice() {
+        [] => "nobody".to_owned(),
+        [one] => one.clone(),
+        [first @ .., last] if names.len() <= MOST => format!("{} and {last}", first.join(", ")),
+        all => format!("{} and {} more", all[..MOST].join(", "), all.len() - MOST),
+    }
+}

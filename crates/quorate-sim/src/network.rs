@@ -1,0 +1,270 @@
+//! The links: how long a message takes and what befalls it on the way.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+
+use crate::delay::{Delay, Delays, LinkDelay};
+use crate::notation::Who;
+use crate::plan::{Mishap, Plan};
+use crate::random::{Random, Stream};
+use crate::timing::Timing;
+
+/// What becomes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives then.
+    Arrives(Time),
+    /// It arrives twice.
+    ArrivesTwice(Time, Time),
+    /// It never arrives.
+    Lost(Loss),
+}
+
+/// Why a message did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
+    /// The link lost it.
+    Link,
+    /// The link was dead.
+    Cut,
+    /// Sender and receiver were in different parts of a partition.
+    Partition,
+    /// Its sender omitted to send it.
+    SendOmission,
+    /// Its receiver omitted to receive it.
+    ReceiveOmission,
+    /// A traitor kept it back.
+    Treason,
+    /// Its receiver was down.
+    Down,
+}
+
+impl Loss {
+    /// In one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Link => "lost",
+            Self::Cut => "cut",
+            Self::Partition => "partition",
+            Self::SendOmission => "send-omission",
+            Self::ReceiveOmission => "receive-omission",
+            Self::Treason => "treason",
+            Self::Down => "receiver-down",
+        }
+    }
+}
+
+/// How the links are, apart from faults.
+#[derive(Clone, Debug)]
+pub struct LinkModel {
+    /// The law of delays.
+    pub delay: Delay,
+    /// Exceptions for single links.
+    pub link_delay: Vec<LinkDelay>,
+    /// The timing model.
+    pub timing: Timing,
+    /// Whether links keep the order of messages.
+    pub fifo: bool,
+}
+
+/// All links of a world.
+#[derive(Debug)]
+pub struct Network {
+    n: usize,
+    timing: Timing,
+    delays: Delays,
+    exceptions: BTreeMap<(ProcessId, ProcessId), Delays>,
+    random: Random,
+    /// For each sender, the latest arrival at each receiver; a row exists once it is needed.
+    latest: Option<Vec<Vec<u64>>>,
+    /// Nothing can go wrong on any link just now.
+    healthy: bool,
+    chance: Random,
+    loss: f64,
+    duplication: f64,
+    reordering: f64,
+    dead: BTreeMap<(ProcessId, ProcessId), u32>,
+    part: Vec<u32>,
+    mishaps: Vec<(ProcessId, ProcessId, Mishap)>,
+}
+
+impl Network {
+    /// The links of n processes.
+    pub fn new(n: usize, model: &LinkModel, plan: &Plan, seed: u64) -> Self {
+        let process = |who| match who {
+            Who::Process(process) => process,
+            Who::Any => unreachable!("a link with its own delay is named"),
+        };
+        let exceptions = model
+            .link_delay
+            .iter()
+            .map(|own| {
+                ((process(own.link.from), process(own.link.to)), Delays::new(own.delay.clone()))
+            })
+            .collect();
+        let in_order_anyway = model.delay.is_constant()
+            && model.link_delay.iter().all(|own| own.delay.is_constant())
+            && !matches!(model.timing, Timing::Eventually(_))
+            || matches!(model.timing, Timing::Rounds(_));
+        let mut network = Self {
+            n,
+            timing: model.timing,
+            delays: Delays::new(model.delay.clone()),
+            exceptions,
+            random: Random::new(seed, Stream::Delays),
+            latest: (model.fifo && !in_order_anyway).then(|| vec![Vec::new(); n]),
+            healthy: false,
+            chance: Random::new(seed, Stream::Links),
+            loss: plan.loss,
+            duplication: plan.duplication,
+            reordering: plan.reordering,
+            dead: BTreeMap::new(),
+            part: Vec::new(),
+            mishaps: Vec::new(),
+        };
+        network.review();
+        network
+    }
+
+    /// What becomes of a message from one process to another, sent now. A message to oneself takes no
+    /// time and is never lost.
+    #[inline(always)]
+    pub fn fate(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
+        if from == to {
+            return Fate::Arrives(now);
+        }
+        if !self.healthy {
+            return self.troubled_fate(from, to, now);
+        }
+        Fate::Arrives(self.arrival(from, to, now))
+    }
+
+    /// Whether the link is open; a message under way on a link that dies is lost with it.
+    #[inline(always)]
+    pub fn obstacle(&self, from: ProcessId, to: ProcessId) -> Option<Loss> {
+        if self.healthy || from == to {
+            None
+        } else if self.dead.contains_key(&(from, to)) {
+            Some(Loss::Cut)
+        } else if !self.part.is_empty() && self.part[from.index()] != self.part[to.index()] {
+            Some(Loss::Partition)
+        } else {
+            None
+        }
+    }
+
+    /// Kills a link or brings it back. A link killed twice must be brought back twice.
+    pub fn set_link(&mut self, from: ProcessId, to: ProcessId, cut: bool) {
+        let cuts = self.dead.entry((from, to)).or_insert(0);
+        *cuts = if cut { *cuts + 1 } else { cuts.saturating_sub(1) };
+        if *cuts == 0 {
+            self.dead.remove(&(from, to));
+        }
+        self.review();
+    }
+
+    /// Separates groups; those in none of them form one.
+    pub fn separate(&mut self, groups: &[ProcessSet]) {
+        self.part = vec![0; self.n];
+        for (group, number) in groups.iter().zip(1..) {
+            for member in group {
+                self.part[member.index()] = number;
+            }
+        }
+        self.review();
+    }
+
+    /// Ends a partition.
+    pub fn heal(&mut self) {
+        self.part.clear();
+        self.review();
+    }
+
+    /// Something is to befall the next message on a link.
+    pub fn arm(&mut self, from: ProcessId, to: ProcessId, mishap: Mishap) {
+        self.mishaps.push((from, to, mishap));
+        self.review();
+    }
+
+    /// Whether chance strikes, for omissions.
+    pub fn strikes(&mut self, rate: f64) -> bool {
+        rate > 0.0 && self.chance.chance(rate)
+    }
+
+    fn review(&mut self) {
+        let quiet = self.loss == 0.0 && self.duplication == 0.0 && self.reordering == 0.0;
+        self.healthy =
+            quiet && self.dead.is_empty() && self.part.is_empty() && self.mishaps.is_empty();
+    }
+
+    #[cold]
+    fn troubled_fate(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
+        if let Some(loss) = self.obstacle(from, to) {
+            return Fate::Lost(loss);
+        }
+        let mishap = self.mishap(from, to);
+        let struck = |rate: f64, kind: Mishap, chance: &mut Random| {
+            // Each kind of chance is drawn for each message, so that one rate does not shift another's draws.
+            (rate > 0.0 && chance.chance(rate)) || mishap == Some(kind)
+        };
+        let lost = struck(self.loss, Mishap::Loss, &mut self.chance);
+        let doubled = struck(self.duplication, Mishap::Duplication, &mut self.chance);
+        let overtaken = struck(self.reordering, Mishap::Reordering, &mut self.chance);
+        if lost {
+            return Fate::Lost(Loss::Link);
+        }
+        if overtaken {
+            // Twice late and not held to the order of its link: what is sent next may pass it.
+            let late =
+                self.draw(from, to, now) + self.draw(from, to, now) + self.delays.law().mean();
+            return Fate::Arrives(now + late);
+        }
+        let arrival = self.arrival(from, to, now);
+        if doubled {
+            Fate::ArrivesTwice(arrival, self.arrival(from, to, now))
+        } else {
+            Fate::Arrives(arrival)
+        }
+    }
+
+    fn mishap(&mut self, from: ProcessId, to: ProcessId) -> Option<Mishap> {
+        let place = self.mishaps.iter().position(|armed| (armed.0, armed.1) == (from, to))?;
+        let (.., mishap) = self.mishaps.remove(place);
+        self.review();
+        Some(mishap)
+    }
+
+    #[inline(always)]
+    fn arrival(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Time {
+        let arrival = match self.timing {
+            Timing::Rounds(length) => Time((now.0 / length.0 + 1).saturating_mul(length.0)),
+            _ => now + self.draw(from, to, now),
+        };
+        let Some(latest) = &mut self.latest else { return arrival };
+        let row = &mut latest[from.index()];
+        if row.is_empty() {
+            row.resize(self.n, 0);
+        }
+        let last = &mut row[to.index()];
+        *last = arrival.0.max(*last);
+        Time(*last)
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Span {
+        let delays = if self.exceptions.is_empty() {
+            &mut self.delays
+        } else {
+            self.exceptions.get_mut(&(from, to)).unwrap_or(&mut self.delays)
+        };
+        let delay = delays.draw(&mut self.random);
+        match self.timing {
+            Timing::Eventually(stable) if now < stable => {
+                let chaotic = delay.0.saturating_mul(1 + self.random.below(Timing::CHAOS));
+                Span(chaotic.min(stable.since(now).0.saturating_add(delay.0)))
+            }
+            _ => delay,
+        }
+    }
+}

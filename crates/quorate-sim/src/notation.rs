@@ -1,0 +1,340 @@
+//! The small notations that flags and scenario files share: `5ms`, `2@1ms`, `0-1@2ms..4ms`.
+//!
+//! Each type reads and prints itself, and a file holds the same strings as the command line. `?` in
+//! place of a process leaves the choice to the seed, and so does `1ms~5ms` in place of a time.
+
+use std::fmt;
+use std::str::FromStr;
+
+use quorate_core::{ProcessId, Span, Time};
+
+/// Why a piece of notation cannot be read: what was expected and what was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found `{found}`")]
+pub struct NotationError {
+    expected: String,
+    found: String,
+}
+
+impl NotationError {
+    /// Expected this, found that.
+    pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        // What is found may be hostile: a line stays a line, and a short one.
+        let found: String = found.into();
+        let mut shown: String = found.chars().take(60).flat_map(char::escape_debug).collect();
+        if found.chars().count() > 60 {
+            shown.push('…');
+        }
+        Self { expected: expected.into(), found: shown }
+    }
+}
+
+/// Makes a type with `FromStr` and `Display` a string in files.
+macro_rules! serde_as_text {
+    ($($type:ty),* $(,)?) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any($crate::notation::TextOrNumber).and_then(|text| {
+                    text.parse().map_err(serde::de::Error::custom)
+                })
+            }
+        }
+    )*};
+}
+pub(crate) use serde_as_text;
+
+/// Files may say `section = 1000` as well as `section = "1us"`.
+pub(crate) struct TextOrNumber;
+
+impl serde::de::Visitor<'_> for TextOrNumber {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or a number")
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+}
+
+/// Reads a length of time: a whole number of nanoseconds, or a decimal number with ns, us, ms or s.
+pub fn parse_span(text: &str) -> Result<Span, NotationError> {
+    let expected = "a time such as 5ms, 1.5us, 2s or 300 (nanoseconds)";
+    let error = || NotationError::new(expected, text);
+    if text.starts_with('-') {
+        return Err(NotationError::new("a time of zero or later", text));
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let decimals_most = match unit {
+        "" | "ns" => 0,
+        "us" | "µs" => 3,
+        "ms" => 6,
+        "s" => 9,
+        _ => return Err(error()),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let fraction = fraction.trim_end_matches('0');
+    if whole.is_empty() || fraction.len() > decimals_most || fraction.contains('.') {
+        return Err(error());
+    }
+    let padded = format!("{whole}{fraction:0<decimals_most$}");
+    padded.parse().map(Span).map_err(|_| error())
+}
+
+/// A [`Span`] as text in files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpanText(pub Span);
+
+impl FromStr for SpanText {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        parse_span(text).map(Self)
+    }
+}
+
+impl fmt::Display for SpanText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A process, or whichever the seed picks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// This one.
+    Process(ProcessId),
+    /// `?`
+    Any,
+}
+
+impl FromStr for Who {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        if text == "?" {
+            return Ok(Self::Any);
+        }
+        let number = text.strip_prefix('p').unwrap_or(text);
+        number.parse().map(|number| Self::Process(ProcessId::new(number))).map_err(|_| {
+            NotationError::new("a process such as 2, or ? to let the seed choose", text)
+        })
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process(process) => write!(f, "{}", process.number()),
+            Self::Any => f.write_str("?"),
+        }
+    }
+}
+
+/// A moment, or whichever the seed picks between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Then.
+    At(Time),
+    /// `1ms~5ms`: some time from the first to the second.
+    Between(Time, Time),
+}
+
+impl FromStr for When {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let time = |text| parse_span(text).map(|span| Time(span.0));
+        match text.split_once('~') {
+            None => time(text).map(Self::At),
+            Some((low, high)) => {
+                let (low, high) = (time(low)?, time(high)?);
+                if low > high {
+                    return Err(NotationError::new("times in order, such as 1ms~5ms", text));
+                }
+                Ok(Self::Between(low, high))
+            }
+        }
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(time) => time.fmt(f),
+            Self::Between(low, high) => write!(f, "{low}~{high}"),
+        }
+    }
+}
+
+/// From a moment on, for ever or until another: `2ms`, `2ms..9ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// From then on.
+    pub from: When,
+    /// Until then; for ever if none.
+    pub until: Option<When>,
+}
+
+impl FromStr for Window {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let (from, until) = match text.split_once("..") {
+            None => (text, None),
+            Some((from, "")) => (from, None),
+            Some((from, until)) => (from, Some(until)),
+        };
+        let window = Self { from: from.parse()?, until: until.map(str::parse).transpose()? };
+        match (window.from, window.until) {
+            (When::At(from), Some(When::At(until))) if from >= until => Err(NotationError::new(
+                "a window that ends after it begins, such as 2ms..9ms",
+                text,
+            )),
+            _ => Ok(window),
+        }
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.until {
+            None => self.from.fmt(f),
+            Some(until) => write!(f, "{}..{until}", self.from),
+        }
+    }
+}
+
+/// A directed link: `0-1`, from 0 to 1. With `both`, the two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its sender.
+    pub from: Who,
+    /// Its receiver.
+    pub to: Who,
+}
+
+impl FromStr for Link {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || NotationError::new("a link such as 0-1 (from 0 to 1)", text);
+        let (from, to) = text.split_once('-').ok_or_else(error)?;
+        let link = Self { from: from.parse()?, to: to.parse()? };
+        if link.from == link.to && link.from != Who::Any {
+            return Err(NotationError::new("a link between two processes", text));
+        }
+        Ok(link)
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.from, self.to)
+    }
+}
+
+/// A probability: from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rate(pub f64);
+
+impl FromStr for Rate {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || NotationError::new("a probability from 0 to 1, such as 0.05", text);
+        let rate: f64 = text.parse().map_err(|_| error())?;
+        if (0.0..=1.0).contains(&rate) { Ok(Self(rate)) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How many times faster or slower than it should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor(pub f64);
+
+impl FromStr for Factor {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || NotationError::new("a factor from 0.001 to 1000, such as 1.5", text);
+        let factor: f64 = text.parse().map_err(|_| error())?;
+        if (0.001..=1000.0).contains(&factor) { Ok(Self(factor)) } else { Err(error()) }
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+serde_as_text!(SpanText, Who, When, Window, Link, Rate, Factor);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn times_are_read_exactly() {
+        let span = |text| parse_span(text).map(|span| span.0).map_err(|error| error.to_string());
+        assert_eq!(span("300"), Ok(300));
+        assert_eq!(span("1.5us"), Ok(1500));
+        assert_eq!(span("5ms"), Ok(5_000_000));
+        assert_eq!(span("0.000000001s"), Ok(1));
+        assert_eq!(span("-1ms"), Err("expected a time of zero or later, found `-1ms`".into()));
+        for bad in [
+            "",
+            "ms",
+            "1.5",
+            "1.2345us",
+            "1..2s",
+            ".5s",
+            "1e3",
+            "5 ms",
+            "99999999999999999999s",
+            "5m",
+        ] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_found_is_shown_short_and_on_one_line() {
+        let error = "x\u{1b}[31m\n".repeat(50).parse::<Who>().unwrap_err().to_string();
+        assert!(error.chars().count() < 600 && error.chars().all(|c| !c.is_control()), "{error}");
+    }
+
+    #[test]
+    fn windows_end_after_they_begin() {
+        assert!("5ms..2ms".parse::<Window>().is_err());
+        assert_eq!("2ms..".parse::<Window>().unwrap().to_string(), "2ms");
+    }
+
+    proptest! {
+        #[test]
+        fn spans_print_as_they_read(nanos: u64) {
+            prop_assert_eq!(parse_span(&Span(nanos).to_string()), Ok(Span(nanos)));
+        }
+
+        #[test]
+        fn hostile_text_never_panics(text in "\\PC{0,40}") {
+            let _ = (text.parse::<Window>(), text.parse::<Link>(), text.parse::<Rate>(), text.parse::<Factor>());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Who watches a run: monitors, accounts and traces see it through these hooks.
+
+use quorate_core::{Belief, Process, ProcessId, Time};
+
+use crate::network::Loss;
+use crate::plan::{Deed, Memory};
+
+/// Where in the run something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The number of the event: an input that a process handles, or a deed that befalls it.
+    pub event: u64,
+    /// Its time.
+    pub time: Time,
+    /// Whose event it is.
+    pub process: ProcessId,
+}
+
+/// What a process is told.
+#[derive(Debug)]
+pub enum Input<'a, P: Process> {
+    /// It starts.
+    Start,
+    /// Its user asks something, because of an earlier event if one is named.
+    Command(&'a P::Command, Option<u64>),
+    /// A message arrives.
+    Message(&'a Parcel<P::Message>),
+    /// A timer runs out that was set in this event.
+    Timer(&'a P::Timer, u64),
+    /// Its detector has changed its mind, because of this event.
+    Belief(Belief, u64),
+    /// A round is over.
+    RoundEnd(u64),
+    /// It is back.
+    Recovery(Memory),
+}
+
+/// A message under way.
+#[derive(Clone, Debug)]
+pub struct Parcel<M> {
+    /// Who sent it.
+    pub from: ProcessId,
+    /// To whom.
+    pub to: ProcessId,
+    /// What the observer wrote on it.
+    pub tag: u32,
+    /// What it says.
+    pub message: M,
+}
+
+/// How a message leaves its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// On its way.
+    Sent,
+    /// On its way a second time.
+    Duplicated,
+    /// It will not arrive.
+    Lost(Loss),
+}
+
+/// Sees everything that happens, in order. The methods do nothing unless an observer says otherwise.
+pub trait Observer<P: Process> {
+    /// A process is about to be told something.
+    fn input(&mut self, at: Moment, input: &Input<'_, P>) {
+        let _ = (at, input);
+    }
+
+    /// A message leaves, the `id`th; both copies of a duplicate are the same message. What is returned is written on it and comes back when it arrives.
+    fn send(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: &P::Message,
+        departure: Departure,
+    ) -> u32 {
+        let _ = (at, id, to, message, departure);
+        0
+    }
+
+    /// A message that was under way does not arrive after all.
+    fn lose(&mut self, at: Moment, parcel: &Parcel<P::Message>, why: Loss) {
+        let _ = (at, parcel, why);
+    }
+
+    /// A process tells its user something.
+    fn output(&mut self, at: Moment, output: &P::Output) {
+        let _ = (at, output);
+    }
+
+    /// A command was refused.
+    fn refuse(&mut self, at: Moment, command: &P::Command, why: &P::Misuse) {
+        let _ = (at, command, why);
+    }
+
+    /// A process did not act on an input.
+    fn ignore(&mut self, at: Moment, why: &'static str) {
+        let _ = (at, why);
+    }
+
+    /// Something befalls the world. `at` names the process it befalls, if it is one.
+    fn deed(&mut self, at: Moment, deed: &Deed) {
+        let _ = (at, deed);
+    }
+}
+
+/// Nobody watches.
+impl<P: Process> Observer<P> for () {}

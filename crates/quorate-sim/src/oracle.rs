@@ -1,0 +1,100 @@
+//! A perfect failure detector, given by the driver: it knows who is down and tells everyone, each after
+//! a delay of its own. Faults can make it err.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{Belief, ProcessId, ProcessSet, Span};
+
+use crate::delay::{Delay, Delays, LinkDelay};
+use crate::notation::Who;
+use crate::random::{Random, Stream};
+
+/// How quick the oracle is.
+#[derive(Clone, Debug)]
+pub struct OracleModel {
+    /// How long after a crash or recovery an observer is told; drawn for each observer and victim.
+    pub delay: Delay,
+    /// Exceptions for single pairs, observer first.
+    pub pairs: Vec<LinkDelay>,
+}
+
+/// The oracle of a world.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    delays: Delays,
+    pairs: BTreeMap<(ProcessId, ProcessId), Delays>,
+    random: Random,
+    /// Whom each observer believes to have crashed.
+    crashed: Vec<ProcessSet>,
+    /// How often each process has gone down or come back; news of an older epoch is stale.
+    epochs: Vec<u32>,
+}
+
+impl Oracle {
+    pub(crate) fn new(n: usize, model: &OracleModel, seed: u64) -> Self {
+        let process = |who| match who {
+            Who::Process(process) => process,
+            Who::Any => unreachable!("a pair with its own delay is named"),
+        };
+        let pairs = model
+            .pairs
+            .iter()
+            .map(|own| {
+                ((process(own.link.from), process(own.link.to)), Delays::new(own.delay.clone()))
+            })
+            .collect();
+        Self {
+            delays: Delays::new(model.delay.clone()),
+            pairs,
+            random: Random::new(seed, Stream::Detection),
+            crashed: vec![ProcessSet::new(); n],
+            epochs: vec![0; n],
+        }
+    }
+
+    /// The process has gone down or come back.
+    pub(crate) fn turn(&mut self, process: ProcessId) {
+        self.epochs[process.index()] += 1;
+    }
+
+    /// How long the observer will take to hear of the victim's present state, and which state that is.
+    pub(crate) fn delay(&mut self, observer: ProcessId, victim: ProcessId) -> (Span, u32) {
+        let delays = self.pairs.get_mut(&(observer, victim)).unwrap_or(&mut self.delays);
+        (delays.draw(&mut self.random), self.epochs[victim.index()])
+    }
+
+    /// The observer has lost its memory.
+    pub(crate) fn forget(&mut self, observer: ProcessId, victim: ProcessId) {
+        self.crashed[observer.index()].remove(victim);
+    }
+
+    /// Whether the belief is still true and new to the observer, who from now on holds it.
+    pub(crate) fn is_news(&mut self, observer: ProcessId, belief: Belief, epoch: u32) -> bool {
+        epoch == self.epochs[belief.about().index()] && self.adopt(observer, belief)
+    }
+
+    /// Makes the observer believe wrongly of the victim, or no longer; the change, if it is one.
+    pub(crate) fn mislead(
+        &mut self,
+        observer: ProcessId,
+        victim: ProcessId,
+        wrongly: bool,
+    ) -> Option<Belief> {
+        // An odd epoch means that the victim is really down: then there is nothing to take back.
+        let really_down = self.epochs[victim.index()] % 2 == 1;
+        let belief = match wrongly {
+            true => Belief::Crashed(victim),
+            false if really_down => return None,
+            false => Belief::Alive(victim),
+        };
+        self.adopt(observer, belief).then_some(belief)
+    }
+
+    fn adopt(&mut self, observer: ProcessId, belief: Belief) -> bool {
+        let crashed = &mut self.crashed[observer.index()];
+        match belief {
+            Belief::Crashed(victim) => crashed.insert(victim),
+            Belief::Alive(victim) => crashed.remove(victim),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! From faults as they are written to deeds at definite times: the seed decides what was left to it.
+
+use std::fmt;
+
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+
+use crate::fault::Faults;
+use crate::notation::{Link, When, Who, Window};
+use crate::random::{Random, Stream};
+use crate::traitor::Strategy;
+
+/// What goes wrong in a run, settled.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Deeds in the order of their times.
+    pub deeds: Vec<(Time, Deed)>,
+    /// The probability that a message is lost.
+    pub loss: f64,
+    /// The probability that a message arrives twice.
+    pub duplication: f64,
+    /// The probability that a message is overtaken.
+    pub reordering: f64,
+    /// Processes that follow a strategy instead of the algorithm.
+    pub traitors: Vec<(ProcessId, Strategy)>,
+}
+
+/// Something that befalls the world.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// The process stops.
+    Crash(ProcessId),
+    /// The process will stop after so many sends of its next multicast.
+    CrashMid(ProcessId, u32),
+    /// The process comes back, with its memory or without.
+    Recover(ProcessId, Memory),
+    /// The process omits to send with this probability.
+    OmitSend(ProcessId, f64),
+    /// The process omits to receive with this probability.
+    OmitReceive(ProcessId, f64),
+    /// The process takes so long to handle a message; the usual time if none.
+    Handling(ProcessId, Option<Span>),
+    /// The process does everything so many times faster.
+    Pace(ProcessId, f64),
+    /// The process's clock runs at this rate.
+    Clock(ProcessId, f64),
+    /// The link is dead, or works again.
+    Link {
+        /// Its sender.
+        from: ProcessId,
+        /// Its receiver.
+        to: ProcessId,
+        /// Whether it is dead.
+        cut: bool,
+    },
+    /// Groups are separated.
+    Partition(Vec<ProcessSet>),
+    /// Everybody can reach everybody again.
+    Heal,
+    /// The observer wrongly believes that the victim has crashed, or no longer does.
+    Suspect {
+        /// Who believes it.
+        observer: ProcessId,
+        /// Of whom.
+        victim: ProcessId,
+        /// Whether it starts or ends.
+        wrongly: bool,
+    },
+    /// Something befalls the next message on a link.
+    NextOnLink {
+        /// The link's sender.
+        from: ProcessId,
+        /// The link's receiver.
+        to: ProcessId,
+        /// What.
+        mishap: Mishap,
+    },
+}
+
+impl Deed {
+    /// The process it befalls; the first of several, and process 0 if it befalls the whole network.
+    pub fn victim(&self) -> ProcessId {
+        match self {
+            Self::Crash(process)
+            | Self::CrashMid(process, _)
+            | Self::Recover(process, _)
+            | Self::OmitSend(process, _)
+            | Self::OmitReceive(process, _)
+            | Self::Handling(process, _)
+            | Self::Pace(process, _)
+            | Self::Clock(process, _)
+            | Self::Link { from: process, .. }
+            | Self::Suspect { observer: process, .. }
+            | Self::NextOnLink { from: process, .. } => *process,
+            Self::Partition(_) | Self::Heal => ProcessId::new(0),
+        }
+    }
+}
+
+/// In words: `p2 crashes`.
+impl fmt::Display for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crash(process) => write!(f, "{process} crashes"),
+            Self::CrashMid(process, sends) => {
+                write!(f, "{process} is to crash after {sends} sends of its next multicast")
+            }
+            Self::Recover(process, Memory::Kept) => write!(f, "{process} comes back"),
+            Self::Recover(process, Memory::Lost) => {
+                write!(f, "{process} comes back without memory")
+            }
+            Self::OmitSend(process, 0.0) => write!(f, "{process} sends again"),
+            Self::OmitSend(process, rate) => write!(f, "{process} omits to send ({rate})"),
+            Self::OmitReceive(process, 0.0) => write!(f, "{process} receives again"),
+            Self::OmitReceive(process, rate) => write!(f, "{process} omits to receive ({rate})"),
+            Self::Handling(process, Some(span)) => {
+                write!(f, "{process} takes {span} for each message")
+            }
+            Self::Handling(process, None) => write!(f, "{process} is as quick as usual again"),
+            Self::Pace(process, factor) => write!(f, "{process} runs {factor} times as fast"),
+            Self::Clock(process, rate) => {
+                write!(f, "the clock of {process} runs {rate} times as fast")
+            }
+            Self::Link { from, to, cut: true } => write!(f, "the link from {from} to {to} is dead"),
+            Self::Link { from, to, cut: false } => {
+                write!(f, "the link from {from} to {to} works again")
+            }
+            Self::Partition(groups) => {
+                let groups: Vec<String> = groups.iter().map(ProcessSet::to_string).collect();
+                write!(f, "partition into {}", groups.join(" "))
+            }
+            Self::Heal => f.write_str("the partition heals"),
+            Self::Suspect { observer, victim, wrongly: true } => {
+                write!(f, "{observer} wrongly suspects {victim}")
+            }
+            Self::Suspect { observer, victim, wrongly: false } => {
+                write!(f, "{observer} no longer suspects {victim}")
+            }
+            Self::NextOnLink { from, to, mishap } => {
+                let fate = match mishap {
+                    Mishap::Loss => "lost",
+                    Mishap::Duplication => "duplicated",
+                    Mishap::Reordering => "overtaken",
+                };
+                write!(f, "the next message from {from} to {to} is to be {fate}")
+            }
+        }
+    }
+}
+
+/// What a process remembers when it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Everything.
+    Kept,
+    /// Nothing: it starts again.
+    Lost,
+}
+
+/// What may befall a single message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mishap {
+    /// It is lost.
+    Loss,
+    /// It arrives twice.
+    Duplication,
+    /// It is overtaken by the one behind it.
+    Reordering,
+}
+
+impl Plan {
+    /// Settles the faults of a world of n processes. The faults must have been validated.
+    pub fn new(faults: &Faults, n: usize, seed: u64) -> Self {
+        let mut draw =
+            Draw { random: Random::new(seed, Stream::Faults), n, victims: ProcessSet::new() };
+        let mut deeds = Vec::new();
+        // Named victims first, so that a drawn one is never one of them.
+        for crash in faults.crash.iter().filter(|crash| crash.who != Who::Any) {
+            deeds.push((draw.time(crash.at), Deed::Crash(draw.victim(crash.who))));
+        }
+        for crash in &faults.crash_mid {
+            deeds.push((draw.time(crash.at), Deed::CrashMid(draw.victim(crash.who), crash.sends)));
+        }
+        for crash in faults.crash.iter().filter(|crash| crash.who == Who::Any) {
+            deeds.push((draw.time(crash.at), Deed::Crash(draw.victim(crash.who))));
+        }
+        for recover in &faults.recover {
+            let memory = if recover.memory { Memory::Kept } else { Memory::Lost };
+            deeds.push((draw.time(recover.at), Deed::Recover(draw.crashed(recover.who), memory)));
+        }
+        for omission in &faults.omit_send {
+            let who = draw.process(omission.who);
+            draw.window(omission.window, &mut deeds, |on| {
+                Deed::OmitSend(who, if on { omission.rate.0 } else { 0.0 })
+            });
+        }
+        for omission in &faults.omit_receive {
+            let who = draw.process(omission.who);
+            draw.window(omission.window, &mut deeds, |on| {
+                Deed::OmitReceive(who, if on { omission.rate.0 } else { 0.0 })
+            });
+        }
+        for slow in &faults.slow {
+            let who = draw.process(slow.who);
+            draw.window(slow.window, &mut deeds, |on| {
+                Deed::Handling(who, on.then_some(slow.handling))
+            });
+        }
+        for fast in &faults.fast {
+            let who = draw.process(fast.who);
+            draw.window(fast.window, &mut deeds, |on| {
+                Deed::Pace(who, if on { fast.factor.0 } else { 1.0 })
+            });
+        }
+        for clock in &faults.clock {
+            deeds.push((draw.time(clock.at), Deed::Clock(draw.process(clock.who), clock.rate.0)));
+        }
+        for cut in &faults.cut {
+            let (a, b) = draw.link(cut.link);
+            draw.window(cut.window, &mut deeds, |cut| Deed::Link { from: a, to: b, cut });
+            if cut.both_ways {
+                draw.window(cut.window, &mut deeds, |cut| Deed::Link { from: b, to: a, cut });
+            }
+        }
+        for partition in &faults.partition {
+            draw.window(partition.window, &mut deeds, |on| {
+                if on { Deed::Partition(partition.groups.clone()) } else { Deed::Heal }
+            });
+        }
+        for suspect in &faults.suspect {
+            let (observer, victim) = draw.link(suspect.pair);
+            draw.window(suspect.window, &mut deeds, |wrongly| Deed::Suspect {
+                observer,
+                victim,
+                wrongly,
+            });
+        }
+        for (list, mishap) in [
+            (&faults.lose, Mishap::Loss),
+            (&faults.duplicate, Mishap::Duplication),
+            (&faults.reorder, Mishap::Reordering),
+        ] {
+            for fault in list {
+                let (from, to) = draw.link(fault.link);
+                deeds.push((draw.time(fault.at), Deed::NextOnLink { from, to, mishap }));
+            }
+        }
+        let traitors = faults
+            .traitor
+            .iter()
+            .map(|traitor| (draw.process(traitor.who), traitor.strategy))
+            .collect();
+        deeds.sort_by_key(|(time, _)| *time);
+        Self {
+            deeds,
+            loss: faults.loss,
+            duplication: faults.duplication,
+            reordering: faults.reordering,
+            traitors,
+        }
+    }
+}
+
+/// Makes the choices that are left to the seed.
+struct Draw {
+    random: Random,
+    n: usize,
+    victims: ProcessSet,
+}
+
+impl Draw {
+    fn time(&mut self, when: When) -> Time {
+        match when {
+            When::At(time) => time,
+            When::Between(low, high) => Time(self.random.between(low.0, high.0)),
+        }
+    }
+
+    fn process(&mut self, who: Who) -> ProcessId {
+        match who {
+            Who::Process(process) => process,
+            Who::Any => ProcessId::from_index(self.random.below(self.n as u64) as usize),
+        }
+    }
+
+    /// A drawn victim is one that does not crash yet, while there is one.
+    fn victim(&mut self, who: Who) -> ProcessId {
+        let free = &ProcessSet::all(self.n) - &self.victims;
+        let victim = match who {
+            Who::Any if !free.is_empty() => self.pick(&free),
+            _ => self.process(who),
+        };
+        self.victims.insert(victim);
+        victim
+    }
+
+    fn crashed(&mut self, who: Who) -> ProcessId {
+        match who {
+            Who::Any if !self.victims.is_empty() => self.pick(&self.victims.clone()),
+            _ => self.process(who),
+        }
+    }
+
+    fn pick(&mut self, set: &ProcessSet) -> ProcessId {
+        let place = self.random.below(set.len() as u64) as usize;
+        set.iter().nth(place).expect("the place is below the size")
+    }
+
+    fn link(&mut self, link: Link) -> (ProcessId, ProcessId) {
+        let from = self.process(link.from);
+        let mut to = self.process(link.to);
+        while to == from && link.to == Who::Any {
+            to = self.process(link.to);
+        }
+        (from, to)
+    }
+
+    fn window(
+        &mut self,
+        window: Window,
+        deeds: &mut Vec<(Time, Deed)>,
+        deed: impl Fn(bool) -> Deed,
+    ) {
+        let from = self.time(window.from);
+        deeds.push((from, deed(true)));
+        if let Some(until) = window.until {
+            deeds.push((self.time(until).max(from), deed(false)));
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The event queue: a timing wheel with an overflow heap.
+//!
+//! Entries leave in the order (time, order of arrival). Entries within the wheel's horizon go to the
+//! slot of their time, unsorted, which costs O(1); a slot is put in order when its turn comes, by
+//! sorting small keys, and not at all if it spans a single tick. Whatever lies beyond the horizon
+//! waits in a heap and moves to the wheel as the horizon advances.
+//!
+//! ```text
+//!   current slot         slots (unsorted)                    far (heap)
+//!   [ sorted | late ] -> [ ][ ][ ][ ][ ][ ][ ][ ] horizon -> ...
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A queue of labelled items by time; equal times keep the order of arrival.
+#[derive(Debug)]
+pub struct Queue<T> {
+    slots: Vec<Vec<Option<Entry<T>>>>,
+    /// A bit for each slot that holds something.
+    occupied: Vec<u64>,
+    /// The slot width is two to this power, and at most 32, so that an offset fits 32 bits.
+    width_log2: u32,
+    /// The current slot, counted from time zero.
+    current: u64,
+    open: Open<T>,
+    far: BinaryHeap<Far<T>>,
+    arrivals: u64,
+    len: usize,
+}
+
+/// What every item carries. With the time it takes 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Who caused it.
+    pub from: u32,
+    /// Whom it concerns.
+    pub to: u32,
+    /// Whatever its owner wants to remember.
+    pub tag: u32,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    /// The time since the start of the slot.
+    offset: u32,
+    label: Label,
+    item: T,
+}
+
+/// The slot whose turn it is.
+#[derive(Debug)]
+struct Open<T> {
+    /// When it starts.
+    start: u64,
+    entries: Vec<Option<Entry<T>>>,
+    /// The first so many entries were there when the slot was opened; this many of them have left.
+    there: usize,
+    gone: usize,
+    /// The order in which those leave, if it is not the order of arrival.
+    sorted: Vec<Key>,
+    /// What arrived since.
+    late: BinaryHeap<Reverse<Key>>,
+}
+
+/// An entry's offset in the upper half, its place in the lower.
+type Key = u64;
+
+impl<T> Queue<T> {
+    /// A queue for items that mostly lie less than `horizon` ahead, about `crowd` of them at a time.
+    pub fn new(horizon: u64, crowd: usize) -> Self {
+        // Few slots make small worlds cheap to create; many keep the slots of large ones small. No more than
+        // the horizon needs, for each has a buffer that wants to stay in the cache.
+        let most = crowd.next_power_of_two().clamp(64, 4096) as u64;
+        let width_log2 = (0..32).find(|&log2| (horizon >> log2) + 2 <= most).unwrap_or(32);
+        let slots = ((horizon >> width_log2) + 2).next_power_of_two().clamp(64, most) as usize;
+        Self {
+            slots: std::iter::repeat_with(Vec::new).take(slots).collect(),
+            occupied: vec![0; slots / 64],
+            width_log2,
+            current: 0,
+            open: Open {
+                start: 0,
+                entries: Vec::new(),
+                there: 0,
+                gone: 0,
+                sorted: Vec::new(),
+                late: BinaryHeap::new(),
+            },
+            far: BinaryHeap::new(),
+            arrivals: 0,
+            len: 0,
+        }
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes that an item takes while it waits.
+    pub const fn bytes_per_item() -> usize {
+        size_of::<Option<Entry<T>>>()
+    }
+
+    /// Adds an item. Its time must not be before that of the last one taken out.
+    #[inline(always)]
+    pub fn push(&mut self, time: u64, label: Label, item: T) {
+        self.len += 1;
+        let slot = time >> self.width_log2;
+        let offset = (time - (slot << self.width_log2)) as u32;
+        let entry = Entry { offset, label, item };
+        let ahead = slot - self.current;
+        if ahead == 0 {
+            self.open.push(entry);
+        } else if ahead < self.slots.len() as u64 {
+            self.put(slot, entry);
+        } else {
+            self.arrivals += 1;
+            self.far.push(Far { time, arrival: self.arrivals, entry });
+        }
+    }
+
+    /// Takes out the first item and its time.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<(u64, Label, T)> {
+        loop {
+            if let Some(Entry { offset, label, item }) = self.open.pop() {
+                self.len -= 1;
+                return Some((self.open.start + u64::from(offset), label, item));
+            }
+            if !self.open_next_slot() {
+                return None;
+            }
+        }
+    }
+
+    /// The time of the first item.
+    pub fn peek_time(&mut self) -> Option<u64> {
+        loop {
+            if let Some(time) = self.open.peek() {
+                return Some(time);
+            }
+            if !self.open_next_slot() {
+                return None;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, slot: u64, entry: Entry<T>) {
+        let index = self.index(slot);
+        self.slots[index].push(Some(entry));
+        self.occupied[index / 64] |= 1 << (index % 64);
+    }
+
+    fn index(&self, slot: u64) -> usize {
+        slot as usize & (self.slots.len() - 1)
+    }
+
+    /// Moves on to the next slot that holds something; tells whether there is one.
+    #[inline(never)]
+    fn open_next_slot(&mut self) -> bool {
+        let next = match (self.next_occupied(), self.far.peek()) {
+            (Some(slot), _) => slot,
+            (None, Some(far)) => far.time >> self.width_log2,
+            (None, None) => return false,
+        };
+        self.current = next;
+        self.open.start = next << self.width_log2;
+        let index = self.index(next);
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        self.open.refill(&mut self.slots[index], self.width_log2 == 0);
+        self.fetch_far();
+        true
+    }
+
+    /// The horizon has advanced: brings in what it now covers. Far entries of a slot arrived before the
+    /// slot came within the horizon, so they precede whatever is pushed to it from now on.
+    fn fetch_far(&mut self) {
+        while let Some(first) = self.far.peek() {
+            let slot = first.time >> self.width_log2;
+            if slot - self.current >= self.slots.len() as u64 {
+                return;
+            }
+            let Some(Far { entry, .. }) = self.far.pop() else { return };
+            if slot == self.current { self.open.push(entry) } else { self.put(slot, entry) }
+        }
+    }
+
+    fn next_occupied(&self) -> Option<u64> {
+        let words = self.occupied.len();
+        let start = self.index(self.current);
+        // From just after the current slot, round the wheel, to just before it again.
+        for step in 0..=words {
+            let word = (start / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if step == words {
+                bits &= (1 << (start % 64)) - 1;
+            }
+            if bits != 0 {
+                let index = word * 64 + bits.trailing_zeros() as usize;
+                let ahead = (index + self.slots.len() - start) & (self.slots.len() - 1);
+                return Some(self.current + ahead as u64);
+            }
+        }
+        None
+    }
+}
+
+impl<T> Open<T> {
+    /// Takes over the entries of a slot and leaves it the spent memory.
+    fn refill(&mut self, slot: &mut Vec<Option<Entry<T>>>, one_tick: bool) {
+        self.entries.clear();
+        std::mem::swap(&mut self.entries, slot);
+        self.there = self.entries.len();
+        self.gone = 0;
+        self.sorted.clear();
+        if !one_tick {
+            self.sorted.extend(
+                self.entries.iter().zip(0..).map(|(entry, place)| key(entry.as_ref(), place)),
+            );
+            self.sorted.sort_unstable();
+        }
+    }
+
+    #[inline(never)]
+    fn push(&mut self, entry: Entry<T>) {
+        let place = u32::try_from(self.entries.len()).expect("a slot holds less than 2^32 entries");
+        let entry = Some(entry);
+        self.late.push(Reverse(key(entry.as_ref(), place)));
+        self.entries.push(entry);
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Entry<T>> {
+        if self.gone == self.there {
+            return self.pop_late();
+        }
+        // Without an order of their own, all of them are due at once: in the order of arrival.
+        let first = self.sorted.get(self.gone).copied().unwrap_or(self.gone as u64);
+        if self.late.peek().is_some_and(|late| late.0 < first) {
+            return self.pop_late();
+        }
+        self.gone += 1;
+        self.entries[first as u32 as usize].take()
+    }
+
+    #[inline(never)]
+    fn pop_late(&mut self) -> Option<Entry<T>> {
+        let Reverse(late) = self.late.pop()?;
+        self.entries[late as u32 as usize].take()
+    }
+
+    fn peek(&self) -> Option<u64> {
+        let first =
+            (self.gone < self.there).then(|| self.sorted.get(self.gone).copied().unwrap_or(0));
+        let late = self.late.peek().map(|late| late.0);
+        first.into_iter().chain(late).min().map(|key| self.start + (key >> 32))
+    }
+}
+
+fn key<T>(entry: Option<&Entry<T>>, place: u32) -> Key {
+    u64::from(entry.map_or(0, |entry| entry.offset)) << 32 | u64::from(place)
+}
+
+/// An entry beyond the horizon, the earliest greatest as the heap wants it.
+#[derive(Debug)]
+struct Far<T> {
+    time: u64,
+    arrival: u64,
+    entry: Entry<T>,
+}
+
+impl<T> Ord for Far<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (other.time, other.arrival).cmp(&(self.time, self.arrival))
+    }
+}
+
+impl<T> PartialOrd for Far<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Far<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Far<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Pushes so far ahead, or takes one out.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push(u64),
+        Pop,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let ahead = prop_oneof![Just(0), 0u64..4, 0u64..300, 0u64..100_000, Just(1 << 40)];
+        proptest::collection::vec(prop_oneof![ahead.prop_map(Step::Push), Just(Step::Pop)], 0..300)
+    }
+
+    proptest! {
+        #[test]
+        fn leaves_in_the_order_of_a_plain_heap(steps in steps(), horizon in 0u64..5000) {
+            let (mut queue, mut twin) = (Queue::new(horizon, 64), BinaryHeap::new());
+            let (mut now, mut arrival) = (0, 0u32);
+            for step in steps {
+                match step {
+                    Step::Push(ahead) => {
+                        queue.push(now + ahead, Label::default(), arrival);
+                        twin.push(Reverse((now + ahead, arrival)));
+                        arrival += 1;
+                    }
+                    Step::Pop => {
+                        prop_assert_eq!(queue.peek_time(), twin.peek().map(|top| top.0.0));
+                        let expected = twin.pop().map(|top| top.0);
+                        prop_assert_eq!(queue.pop().map(|(time, _, item)| (time, item)), expected);
+                        now = expected.map_or(now, |(time, _)| time);
+                    }
+                }
+                prop_assert_eq!(queue.len(), twin.len());
+            }
+            while let Some(Reverse(expected)) = twin.pop() {
+                prop_assert_eq!(queue.pop().map(|(time, _, item)| (time, item)), Some(expected));
+            }
+            prop_assert!(queue.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_last_moment_of_time_can_be_queued() {
+        let mut queue = Queue::new(1, 64);
+        queue.push(u64::MAX, Label::default(), "end");
+        queue.push(3, Label { from: 1, to: 2, tag: 3 }, "start");
+        assert_eq!(queue.pop(), Some((3, Label { from: 1, to: 2, tag: 3 }, "start")));
+        assert_eq!(queue.pop(), Some((u64::MAX, Label::default(), "end")));
+    }
+
+    #[test]
+    fn an_item_costs_sixteen_bytes_and_itself() {
+        assert_eq!(Queue::<std::num::NonZeroU64>::bytes_per_item(), 24);
+    }
+}

@@ -1,0 +1,124 @@
+//! Chance: seeded, and the same on every machine and in every version.
+//!
+//! The generator is xoshiro256++; what is drawn from it (bounded integers, exponential times, shuffles)
+//! is written here and pinned by golden values, because the sampling functions of libraries may change
+//! their values from one release to the next. Independent uses take independent streams of one seed,
+//! so that adding a fault to a run does not change the delays of its messages.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// A stream of random numbers.
+#[derive(Clone, Debug)]
+pub struct Random(Xoshiro256PlusPlus);
+
+/// What a stream is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Message delays.
+    Delays = 1,
+    /// Loss, duplication, reordering and omission.
+    Links = 2,
+    /// Who fails and when.
+    Faults = 3,
+    /// How long the oracle takes to notice.
+    Detection = 4,
+    /// What traitors do.
+    Traitors = 5,
+    /// When users act.
+    Users = 6,
+}
+
+impl Random {
+    /// The stream of this seed for this use.
+    pub fn new(seed: u64, stream: Stream) -> Self {
+        // An odd multiplier keeps the streams of neighbouring seeds apart; the generator's own seeding
+        // spreads the rest.
+        Self(Xoshiro256PlusPlus::seed_from_u64(
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ((stream as u64) << 56) ^ stream as u64,
+        ))
+    }
+
+    /// Any 64 bits.
+    #[inline(always)]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in 0 .. bound, without bias (Lemire's method). The bound must not be zero.
+    #[inline(always)]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let mut product = u128::from(self.next_u64()) * u128::from(bound);
+        if (product as u64) < bound {
+            let threshold = bound.wrapping_neg() % bound;
+            while (product as u64) < threshold {
+                product = u128::from(self.next_u64()) * u128::from(bound);
+            }
+        }
+        (product >> 64) as u64
+    }
+
+    /// Uniform in low ..= high.
+    #[inline(always)]
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        match (high - low).checked_add(1) {
+            Some(bound) => low + self.below(bound),
+            None => self.next_u64(),
+        }
+    }
+
+    /// Uniform in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// True with this probability.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// Exponential with this mean, in whole nanoseconds. The logarithm is libm's: that of the standard
+    /// library may differ from machine to machine.
+    pub fn exponential(&mut self, mean: u64) -> u64 {
+        (-(mean as f64) * libm::log(1.0 - self.unit())) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_those_of_every_other_machine() {
+        let mut random = Random::new(7, Stream::Delays);
+        let drawn: Vec<u64> = (0..4).map(|_| random.between(1, 1000)).collect();
+        let exponential: Vec<u64> = (0..4).map(|_| random.exponential(1_000_000)).collect();
+        insta::assert_debug_snapshot!((drawn, exponential));
+    }
+
+    #[test]
+    fn bounds_are_kept_and_reached() {
+        let mut random = Random::new(1, Stream::Faults);
+        let mut seen = [0u32; 5];
+        for _ in 0..10_000 {
+            seen[random.below(5) as usize] += 1;
+        }
+        assert!(seen.iter().all(|&count| (1800..2200).contains(&count)), "{seen:?}");
+        assert_eq!(random.between(3, 3), 3);
+        let _ = random.between(0, u64::MAX);
+    }
+
+    #[test]
+    fn exponential_times_have_their_mean() {
+        let mut random = Random::new(3, Stream::Delays);
+        let total: u64 = (0..100_000).map(|_| random.exponential(1000)).sum();
+        assert!((98_000_000..102_000_000).contains(&total), "{total}");
+    }
+
+    #[test]
+    fn streams_of_one_seed_differ() {
+        let first = |seed, stream| Random::new(seed, stream).next_u64();
+        assert_ne!(first(0, Stream::Delays), first(0, Stream::Links));
+        assert_ne!(first(0, Stream::Delays), first(1, Stream::Delays));
+    }
+}

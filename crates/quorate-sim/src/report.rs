@@ -1,0 +1,215 @@
+//! What came of a run, for programs: the JSON that `sim` and `replay` print.
+
+use std::collections::BTreeMap;
+
+use quorate_core::Span;
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::{KindCounts, LayerAccount};
+use crate::delays::Spread;
+use crate::monitor::{Evidence, Status};
+
+/// The outcome in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every watched property held, inside the assumptions.
+    Holds,
+    /// A watched property was broken.
+    Violated,
+    /// Nothing was broken, but the run left the algorithm's assumptions.
+    OutsideAssumptions,
+}
+
+/// Everything that is known of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// How many processes there were.
+    pub processes: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The outcome.
+    pub verdict: Verdict,
+    /// What became of each property.
+    pub properties: Vec<PropertyReport>,
+    /// What became of each assumption.
+    pub assumptions: Vec<AssumptionReport>,
+    /// How many requests were made.
+    pub requests: u64,
+    /// How often anybody entered.
+    pub entries: u64,
+    /// Who entered, in order, the first ten thousand.
+    pub order: Vec<u32>,
+    /// The messages of the algorithm's own layer.
+    pub messages: Messages,
+    /// The messages of the layers below it.
+    pub layers: BTreeMap<&'static str, Messages>,
+    /// Messages that did not arrive, by reason, all layers together.
+    pub lost: BTreeMap<&'static str, u64>,
+    /// Messages that arrived twice.
+    pub duplicated: u64,
+    /// What the algorithm promised to cost, and what it cost.
+    pub cost: CostReport,
+    /// How long entries took.
+    pub delays: DelayReport,
+    /// How the work was spread: messages sent and received by each process, own layer.
+    pub load: LoadReport,
+    /// Who still waits.
+    pub waiting: Vec<u32>,
+    /// The time at which the run ended, in nanoseconds.
+    pub virtual_time: u64,
+    /// How many events there were: inputs that a process handled or missed, and faults.
+    pub events: u64,
+    /// How many messages were delivered.
+    pub deliveries: u64,
+    /// Why the run ended.
+    pub ending: &'static str,
+    /// What went wrong, in order.
+    pub faults: Vec<FaultReport>,
+    /// How often the ME3 monitor had to merge vector clocks: the price of watching it.
+    pub me3_merges: Option<u64>,
+}
+
+/// What became of a property.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PropertyReport {
+    /// Its name.
+    pub id: &'static str,
+    /// What became of it.
+    pub status: Status,
+    /// In a sentence.
+    pub detail: String,
+    /// Whether the algorithm promises it.
+    pub promised: bool,
+    /// What led to a violation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Evidence>,
+}
+
+/// What became of an assumption.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AssumptionReport {
+    /// Its name.
+    pub id: &'static str,
+    /// What it says.
+    pub sentence: &'static str,
+    /// Whether the run kept it.
+    pub met: bool,
+    /// What broke it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken_by: Option<String>,
+}
+
+/// The messages of a layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Messages {
+    /// All of them.
+    pub total: u64,
+    /// Those to oneself, which are in `total` unless they were asked to be left out.
+    #[serde(rename = "self")]
+    pub to_self: u64,
+    /// By kind.
+    pub by_kind: KindCounts,
+    /// Sends of each process.
+    pub by_process: Vec<u64>,
+    /// Receipts of each process.
+    pub by_receiver: Vec<u64>,
+}
+
+impl From<LayerAccount> for Messages {
+    fn from(account: LayerAccount) -> Self {
+        Self {
+            total: account.total,
+            to_self: account.to_self,
+            by_kind: account.by_kind,
+            by_process: account.by_sender,
+            by_receiver: account.by_receiver,
+        }
+    }
+}
+
+/// A promise about messages and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostReport {
+    /// The formula for messages per entry.
+    pub formula: &'static str,
+    /// What it gives here: the least and the most per entry.
+    pub promised_per_entry: [u64; 2],
+    /// Messages per entry, if anybody entered.
+    pub per_entry: Option<f64>,
+    /// Whether the promise was kept; none where there is nothing to compare.
+    pub kept: Option<bool>,
+}
+
+/// How long entries took, in nanoseconds and in message delays.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DelayReport {
+    /// One message delay, in nanoseconds.
+    pub unit: u64,
+    /// From request to entry, with the section free and nobody else waiting.
+    pub client: DelayStatistics,
+    /// From exit to the next entry, with somebody waiting.
+    pub synchronisation: DelayStatistics,
+}
+
+/// Some delays in a nutshell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DelayStatistics {
+    /// How many were measured.
+    pub count: u64,
+    /// The mean in message delays.
+    pub mean: Option<f64>,
+    /// The shortest, in nanoseconds.
+    pub min: u64,
+    /// The longest, in nanoseconds.
+    pub max: u64,
+    /// What the algorithm promises, in message delays: the least and the most.
+    pub promised: [u64; 2],
+}
+
+impl DelayStatistics {
+    /// These delays, in units of `unit`.
+    pub fn new(spread: Spread, unit: Span, promised: [u64; 2]) -> Self {
+        let (min, max) = (spread.min.0, spread.max.0);
+        Self { count: spread.count, mean: spread.mean_in(unit), min, max, promised }
+    }
+}
+
+/// How the work was spread over the processes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadReport {
+    /// The mean.
+    pub mean: f64,
+    /// The population standard deviation.
+    pub standard_deviation: f64,
+    /// The most.
+    pub max: u64,
+    /// Who had the most, the first of them.
+    pub busiest: u32,
+}
+
+impl LoadReport {
+    /// The load of processes that sent and received so much.
+    pub fn new(messages: &Messages) -> Self {
+        let pairs = messages.by_process.iter().zip(&messages.by_receiver);
+        let loads: Vec<u64> = pairs.map(|(sent, received)| sent + received).collect();
+        let count = loads.len().max(1) as f64;
+        let mean = loads.iter().sum::<u64>() as f64 / count;
+        let squares: f64 =
+            loads.iter().map(|&load| (load as f64 - mean) * (load as f64 - mean)).sum();
+        let max = loads.iter().max().copied().unwrap_or(0);
+        let busiest = loads.iter().position(|&load| load == max).unwrap_or(0) as u32;
+        Self { mean, standard_deviation: (squares / count).sqrt(), max, busiest }
+    }
+}
+
+/// Something that went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FaultReport {
+    /// When, in nanoseconds.
+    pub time: u64,
+    /// What.
+    pub what: String,
+}

@@ -1,0 +1,316 @@
+//! Scenarios: everything that makes a run, as a small TOML file or a set of flags.
+
+use std::fmt;
+use std::str::FromStr;
+
+use quorate_core::{ProcessId, Span, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::delay::{Delay, LinkDelay};
+use crate::expect::Expect;
+use crate::fault::{Faults, Occasion};
+use crate::network::LinkModel;
+use crate::notation::{NotationError, SpanText, When, Who, serde_as_text};
+use crate::oracle::OracleModel;
+use crate::random::{Random, Stream};
+use crate::timing::Timing;
+
+/// More processes than this are not meant: the bound keeps hostile files from filling the memory.
+pub const PROCESSES_MOST: usize = 1 << 24;
+
+/// Everything that makes a run. The fields are the keys of a file and, with dashes, the flags of the
+/// command line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scenario {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// How many processes there are.
+    pub processes: usize,
+    /// The seed of all chance.
+    #[serde(default)]
+    pub seed: u64,
+    /// Who asks to enter at the start.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub requesters: Requesters,
+    /// Requests at times of their own, in place of `requesters`: `1@5ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request: Vec<Occasion>,
+    /// How often each requester enters.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub repeat: u32,
+    /// The first requests come at times drawn from zero to this.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub spread: SpanText,
+    /// How long a process stays inside.
+    #[serde(default = "millisecond")]
+    pub section: SpanText,
+    /// How long a user thinks between leaving and asking again.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub think: SpanText,
+    /// The law of message delays.
+    #[serde(default = "constant_millisecond")]
+    pub delay: Delay,
+    /// Laws of single links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_delay: Vec<LinkDelay>,
+    /// The timing model; what the delays allow if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
+    /// Whether links keep the order of messages.
+    #[serde(default = "yes")]
+    pub fifo: bool,
+    /// How long a process takes to handle a message.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub handling: SpanText,
+    /// Where news of crashes comes from.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub detector: DetectorChoice,
+    /// How long the oracle takes to tell an observer of a crash; a mean link delay if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detection: Option<Delay>,
+    /// The same for single pairs, observer first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detection_pair: Vec<LinkDelay>,
+    /// The process that serves the others, where the algorithm has one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub server: u32,
+    /// Nothing later than this happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<SpanText>,
+    /// Nobody may wait longer than this (ME2 by a bound).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience: Option<SpanText>,
+    /// Properties to watch though the algorithm does not promise them, or the world is large.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub watch: Vec<String>,
+    /// What goes wrong.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub faults: Faults,
+    /// What should come of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expect>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(value: &u32) -> bool {
+    *value == 1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn millisecond() -> SpanText {
+    SpanText(Span::from_millis(1))
+}
+
+fn constant_millisecond() -> Delay {
+    Delay::Constant(Span::from_millis(1))
+}
+
+/// Who asks to enter at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requesters {
+    /// Process 0.
+    #[default]
+    One,
+    /// Every process.
+    All,
+    /// The first so many.
+    First(usize),
+}
+
+impl FromStr for Requesters {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        match text {
+            "one" => Ok(Self::One),
+            "all" => Ok(Self::All),
+            _ => text
+                .parse()
+                .map(Self::First)
+                .map_err(|_| NotationError::new("one, all or a number of processes", text)),
+        }
+    }
+}
+
+impl fmt::Display for Requesters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One => f.write_str("one"),
+            Self::All => f.write_str("all"),
+            Self::First(count) => count.fmt(f),
+        }
+    }
+}
+
+/// Where news of crashes comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DetectorChoice {
+    /// The driver, which is never wrong unless told to be.
+    #[default]
+    Oracle,
+    /// Heartbeats: a layer of the processes' own, with messages of its own.
+    Heartbeat,
+    /// Nowhere.
+    None,
+}
+
+impl FromStr for DetectorChoice {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        match text {
+            "oracle" => Ok(Self::Oracle),
+            "heartbeat" => Ok(Self::Heartbeat),
+            "none" => Ok(Self::None),
+            _ => Err(NotationError::new("a detector: oracle, heartbeat or none", text)),
+        }
+    }
+}
+
+impl fmt::Display for DetectorChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Oracle => "oracle",
+            Self::Heartbeat => "heartbeat",
+            Self::None => "none",
+        })
+    }
+}
+
+serde_as_text!(Requesters, DetectorChoice);
+
+impl Scenario {
+    /// The default run of an algorithm: n processes, the first of which asks to enter.
+    pub fn new(algorithm: &str, processes: usize) -> Self {
+        Self {
+            algorithm: algorithm.to_owned(),
+            processes,
+            seed: 0,
+            requesters: Requesters::default(),
+            request: Vec::new(),
+            repeat: one(),
+            spread: SpanText::default(),
+            section: millisecond(),
+            think: SpanText::default(),
+            delay: constant_millisecond(),
+            link_delay: Vec::new(),
+            timing: None,
+            fifo: yes(),
+            handling: SpanText::default(),
+            detector: DetectorChoice::default(),
+            detection: None,
+            detection_pair: Vec::new(),
+            server: 0,
+            until: None,
+            patience: None,
+            watch: Vec::new(),
+            faults: Faults::default(),
+            expect: None,
+        }
+    }
+
+    /// The timing model: what the delays allow, if it was not said.
+    pub fn timing(&self) -> Timing {
+        self.timing.unwrap_or(if self.delay_bound().is_some() {
+            Timing::Synchronous
+        } else {
+            Timing::Asynchronous
+        })
+    }
+
+    /// The longest a message may take, if there is such a thing.
+    pub fn delay_bound(&self) -> Option<Span> {
+        let own = self.link_delay.iter().map(|own| own.delay.bound());
+        own.chain([self.delay.bound()])
+            .try_fold(Span::ZERO, |longest, bound| bound.map(|bound| longest.max(bound)))
+    }
+
+    /// The mean delay: the unit in which algorithms' delays are reported.
+    pub fn delay_unit(&self) -> Span {
+        match self.timing() {
+            Timing::Rounds(length) => length,
+            _ => self.delay.mean(),
+        }
+    }
+
+    /// How the links are.
+    pub fn links(&self) -> LinkModel {
+        let (delay, link_delay) = (self.delay.clone(), self.link_delay.clone());
+        LinkModel { delay, link_delay, timing: self.timing(), fifo: self.fifo }
+    }
+
+    /// The driver's detector, if it is to have one.
+    pub fn oracle(&self) -> Option<OracleModel> {
+        (self.detector == DetectorChoice::Oracle).then(|| OracleModel {
+            delay: self.detection.clone().unwrap_or(Delay::Constant(self.delay_unit())),
+            pairs: self.detection_pair.clone(),
+        })
+    }
+
+    /// The period and the timeout of heartbeats: the timeout leaves the slowest heartbeat just enough time,
+    /// as far as the timing model lets one know.
+    pub fn heartbeat(&self) -> (Span, Span) {
+        let unit = Span(self.delay_unit().0.max(1));
+        let known = self.delay_bound().filter(|_| self.timing().is_synchronous());
+        let bound = known.unwrap_or(Span(unit.0 * 2)) + self.handling.0;
+        let period = Span(unit.0.saturating_mul(4));
+        (period, period + bound + Span(1))
+    }
+
+    /// Whether the processes never fall silent, so that the run has to be stopped.
+    pub fn is_endless(&self) -> bool {
+        self.detector == DetectorChoice::Heartbeat
+    }
+
+    /// When the run stops at the latest: ten thousand mean delays for one that would never end.
+    pub fn until(&self) -> Time {
+        match self.until {
+            Some(until) => Time(until.0.0),
+            None if self.is_endless() => Time(self.delay_unit().0.saturating_mul(10_000)),
+            None => Time::NEVER,
+        }
+    }
+
+    /// How long anybody may wait: a thousand mean delays where the end of the run tells nothing.
+    pub fn patience(&self) -> Option<Span> {
+        let endless = self.is_endless().then(|| Span(self.delay_unit().0.saturating_mul(1_000)));
+        self.patience.map(|patience| patience.0).or(endless)
+    }
+
+    /// The first requests, and when.
+    pub fn first_requests(&self) -> Vec<(ProcessId, Span)> {
+        let mut random = Random::new(self.seed, Stream::Users);
+        let mut draw = |low: u64, high: u64| Span(random.between(low, high));
+        if self.request.is_empty() {
+            let count = match self.requesters {
+                Requesters::One => 1,
+                Requesters::All => self.processes,
+                Requesters::First(count) => count,
+            };
+            return ProcessId::all(count)
+                .map(|process| (process, draw(0, self.spread.0.0)))
+                .collect();
+        }
+        let request = |request: &Occasion| {
+            let process = match request.who {
+                Who::Process(process) => process,
+                Who::Any => ProcessId::from_index(draw(0, self.processes as u64 - 1).0 as usize),
+            };
+            let after = match request.at {
+                When::At(time) => Span(time.0),
+                When::Between(low, high) => draw(low.0, high.0),
+            };
+            (process, after)
+        };
+        self.request.iter().map(request).collect()
+    }
+}

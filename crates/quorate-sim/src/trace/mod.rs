@@ -1,0 +1,205 @@
+//! Traces: every event of a run with its cause, written in one of several formats as it happens.
+
+mod jsonl;
+mod perfetto;
+mod shiviz;
+
+use std::fmt;
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::notation::NotationError;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// The event during which it happened: an input that a process handled, or a deed that befell it.
+    pub event: u64,
+    /// The time in nanoseconds.
+    pub time: u64,
+    /// Whose event it is.
+    pub process: u32,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+    /// The event that caused it, if it was not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<u64>,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum What {
+    /// A process starts.
+    Start,
+    /// A user asks something.
+    Command {
+        /// What.
+        command: String,
+    },
+    /// A message leaves.
+    Send(Letter),
+    /// A message leaves a second time.
+    Duplicate(Letter),
+    /// A message arrives.
+    Deliver(Letter),
+    /// A message does not arrive.
+    Lose {
+        /// Which.
+        #[serde(flatten)]
+        letter: Letter,
+        /// Why.
+        why: &'static str,
+    },
+    /// A timer runs out.
+    Timer {
+        /// Which.
+        timer: String,
+    },
+    /// A detector changes its mind.
+    Belief {
+        /// About whom.
+        about: u32,
+        /// What it now believes.
+        crashed: bool,
+    },
+    /// A round is over.
+    RoundEnd {
+        /// Which.
+        round: u64,
+    },
+    /// A process is back.
+    Recover {
+        /// Whether it remembers.
+        memory: bool,
+    },
+    /// A process tells its user something.
+    Output {
+        /// What.
+        output: String,
+    },
+    /// A command is refused.
+    Refuse {
+        /// Which.
+        command: String,
+        /// Why.
+        why: String,
+    },
+    /// An input is ignored.
+    Ignore {
+        /// Why.
+        why: &'static str,
+    },
+    /// A process crashes.
+    Crash,
+    /// Something else goes wrong.
+    Fault {
+        /// What.
+        fault: String,
+    },
+}
+
+/// A message in a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Letter {
+    /// Its number; both copies of a duplicate have it.
+    pub message: u64,
+    /// Who sent it.
+    pub from: u32,
+    /// To whom.
+    pub to: u32,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its layer.
+    pub layer: &'static str,
+    /// What it says.
+    pub body: String,
+}
+
+/// A trace format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object a line, one for each record.
+    JsonLines,
+    /// The log that ShiViz reads: an event and its vector clock.
+    ShiViz,
+    /// The Chrome trace format, which Perfetto reads too.
+    Perfetto,
+}
+
+impl Format {
+    /// The format that a file's name asks for.
+    pub fn of_file(name: &str) -> Self {
+        match name.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("shiviz" | "log") => Self::ShiViz,
+            Some("json" | "perfetto") => Self::Perfetto,
+            _ => Self::JsonLines,
+        }
+    }
+
+    /// A writer of this format for a run of n processes.
+    pub fn writer<'w>(self, n: usize, out: impl Write + 'w) -> Box<dyn TraceSink + 'w> {
+        match self {
+            Self::JsonLines => Box::new(jsonl::JsonLines::new(out)),
+            Self::ShiViz => Box::new(shiviz::ShiViz::new(n, out)),
+            Self::Perfetto => Box::new(perfetto::Perfetto::new(n, out)),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        match text {
+            "jsonl" => Ok(Self::JsonLines),
+            "shiviz" => Ok(Self::ShiViz),
+            "perfetto" => Ok(Self::Perfetto),
+            _ => Err(NotationError::new("a trace format: jsonl, shiviz or perfetto", text)),
+        }
+    }
+}
+
+/// Takes the records of a run one by one.
+pub trait TraceSink {
+    /// The next record.
+    fn record(&mut self, record: &Record) -> io::Result<()>;
+
+    /// That was the last one.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// In words, for people: `REQUEST from p0`.
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("start"),
+            Self::Command { command } => write!(f, "asked: {command}"),
+            Self::Send(letter) => write!(f, "{} to p{}", letter.kind, letter.to),
+            Self::Duplicate(letter) => write!(f, "{} to p{}, again", letter.kind, letter.to),
+            Self::Deliver(letter) => write!(f, "{} from p{}", letter.kind, letter.from),
+            Self::Lose { letter, why } => {
+                write!(
+                    f,
+                    "{} from p{} to p{} does not arrive: {why}",
+                    letter.kind, letter.from, letter.to
+                )
+            }
+            Self::Timer { timer } => write!(f, "timer {timer}"),
+            Self::Belief { about, crashed: true } => {
+                write!(f, "believes that p{about} has crashed")
+            }
+            Self::Belief { about, crashed: false } => write!(f, "believes that p{about} is alive"),
+            Self::RoundEnd { round } => write!(f, "round {round} is over"),
+            Self::Recover { memory: true } => f.write_str("back"),
+            Self::Recover { memory: false } => f.write_str("back without memory"),
+            Self::Output { output } => write!(f, "says: {output}"),
+            Self::Refuse { command, why } => write!(f, "refuses {command}: {why}"),
+            Self::Ignore { why } => write!(f, "ignores {why}"),
+            Self::Crash => f.write_str("crash"),
+            Self::Fault { fault } => f.write_str(fault),
+        }
+    }
+}

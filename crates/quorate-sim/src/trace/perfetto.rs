@@ -1,0 +1,73 @@
+//! The Chrome trace format, which Perfetto and chrome://tracing open: a track for each process, a slice
+//! for each event, an arrow for each message, and what users see as slices of their own.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::{Record, TraceSink, What};
+
+/// Writes one JSON object whose list of events grows as the run goes on.
+pub(super) struct Perfetto<W> {
+    out: W,
+    n: usize,
+    begun: bool,
+}
+
+impl<W: Write> Perfetto<W> {
+    pub(super) fn new(n: usize, out: W) -> Self {
+        Self { out, n, begun: false }
+    }
+
+    fn write(&mut self, event: &Value) -> io::Result<()> {
+        self.out.write_all(if self.begun {
+            b",\n"
+        } else {
+            b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+        })?;
+        self.begun = true;
+        serde_json::to_writer(&mut self.out, event)?;
+        Ok(())
+    }
+
+    fn name_tracks(&mut self) -> io::Result<()> {
+        for process in 0..self.n {
+            let name = json!({"name": format!("p{process}")});
+            self.write(
+                &json!({"ph": "M", "name": "thread_name", "pid": 0, "tid": process, "args": name}),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> TraceSink for Perfetto<W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        if !self.begun {
+            self.name_tracks()?;
+        }
+        // The format counts microseconds; a slice of a nanosecond gives the arrows something to hold on to.
+        let ts = record.time as f64 / 1000.0;
+        let tid = record.process;
+        let name = record.what.to_string();
+        let args = serde_json::to_value(record)?;
+        self.write(&json!({"ph": "X", "name": name, "cat": "event", "ts": ts, "dur": 0.001, "pid": 0, "tid": tid, "args": args}))?;
+        match &record.what {
+            What::Send(letter) => self.write(
+                &json!({"ph": "s", "name": letter.kind, "cat": "message", "id": letter.message, "ts": ts, "pid": 0, "tid": tid}),
+            ),
+            What::Deliver(letter) => self.write(
+                &json!({"ph": "f", "bp": "e", "name": letter.kind, "cat": "message", "id": letter.message, "ts": ts, "pid": 0, "tid": tid}),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if !self.begun {
+            self.name_tracks()?;
+        }
+        self.out.write_all(b"\n]}\n")?;
+        self.out.flush()
+    }
+}

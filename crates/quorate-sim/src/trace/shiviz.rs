@@ -1,0 +1,47 @@
+//! The log that ShiViz reads with its default expression: a line that says what happened, then a line
+//! with the process and its vector clock.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use quorate_core::{ProcessId, VectorClock};
+
+use super::{Record, TraceSink, What};
+
+/// Writes two lines for each record.
+pub(super) struct ShiViz<W> {
+    out: W,
+    clocks: Vec<VectorClock>,
+    /// What the sender of each message under way knew.
+    carried: BTreeMap<u64, VectorClock>,
+}
+
+impl<W: Write> ShiViz<W> {
+    pub(super) fn new(n: usize, out: W) -> Self {
+        Self { out, clocks: vec![VectorClock::new(); n], carried: BTreeMap::new() }
+    }
+}
+
+impl<W: Write> TraceSink for ShiViz<W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let process = ProcessId::new(record.process);
+        let clock = &mut self.clocks[process.index()];
+        if let What::Deliver(letter) = &record.what
+            && let Some(carried) = self.carried.get(&letter.message)
+        {
+            clock.merge(carried);
+        }
+        clock.tick(process);
+        if let What::Send(letter) = &record.what {
+            self.carried.insert(letter.message, clock.clone());
+        }
+        let entries: Vec<String> =
+            clock.iter().map(|(process, count)| format!("\"{process}\":{count}")).collect();
+        writeln!(self.out, "{} at {}", record.what, quorate_core::Time(record.time))?;
+        writeln!(self.out, "{process} {{{}}}", entries.join(", "))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

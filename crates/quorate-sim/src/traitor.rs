@@ -1,0 +1,87 @@
+//! Byzantine processes: what a traitor does with the messages that its algorithm would send.
+//!
+//! A strategy is applied to each message on its way out, so that it works for every algorithm; the
+//! lies themselves come from the messages ([`quorate_core::Message::forged`]).
+
+use std::fmt;
+use std::str::FromStr;
+
+use quorate_core::{Message, ProcessId};
+
+use crate::notation::{NotationError, serde_as_text};
+use crate::random::Random;
+
+/// How a traitor behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// Says nothing.
+    Silent,
+    /// Changes what it says, the same way for everyone.
+    Liar,
+    /// Tells everyone something else.
+    Equivocator,
+    /// Says everything twice.
+    Stutterer,
+    /// Does any of these, or the right thing, as the seed has it for each message.
+    Random,
+}
+
+impl Strategy {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Silent, "silent"),
+        (Self::Liar, "liar"),
+        (Self::Equivocator, "equivocator"),
+        (Self::Stutterer, "stutterer"),
+        (Self::Random, "random"),
+    ];
+
+    /// What really leaves in place of `message` to `to`: nothing, one or two messages.
+    pub fn sends<M: Message>(
+        self,
+        to: ProcessId,
+        message: M,
+        random: &mut Random,
+    ) -> (Option<M>, Option<M>) {
+        match self {
+            Self::Silent => (None, None),
+            // The lie depends on what is said and not on whom it is said to.
+            Self::Liar => (Some(message.forged(1 + message.kind() as u64)), None),
+            Self::Equivocator => (Some(message.forged(u64::from(to.number()))), None),
+            Self::Stutterer => (Some(message.clone()), Some(message)),
+            Self::Random => match random.below(5) {
+                0 => (None, None),
+                1 => (Some(message.clone()), Some(message)),
+                2 => (Some(message), None),
+                _ => (Some(message.forged(random.next_u64())), None),
+            },
+        }
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        Self::ALL
+            .into_iter()
+            .find(|(_, name)| *name == text)
+            .map(|(strategy, _)| strategy)
+            .ok_or_else(|| {
+                NotationError::new(
+                    "a strategy: silent, liar, equivocator, stutterer or random",
+                    text,
+                )
+            })
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL
+            .into_iter()
+            .find(|(strategy, _)| strategy == self)
+            .map_or("", |found| found.1);
+        f.pad(name)
+    }
+}
+
+serde_as_text!(Strategy);

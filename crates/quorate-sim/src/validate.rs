@@ -1,0 +1,265 @@
+//! Whether a scenario makes sense: each mistake is named with the key it is about.
+
+use quorate_core::{ProcessId, Property};
+
+use crate::delay::Delay;
+use crate::notation::{Link, When, Who};
+use crate::scenario::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
+use crate::timing::Timing;
+
+/// A scenario that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct Invalid {
+    /// The key of the file, `faults.crash` for one of a table.
+    pub key: &'static str,
+    /// Its place, where the key is a list.
+    pub place: Option<usize>,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl Invalid {
+    fn new(key: &'static str, problem: impl Into<String>) -> Self {
+        Self { key, place: None, problem: problem.into() }
+    }
+
+    fn at(key: &'static str, place: usize, problem: impl Into<String>) -> Self {
+        Self { key, place: Some(place), problem: problem.into() }
+    }
+}
+
+impl Scenario {
+    /// Checks everything that can be checked before a run. Whether the algorithm exists is not known here.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        self.validate_processes()?;
+        self.validate_requests()?;
+        self.validate_timing()?;
+        self.validate_detector()?;
+        self.validate_faults()?;
+        self.validate_watch()
+    }
+
+    fn validate_processes(&self) -> Result<(), Invalid> {
+        if self.processes == 0 {
+            return Err(Invalid::new("processes", "there must be at least 1 process"));
+        }
+        if self.processes > PROCESSES_MOST {
+            let problem = format!(
+                "at most {PROCESSES_MOST} processes can be simulated, not {}",
+                self.processes
+            );
+            return Err(Invalid::new("processes", problem));
+        }
+        self.exists(Who::Process(ProcessId::new(self.server)))
+            .map_err(|problem| Invalid::new("server", problem))
+    }
+
+    fn validate_requests(&self) -> Result<(), Invalid> {
+        if !self.request.is_empty() && self.requesters != Requesters::default() {
+            return Err(Invalid::new(
+                "requesters",
+                "say either `requesters` or `request`, not both",
+            ));
+        }
+        if !self.request.is_empty() && self.spread.0.0 > 0 {
+            return Err(Invalid::new(
+                "spread",
+                "requests with times of their own cannot be spread as well",
+            ));
+        }
+        match self.requesters {
+            Requesters::First(0) => {
+                return Err(Invalid::new("requesters", "there must be at least 1 requester"));
+            }
+            Requesters::First(count) if count > self.processes => {
+                let problem = format!("{count} requesters among {} processes", self.processes);
+                return Err(Invalid::new("requesters", problem));
+            }
+            _ => {}
+        }
+        if self.repeat == 0 {
+            return Err(Invalid::new("repeat", "each requester must enter at least once"));
+        }
+        for (place, request) in self.request.iter().enumerate() {
+            self.exists(request.who).map_err(|problem| Invalid::at("request", place, problem))?;
+        }
+        Ok(())
+    }
+
+    fn validate_timing(&self) -> Result<(), Invalid> {
+        for (place, own) in self.link_delay.iter().enumerate() {
+            self.named_link(own.link)
+                .map_err(|problem| Invalid::at("link-delay", place, problem))?;
+        }
+        let Some(timing) = self.timing else { return Ok(()) };
+        if timing.needs_bound() && self.delay_bound().is_none() {
+            let problem = format!(
+                "{timing} needs bounded delays, and {} has no bound",
+                Delay::Exponential(self.delay.mean())
+            );
+            return Err(Invalid::new("timing", problem));
+        }
+        if matches!(timing, Timing::Rounds(_)) && !self.link_delay.is_empty() {
+            return Err(Invalid::new("link-delay", "in rounds, every message takes one round"));
+        }
+        Ok(())
+    }
+
+    fn validate_detector(&self) -> Result<(), Invalid> {
+        let oracle = self.detector == DetectorChoice::Oracle;
+        if self.detection.is_some() && !oracle {
+            return Err(Invalid::new("detection", "only the oracle has a detection delay"));
+        }
+        if !self.detection_pair.is_empty() && !oracle {
+            return Err(Invalid::new("detection-pair", "only the oracle has detection delays"));
+        }
+        for (place, own) in self.detection_pair.iter().enumerate() {
+            self.named_link(own.link)
+                .map_err(|problem| Invalid::at("detection-pair", place, problem))?;
+        }
+        if !self.faults.suspect.is_empty() && !oracle {
+            return Err(Invalid::new(
+                "faults.suspect",
+                "only the oracle can be made to suspect wrongly",
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate_faults(&self) -> Result<(), Invalid> {
+        let faults = &self.faults;
+        for (key, rate) in [
+            ("faults.loss", faults.loss),
+            ("faults.duplication", faults.duplication),
+            ("faults.reordering", faults.reordering),
+        ] {
+            if !(0.0..=1.0).contains(&rate) {
+                return Err(Invalid::new(
+                    key,
+                    format!("a probability lies between 0 and 1, not at {rate}"),
+                ));
+            }
+        }
+        self.each("faults.crash", faults.crash.iter().map(|fault| fault.who))?;
+        self.each("faults.crash-mid", faults.crash_mid.iter().map(|fault| fault.who))?;
+        self.each("faults.recover", faults.recover.iter().map(|fault| fault.who))?;
+        self.each("faults.omit-send", faults.omit_send.iter().map(|fault| fault.who))?;
+        self.each("faults.omit-receive", faults.omit_receive.iter().map(|fault| fault.who))?;
+        self.each("faults.slow", faults.slow.iter().map(|fault| fault.who))?;
+        self.each("faults.fast", faults.fast.iter().map(|fault| fault.who))?;
+        self.each("faults.clock", faults.clock.iter().map(|fault| fault.who))?;
+        self.each("faults.traitor", faults.traitor.iter().map(|fault| fault.who))?;
+        self.each_link("faults.lose", faults.lose.iter().map(|fault| fault.link))?;
+        self.each_link("faults.duplicate", faults.duplicate.iter().map(|fault| fault.link))?;
+        self.each_link("faults.reorder", faults.reorder.iter().map(|fault| fault.link))?;
+        self.each_link("faults.cut", faults.cut.iter().map(|fault| fault.link))?;
+        self.each_link("faults.suspect", faults.suspect.iter().map(|fault| fault.pair))?;
+        for (place, partition) in faults.partition.iter().enumerate() {
+            for member in partition.groups.iter().flatten() {
+                self.exists(Who::Process(member))
+                    .map_err(|problem| Invalid::at("faults.partition", place, problem))?;
+            }
+        }
+        self.validate_crashes()
+    }
+
+    /// A process crashes once between recoveries, and recovers only from a crash.
+    fn validate_crashes(&self) -> Result<(), Invalid> {
+        let faults = &self.faults;
+        for (place, crash) in faults.crash.iter().enumerate() {
+            let again = faults.crash[..place]
+                .iter()
+                .any(|other| other.who == crash.who && crash.who != Who::Any);
+            if again && !faults.recover.iter().any(|recover| recover.who == crash.who) {
+                let problem = format!("process {} crashes twice without coming back", crash.who);
+                return Err(Invalid::at("faults.crash", place, problem));
+            }
+        }
+        let crashes = faults.crash.len() + faults.crash_mid.len();
+        if crashes > self.processes && faults.recover.is_empty() {
+            let problem = format!("{crashes} crashes of {} processes", self.processes);
+            return Err(Invalid::new("faults.crash", problem));
+        }
+        for (place, recover) in faults.recover.iter().enumerate() {
+            let crash_mid = faults.crash_mid.iter().map(|crash| (crash.who, crash.at));
+            let mut crashes =
+                faults.crash.iter().map(|crash| (crash.who, crash.at)).chain(crash_mid);
+            let same = |who| who == recover.who || who == Who::Any || recover.who == Who::Any;
+            if !crashes.any(|(who, at)| same(who) && starts_before(at, recover.at)) {
+                let problem =
+                    format!("process {} has not crashed before {}", recover.who, recover.at);
+                return Err(Invalid::at("faults.recover", place, problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_watch(&self) -> Result<(), Invalid> {
+        for (place, id) in self.watch.iter().enumerate() {
+            if !Property::ALL.iter().any(|property| property.id() == id) {
+                let known: Vec<&str> = Property::ALL.iter().map(|property| property.id()).collect();
+                let problem =
+                    format!("there is no property `{id}`; there are {}", known.join(", "));
+                return Err(Invalid::at("watch", place, problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn each(&self, key: &'static str, who: impl Iterator<Item = Who>) -> Result<(), Invalid> {
+        for (place, who) in who.enumerate() {
+            self.exists(who).map_err(|problem| Invalid::at(key, place, problem))?;
+        }
+        Ok(())
+    }
+
+    fn each_link(
+        &self,
+        key: &'static str,
+        links: impl Iterator<Item = Link>,
+    ) -> Result<(), Invalid> {
+        for (place, link) in links.enumerate() {
+            let both = self.exists(link.from).and_then(|()| self.exists(link.to));
+            both.and_then(|()| {
+                if self.processes > 1 {
+                    Ok(())
+                } else {
+                    Err("a single process has no links".into())
+                }
+            })
+            .map_err(|problem| Invalid::at(key, place, problem))?;
+        }
+        Ok(())
+    }
+
+    fn named_link(&self, link: Link) -> Result<(), String> {
+        if link.from == Who::Any || link.to == Who::Any {
+            return Err("this link must be named".to_owned());
+        }
+        self.exists(link.from).and_then(|()| self.exists(link.to))
+    }
+
+    fn exists(&self, who: Who) -> Result<(), String> {
+        match who {
+            Who::Process(process) if process.index() >= self.processes => {
+                let last = self.processes - 1;
+                Err(format!(
+                    "there is no process {}; the processes are 0 to {last}",
+                    process.number()
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn starts_before(crash: When, recovery: When) -> bool {
+    let earliest = |when| match when {
+        When::At(time) | When::Between(time, _) => time,
+    };
+    let latest = |when| match when {
+        When::At(time) | When::Between(_, time) => time,
+    };
+    earliest(crash) < latest(recovery)
+}

@@ -1,0 +1,256 @@
+//! The one observer of a mutual exclusion run: feeds the monitors, the books and the trace.
+
+use quorate_core::mutex::{Command, Mutex, Output};
+use quorate_core::{Belief, Message, Process, ProcessId, ProcessSet};
+
+use crate::accounting::Accounting;
+use crate::assumptions::Incidents;
+use crate::delays::EntryDelays;
+use crate::history::History;
+use crate::monitor::{Me1, Me2, Me3, Sighting};
+use crate::network::Loss;
+use crate::observer::{Departure, Input, Moment, Observer, Parcel};
+use crate::plan::{Deed, Memory};
+use crate::slab::Slab;
+use crate::trace::{Letter, Record, TraceSink, What};
+
+/// Watches a run.
+pub struct MutexWatch<'t> {
+    /// The books.
+    pub accounting: Accounting,
+    /// Safety.
+    pub me1: Me1,
+    /// Liveness.
+    pub me2: Me2,
+    /// Order, if it is watched.
+    pub me3: Option<Me3>,
+    /// How long entries take.
+    pub delays: EntryDelays,
+    /// What users saw.
+    pub history: History,
+    /// What went wrong.
+    pub incidents: Incidents,
+    /// How often anybody entered.
+    pub entries: u64,
+    /// How many requests were made.
+    pub requests: u64,
+    /// Traitors, by whose deeds no property is judged.
+    pub exempt: ProcessSet,
+    tracer: Option<Tracer<'t>>,
+    carried: Slab<Carried>,
+}
+
+/// What travels with a message for its watchers.
+#[derive(Clone, Copy, Debug)]
+struct Carried {
+    clock: u32,
+    id: u64,
+    sent_in: u64,
+}
+
+impl<'t> MutexWatch<'t> {
+    /// Watches with these monitors and writes to this trace, if there is one.
+    pub fn new(
+        accounting: Accounting,
+        me2: Me2,
+        me3: Option<Me3>,
+        history: History,
+        trace: Option<&'t mut dyn TraceSink>,
+    ) -> Self {
+        Self {
+            accounting,
+            me1: Me1::default(),
+            me2,
+            me3,
+            delays: EntryDelays::default(),
+            history,
+            incidents: Incidents::default(),
+            entries: 0,
+            requests: 0,
+            exempt: ProcessSet::new(),
+            tracer: trace.map(|sink| Tracer { sink, failed: None }),
+            carried: Slab::default(),
+        }
+    }
+
+    /// Why the trace could not be written, if it could not.
+    pub fn take_trace_error(&mut self) -> Option<std::io::Error> {
+        self.tracer.as_mut().and_then(|tracer| tracer.failed.take())
+    }
+
+    fn see(&mut self, at: Moment, sighting: Sighting) {
+        self.history.see(at, sighting);
+        if self.exempt.contains(at.process) {
+            return;
+        }
+        self.me1.see(at, sighting);
+        self.me2.see(at, sighting);
+        if let Some(me3) = &mut self.me3 {
+            me3.see(at, sighting);
+        }
+        self.delays.see(at, sighting);
+    }
+
+    /// Whether messages carry anything for their watchers.
+    #[inline]
+    fn carries(&self) -> bool {
+        self.me3.is_some() || self.tracer.is_some()
+    }
+
+    fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.record(at, cause, what());
+        }
+    }
+
+    #[cold]
+    fn pick_up<P: Process>(&mut self, at: Moment, parcel: &Parcel<P::Message>, lost: Option<Loss>) {
+        let Carried { clock, id, sent_in } = self.carried.remove(parcel.tag);
+        if let Some(me3) = &mut self.me3 {
+            match lost {
+                None => me3.received(at.process.index(), clock),
+                Some(_) => me3.lost(clock),
+            }
+        }
+        self.trace(at, Some(sent_in), || {
+            let letter = letter::<P>(id, parcel.from, parcel.to, &parcel.message);
+            match lost {
+                None => What::Deliver(letter),
+                Some(why) => What::Lose { letter, why: why.name() },
+            }
+        });
+    }
+}
+
+impl<P: Mutex> Observer<P> for MutexWatch<'_> {
+    #[inline]
+    fn input(&mut self, at: Moment, input: &Input<'_, P>) {
+        match input {
+            Input::Message(parcel) => {
+                self.accounting.received(parcel.from, parcel.to, parcel.message.kind());
+                if self.carries() {
+                    self.pick_up::<P>(at, parcel, None);
+                }
+            }
+            Input::Start => self.trace(at, None, || What::Start),
+            Input::Command(command, because_of) => {
+                self.trace(at, *because_of, || What::Command { command: format!("{command:?}") });
+                // What is asked counts from the asking: a process that enters at once does so after it.
+                match command {
+                    Command::Acquire => {
+                        self.requests += 1;
+                        self.see(at, Sighting::Requested);
+                    }
+                    Command::Release => self.see(at, Sighting::Left),
+                }
+            }
+            Input::Timer(timer, set_in) => {
+                self.trace(at, Some(*set_in), || What::Timer { timer: format!("{timer:?}") });
+            }
+            Input::Belief(belief, because_of) => {
+                self.trace(at, Some(*because_of), || What::Belief {
+                    about: belief.about().number(),
+                    crashed: matches!(belief, Belief::Crashed(_)),
+                })
+            }
+            Input::RoundEnd(round) => self.trace(at, None, || What::RoundEnd { round: *round }),
+            Input::Recovery(memory) => {
+                self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
+                self.see(at, Sighting::Recovered(*memory));
+            }
+        }
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: &P::Message,
+        departure: Departure,
+    ) -> u32 {
+        self.accounting.sent(at.process, to, message.kind(), departure);
+        if !self.carries() {
+            return 0;
+        }
+        self.trace(at, None, || {
+            let letter = letter::<P>(id, at.process, to, message);
+            match departure {
+                Departure::Sent => What::Send(letter),
+                Departure::Duplicated => What::Duplicate(letter),
+                Departure::Lost(why) => What::Lose { letter, why: why.name() },
+            }
+        });
+        if matches!(departure, Departure::Lost(_)) {
+            return 0;
+        }
+        let clock = self.me3.as_mut().map_or(0, |me3| me3.sent(at.process.index()));
+        self.carried.insert(Carried { clock, id, sent_in: at.event })
+    }
+
+    fn lose(&mut self, at: Moment, parcel: &Parcel<P::Message>, why: Loss) {
+        self.accounting.lost(why);
+        if self.carries() {
+            self.pick_up::<P>(at, parcel, Some(why));
+        }
+    }
+
+    fn output(&mut self, at: Moment, output: &Output) {
+        self.trace(at, None, || What::Output { output: format!("{output:?}") });
+        match output {
+            Output::Entered => {
+                self.entries += 1;
+                self.see(at, Sighting::Entered);
+            }
+        }
+    }
+
+    fn refuse(&mut self, at: Moment, command: &Command, why: &P::Misuse) {
+        self.trace(at, None, || What::Refuse {
+            command: format!("{command:?}"),
+            why: why.to_string(),
+        });
+    }
+
+    fn ignore(&mut self, at: Moment, why: &'static str) {
+        self.trace(at, None, || What::Ignore { why });
+    }
+
+    fn deed(&mut self, at: Moment, deed: &Deed) {
+        self.incidents.deeds.push((at.time, deed.clone()));
+        if let Deed::Crash(_) = deed {
+            self.trace(at, None, || What::Crash);
+            self.see(at, Sighting::Crashed);
+        } else if !matches!(deed, Deed::Recover(..)) {
+            self.trace(at, None, || What::Fault { fault: deed.to_string() });
+        }
+    }
+}
+
+/// A trace being written; after the first failure nothing more is.
+struct Tracer<'t> {
+    sink: &'t mut dyn TraceSink,
+    failed: Option<std::io::Error>,
+}
+
+impl Tracer<'_> {
+    fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {
+        if self.failed.is_none() {
+            let (event, time, process) = (at.event, at.time.0, at.process.number());
+            self.failed = self.sink.record(&Record { event, time, process, what, cause }).err();
+        }
+    }
+}
+
+fn letter<P: Process>(id: u64, from: ProcessId, to: ProcessId, message: &P::Message) -> Letter {
+    let kind = P::Message::KINDS[message.kind()];
+    Letter {
+        message: id,
+        from: from.number(),
+        to: to.number(),
+        kind: kind.name,
+        layer: kind.layer.name(),
+        body: format!("{message:?}"),
+    }
+}

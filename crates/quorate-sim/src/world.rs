@@ -1,0 +1,678 @@
+//! The discrete-event world: drives the processes of one run, event after event.
+//!
+//! A run is a function of its specification alone. Events at the same time happen in the order in which
+//! they were caused; what befalls the world by plan comes first.
+
+use quorate_core::{
+    Belief, Effect, Effects, Process, ProcessId, ProcessSet, Recipients, Span, Time,
+};
+
+use crate::network::{Fate, LinkModel, Loss, Network};
+use crate::node::Node;
+use crate::observer::{Departure, Input, Moment, Observer, Parcel};
+use crate::oracle::{Oracle, OracleModel};
+use crate::plan::{Deed, Memory, Plan};
+use crate::queue::{Label, Queue};
+use crate::random::{Random, Stream};
+use crate::slab::Slab;
+use crate::timing::Timing;
+use crate::user::{Agenda, User};
+
+/// All that makes a world, apart from its processes and users.
+#[derive(Clone, Debug)]
+pub struct WorldModel {
+    /// How many processes there are.
+    pub n: usize,
+    /// The seed of all chance.
+    pub seed: u64,
+    /// How the links are.
+    pub links: LinkModel,
+    /// How long a process takes to handle a message.
+    pub handling: Span,
+    /// The failure detector of the driver, if the processes do not bring their own.
+    pub oracle: Option<OracleModel>,
+    /// What goes wrong.
+    pub plan: Plan,
+    /// When to stop.
+    pub limits: Limits,
+}
+
+/// When to stop a run that does not end by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Nothing later than this happens.
+    pub until: Time,
+    /// No more events than this.
+    pub events: u64,
+    /// No more items waiting in the queue than this.
+    pub queued: usize,
+    /// Stop once the users are content, though the processes may never be quiet.
+    pub stop_when_content: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { until: Time::NEVER, events: u64::MAX, queued: usize::MAX, stop_when_content: false }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing is left to happen.
+    Quiescent,
+    /// The users have all they wanted.
+    Content,
+    /// The time was up.
+    Until,
+    /// The number of events was up.
+    Events,
+    /// Too much was waiting in the queue.
+    Queued,
+}
+
+/// A world of processes `P` with users `U`, watched by `O`.
+pub struct World<P: Process, U, O> {
+    nodes: Vec<Node<P>>,
+    effects: Effects<P>,
+    make: Box<dyn Fn(ProcessId) -> P>,
+    engine: Engine<P, U, O>,
+}
+
+/// Everything but the processes themselves.
+struct Engine<P: Process, U, O> {
+    n: usize,
+    now: Time,
+    event: u64,
+    messages: u64,
+    deliveries: u64,
+    queue: Queue<Item<P::Message>>,
+    errands: Slab<Errand<P>>,
+    network: Network,
+    oracle: Option<Oracle>,
+    /// Whether handling a message may take time at some process.
+    handling_takes_time: bool,
+    handling: Span,
+    treason: Random,
+    round: Option<Round>,
+    agenda: Agenda<P::Command>,
+    limits: Limits,
+    user: U,
+    observer: O,
+}
+
+/// The end of the current round, and who wants to know.
+struct Round {
+    length: Span,
+    awaited_by: ProcessSet,
+}
+
+/// What waits in the queue: a message, or a place among the errands.
+#[derive(Debug)]
+enum Item<M> {
+    Message(M),
+    Errand(u32),
+}
+
+/// Whatever is rarer than a message and may be larger.
+#[derive(Debug)]
+enum Errand<P: Process> {
+    /// A message whose receiver has spent the time it takes to handle it.
+    Handled(Parcel<P::Message>),
+    Timer {
+        process: ProcessId,
+        generation: u32,
+        set_in: u64,
+        timer: P::Timer,
+    },
+    Command {
+        process: ProcessId,
+        because_of: Option<u64>,
+        command: P::Command,
+    },
+    Belief {
+        observer: ProcessId,
+        belief: Belief,
+        because_of: u64,
+        epoch: u32,
+    },
+    Deed(Deed),
+}
+
+impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
+    /// A world of processes made by `make`, which is called again for one that restarts without memory.
+    pub fn new(
+        model: WorldModel,
+        make: impl Fn(ProcessId) -> P + 'static,
+        user: U,
+        observer: O,
+    ) -> Self {
+        let n = model.n;
+        let network = Network::new(n, &model.links, &model.plan, model.seed);
+        let mut nodes: Vec<Node<P>> = ProcessId::all(n).map(|id| Node::new(make(id))).collect();
+        for (traitor, strategy) in &model.plan.traitors {
+            nodes[traitor.index()].quirks_mut().traitor = Some(*strategy);
+        }
+        let law = &model.links.delay;
+        let horizon = law.bound().unwrap_or(Span(law.mean().0.saturating_mul(8))).0;
+        let slow =
+            model.plan.deeds.iter().any(|(_, deed)| matches!(deed, Deed::Handling(_, Some(_))));
+        let round = match model.links.timing {
+            Timing::Rounds(length) => Some(Round { length, awaited_by: ProcessSet::new() }),
+            _ => None,
+        };
+        let mut engine = Engine {
+            n,
+            now: Time::ZERO,
+            event: 0,
+            messages: 0,
+            deliveries: 0,
+            queue: Queue::new(horizon, n.saturating_mul(16)),
+            errands: Slab::default(),
+            network,
+            oracle: model.oracle.map(|oracle| Oracle::new(n, &oracle, model.seed)),
+            handling_takes_time: slow || model.handling > Span::ZERO,
+            handling: model.handling,
+            treason: Random::new(model.seed, Stream::Traitors),
+            round,
+            agenda: Agenda::new(),
+            limits: model.limits,
+            user,
+            observer,
+        };
+        for (time, deed) in model.plan.deeds {
+            engine.enqueue(time, Errand::Deed(deed));
+        }
+        Self { nodes, effects: Effects::default(), make: Box::new(make), engine }
+    }
+
+    /// The current time.
+    pub fn now(&self) -> Time {
+        self.engine.now
+    }
+
+    /// How many events there have been.
+    pub fn events(&self) -> u64 {
+        self.engine.event
+    }
+
+    /// How many messages have been delivered.
+    pub fn deliveries(&self) -> u64 {
+        self.engine.deliveries
+    }
+
+    /// The process as it is now.
+    pub fn process(&self, id: ProcessId) -> &P {
+        &self.nodes[id.index()].process
+    }
+
+    /// Whether the process is up.
+    pub fn is_up(&self, id: ProcessId) -> bool {
+        self.nodes[id.index()].up
+    }
+
+    /// Who is watching.
+    pub fn observer(&self) -> &O {
+        &self.engine.observer
+    }
+
+    /// How much waits in the queue.
+    pub fn queued(&self) -> usize {
+        self.engine.queue.len()
+    }
+
+    /// The processes as they are at the end, and who was watching.
+    pub fn into_parts(self) -> (Vec<P>, O) {
+        (self.nodes.into_iter().map(|node| node.process).collect(), self.engine.observer)
+    }
+
+    /// The bytes that a message takes in the queue, its contents apart.
+    pub const fn bytes_per_event() -> usize {
+        Queue::<Item<P::Message>>::bytes_per_item()
+    }
+
+    /// Runs until nothing is left to happen or a limit is reached.
+    pub fn run(&mut self) -> Ending {
+        self.start();
+        loop {
+            if let Some(ending) = self.step() {
+                return ending;
+            }
+        }
+    }
+
+    /// Starts every process and lets the users begin.
+    pub fn start(&mut self) {
+        for id in ProcessId::all(self.engine.n) {
+            let at = self.engine.moment(id);
+            self.engine.observer.input(at, &Input::Start);
+            self.tell(at, P::on_start);
+        }
+        self.engine.user.begin(&mut self.engine.agenda);
+        self.schedule(None);
+    }
+
+    /// Lets the next event happen; tells how the run ended if there is none.
+    #[inline(always)]
+    pub fn step(&mut self) -> Option<Ending> {
+        let engine = &mut self.engine;
+        if engine.queue.len() > engine.limits.queued {
+            return Some(Ending::Queued);
+        }
+        if engine.event >= engine.limits.events {
+            return Some(Ending::Events);
+        }
+        if engine.round.is_some() && self.end_round() {
+            return None;
+        }
+        let engine = &mut self.engine;
+        let Some((time, label, item)) = engine.queue.pop() else { return Some(Ending::Quiescent) };
+        if time > engine.limits.until.0 {
+            engine.now = engine.limits.until;
+            return Some(Ending::Until);
+        }
+        engine.now = Time(time);
+        match item {
+            Item::Message(message) => {
+                let (from, to) = (ProcessId::new(label.from), ProcessId::new(label.to));
+                self.arrive(Parcel { from, to, tag: label.tag, message });
+            }
+            Item::Errand(place) => {
+                let errand = engine.errands.remove(place);
+                self.run_errand(errand);
+                if self.engine.limits.stop_when_content && self.engine.user.is_content() {
+                    return Some(Ending::Content);
+                }
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, parcel: Parcel<P::Message>) {
+        let engine = &mut self.engine;
+        if engine.handling_takes_time {
+            let node = &mut self.nodes[parcel.to.index()];
+            if let Some(done) = node.busy_until(engine.now, engine.handling) {
+                return engine.enqueue(done, Errand::Handled(parcel));
+            }
+        }
+        self.handle(parcel);
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, parcel: Parcel<P::Message>) {
+        let Self { nodes, effects, engine, .. } = self;
+        let node = &mut nodes[parcel.to.index()];
+        let at = engine.next_moment(parcel.to);
+        if let Some(why) = engine.hindrance(node, &parcel) {
+            return engine.observer.lose(at, &parcel, why);
+        }
+        engine.deliveries += 1;
+        engine.observer.input(at, &Input::Message(&parcel));
+        effects.set_now(node.local_time(at.time));
+        node.process.on_message(parcel.from, parcel.message, effects);
+        if engine.carry_out(node, at, effects) {
+            self.crash(at);
+        }
+    }
+
+    #[inline(never)]
+    fn run_errand(&mut self, errand: Errand<P>) {
+        match errand {
+            Errand::Handled(parcel) => self.handle(parcel),
+            Errand::Timer { process, generation, set_in, timer } => {
+                if !self.nodes[process.index()].expire(&timer, generation) {
+                    return;
+                }
+                let at = self.engine.next_moment(process);
+                self.engine.observer.input(at, &Input::Timer(&timer, set_in));
+                self.tell(at, |process, out| process.on_timer(timer, out));
+            }
+            Errand::Command { process, because_of, command } => {
+                self.command(process, because_of, command)
+            }
+            Errand::Belief { observer, belief, because_of, epoch } => {
+                let oracle = self.engine.oracle.as_mut().expect("only the oracle plans beliefs");
+                if oracle.is_news(observer, belief, epoch) {
+                    self.believe(observer, belief, because_of);
+                }
+            }
+            Errand::Deed(deed) => self.befall(deed),
+        }
+    }
+
+    fn command(&mut self, process: ProcessId, because_of: Option<u64>, command: P::Command) {
+        if !self.nodes[process.index()].up {
+            return;
+        }
+        let at = self.engine.next_moment(process);
+        self.engine.observer.input(at, &Input::Command(&command, because_of));
+        let mut refused = None;
+        let asked = command.clone();
+        self.tell(at, |process, out| refused = process.on_command(asked, out).err());
+        match refused {
+            Some(why) => self.engine.observer.refuse(at, &command, &why),
+            None => {
+                self.engine.user.accepted(process, &command, &mut self.engine.agenda);
+                self.schedule(Some(at.event));
+            }
+        }
+    }
+
+    fn believe(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
+        if self.nodes[observer.index()].up {
+            let at = self.engine.next_moment(observer);
+            self.engine.observer.input(at, &Input::Belief(belief, because_of));
+            self.tell(at, |process, out| process.on_belief(belief, out));
+        }
+    }
+
+    /// Lets a process act and carries out what it wants.
+    fn tell(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
+        let Self { nodes, effects, engine, .. } = self;
+        let node = &mut nodes[at.process.index()];
+        effects.set_now(node.local_time(at.time));
+        act(&mut node.process, effects);
+        if engine.carry_out(node, at, effects) {
+            self.crash(at);
+        }
+        self.schedule(Some(at.event));
+    }
+
+    /// Puts what the users want into the queue.
+    fn schedule(&mut self, because_of: Option<u64>) {
+        let Self { nodes, engine, .. } = self;
+        for (process, after, command) in engine.agenda.drain(..) {
+            let after = nodes[process.index()].paced(after);
+            let time = engine.now + after;
+            let place = engine.errands.insert(Errand::Command { process, because_of, command });
+            engine.queue.push(time.0, Label::default(), Item::Errand(place));
+        }
+    }
+
+    /// Ends the round if all that belongs to it has happened; tells whether it did.
+    fn end_round(&mut self) -> bool {
+        let Some(round) = &mut self.engine.round else { return false };
+        if round.awaited_by.is_empty() {
+            return false;
+        }
+        // A round ends after everything that happens at its last moment.
+        let number = self.engine.now.0 / round.length.0
+            + u64::from(!self.engine.now.0.is_multiple_of(round.length.0));
+        let end = Time(number.max(1) * round.length.0);
+        if end > self.engine.limits.until
+            || self.engine.queue.peek_time().is_some_and(|next| next <= end.0)
+        {
+            return false;
+        }
+        self.engine.now = end;
+        let told = std::mem::take(&mut round.awaited_by);
+        for id in &told {
+            if self.nodes[id.index()].up {
+                let at = self.engine.next_moment(id);
+                self.engine.observer.input(at, &Input::RoundEnd(number));
+                self.tell(at, |process, out| process.on_round_end(number, out));
+            }
+        }
+        true
+    }
+
+    fn befall(&mut self, deed: Deed) {
+        let at = self.engine.next_moment(deed.victim());
+        match &deed {
+            // A crash reports itself: it may also come from within a multicast.
+            Deed::Crash(_) => return self.crash(at),
+            Deed::Recover(process, _) if self.nodes[process.index()].up => return,
+            _ => self.engine.observer.deed(at, &deed),
+        }
+        let now = at.time;
+        match deed {
+            Deed::Crash(_) => {}
+            Deed::CrashMid(process, sends) => {
+                self.nodes[process.index()].quirks_mut().crash_after_sends = Some(sends);
+            }
+            Deed::Recover(_, memory) => self.recover(at, memory),
+            Deed::OmitSend(process, rate) => {
+                self.nodes[process.index()].quirks_mut().omit_send = rate
+            }
+            Deed::OmitReceive(process, rate) => {
+                self.nodes[process.index()].quirks_mut().omit_receive = rate
+            }
+            Deed::Handling(process, handling) => {
+                self.nodes[process.index()].quirks_mut().handling = handling
+            }
+            Deed::Pace(process, factor) => self.nodes[process.index()].quirks_mut().pace = factor,
+            Deed::Clock(process, rate) => self.nodes[process.index()].set_clock_rate(now, rate),
+            Deed::Link { from, to, cut } => self.engine.network.set_link(from, to, cut),
+            Deed::Partition(groups) => self.engine.network.separate(&groups),
+            Deed::Heal => self.engine.network.heal(),
+            Deed::NextOnLink { from, to, mishap } => self.engine.network.arm(from, to, mishap),
+            Deed::Suspect { observer, victim, wrongly } => {
+                let Some(oracle) = &mut self.engine.oracle else { return };
+                if let Some(belief) = oracle.mislead(observer, victim, wrongly) {
+                    self.believe(observer, belief, at.event);
+                }
+            }
+        }
+    }
+
+    fn crash(&mut self, at: Moment) {
+        let victim = at.process;
+        let node = &mut self.nodes[victim.index()];
+        if !node.up {
+            return;
+        }
+        node.crash();
+        self.engine.observer.deed(at, &Deed::Crash(victim));
+        self.engine.user.crashed(victim);
+        self.announce(at, Belief::Crashed(victim));
+    }
+
+    fn recover(&mut self, at: Moment, memory: Memory) {
+        let id = at.process;
+        self.nodes[id.index()].up = true;
+        self.announce(at, Belief::Alive(id));
+        self.engine.observer.input(at, &Input::Recovery(memory));
+        match memory {
+            Memory::Kept => self.tell(at, P::on_recovery),
+            Memory::Lost => {
+                self.nodes[id.index()].process = (self.make)(id);
+                self.tell(at, P::on_start);
+                // It has forgotten what its detector told it; the detector tells it again.
+                for crashed in
+                    ProcessId::all(self.engine.n).filter(|other| !self.nodes[other.index()].up)
+                {
+                    self.engine.plan_belief(id, Belief::Crashed(crashed), at.event, true);
+                }
+            }
+        }
+        self.engine.user.recovered(id, memory, &mut self.engine.agenda);
+        self.schedule(Some(at.event));
+    }
+
+    /// The oracle will tell everyone, each in its own time.
+    fn announce(&mut self, at: Moment, belief: Belief) {
+        if let Some(oracle) = &mut self.engine.oracle {
+            oracle.turn(at.process);
+            for observer in ProcessId::all(self.engine.n).filter(|&observer| observer != at.process)
+            {
+                self.engine.plan_belief(observer, belief, at.event, false);
+            }
+        }
+    }
+}
+
+impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
+    fn moment(&self, process: ProcessId) -> Moment {
+        Moment { event: self.event, time: self.now, process }
+    }
+
+    #[inline(always)]
+    fn next_moment(&mut self, process: ProcessId) -> Moment {
+        self.event += 1;
+        self.moment(process)
+    }
+
+    fn plan_belief(&mut self, observer: ProcessId, belief: Belief, because_of: u64, forget: bool) {
+        let Some(oracle) = &mut self.oracle else { return };
+        if forget {
+            oracle.forget(observer, belief.about());
+        }
+        let (delay, epoch) = oracle.delay(observer, belief.about());
+        let time = self.now + delay;
+        self.enqueue(time, Errand::Belief { observer, belief, because_of, epoch });
+    }
+
+    /// Why a message that has come this far is not handled, if it is not.
+    #[inline(always)]
+    fn hindrance(&mut self, node: &Node<P>, parcel: &Parcel<P::Message>) -> Option<Loss> {
+        if !node.up {
+            return Some(Loss::Down);
+        }
+        if let Some(obstacle) = self.network.obstacle(parcel.from, parcel.to) {
+            return Some(obstacle);
+        }
+        let omits = node.omit_receive();
+        (omits > 0.0 && self.network.strikes(omits)).then_some(Loss::ReceiveOmission)
+    }
+
+    /// Does what a process wants, in order; tells whether it crashed on the way.
+    #[inline(always)]
+    fn carry_out(&mut self, node: &mut Node<P>, at: Moment, effects: &mut Effects<P>) -> bool {
+        for effect in effects.drain() {
+            match effect {
+                Effect::Send { to, message } => self.send(node, at, to, message),
+                Effect::Multicast { to, message } => {
+                    if self.multicast(node, at, &to, &message) {
+                        return true;
+                    }
+                }
+                Effect::SetTimer { timer, after } => {
+                    let generation = node.set_timer(timer.clone());
+                    let time = self.now + node.real_span(after);
+                    let process = at.process;
+                    self.enqueue(
+                        time,
+                        Errand::Timer { process, generation, set_in: at.event, timer },
+                    );
+                }
+                Effect::CancelTimer(timer) => node.cancel_timer(&timer),
+                Effect::AwaitRound => {
+                    if let Some(round) = &mut self.round {
+                        round.awaited_by.insert(at.process);
+                    }
+                }
+                Effect::Output(output) => {
+                    self.observer.output(at, &output);
+                    self.user.hear(at.process, &output, &mut self.agenda);
+                    self.flush_agenda(node, at);
+                }
+                Effect::Ignored(why) => self.observer.ignore(at, why),
+            }
+        }
+        false
+    }
+
+    /// What the users want in answer to an output; it is always the same process they turn to.
+    fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
+        while let Some((process, after, command)) = self.agenda.pop() {
+            let time = self.now + node.paced(after);
+            self.enqueue(time, Errand::Command { process, because_of: Some(at.event), command });
+        }
+    }
+
+    fn enqueue(&mut self, time: Time, errand: Errand<P>) {
+        let place = self.errands.insert(errand);
+        self.queue.push(time.0, Label::default(), Item::Errand(place));
+    }
+
+    /// Sends to each recipient in ascending order; tells whether the sender crashed on the way.
+    fn multicast(
+        &mut self,
+        node: &Node<P>,
+        at: Moment,
+        to: &Recipients,
+        message: &P::Message,
+    ) -> bool {
+        let sends_left = node.crash_after_sends();
+        let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
+        match to {
+            Recipients::Others => {
+                let others = ProcessId::all(self.n).filter(|&to| to != at.process);
+                others.take(most).for_each(|to| self.send(node, at, to, message.clone()));
+            }
+            Recipients::Set(set) => {
+                set.iter().take(most).for_each(|to| self.send(node, at, to, message.clone()));
+            }
+        }
+        sends_left.is_some()
+    }
+
+    #[inline(always)]
+    fn send(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+        if !node.is_plain() {
+            return self.send_oddly(node, at, to, message);
+        }
+        self.dispatch(at, to, message);
+    }
+
+    #[cold]
+    fn send_oddly(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+        let omits = node.omit_send();
+        if to != at.process && omits > 0.0 && self.network.strikes(omits) {
+            return self.swallow(at, to, &message, Loss::SendOmission);
+        }
+        let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
+            return self.dispatch(at, to, message);
+        };
+        match strategy.sends(to, message.clone(), &mut self.treason) {
+            (None, None) => self.swallow(at, to, &message, Loss::Treason),
+            (first, second) => {
+                for message in first.into_iter().chain(second) {
+                    self.dispatch(at, to, message);
+                }
+            }
+        }
+    }
+
+    /// A message that its sender never lets go.
+    fn swallow(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
+        self.messages += 1;
+        self.observer.send(at, self.messages, to, message, Departure::Lost(why));
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, at: Moment, to: ProcessId, message: P::Message) {
+        if to.index() >= self.n {
+            return self.observer.ignore(at, "a message to a process that does not exist");
+        }
+        self.messages += 1;
+        let id = self.messages;
+        match self.network.fate(at.process, to, self.now) {
+            Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
+            Fate::ArrivesTwice(first, second) => {
+                self.depart(at, id, to, message.clone(), first, Departure::Sent);
+                self.depart(at, id, to, message, second, Departure::Duplicated);
+            }
+            Fate::Lost(why) => {
+                self.observer.send(at, id, to, &message, Departure::Lost(why));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn depart(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: P::Message,
+        time: Time,
+        how: Departure,
+    ) {
+        let tag = self.observer.send(at, id, to, &message, how);
+        let label = Label { from: at.process.number(), to: to.number(), tag };
+        self.queue.push(time.0, label, Item::Message(message));
+    }
+}
