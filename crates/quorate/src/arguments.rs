@@ -1,0 +1,360 @@
+//! The command line: names, flags and help.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_core::Span;
+use quorate_sim::fault::{
+    Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
+    Suspect, Traitor,
+};
+use quorate_sim::notation::{Rate, SpanText, parse_span};
+use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::trace::Format;
+use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
+
+use crate::memory::Memory;
+
+/// Distributed coordination you can run, break and prove.
+#[derive(Debug, Parser)]
+#[command(name = "quorate", version, arg_required_else_help = true, propagate_version = true)]
+#[command(after_help = "\
+Examples:
+  quorate list                                               what there is
+  quorate sim ricart-agrawala -n 5 --requesters all --seed 7  run once
+  quorate sim ricart-agrawala -n 5 --requesters all --crash 2@1ms
+                                                             break it
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
+  quorate completions bash > quorate.bash                    complete names and flags
+
+Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the algorithms: what each assumes, guarantees and costs
+    List(List),
+    /// Run an algorithm once: verdict, message counts, timeline
+    Sim(Box<Sim>),
+    /// Run a scenario file
+    Replay(Replay),
+    /// Print completions for a shell
+    #[command(after_help = "Example: quorate completions zsh > _quorate")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print a manual page, of quorate or of one command
+    #[command(after_help = "Example: quorate man sim | man -l -")]
+    Man {
+        /// The command
+        command: Option<String>,
+    },
+}
+
+/// `quorate list`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  quorate list\n  quorate list --json | jq -r '.[].name'")]
+pub(crate) struct List {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `quorate sim`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quorate sim ricart-agrawala -n 5 --requesters all --seed 7
+  quorate sim central -n 4 --requesters all --delay uniform:1ms..3ms --crash 2@4ms
+  quorate sim ricart-agrawala -n 5 --requesters all --loss 0.05 --seed 3 --json
+  quorate sim central -n 5 --requesters all --crash '?@0~9ms' --save a.toml --trace a.jsonl
+
+Times are virtual: whole nanoseconds, or with ns, us, ms or s. In a fault, ? in place of a process and
+1ms~5ms in place of a time leave the choice to the seed; 2ms..9ms is a window, 2ms alone lasts for ever.")]
+pub(crate) struct Sim {
+    /// The algorithm; `quorate list` names them
+    #[arg(value_parser = algorithm_names(), hide_possible_values = true)]
+    algorithm: String,
+    /// How many processes
+    #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 5)]
+    processes: usize,
+    /// The seed of all chance
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    workload: Workload,
+    #[command(flatten)]
+    timing: TimingFlags,
+    #[command(flatten)]
+    faults: FaultFlags,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Write the scenario to a file that `quorate replay` runs
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+/// Who asks, and for how long.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Workload")]
+struct Workload {
+    /// Who asks to enter at the start: one (process 0), all, or the first K
+    #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
+    requesters: Requesters,
+    /// A request at a time of its own (repeatable)
+    #[arg(long, value_name = "P@T")]
+    request: Vec<Occasion>,
+    /// How often each requester enters
+    #[arg(long, value_name = "R", default_value_t = 1)]
+    repeat: u32,
+    /// Draw the times of the first requests between 0 and this
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    spread: Span,
+    /// Time inside the critical section
+    #[arg(long, value_name = "D", default_value = "1ms", value_parser = parse_span)]
+    section: Span,
+    /// Time between leaving and asking again
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    think: Span,
+    /// The process that serves the others, where the algorithm has one
+    #[arg(long, value_name = "P", default_value_t = 0)]
+    server: u32,
+    /// Watch a property though it is not promised or the world is large (repeatable)
+    #[arg(long, value_name = "PROPERTY")]
+    watch: Vec<String>,
+}
+
+/// How long things take.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Time")]
+struct TimingFlags {
+    /// Message delays: constant:D, uniform:LOW..HIGH, exponential:MEAN or list:D,D,..
+    #[arg(long, value_name = "LAW", default_value = "constant:1ms")]
+    delay: Delay,
+    /// The delays of one link, from A to B (repeatable)
+    #[arg(long, value_name = "A-B=LAW")]
+    link_delay: Vec<LinkDelay>,
+    /// Timing model: rounds:D, synchronous, asynchronous, eventually:T or unknown-bound
+    #[arg(long, value_name = "MODEL")]
+    timing: Option<Timing>,
+    /// Whether links keep the order of messages
+    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
+    fifo: YesNo,
+    /// Time to handle a message
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    handling: Span,
+    /// Failure detector: oracle, heartbeat or none
+    #[arg(long, value_name = "DETECTOR", default_value = "oracle")]
+    detector: DetectorChoice,
+    /// How long the oracle takes to tell each observer; a mean link delay if not said
+    #[arg(long, value_name = "LAW")]
+    detection: Option<Delay>,
+    /// The same for one observer and victim (repeatable)
+    #[arg(long, value_name = "O-V=LAW")]
+    detection_pair: Vec<LinkDelay>,
+    /// Stop at this time
+    #[arg(long, value_name = "T", value_parser = parse_span)]
+    until: Option<Span>,
+    /// Nobody may wait longer than this (ME2 by a bound)
+    #[arg(long, value_name = "D", value_parser = parse_span)]
+    patience: Option<Span>,
+}
+
+/// What goes wrong.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Faults (all but the rates repeatable)")]
+struct FaultFlags {
+    /// A process crashes
+    #[arg(long, value_name = "P@T")]
+    crash: Vec<Occasion>,
+    /// A process crashes after K sends of its first multicast at or after T
+    #[arg(long, value_name = "P@T:K")]
+    crash_mid: Vec<CrashMid>,
+    /// A crashed process comes back, with its memory or without
+    #[arg(long, value_name = "P@T[:amnesia]")]
+    recover: Vec<Recover>,
+    /// A process omits to send
+    #[arg(long, value_name = "P@WINDOW[:RATE]")]
+    omit_send: Vec<Omission>,
+    /// A process omits to receive
+    #[arg(long, value_name = "P@WINDOW[:RATE]")]
+    omit_receive: Vec<Omission>,
+    /// Each message is lost with this probability
+    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
+    loss: Rate,
+    /// The first message from A to B at or after T is lost
+    #[arg(long, value_name = "A-B@T")]
+    lose: Vec<OnLink>,
+    /// Each message arrives twice with this probability
+    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
+    duplication: Rate,
+    /// The first message from A to B at or after T arrives twice
+    #[arg(long, value_name = "A-B@T")]
+    duplicate: Vec<OnLink>,
+    /// Each message is overtaken with this probability
+    #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
+    reordering: Rate,
+    /// The first message from A to B at or after T is overtaken
+    #[arg(long, value_name = "A-B@T")]
+    reorder: Vec<OnLink>,
+    /// A process takes so long to handle each message
+    #[arg(long, value_name = "P@WINDOW:D")]
+    slow: Vec<Slow>,
+    /// A process does everything so many times too fast
+    #[arg(long, value_name = "P@WINDOW:FACTOR")]
+    fast: Vec<Fast>,
+    /// A process's clock runs wrong from T on
+    #[arg(long, value_name = "P@T:RATE")]
+    clock: Vec<Clock>,
+    /// A link is dead, both ways or, with > in place of -, one way
+    #[arg(long, value_name = "A-B@WINDOW")]
+    cut: Vec<Cut>,
+    /// Groups cannot reach each other; the end of the window heals them
+    #[arg(long, value_name = "A,B|C,D@WINDOW")]
+    partition: Vec<Partition>,
+    /// Process O wrongly believes that V has crashed
+    #[arg(long, value_name = "O-V@WINDOW")]
+    suspect: Vec<Suspect>,
+    /// A Byzantine process: silent, liar, equivocator, stutterer or random
+    #[arg(long, value_name = "P:STRATEGY")]
+    traitor: Vec<Traitor>,
+}
+
+/// What to print and write.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Output {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a trace; .jsonl, .shiviz and .json (Perfetto) say in which format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// The trace's format: jsonl, shiviz or perfetto
+    #[arg(long, value_name = "FORMAT", requires = "trace")]
+    pub(crate) trace_format: Option<Format>,
+    /// Whether messages to oneself are in the totals
+    #[arg(
+        long,
+        value_name = "include|exclude",
+        default_value = "include",
+        hide_possible_values = true
+    )]
+    pub(crate) self_messages: SelfMessages,
+    /// Memory that the run may take, such as 8GiB; most of what is free if not said
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Memory>,
+}
+
+/// `quorate replay`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml --expect   exits 0 exactly if expectations are met")]
+pub(crate) struct Replay {
+    /// The scenario file
+    pub(crate) scenario: PathBuf,
+    /// Compare with the file's expectations; exit 0 exactly if they are met
+    #[arg(long)]
+    pub(crate) expect: bool,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Write the scenario to a file, with what was found as its expectations
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+/// A yes or a no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum YesNo {
+    Yes,
+    No,
+}
+
+/// What to do with messages to oneself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SelfMessages {
+    Include,
+    Exclude,
+}
+
+fn algorithm_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
+}
+
+impl Sim {
+    /// The scenario that the flags describe, and what to do with its outcome.
+    pub(crate) fn into_scenario(self) -> (Scenario, Output, Option<PathBuf>) {
+        let Self { algorithm, processes, seed, workload, timing, faults, output, save } = self;
+        let scenario = Scenario {
+            algorithm,
+            processes,
+            seed,
+            requesters: workload.requesters,
+            request: workload.request,
+            repeat: workload.repeat,
+            spread: SpanText(workload.spread),
+            section: SpanText(workload.section),
+            think: SpanText(workload.think),
+            delay: timing.delay,
+            link_delay: timing.link_delay,
+            timing: timing.timing,
+            fifo: timing.fifo == YesNo::Yes,
+            handling: SpanText(timing.handling),
+            detector: timing.detector,
+            detection: timing.detection,
+            detection_pair: timing.detection_pair,
+            server: workload.server,
+            until: timing.until.map(SpanText),
+            patience: timing.patience.map(SpanText),
+            watch: workload.watch,
+            faults: faults.into_faults(),
+            expect: None,
+        };
+        (scenario, output, save)
+    }
+}
+
+impl FaultFlags {
+    fn into_faults(self) -> Faults {
+        Faults {
+            crash: self.crash,
+            crash_mid: self.crash_mid,
+            recover: self.recover,
+            omit_send: self.omit_send,
+            omit_receive: self.omit_receive,
+            loss: self.loss.0,
+            lose: self.lose,
+            duplication: self.duplication.0,
+            duplicate: self.duplicate,
+            reordering: self.reordering.0,
+            reorder: self.reorder,
+            slow: self.slow,
+            fast: self.fast,
+            clock: self.clock,
+            cut: self.cut,
+            partition: self.partition,
+            suspect: self.suspect,
+            traitor: self.traitor,
+        }
+    }
+}
+
+/// The flag that stands for a key of a scenario.
+pub(crate) fn flag_of(key: &str) -> String {
+    match key {
+        "processes" => "-n".to_owned(),
+        key => format!("--{}", key.strip_prefix("faults.").unwrap_or(key)),
+    }
+}

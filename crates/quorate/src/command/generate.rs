@@ -1,0 +1,35 @@
+//! `quorate completions` and `quorate man`: made from the same definitions as the help.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::Done;
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+
+pub(crate) fn completions(shell: Shell) -> Done {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "quorate", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn man(command: Option<&str>) -> Done {
+    let mut root = Arguments::command();
+    root.build();
+    let page = match command {
+        None => root,
+        Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| {
+            let known = root.get_subcommands().map(clap::Command::get_name);
+            let near = quorate_lab::nearest(name, known).unwrap_or("sim");
+            Failure::new(format!("there is no command `{name}`; did you mean `{near}`?"))
+        })?,
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text)?;
+    std::io::stdout().write_all(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,6 @@
+//! What each command does.
+
+pub(crate) mod generate;
+pub(crate) mod list;
+pub(crate) mod replay;
+pub(crate) mod sim;

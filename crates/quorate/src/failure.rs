@@ -1,0 +1,68 @@
+//! When something cannot be done: one line that says what, and a way out.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+
+/// The exit code for "could not run".
+const COULD_NOT_RUN: u8 = 2;
+
+/// Why a command could not run.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    quiet: bool,
+}
+
+impl Failure {
+    /// It could not run, for this reason.
+    pub(crate) fn new(message: impl Display) -> Self {
+        Self { message: message.to_string(), quiet: false }
+    }
+
+    /// Says so and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        if !self.quiet {
+            let bold = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+            eprintln!("{bold}error{bold:#}: {}", self.message);
+        }
+        ExitCode::from(COULD_NOT_RUN)
+    }
+}
+
+/// Output that cannot be written; a reader that has gone away is no news to anybody.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        let quiet = error.kind() == io::ErrorKind::BrokenPipe;
+        Self { message: format!("the output could not be written: {error}"), quiet }
+    }
+}
+
+/// Prints help and versions as they are, and mistakes on one line.
+pub(crate) fn of_arguments(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(COULD_NOT_RUN)
+        }
+        _ => Failure::new(one_line(&error.render().to_string())).report(),
+    }
+}
+
+/// The parser explains itself over several lines; what matters of it fits one.
+fn one_line(rendered: &str) -> String {
+    let skipped = |line: &&str| {
+        !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more")
+    };
+    let lines: Vec<&str> = rendered.lines().map(str::trim).filter(skipped).collect();
+    let text = lines.join("; ").replace(":; ", ": ");
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+}

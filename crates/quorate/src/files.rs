@@ -1,0 +1,97 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// A file being written. Until it is kept, nothing is seen of it.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    out: Out,
+}
+
+enum Out {
+    /// Beside its place, to be moved there.
+    Aside(BufWriter<NamedTempFile>),
+    /// A device or a pipe, which cannot be replaced.
+    Direct(BufWriter<File>),
+}
+
+impl NewFile {
+    /// Begins a file at this path, and fails if it could not be put there in the end.
+    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+        let failure = |error: io::Error| {
+            Failure::new(format!("{} cannot be written: {error}", path.display()))
+        };
+        if path.is_dir() {
+            return Err(Failure::new(format!(
+                "{} cannot be written: it is a directory",
+                path.display()
+            )));
+        }
+        let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
+        let out = if special {
+            Out::Direct(BufWriter::new(File::options().write(true).open(path).map_err(failure)?))
+        } else {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let file = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failure)?;
+            Out::Aside(BufWriter::new(file))
+        };
+        Ok(Self { path: path.to_owned(), out })
+    }
+
+    /// Puts it in its place.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        let failure = |error: io::Error| {
+            Failure::new(format!("{} cannot be written: {error}", self.path.display()))
+        };
+        match self.out {
+            Out::Aside(writer) => {
+                let file = writer.into_inner().map_err(|error| failure(error.into_error()))?;
+                share(file.as_file()).map_err(failure)?;
+                file.persist(&self.path).map_err(|error| failure(error.error))?;
+            }
+            Out::Direct(mut writer) => writer.flush().map_err(failure)?,
+        }
+        Ok(())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.out {
+            Out::Aside(writer) => writer.write(bytes),
+            Out::Direct(writer) => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::Aside(writer) => writer.flush(),
+            Out::Direct(writer) => writer.flush(),
+        }
+    }
+}
+
+/// Temporary files are private; a result is as readable as any other file.
+#[cfg(unix)]
+fn share(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn share(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes a whole file.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut file = NewFile::begin(path)?;
+    file.write_all(text.as_bytes())?;
+    file.keep()
+}

@@ -1,0 +1,36 @@
+//! The one binary: flags in, verdicts out. What a library user would miss lives in the crates below.
+
+mod arguments;
+mod command;
+mod failure;
+mod files;
+mod memory;
+mod print;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::of_arguments(&error),
+    };
+    let done = match arguments.command {
+        Command::List(list) => command::list::list(&list),
+        Command::Sim(sim) => command::sim::sim(*sim),
+        Command::Replay(replay) => command::replay::replay(&replay),
+        Command::Completions { shell } => command::generate::completions(shell),
+        Command::Man { command } => command::generate::man(command.as_deref()),
+    };
+    match done {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// What a command comes to: an exit code, or why it could not run.
+type Done = Result<ExitCode, Failure>;

@@ -1,0 +1,38 @@
+//! What a person reads: data on stdout, all else on stderr.
+
+mod timeline;
+mod verdict;
+
+use std::io::{self, Write};
+
+use quorate_sim::{Outcome, Scenario};
+
+pub(crate) use verdict::title;
+
+/// Prints the outcome of a run, for people or for programs.
+pub(crate) fn outcome(
+    scenario: &Scenario,
+    outcome: &Outcome,
+    json: bool,
+    command: &str,
+) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, &outcome.report)?;
+        return writeln!(out);
+    }
+    verdict::write(&mut out, scenario, outcome, command)?;
+    out.flush()
+}
+
+/// Says on stderr how a run compares with what was expected.
+pub(crate) fn expectations(differences: &[String]) -> io::Result<()> {
+    let mut out = anstream::stderr().lock();
+    match differences {
+        [] => writeln!(out, "expectations: met"),
+        differences => {
+            writeln!(out, "expectations: not met")?;
+            differences.iter().try_for_each(|difference| writeln!(out, "  {difference}"))
+        }
+    }
+}

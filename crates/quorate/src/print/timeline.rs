@@ -1,0 +1,93 @@
+//! A compact timeline in text: a lane for each process, time from left to right.
+
+use std::io::{self, Write};
+
+use quorate_core::{ProcessId, Time};
+use quorate_sim::monitor::Sighting;
+use quorate_sim::{Outcome, Scenario};
+
+/// With more processes than this a timeline in text tells nothing.
+const LANES_MOST: usize = 16;
+/// With more marks than this neither.
+const MARKS_MOST: usize = 2_000;
+const WIDTH: usize = 64;
+
+const IDLE: char = ' ';
+const WAITING: char = '·';
+const INSIDE: char = '█';
+const CRASH: char = '✗';
+const DOWN: char = '~';
+const BACK: char = '↑';
+
+/// Draws the run if it is small enough; tells whether it did.
+pub(crate) fn write(
+    out: &mut impl Write,
+    scenario: &Scenario,
+    outcome: &Outcome,
+) -> io::Result<bool> {
+    let marks = outcome.history.marks();
+    let end = outcome.report.virtual_time;
+    if scenario.processes > LANES_MOST || marks.is_empty() || marks.len() > MARKS_MOST || end == 0 {
+        return Ok(false);
+    }
+    let mut used = vec![WAITING, INSIDE];
+    writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
+    for id in ProcessId::all(scenario.processes) {
+        let lane = lane(marks, id, end);
+        used.extend(lane.iter().filter(|c| [CRASH, DOWN, BACK].contains(c)));
+        writeln!(out, "  {:<4} {}", id.to_string(), lane.iter().collect::<String>().trim_end())?;
+    }
+    let legend = [
+        (WAITING, "waiting"),
+        (INSIDE, "inside"),
+        (CRASH, "crash"),
+        (DOWN, "down"),
+        (BACK, "back"),
+    ];
+    let shown: Vec<String> = legend
+        .iter()
+        .filter(|(mark, _)| used.contains(mark))
+        .map(|(mark, meaning)| format!("{mark} {meaning}"))
+        .collect();
+    writeln!(out, "  {:<4} {}", "", shown.join("   "))?;
+    Ok(true)
+}
+
+fn lane(marks: &[(Time, ProcessId, Sighting)], id: ProcessId, end: u64) -> Vec<char> {
+    let column = |time: Time| {
+        (u128::from(time.0) * WIDTH as u128 / u128::from(end)).min(WIDTH as u128 - 1) as usize
+    };
+    let mut lane = vec![IDLE; WIDTH];
+    let (mut state, mut since) = (IDLE, 0);
+    let own: Vec<_> = marks.iter().filter(|(_, process, _)| *process == id).collect();
+    for (time, _, sighting) in &own {
+        let here = column(*time);
+        fill(&mut lane, state, since, here);
+        (state, since) = match sighting {
+            Sighting::Requested => (WAITING, here),
+            Sighting::Entered => (INSIDE, here),
+            Sighting::Left | Sighting::Recovered(_) => (IDLE, here),
+            Sighting::Crashed => (DOWN, here),
+        };
+    }
+    let last = if state == IDLE { since } else { WIDTH };
+    fill(&mut lane, state, since, last);
+    // Crashes and recoveries take no time and would be painted over.
+    for (time, _, sighting) in own {
+        match sighting {
+            Sighting::Crashed => lane[column(*time)] = CRASH,
+            Sighting::Recovered(_) => lane[column(*time)] = BACK,
+            _ => {}
+        }
+    }
+    lane
+}
+
+/// Paints a stretch, at least one column of what is inside or waiting.
+fn fill(lane: &mut [char], state: char, from: usize, to: usize) {
+    if state == IDLE {
+        return;
+    }
+    let to = to.max(from + 1).min(lane.len());
+    lane[from..to].fill(state);
+}

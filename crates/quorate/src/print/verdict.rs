@@ -1,0 +1,213 @@
+//! The verdict of a run as a person enjoys reading it.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use quorate_core::{Span, Time};
+use quorate_sim::monitor::Status;
+use quorate_sim::report::{DelayStatistics, Messages, PropertyReport, Report, Verdict};
+use quorate_sim::{Outcome, Scenario};
+
+use super::timeline;
+
+const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))).bold();
+const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red))).bold();
+const FAINT: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+
+/// How many events that led to a violation are shown.
+const EVIDENCE_MOST: usize = 8;
+
+/// The run in a line.
+pub(crate) fn title(scenario: &Scenario) -> String {
+    let plural = if scenario.processes == 1 { "" } else { "es" };
+    format!(
+        "{}, {} process{plural}, seed {}",
+        scenario.algorithm, scenario.processes, scenario.seed
+    )
+}
+
+pub(crate) fn write(
+    out: &mut impl Write,
+    scenario: &Scenario,
+    outcome: &Outcome,
+    command: &str,
+) -> io::Result<()> {
+    let report = &outcome.report;
+    writeln!(out, "{BOLD}{}{BOLD:#}\n", title(scenario))?;
+    for property in &report.properties {
+        write_property(out, property)?;
+    }
+    write_assumptions(out, report)?;
+    writeln!(out)?;
+    write_entries(out, report)?;
+    write_messages(out, report)?;
+    write_delays(out, report)?;
+    write_faults(out, report)?;
+    writeln!(out)?;
+    if timeline::write(out, scenario, outcome)? {
+        writeln!(out)?;
+    }
+    write_verdict(out, report, command)
+}
+
+fn write_property(out: &mut impl Write, property: &PropertyReport) -> io::Result<()> {
+    let (mark, style) = match property.status {
+        Status::Holds => ("✓", GOOD),
+        Status::Violated => ("✗", BAD),
+        Status::NotChecked => ("-", FAINT),
+    };
+    writeln!(out, "  {style}{mark} {}{style:#}  {}", property.id, property.detail)?;
+    for evidence in property.events.iter().take(EVIDENCE_MOST) {
+        let time = Time(evidence.time).to_string();
+        writeln!(
+            out,
+            "         {time:>9}  p{} {} {FAINT}(event {}){FAINT:#}",
+            evidence.process, evidence.what, evidence.event
+        )?;
+    }
+    match property.events.len().saturating_sub(EVIDENCE_MOST) {
+        0 => Ok(()),
+        more => writeln!(out, "         and {more} more"),
+    }
+}
+
+fn write_assumptions(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    for assumption in &report.assumptions {
+        if let Some(by) = &assumption.broken_by {
+            writeln!(
+                out,
+                "  {BAD}!{BAD:#} outside the assumptions: \"{}\" is gone: {by}",
+                assumption.sentence
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    const SHOWN: usize = 16;
+    let order: Vec<String> =
+        report.order.iter().take(SHOWN).map(|process| format!("p{process}")).collect();
+    let more = if report.order.len() > SHOWN { " .." } else { "" };
+    let order =
+        if order.is_empty() { String::new() } else { format!(": {}{more}", order.join(" ")) };
+    line(out, "entries", format!("{} of {} requests{order}", report.entries, report.requests))
+}
+
+fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    line(out, "messages", format!("{}{}", kinds(&report.messages), formula(report)))?;
+    for (layer, messages) in &report.layers {
+        line(out, "", format!("{layer} below: {}", kinds(messages)))?;
+    }
+    if !report.lost.is_empty() {
+        let lost: Vec<String> =
+            report.lost.iter().map(|(why, count)| format!("{count} {why}")).collect();
+        line(out, "", format!("not delivered: {}", lost.join(", ")))?;
+    }
+    if report.duplicated > 0 {
+        line(out, "", format!("delivered twice: {}", report.duplicated))?;
+    }
+    let load = &report.load;
+    line(
+        out,
+        "load",
+        format!(
+            "{:.1} sent and received per process, deviation {:.1}, most {} at p{}",
+            load.mean, load.standard_deviation, load.max, load.busiest
+        ),
+    )
+}
+
+fn kinds(messages: &Messages) -> String {
+    let kinds: Vec<String> =
+        messages.by_kind.0.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let own = if messages.to_self > 0 {
+        format!(", {} to oneself", messages.to_self)
+    } else {
+        String::new()
+    };
+    format!("{} ({}{own})", messages.total, kinds.join(", "))
+}
+
+/// The promise beside what was measured: `2(n - 1) = 8 per entry, 8 x 5 = 40 ✓`.
+fn formula(report: &Report) -> String {
+    let cost = &report.cost;
+    let [least, most] = cost.promised_per_entry;
+    let promised = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+    let stated = if cost.formula == promised {
+        promised.clone()
+    } else {
+        format!("{} = {promised}", cost.formula)
+    };
+    match (cost.kept, cost.per_entry) {
+        (Some(true), _) => format!(
+            "; promised {stated} per entry, {promised} x {} entries {GOOD}✓{GOOD:#}",
+            report.entries
+        ),
+        (Some(false), Some(found)) => {
+            format!("; promised {stated} per entry, found {found:.2} {BAD}✗{BAD:#}")
+        }
+        _ => format!("; promised {stated} per entry, not comparable here"),
+    }
+}
+
+fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let delays = &report.delays;
+    let unit = Span(delays.unit);
+    let text = |name: &str, delay: &DelayStatistics| {
+        let [least, most] = delay.promised;
+        let promised =
+            if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
+    };
+    let parts: Vec<String> = [
+        text("into the free section", &delays.client),
+        text("from exit to next entry", &delays.synchronisation),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !parts.is_empty() {
+        line(out, "delays", format!("{}, in message delays of {unit}", parts.join(", ")))?;
+    }
+    let ended = match report.ending {
+        "quiescent" => "nothing is left to happen",
+        "content" => "everyone has what they wanted",
+        _ => "stopped",
+    };
+    line(out, "time", format!("{}, {} events; {ended}", Time(report.virtual_time), report.events))
+}
+
+fn write_faults(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    const SHOWN: usize = 8;
+    for (place, fault) in report.faults.iter().take(SHOWN).enumerate() {
+        let name = if place == 0 { "faults" } else { "" };
+        line(out, name, format!("{:>9}  {}", Time(fault.time).to_string(), fault.what))?;
+    }
+    match report.faults.len().saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => line(out, "", format!("and {more} more")),
+    }
+}
+
+fn write_verdict(out: &mut impl Write, report: &Report, command: &str) -> io::Result<()> {
+    let outside = report.assumptions.iter().any(|assumption| !assumption.met);
+    let (style, text) = match (report.verdict, outside) {
+        (Verdict::Holds, _) => (GOOD, "holds"),
+        (Verdict::OutsideAssumptions, _) => {
+            (BOLD, "outside the assumptions, and nothing was violated this time")
+        }
+        (Verdict::Violated, true) => (BAD, "violated, outside the assumptions"),
+        (Verdict::Violated, false) => (BAD, "violated, inside the assumptions"),
+    };
+    writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{text}{style:#}")?;
+    if report.verdict == Verdict::Violated {
+        writeln!(out, "replay:  {command}")?;
+    }
+    Ok(())
+}
+
+fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
+    writeln!(out, "  {FAINT}{name:<9}{FAINT:#} {text}")
+}

@@ -1,0 +1,80 @@
+//! One call of cargo, which can be shown and run.
+
+use std::env;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// Variables with which a shell can make test libraries rewrite their expected outputs or pass
+/// regardless. A chore says itself what it wants, so whatever it inherits of these is dropped.
+const NOT_INHERITED: [&str; 6] = [
+    "INSTA_FORCE_PASS",
+    "INSTA_FORCE_UPDATE",
+    "INSTA_FORCE_UPDATE_SNAPSHOTS",
+    "INSTA_UPDATE",
+    "SNAPSHOTS",
+    "TRYCMD",
+];
+
+/// A cargo command line with the environment it needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Cargo<'a> {
+    pub(crate) environment: &'a [(&'a str, &'a str)],
+    /// Words with a blank between them; none of ours needs quoting.
+    pub(crate) arguments: &'a str,
+}
+
+impl Cargo<'_> {
+    /// Runs it with its output going where ours goes, and says whether it succeeded.
+    pub(crate) fn succeeds(&self, root: &Path) -> io::Result<bool> {
+        let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(&program);
+        for name in NOT_INHERITED {
+            command.env_remove(name);
+        }
+        command
+            .current_dir(root)
+            .args(self.arguments.split(' '))
+            .envs(self.environment.iter().copied());
+        let status =
+            command.status().map_err(|error| cannot_start(&program.to_string_lossy(), &error))?;
+        Ok(status.success())
+    }
+}
+
+/// The line a person would type to do the same.
+impl fmt::Display for Cargo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self.environment {
+            let quote = if value.contains(' ') { "'" } else { "" };
+            write!(f, "{name}={quote}{value}{quote} ")?;
+        }
+        write!(f, "cargo {}", self.arguments)
+    }
+}
+
+fn cannot_start(program: &str, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("cannot start `{program}`: {error}; is Rust installed and on the PATH?"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_shown_can_be_typed() {
+        let doc =
+            Cargo { environment: &[("A", "-D warnings"), ("B", "no")], arguments: "doc --no-deps" };
+        assert_eq!(doc.to_string(), "A='-D warnings' B=no cargo doc --no-deps");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named() {
+        let error = cannot_start("cargo", &io::Error::from(io::ErrorKind::NotFound));
+        assert!(error.to_string().starts_with("cannot start `cargo`: "), "{error}");
+    }
+}

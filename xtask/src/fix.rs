@@ -1,0 +1,49 @@
+//! `cargo xtask fix`: the one chore that writes to the work tree.
+
+use std::io;
+use std::path::Path;
+
+use crate::cargo::Cargo;
+
+/// What becomes of the expected outputs beside the tests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Snapshots {
+    Keep,
+    Rewrite,
+}
+
+/// Clippy's rewrites are not always formatted, so formatting comes after them.
+const REPAIRS: [Cargo<'static>; 2] = [
+    Cargo {
+        environment: &[],
+        arguments: "clippy --fix --allow-dirty --allow-staged --workspace --all-targets",
+    },
+    Cargo { environment: &[], arguments: "fmt --all" },
+];
+
+/// Does not stop at the first failing test, or the expected outputs after it would stay old.
+const REWRITE_SNAPSHOTS: Cargo<'static> = Cargo {
+    environment: &[("INSTA_UPDATE", "always"), ("TRYCMD", "overwrite")],
+    arguments: "test --workspace --no-fail-fast",
+};
+
+/// Runs every repair, also after one that failed, and says whether all succeeded.
+pub(crate) fn run(root: &Path, snapshots: Snapshots) -> io::Result<bool> {
+    let mut passed = true;
+    for repair in &REPAIRS {
+        passed &= announce_and_run(repair, root)?;
+    }
+    if snapshots == Snapshots::Rewrite {
+        passed &= announce_and_run(&REWRITE_SNAPSHOTS, root)?;
+        eprintln!(
+            "fix: read the differences before committing them: an expected output is a promise"
+        );
+    }
+    eprintln!("{}", if passed { "fix: done" } else { "fix: some of it failed, see above" });
+    Ok(passed)
+}
+
+fn announce_and_run(repair: &Cargo<'_>, root: &Path) -> io::Result<bool> {
+    eprintln!("==> {repair}");
+    repair.succeeds(root)
+}

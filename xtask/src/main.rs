@@ -1,0 +1,79 @@
+//! The project's chores: `cargo xtask verify` runs every check, `cargo xtask fix` repairs what a
+//! machine can repair.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person who started it"
+)]
+
+mod cargo;
+mod fix;
+mod manifest;
+mod no_std;
+mod tidy;
+mod tree;
+mod verify;
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  verify              run every check; writes nothing outside the target directory
+  verify STEP...      run only these steps
+  fix                 apply clippy's suggestions and format the code
+  fix --snapshots     then also rewrite the expected outputs of the tests
+  --help              print this text
+
+Exit codes: 0 done, 1 a check failed, 2 it could not run.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if words.iter().any(|word| ["help", "-h", "--help"].contains(word)) {
+        return print_help();
+    }
+    match words.as_slice() {
+        ["verify", names @ ..] => match verify::choose(names) {
+            Ok(steps) => exit_code(verify::run(&root(), &steps)),
+            Err(unknown) => refuse(&format!("there is no step `{unknown}`\n\n{}", verify::list())),
+        },
+        ["fix"] => exit_code(fix::run(&root(), fix::Snapshots::Keep)),
+        ["fix", "--snapshots"] => exit_code(fix::run(&root(), fix::Snapshots::Rewrite)),
+        ["fix", other, ..] => refuse(&format!("`fix` does not know `{other}`\n\n{USAGE}")),
+        [other, ..] => refuse(&format!("there is no command `{other}`\n\n{USAGE}")),
+        [] => refuse(&format!("which command?\n\n{USAGE}")),
+    }
+}
+
+fn print_help() -> ExitCode {
+    println!("{USAGE}\n{}", verify::list().trim_end());
+    ExitCode::SUCCESS
+}
+
+fn refuse(why: &str) -> ExitCode {
+    eprintln!("error: {}", why.trim_end());
+    ExitCode::from(2)
+}
+
+fn exit_code(passed: io::Result<bool>) -> ExitCode {
+    match passed {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => refuse(&error.to_string()),
+    }
+}
+
+/// The root of the repository. Cargo names this package's directory when it starts us, which stays
+/// right when a build is shared between two checkouts; the compiled-in path serves whoever starts
+/// the program by hand.
+fn root() -> PathBuf {
+    let package =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&package).parent().expect("this package lies inside the repository").to_path_buf()
+}

@@ -1,0 +1,76 @@
+//! Dependencies between the crates point down only.
+
+use crate::manifest::Manifest;
+use crate::tidy::Problem;
+use crate::tree::TextFile;
+
+/// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
+/// use more: a test of an algorithm runs it in the simulator.
+const MAY_USE: [(&str, &[&str]); 10] = [
+    ("quorate-core", &[]),
+    ("quorate-algorithms", &["quorate-core"]),
+    ("quorate-sim", &["quorate-core"]),
+    ("quorate-check", &["quorate-core", "quorate-sim"]),
+    ("quorate-draw", &["quorate-core", "quorate-sim"]),
+    (
+        "quorate-lab",
+        &["quorate-core", "quorate-algorithms", "quorate-sim", "quorate-check", "quorate-draw"],
+    ),
+    ("quorate-net", &["quorate-core"]),
+    ("quorate-client", &["quorate-core"]),
+    (
+        "quorate-service",
+        &[
+            "quorate-core",
+            "quorate-algorithms",
+            "quorate-sim",
+            "quorate-check",
+            "quorate-draw",
+            "quorate-lab",
+            "quorate-net",
+        ],
+    ),
+    (
+        "quorate",
+        &[
+            "quorate-core",
+            "quorate-algorithms",
+            "quorate-sim",
+            "quorate-check",
+            "quorate-draw",
+            "quorate-lab",
+            "quorate-net",
+            "quorate-client",
+            "quorate-service",
+        ],
+    ),
+];
+
+/// The dependencies of a crate that the table does not allow.
+pub(super) fn pointing_up(file: &TextFile, name: &str, manifest: &Manifest) -> Vec<Problem> {
+    let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
+        return vec![Problem::of_file(
+            &file.path,
+            "a new crate: give it a row in xtask/src/tidy/arrows.rs",
+        )];
+    };
+    let of_workspace = |name: &str| name == "quorate" || name.starts_with("quorate-");
+    let dependencies = manifest.dependencies().into_iter();
+    let wrong = dependencies.filter(|used| of_workspace(used) && !allowed.contains(used));
+    wrong
+        .map(|used| Problem::of_file(&file.path, format!("{name} must not depend on {used}")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_itself_points_down() {
+        for (row, (name, allowed)) in MAY_USE.iter().enumerate() {
+            let below: Vec<&str> = MAY_USE[..row].iter().map(|(name, _)| *name).collect();
+            assert!(allowed.iter().all(|used| below.contains(used)), "{name}");
+        }
+    }
+}

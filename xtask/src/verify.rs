@@ -1,0 +1,237 @@
+//! `cargo xtask verify`: every check, cheapest first, none of which writes to the work tree.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::cargo::Cargo;
+use crate::{no_std, tidy, tree};
+
+/// One named check.
+pub(crate) struct Step {
+    name: &'static str,
+    promise: &'static str,
+    work: Work,
+    way_out: Option<&'static str>,
+}
+
+enum Work {
+    Cargo(Cargo<'static>),
+    Tidy,
+    NoStd,
+}
+
+const STEPS: [Step; 7] = [
+    Step {
+        name: "fmt",
+        promise: "the code is formatted",
+        work: Work::Cargo(Cargo { environment: &[], arguments: "fmt --all --check" }),
+        way_out: Some("`cargo xtask fix` formats it"),
+    },
+    Step {
+        name: "tidy",
+        promise: "the tree keeps the house rules",
+        work: Work::Tidy,
+        way_out: None,
+    },
+    Step {
+        name: "no-std",
+        promise: "core and algorithms need no operating system",
+        work: Work::NoStd,
+        way_out: None,
+    },
+    Step {
+        name: "clippy",
+        promise: "no lint complains",
+        work: Work::Cargo(Cargo {
+            environment: &[],
+            arguments: "clippy --workspace --all-targets --locked -- -D warnings",
+        }),
+        way_out: Some("`cargo xtask fix` applies what clippy can repair"),
+    },
+    Step {
+        name: "test",
+        promise: "every test passes, documentation examples included",
+        // Property tests draw the same cases every time, so a failure comes back on the next run
+        // although it left no file behind.
+        work: Work::Cargo(Cargo {
+            environment: &[
+                ("INSTA_UPDATE", "no"),
+                ("PROPTEST_RNG_SEED", "0"),
+                ("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1"),
+            ],
+            arguments: "test --workspace --locked",
+        }),
+        way_out: Some(
+            "`cargo xtask fix --snapshots` accepts changed outputs, once they are understood",
+        ),
+    },
+    Step {
+        name: "doc",
+        promise: "the documentation builds without warnings",
+        work: Work::Cargo(Cargo {
+            environment: &[("RUSTDOCFLAGS", "-D warnings")],
+            arguments: "doc --workspace --no-deps --locked",
+        }),
+        way_out: None,
+    },
+    Step {
+        name: "bench",
+        promise: "a short slice of the benchmark runs",
+        work: Work::Cargo(Cargo {
+            environment: &[],
+            arguments: "bench -p quorate-sim --bench deliveries --locked -- --quick",
+        }),
+        way_out: None,
+    },
+];
+
+/// The steps of these names, or all of them if there are none; otherwise the first name that is no
+/// step's.
+pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a str> {
+    if names.is_empty() {
+        return Ok(STEPS.iter().collect());
+    }
+    names.iter().map(|&name| STEPS.iter().find(|step| step.name == name).ok_or(name)).collect()
+}
+
+/// A table of the steps, one a line.
+pub(crate) fn list() -> String {
+    let mut text = String::from("Steps of verify:\n");
+    for step in &STEPS {
+        let _ = writeln!(text, "  {:<8} {}", step.name, step.promise);
+    }
+    text
+}
+
+/// Runs the steps in order until one fails, and says whether all passed.
+pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
+    let mut total = Duration::ZERO;
+    for step in steps {
+        eprintln!("==> {}: {}", step.name, step.work.headline());
+        let (result, took) = timed(|| step.work.passes(root));
+        if !result? {
+            eprintln!("{}", failure(step, took));
+            return Ok(false);
+        }
+        eprintln!("    {}: ok in {}", step.name, seconds(took));
+        total += took;
+    }
+    let count = if steps.len() == 1 { "1 step" } else { &format!("{} steps", steps.len()) };
+    eprintln!("verify: {count} passed in {}", seconds(total));
+    Ok(true)
+}
+
+impl Work {
+    fn headline(&self) -> String {
+        match self {
+            Work::Cargo(cargo) => cargo.to_string(),
+            Work::Tidy => "the house rules".to_owned(),
+            Work::NoStd => "core and algorithms without an operating system".to_owned(),
+        }
+    }
+
+    fn passes(&self, root: &Path) -> io::Result<bool> {
+        match self {
+            Work::Cargo(cargo) => cargo.succeeds(root),
+            Work::Tidy => Ok(report(&tidy::problems(&tree::text_files(root)?))),
+            Work::NoStd => no_std_holds(root),
+        }
+    }
+}
+
+/// The compiler is the better judge, but it needs a target that has no `std`.
+fn no_std_holds(root: &Path) -> io::Result<bool> {
+    if let Some(target) = no_std::installed_target(root) {
+        let arguments =
+            format!("check -p quorate-core -p quorate-algorithms --locked --target {target}");
+        let check = Cargo { environment: &[], arguments: &arguments };
+        eprintln!("    {check}");
+        return check.succeeds(root);
+    }
+    eprintln!(
+        "    reading the sources; with `rustup target add {}` the compiler judges",
+        no_std::USUAL_TARGET
+    );
+    Ok(report(&no_std::problems(&tree::text_files(root)?)))
+}
+
+fn report(problems: &[tidy::Problem]) -> bool {
+    for problem in problems {
+        eprintln!("{problem}");
+    }
+    problems.is_empty()
+}
+
+fn failure(step: &Step, took: Duration) -> String {
+    let Step { name, way_out, .. } = step;
+    let mut text = format!(
+        "error: step `{name}` failed after {}; rerun it with: cargo xtask verify {name}",
+        seconds(took)
+    );
+    if let Some(way_out) = way_out {
+        let _ = write!(text, "\nhint: {way_out}");
+    }
+    text
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person wants to know how long a check took")]
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(steps: &[&Step]) -> Vec<&'static str> {
+        steps.iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn without_a_name_every_step_is_chosen() {
+        let every: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(choose(&[]).map(|steps| names(&steps)), Ok(every));
+    }
+
+    #[test]
+    fn named_steps_are_chosen_in_the_order_given() {
+        assert_eq!(choose(&["doc", "fmt"]).map(|steps| names(&steps)), Ok(vec!["doc", "fmt"]));
+    }
+
+    #[test]
+    fn an_unknown_step_is_handed_back() {
+        assert_eq!(choose(&["fmt", "frobnicate"]).map(|steps| names(&steps)), Err("frobnicate"));
+    }
+
+    #[test]
+    fn the_list_names_every_step() {
+        let list = list();
+        assert!(STEPS.iter().all(|step| list.contains(&format!("\n  {} ", step.name))), "{list}");
+    }
+
+    #[test]
+    fn a_failure_says_what_to_rerun_and_the_way_out() {
+        let text = failure(&STEPS[0], Duration::from_millis(1234));
+        assert_eq!(
+            text,
+            "error: step `fmt` failed after 1.2 s; rerun it with: cargo xtask verify fmt\n\
+             hint: `cargo xtask fix` formats it"
+        );
+    }
+
+    #[test]
+    fn no_step_may_touch_the_lock_file() {
+        for step in &STEPS {
+            let Work::Cargo(cargo) = &step.work else { continue };
+            assert!(step.name == "fmt" || cargo.arguments.contains("--locked"), "{}", step.name);
+        }
+    }
+}
