@@ -6,8 +6,10 @@
 
 pub mod accounting;
 mod assumptions;
+mod budget;
 mod delay;
 pub mod delays;
+mod engine;
 mod expect;
 pub mod fault;
 mod history;
@@ -34,13 +36,14 @@ mod watch;
 mod world;
 
 pub use assumptions::Incidents;
+pub use budget::Bytes;
 pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
 pub use history::History;
 pub use load::{FileError, load, parse};
 pub use oracle::OracleModel;
 pub use report::Report;
-pub use run::{Bytes, Conditions, ME3_PROCESSES_MOST, Outcome, RunError, Subject, run_mutex};
+pub use run::{Conditions, ME3_PROCESSES_MOST, Outcome, RunError, Subject, run_mutex};
 pub use scenario::Scenario;
 pub use timing::Timing;
 pub use user::{Agenda, MutexUsers, User};

@@ -27,6 +27,8 @@ pub struct Queue<T> {
     far: BinaryHeap<Far<T>>,
     arrivals: u64,
     len: usize,
+    /// How much room a slot gets at first: growing from nothing would cost a large world dear.
+    first_room: usize,
 }
 
 /// What every item carries. With the time it takes 16 bytes.
@@ -90,6 +92,7 @@ impl<T> Queue<T> {
             far: BinaryHeap::new(),
             arrivals: 0,
             len: 0,
+            first_room: (crowd / 256).clamp(4, 64),
         }
     }
 
@@ -155,7 +158,11 @@ impl<T> Queue<T> {
     #[inline(always)]
     fn put(&mut self, slot: u64, entry: Entry<T>) {
         let index = self.index(slot);
-        self.slots[index].push(Some(entry));
+        let slot = &mut self.slots[index];
+        if slot.capacity() == 0 {
+            slot.reserve_exact(self.first_room);
+        }
+        slot.push(Some(entry));
         self.occupied[index / 64] |= 1 << (index % 64);
     }
 

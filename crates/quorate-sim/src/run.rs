@@ -5,6 +5,7 @@ use quorate_core::{Cost, Message, ProcessId, Profile, Property, Span};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{breach, not_promised};
+use crate::budget::{Budget, Bytes};
 use crate::history::History;
 use crate::monitor::{Me2, Me3, Status, Violation};
 use crate::plan::Plan;
@@ -73,33 +74,21 @@ pub enum RunError {
         /// What there is.
         bound: Bytes,
     },
-    /// The messages under way do not fit.
-    #[error("{queued} messages under way at {time} need more than {bound} of memory")]
+    /// The messages under way would not fit.
+    #[error(
+        "{messages} messages under way at once need about {needed} of memory, the bound is {bound}"
+    )]
     TooManyMessages {
         /// How many.
-        queued: usize,
-        /// When.
-        time: quorate_core::Time,
+        messages: u64,
+        /// What they would need.
+        needed: Bytes,
         /// What there is.
         bound: Bytes,
     },
     /// The trace could not be written.
     #[error("the trace could not be written: {0}")]
     Trace(#[from] std::io::Error),
-}
-
-/// A number of bytes, for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bytes(pub u64);
-
-impl std::fmt::Display for Bytes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-        match UNITS.into_iter().find(|(size, _)| self.0 >= *size) {
-            Some((size, unit)) => write!(f, "{:.1} {unit}", self.0 as f64 / size as f64),
-            None => write!(f, "{} bytes", self.0),
-        }
-    }
 }
 
 /// Runs a mutual exclusion algorithm. The scenario must have been validated.
@@ -111,7 +100,9 @@ pub fn run_mutex<P: Mutex + 'static>(
     mut trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
-    check_memory::<P>(n, conditions.memory)?;
+    let budget = Budget::new::<P>(conditions.memory, scenario);
+    budget.check_processes::<P>(n)?;
+    budget.check_burst(scenario, &subject.cost)?;
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let me3 = watches_me3(scenario, &subject.profile).then(|| Me3::new(n));
     let mut watch = MutexWatch::new(
@@ -129,7 +120,6 @@ pub fn run_mutex<P: Mutex + 'static>(
         scenario.section.0,
         scenario.think.0,
     );
-    let per_event = World::<P, MutexUsers, MutexWatch<'_>>::bytes_per_event() as u64;
     let model = WorldModel {
         n,
         seed: scenario.seed,
@@ -140,31 +130,20 @@ pub fn run_mutex<P: Mutex + 'static>(
         limits: Limits {
             until: scenario.until(),
             events: conditions.events,
-            queued: usize::try_from(conditions.memory / per_event).unwrap_or(usize::MAX),
+            queued: budget.most_messages(),
             stop_when_content: scenario.is_endless(),
         },
     };
     let mut world = World::new(model, make, users, watch);
     let ending = world.run();
     if ending == Ending::Queued {
-        let (queued, time) = (world.queued(), world.now());
-        return Err(RunError::TooManyMessages { queued, time, bound: Bytes(conditions.memory) });
+        return Err(budget.too_many_messages(world.queued() as u64));
     }
     let outcome = summarise(scenario, subject, conditions, world, ending)?;
     if let Some(sink) = trace {
         sink.finish()?;
     }
     Ok(outcome)
-}
-
-fn check_memory<P>(n: usize, memory: u64) -> Result<(), RunError> {
-    // The process itself, what its driver keeps for it, its users, its books and its monitors.
-    let per_process = size_of::<P>() as u64 + 400;
-    let needed = (n as u64).saturating_mul(per_process);
-    if needed > memory {
-        return Err(RunError::TooManyProcesses { n, needed: Bytes(needed), bound: Bytes(memory) });
-    }
-    Ok(())
 }
 
 fn watches_me3(scenario: &Scenario, profile: &Profile) -> bool {

@@ -3,13 +3,12 @@
 //! A run is a function of its specification alone. Events at the same time happen in the order in which
 //! they were caused; what befalls the world by plan comes first.
 
-use quorate_core::{
-    Belief, Effect, Effects, Process, ProcessId, ProcessSet, Recipients, Span, Time,
-};
+use quorate_core::{Belief, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
-use crate::network::{Fate, LinkModel, Loss, Network};
+use crate::engine::{Engine, Errand, Item, Round};
+use crate::network::{LinkModel, Network};
 use crate::node::Node;
-use crate::observer::{Departure, Input, Moment, Observer, Parcel};
+use crate::observer::{Input, Moment, Observer, Parcel};
 use crate::oracle::{Oracle, OracleModel};
 use crate::plan::{Deed, Memory, Plan};
 use crate::queue::{Label, Queue};
@@ -79,64 +78,11 @@ pub struct World<P: Process, U, O> {
     engine: Engine<P, U, O>,
 }
 
-/// Everything but the processes themselves.
-struct Engine<P: Process, U, O> {
-    n: usize,
-    now: Time,
-    event: u64,
-    messages: u64,
-    deliveries: u64,
-    queue: Queue<Item<P::Message>>,
-    errands: Slab<Errand<P>>,
-    network: Network,
-    oracle: Option<Oracle>,
-    /// Whether handling a message may take time at some process.
-    handling_takes_time: bool,
-    handling: Span,
-    treason: Random,
-    round: Option<Round>,
-    agenda: Agenda<P::Command>,
-    limits: Limits,
-    user: U,
-    observer: O,
-}
-
-/// The end of the current round, and who wants to know.
-struct Round {
-    length: Span,
-    awaited_by: ProcessSet,
-}
-
-/// What waits in the queue: a message, or a place among the errands.
-#[derive(Debug)]
-enum Item<M> {
-    Message(M),
-    Errand(u32),
-}
-
-/// Whatever is rarer than a message and may be larger.
-#[derive(Debug)]
-enum Errand<P: Process> {
-    /// A message whose receiver has spent the time it takes to handle it.
-    Handled(Parcel<P::Message>),
-    Timer {
-        process: ProcessId,
-        generation: u32,
-        set_in: u64,
-        timer: P::Timer,
-    },
-    Command {
-        process: ProcessId,
-        because_of: Option<u64>,
-        command: P::Command,
-    },
-    Belief {
-        observer: ProcessId,
-        belief: Belief,
-        because_of: u64,
-        epoch: u32,
-    },
-    Deed(Deed),
+impl<P: Process, U, O> World<P, U, O> {
+    /// The bytes that a message takes in the queue, its contents included.
+    pub const fn bytes_per_event() -> usize {
+        Queue::<Item<P::Message>>::bytes_per_item()
+    }
 }
 
 impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
@@ -224,11 +170,6 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     /// The processes as they are at the end, and who was watching.
     pub fn into_parts(self) -> (Vec<P>, O) {
         (self.nodes.into_iter().map(|node| node.process).collect(), self.engine.observer)
-    }
-
-    /// The bytes that a message takes in the queue, its contents apart.
-    pub const fn bytes_per_event() -> usize {
-        Queue::<Item<P::Message>>::bytes_per_item()
     }
 
     /// Runs until nothing is left to happen or a limit is reached.
@@ -500,179 +441,5 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
                 self.engine.plan_belief(observer, belief, at.event, false);
             }
         }
-    }
-}
-
-impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
-    fn moment(&self, process: ProcessId) -> Moment {
-        Moment { event: self.event, time: self.now, process }
-    }
-
-    #[inline(always)]
-    fn next_moment(&mut self, process: ProcessId) -> Moment {
-        self.event += 1;
-        self.moment(process)
-    }
-
-    fn plan_belief(&mut self, observer: ProcessId, belief: Belief, because_of: u64, forget: bool) {
-        let Some(oracle) = &mut self.oracle else { return };
-        if forget {
-            oracle.forget(observer, belief.about());
-        }
-        let (delay, epoch) = oracle.delay(observer, belief.about());
-        let time = self.now + delay;
-        self.enqueue(time, Errand::Belief { observer, belief, because_of, epoch });
-    }
-
-    /// Why a message that has come this far is not handled, if it is not.
-    #[inline(always)]
-    fn hindrance(&mut self, node: &Node<P>, parcel: &Parcel<P::Message>) -> Option<Loss> {
-        if !node.up {
-            return Some(Loss::Down);
-        }
-        if let Some(obstacle) = self.network.obstacle(parcel.from, parcel.to) {
-            return Some(obstacle);
-        }
-        let omits = node.omit_receive();
-        (omits > 0.0 && self.network.strikes(omits)).then_some(Loss::ReceiveOmission)
-    }
-
-    /// Does what a process wants, in order; tells whether it crashed on the way.
-    #[inline(always)]
-    fn carry_out(&mut self, node: &mut Node<P>, at: Moment, effects: &mut Effects<P>) -> bool {
-        for effect in effects.drain() {
-            match effect {
-                Effect::Send { to, message } => self.send(node, at, to, message),
-                Effect::Multicast { to, message } => {
-                    if self.multicast(node, at, &to, &message) {
-                        return true;
-                    }
-                }
-                Effect::SetTimer { timer, after } => {
-                    let generation = node.set_timer(timer.clone());
-                    let time = self.now + node.real_span(after);
-                    let process = at.process;
-                    self.enqueue(
-                        time,
-                        Errand::Timer { process, generation, set_in: at.event, timer },
-                    );
-                }
-                Effect::CancelTimer(timer) => node.cancel_timer(&timer),
-                Effect::AwaitRound => {
-                    if let Some(round) = &mut self.round {
-                        round.awaited_by.insert(at.process);
-                    }
-                }
-                Effect::Output(output) => {
-                    self.observer.output(at, &output);
-                    self.user.hear(at.process, &output, &mut self.agenda);
-                    self.flush_agenda(node, at);
-                }
-                Effect::Ignored(why) => self.observer.ignore(at, why),
-            }
-        }
-        false
-    }
-
-    /// What the users want in answer to an output; it is always the same process they turn to.
-    fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
-        while let Some((process, after, command)) = self.agenda.pop() {
-            let time = self.now + node.paced(after);
-            self.enqueue(time, Errand::Command { process, because_of: Some(at.event), command });
-        }
-    }
-
-    fn enqueue(&mut self, time: Time, errand: Errand<P>) {
-        let place = self.errands.insert(errand);
-        self.queue.push(time.0, Label::default(), Item::Errand(place));
-    }
-
-    /// Sends to each recipient in ascending order; tells whether the sender crashed on the way.
-    fn multicast(
-        &mut self,
-        node: &Node<P>,
-        at: Moment,
-        to: &Recipients,
-        message: &P::Message,
-    ) -> bool {
-        let sends_left = node.crash_after_sends();
-        let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
-        match to {
-            Recipients::Others => {
-                let others = ProcessId::all(self.n).filter(|&to| to != at.process);
-                others.take(most).for_each(|to| self.send(node, at, to, message.clone()));
-            }
-            Recipients::Set(set) => {
-                set.iter().take(most).for_each(|to| self.send(node, at, to, message.clone()));
-            }
-        }
-        sends_left.is_some()
-    }
-
-    #[inline(always)]
-    fn send(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
-        if !node.is_plain() {
-            return self.send_oddly(node, at, to, message);
-        }
-        self.dispatch(at, to, message);
-    }
-
-    #[cold]
-    fn send_oddly(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
-        let omits = node.omit_send();
-        if to != at.process && omits > 0.0 && self.network.strikes(omits) {
-            return self.swallow(at, to, &message, Loss::SendOmission);
-        }
-        let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
-            return self.dispatch(at, to, message);
-        };
-        match strategy.sends(to, message.clone(), &mut self.treason) {
-            (None, None) => self.swallow(at, to, &message, Loss::Treason),
-            (first, second) => {
-                for message in first.into_iter().chain(second) {
-                    self.dispatch(at, to, message);
-                }
-            }
-        }
-    }
-
-    /// A message that its sender never lets go.
-    fn swallow(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
-        self.messages += 1;
-        self.observer.send(at, self.messages, to, message, Departure::Lost(why));
-    }
-
-    #[inline(always)]
-    fn dispatch(&mut self, at: Moment, to: ProcessId, message: P::Message) {
-        if to.index() >= self.n {
-            return self.observer.ignore(at, "a message to a process that does not exist");
-        }
-        self.messages += 1;
-        let id = self.messages;
-        match self.network.fate(at.process, to, self.now) {
-            Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
-            Fate::ArrivesTwice(first, second) => {
-                self.depart(at, id, to, message.clone(), first, Departure::Sent);
-                self.depart(at, id, to, message, second, Departure::Duplicated);
-            }
-            Fate::Lost(why) => {
-                self.observer.send(at, id, to, &message, Departure::Lost(why));
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn depart(
-        &mut self,
-        at: Moment,
-        id: u64,
-        to: ProcessId,
-        message: P::Message,
-        time: Time,
-        how: Departure,
-    ) {
-        let tag = self.observer.send(at, id, to, &message, how);
-        let label = Label { from: at.process.number(), to: to.number(), tag };
-        self.queue.push(time.0, label, Item::Message(message));
     }
 }

@@ -1,5 +1,7 @@
 //! How much memory a world takes, measured by an allocator that counts.
 
+#![expect(clippy::print_stdout, reason = "what was measured is worth reading")]
+
 use std::alloc::System;
 
 use quorate_algorithms::mutex::RicartAgrawala;

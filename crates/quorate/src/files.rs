@@ -24,22 +24,26 @@ enum Out {
 impl NewFile {
     /// Begins a file at this path, and fails if it could not be put there in the end.
     pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
-        let failure = |error: io::Error| {
-            Failure::new(format!("{} cannot be written: {error}", path.display()))
+        let failure = |why: &dyn std::fmt::Display| {
+            Failure::new(format!("{} cannot be written: {why}", path.display()))
         };
+        let folder =
+            path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if path.is_dir() {
-            return Err(Failure::new(format!(
-                "{} cannot be written: it is a directory",
-                path.display()
-            )));
+            return Err(failure(&"it is a directory"));
+        }
+        if !folder.is_dir() {
+            return Err(failure(&format_args!("there is no directory {}", folder.display())));
         }
         let special = fs::metadata(path).is_ok_and(|found| !found.is_file());
         let out = if special {
-            Out::Direct(BufWriter::new(File::options().write(true).open(path).map_err(failure)?))
+            let device = File::options().write(true).open(path).map_err(|error| failure(&error))?;
+            Out::Direct(BufWriter::new(device))
         } else {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let file = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failure)?;
-            Out::Aside(BufWriter::new(file))
+            // The error itself would name the temporary file, of which nobody needs to know.
+            let aside = NamedTempFile::new_in(folder)
+                .map_err(|error| failure(&io::Error::from(error.kind())))?;
+            Out::Aside(BufWriter::new(aside))
         };
         Ok(Self { path: path.to_owned(), out })
     }

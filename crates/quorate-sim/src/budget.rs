@@ -1,0 +1,72 @@
+//! How much memory a run may take, and whether it fits: said before the memory is full.
+
+use quorate_core::{Cost, Process, Span};
+
+use crate::run::RunError;
+use crate::scenario::Scenario;
+use crate::world::World;
+
+/// A number of bytes, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+impl std::fmt::Display for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        match UNITS.into_iter().find(|(size, _)| self.0 >= *size) {
+            Some((size, unit)) => write!(f, "{:.1} {unit}", self.0 as f64 / size as f64),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
+}
+
+/// The memory that a run may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    bytes: u64,
+    per_message: u64,
+}
+
+impl Budget {
+    /// So many bytes. A message under way takes its place in the queue, with the room by which buffers grow
+    /// ahead of need, and the place where its link remembers the last arrival.
+    pub(crate) fn new<P: Process>(bytes: u64, scenario: &Scenario) -> Self {
+        let queued = 2 * World::<P, (), ()>::bytes_per_event() as u64;
+        let link = if scenario.fifo && !scenario.delay.is_constant() { 8 } else { 0 };
+        Self { bytes, per_message: queued + link }
+    }
+
+    /// The process itself, what its driver keeps for it, its users, its books and its monitors.
+    pub(crate) fn check_processes<P>(self, n: usize) -> Result<(), RunError> {
+        let needed = (n as u64).saturating_mul(size_of::<P>() as u64 + 400);
+        if needed > self.bytes {
+            return Err(RunError::TooManyProcesses {
+                n,
+                needed: Bytes(needed),
+                bound: Bytes(self.bytes),
+            });
+        }
+        Ok(())
+    }
+
+    /// When all ask at once, half of the messages of their entries are soon under way together: better to say
+    /// that they do not fit than to fill the memory with them first.
+    pub(crate) fn check_burst(self, scenario: &Scenario, cost: &Cost) -> Result<(), RunError> {
+        let at_once = scenario.request.is_empty() && scenario.spread.0 == Span::ZERO;
+        let requesters = if at_once { scenario.first_requests().len() as u64 } else { 0 };
+        let messages = requesters.saturating_mul(*cost.messages.start() / 2);
+        if messages.saturating_mul(self.per_message) > self.bytes {
+            return Err(self.too_many_messages(messages));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn most_messages(self) -> usize {
+        usize::try_from(self.bytes / self.per_message).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn too_many_messages(self, messages: u64) -> RunError {
+        let needed = Bytes(messages.saturating_mul(self.per_message));
+        RunError::TooManyMessages { messages, needed, bound: Bytes(self.bytes) }
+    }
+}

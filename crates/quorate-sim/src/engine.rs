@@ -1,0 +1,265 @@
+//! What a world does for its processes: carries out their effects and keeps what is still to happen.
+
+use quorate_core::{
+    Belief, Effect, Effects, Process, ProcessId, ProcessSet, Recipients, Span, Time,
+};
+
+use crate::network::{Fate, Loss, Network};
+use crate::node::Node;
+use crate::observer::{Departure, Moment, Observer, Parcel};
+use crate::oracle::Oracle;
+use crate::plan::Deed;
+use crate::queue::{Label, Queue};
+use crate::random::Random;
+use crate::slab::Slab;
+use crate::user::{Agenda, User};
+use crate::world::Limits;
+
+/// Everything but the processes themselves.
+pub(crate) struct Engine<P: Process, U, O> {
+    pub(crate) n: usize,
+    pub(crate) now: Time,
+    pub(crate) event: u64,
+    pub(crate) messages: u64,
+    pub(crate) deliveries: u64,
+    pub(crate) queue: Queue<Item<P::Message>>,
+    pub(crate) errands: Slab<Errand<P>>,
+    pub(crate) network: Network,
+    pub(crate) oracle: Option<Oracle>,
+    /// Whether handling a message may take time at some process.
+    pub(crate) handling_takes_time: bool,
+    pub(crate) handling: Span,
+    pub(crate) treason: Random,
+    pub(crate) round: Option<Round>,
+    pub(crate) agenda: Agenda<P::Command>,
+    pub(crate) limits: Limits,
+    pub(crate) user: U,
+    pub(crate) observer: O,
+}
+
+/// The end of the current round, and who wants to know.
+pub(crate) struct Round {
+    pub(crate) length: Span,
+    pub(crate) awaited_by: ProcessSet,
+}
+
+/// What waits in the queue: a message, or a place among the errands.
+#[derive(Debug)]
+pub(crate) enum Item<M> {
+    Message(M),
+    Errand(u32),
+}
+
+/// Whatever is rarer than a message and may be larger.
+#[derive(Debug)]
+pub(crate) enum Errand<P: Process> {
+    /// A message whose receiver has spent the time it takes to handle it.
+    Handled(Parcel<P::Message>),
+    Timer {
+        process: ProcessId,
+        generation: u32,
+        set_in: u64,
+        timer: P::Timer,
+    },
+    Command {
+        process: ProcessId,
+        because_of: Option<u64>,
+        command: P::Command,
+    },
+    Belief {
+        observer: ProcessId,
+        belief: Belief,
+        because_of: u64,
+        epoch: u32,
+    },
+    Deed(Deed),
+}
+
+impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
+    pub(crate) fn moment(&self, process: ProcessId) -> Moment {
+        Moment { event: self.event, time: self.now, process }
+    }
+
+    #[inline(always)]
+    pub(crate) fn next_moment(&mut self, process: ProcessId) -> Moment {
+        self.event += 1;
+        self.moment(process)
+    }
+
+    pub(crate) fn plan_belief(
+        &mut self,
+        observer: ProcessId,
+        belief: Belief,
+        because_of: u64,
+        forget: bool,
+    ) {
+        let Some(oracle) = &mut self.oracle else { return };
+        if forget {
+            oracle.forget(observer, belief.about());
+        }
+        let (delay, epoch) = oracle.delay(observer, belief.about());
+        let time = self.now + delay;
+        self.enqueue(time, Errand::Belief { observer, belief, because_of, epoch });
+    }
+
+    /// Why a message that has come this far is not handled, if it is not.
+    #[inline(always)]
+    pub(crate) fn hindrance(
+        &mut self,
+        node: &Node<P>,
+        parcel: &Parcel<P::Message>,
+    ) -> Option<Loss> {
+        if !node.up {
+            return Some(Loss::Down);
+        }
+        if let Some(obstacle) = self.network.obstacle(parcel.from, parcel.to) {
+            return Some(obstacle);
+        }
+        let omits = node.omit_receive();
+        (omits > 0.0 && self.network.strikes(omits)).then_some(Loss::ReceiveOmission)
+    }
+
+    /// Does what a process wants, in order; tells whether it crashed on the way.
+    #[inline(always)]
+    pub(crate) fn carry_out(
+        &mut self,
+        node: &mut Node<P>,
+        at: Moment,
+        effects: &mut Effects<P>,
+    ) -> bool {
+        for effect in effects.drain() {
+            match effect {
+                Effect::Send { to, message } => self.send(node, at, to, message),
+                Effect::Multicast { to, message } => {
+                    if self.multicast(node, at, &to, &message) {
+                        return true;
+                    }
+                }
+                Effect::SetTimer { timer, after } => {
+                    let generation = node.set_timer(timer.clone());
+                    let time = self.now + node.real_span(after);
+                    let process = at.process;
+                    self.enqueue(
+                        time,
+                        Errand::Timer { process, generation, set_in: at.event, timer },
+                    );
+                }
+                Effect::CancelTimer(timer) => node.cancel_timer(&timer),
+                Effect::AwaitRound => {
+                    if let Some(round) = &mut self.round {
+                        round.awaited_by.insert(at.process);
+                    }
+                }
+                Effect::Output(output) => {
+                    self.observer.output(at, &output);
+                    self.user.hear(at.process, &output, &mut self.agenda);
+                    self.flush_agenda(node, at);
+                }
+                Effect::Ignored(why) => self.observer.ignore(at, why),
+            }
+        }
+        false
+    }
+
+    /// What the users want in answer to an output; it is always the same process they turn to.
+    fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
+        while let Some((process, after, command)) = self.agenda.pop() {
+            let time = self.now + node.paced(after);
+            self.enqueue(time, Errand::Command { process, because_of: Some(at.event), command });
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, time: Time, errand: Errand<P>) {
+        let place = self.errands.insert(errand);
+        self.queue.push(time.0, Label::default(), Item::Errand(place));
+    }
+
+    /// Sends to each recipient in ascending order; tells whether the sender crashed on the way.
+    fn multicast(
+        &mut self,
+        node: &Node<P>,
+        at: Moment,
+        to: &Recipients,
+        message: &P::Message,
+    ) -> bool {
+        let sends_left = node.crash_after_sends();
+        let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
+        match to {
+            Recipients::Others => {
+                let others = ProcessId::all(self.n).filter(|&to| to != at.process);
+                others.take(most).for_each(|to| self.send(node, at, to, message.clone()));
+            }
+            Recipients::Set(set) => {
+                set.iter().take(most).for_each(|to| self.send(node, at, to, message.clone()));
+            }
+        }
+        sends_left.is_some()
+    }
+
+    #[inline(always)]
+    fn send(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+        if !node.is_plain() {
+            return self.send_oddly(node, at, to, message);
+        }
+        self.dispatch(at, to, message);
+    }
+
+    #[cold]
+    fn send_oddly(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+        let omits = node.omit_send();
+        if to != at.process && omits > 0.0 && self.network.strikes(omits) {
+            return self.swallow(at, to, &message, Loss::SendOmission);
+        }
+        let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
+            return self.dispatch(at, to, message);
+        };
+        match strategy.sends(to, message.clone(), &mut self.treason) {
+            (None, None) => self.swallow(at, to, &message, Loss::Treason),
+            (first, second) => {
+                for message in first.into_iter().chain(second) {
+                    self.dispatch(at, to, message);
+                }
+            }
+        }
+    }
+
+    /// A message that its sender never lets go.
+    fn swallow(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
+        self.messages += 1;
+        self.observer.send(at, self.messages, to, message, Departure::Lost(why));
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, at: Moment, to: ProcessId, message: P::Message) {
+        if to.index() >= self.n {
+            return self.observer.ignore(at, "a message to a process that does not exist");
+        }
+        self.messages += 1;
+        let id = self.messages;
+        match self.network.fate(at.process, to, self.now) {
+            Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
+            Fate::ArrivesTwice(first, second) => {
+                self.depart(at, id, to, message.clone(), first, Departure::Sent);
+                self.depart(at, id, to, message, second, Departure::Duplicated);
+            }
+            Fate::Lost(why) => {
+                self.observer.send(at, id, to, &message, Departure::Lost(why));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn depart(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: P::Message,
+        time: Time,
+        how: Departure,
+    ) {
+        let tag = self.observer.send(at, id, to, &message, how);
+        let label = Label { from: at.process.number(), to: to.number(), tag };
+        self.queue.push(time.0, label, Item::Message(message));
+    }
+}
