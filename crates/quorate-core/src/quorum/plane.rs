@@ -1,0 +1,230 @@
+//! Finite projective planes: quorums of about sqrt(n), every two of which share exactly one member.
+//!
+//! Source: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985.
+//! For n = k(k - 1) + 1 with k - 1 a prime power q there is a plane of order q whose lines are the shifts of
+//! one perfect difference set (Singer, 1938): the exponents, modulo n, of the elements of trace zero in
+//! GF(q^3) over GF(q). Process i takes the i-th shift.
+//!
+//! For any other n the plane of the next order is made degenerate: its lines for the first n processes, with
+//! each missing member m replaced by m modulo n. What two lines shared they still share, and process i
+//! is still in its own; sizes and degrees are then no longer all equal.
+
+use alloc::vec::Vec;
+
+use super::{Coterie, QuorumSystem};
+use crate::{ProcessId, ProcessSet};
+
+/// The plane over n processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plane {
+    n: usize,
+    /// The points of the plane, n or more.
+    points: usize,
+    /// A perfect difference set modulo `points`, with 0 in it.
+    differences: Vec<usize>,
+}
+
+impl Plane {
+    /// Of n processes.
+    pub fn new(n: usize) -> Self {
+        let order = (1..).find(|&q| q * q + q + 1 >= n && (q == 1 || prime_power(q).is_some()));
+        let order = order.unwrap_or(1);
+        let points = order * order + order + 1;
+        let differences = match prime_power(order) {
+            // The plane of order 1 is the triangle.
+            None => alloc::vec![0, 1],
+            Some((prime, exponent)) => singer(prime, exponent),
+        };
+        Self { n, points, differences }
+    }
+
+    /// Whether n is the size of a plane, so that all quorums have one size and all processes one degree.
+    pub fn is_regular(&self) -> bool {
+        self.points == self.n
+    }
+
+    fn line(&self, process: ProcessId) -> ProcessSet {
+        let members = self.differences.iter().map(|step| (process.index() + step) % self.points);
+        members.map(|point| ProcessId::from_index(point % self.n)).collect()
+    }
+}
+
+impl QuorumSystem for Plane {
+    fn name(&self) -> &'static str {
+        "plane"
+    }
+
+    fn processes(&self) -> usize {
+        self.n
+    }
+
+    /// One's own line, or the next one without a failed member.
+    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
+        let round =
+            (0..self.n).map(|step| ProcessId::from_index((process.index() + step) % self.n));
+        round.map(|owner| self.line(owner)).find(|line| line.is_disjoint(failed))
+    }
+}
+
+impl Coterie for Plane {}
+
+/// The prime and the exponent of a prime power.
+fn prime_power(q: usize) -> Option<(usize, usize)> {
+    let prime = (2..=q).find(|divisor| q.is_multiple_of(*divisor))?;
+    let mut power = prime;
+    let mut exponent = 1;
+    while power < q {
+        power *= prime;
+        exponent += 1;
+    }
+    (power == q).then_some((prime, exponent))
+}
+
+/// The perfect difference set of the plane of order prime^exponent, shifted to contain 0.
+fn singer(prime: usize, exponent: usize) -> Vec<usize> {
+    let order = prime.pow(exponent as u32);
+    let points = order * order + order + 1;
+    let field = Field::new(prime, 3 * exponent);
+    let mut element = field.one();
+    let mut exponents = Vec::new();
+    for power in 0..points {
+        let conjugate = field.power(&element, order);
+        let second = field.power(&conjugate, order);
+        let trace = field.sum(&field.sum(&element, &conjugate), &second);
+        if trace.iter().all(|&digit| digit == 0) {
+            exponents.push(power);
+        }
+        element = field.times_generator(&element);
+    }
+    let first = exponents[0];
+    let mut differences: Vec<usize> =
+        exponents.iter().map(|power| (power + points - first) % points).collect();
+    differences.sort_unstable();
+    differences
+}
+
+/// GF(prime^degree): polynomials over the integers modulo the prime, modulo a polynomial of which x is a
+/// generator of the multiplicative group.
+struct Field {
+    prime: usize,
+    degree: usize,
+    /// x^degree in terms of lower powers.
+    reduction: Vec<usize>,
+}
+
+type Element = Vec<usize>;
+
+impl Field {
+    fn new(prime: usize, degree: usize) -> Self {
+        let size = prime.pow(degree as u32);
+        let found = (1..size).find_map(|code| {
+            let reduction = digits(code, prime, degree);
+            let field = Self { prime, degree, reduction };
+            field.is_generated_by_x(size - 1).then_some(field)
+        });
+        found.expect("every finite field has a primitive polynomial")
+    }
+
+    fn one(&self) -> Element {
+        digits(1, self.prime, self.degree)
+    }
+
+    /// Whether the powers of x are all `group` non-zero elements.
+    fn is_generated_by_x(&self, group: usize) -> bool {
+        if self.reduction[0] == 0 {
+            return false;
+        }
+        let mut x = alloc::vec![0; self.degree];
+        x[1.min(self.degree - 1)] = 1;
+        let one = self.one();
+        self.power(&x, group) == one
+            && (2..=group)
+                .filter(|factor| {
+                    group.is_multiple_of(*factor) && prime_power(*factor).is_some_and(|p| p.1 == 1)
+                })
+                .all(|factor| self.power(&x, group / factor) != one)
+    }
+
+    fn sum(&self, a: &Element, b: &Element) -> Element {
+        a.iter().zip(b).map(|(a, b)| (a + b) % self.prime).collect()
+    }
+
+    fn times_generator(&self, a: &Element) -> Element {
+        let carry = a[self.degree - 1];
+        let shifted = core::iter::once(&0).chain(&a[..self.degree - 1]);
+        shifted
+            .zip(&self.reduction)
+            .map(|(digit, reduced)| (digit + carry * reduced) % self.prime)
+            .collect()
+    }
+
+    fn product(&self, a: &Element, b: &Element) -> Element {
+        let mut product = alloc::vec![0; self.degree];
+        for &digit in b.iter().rev() {
+            product = self.times_generator(&product);
+            for (place, a) in product.iter_mut().zip(a) {
+                *place = (*place + digit * a) % self.prime;
+            }
+        }
+        product
+    }
+
+    fn power(&self, a: &Element, mut exponent: usize) -> Element {
+        let (mut result, mut square) = (self.one(), a.clone());
+        while exponent > 0 {
+            if exponent % 2 == 1 {
+                result = self.product(&result, &square);
+            }
+            square = self.product(&square, &square);
+            exponent /= 2;
+        }
+        result
+    }
+}
+
+fn digits(mut code: usize, base: usize, count: usize) -> Vec<usize> {
+    let mut digits = Vec::new();
+    for _ in 0..count {
+        digits.push(code % base);
+        code /= base;
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_plane_share_exactly_one_point() {
+        for order in [1, 2, 3, 4, 5, 7, 8, 9, 11, 13] {
+            let n = order * order + order + 1;
+            let plane = Plane::new(n);
+            assert!(plane.is_regular());
+            let mut degrees = alloc::vec![0; n];
+            for a in ProcessId::all(n) {
+                let line = plane.line(a);
+                assert!(line.contains(a) && line.len() == order + 1, "order {order}");
+                line.iter().for_each(|member| degrees[member.index()] += 1);
+                for b in ProcessId::all(n).filter(|&b| b != a) {
+                    assert_eq!((&line & &plane.line(b)).len(), 1, "order {order}: {a} {b}");
+                }
+            }
+            assert!(degrees.iter().all(|&degree| degree == order + 1));
+        }
+    }
+
+    #[test]
+    fn degenerate_planes_still_meet_and_contain_their_owners() {
+        for n in 1..=60 {
+            let plane = Plane::new(n);
+            for a in ProcessId::all(n) {
+                assert!(plane.line(a).contains(a));
+                assert!(
+                    ProcessId::all(n).all(|b| !plane.line(a).is_disjoint(&plane.line(b))),
+                    "n = {n}"
+                );
+            }
+        }
+    }
+}
