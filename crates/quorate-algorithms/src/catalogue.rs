@@ -4,17 +4,37 @@
 //! type that a name stands for.
 
 use quorate_core::mutex::Mutex;
-use quorate_core::{Cost, Process, ProcessId, Profile};
+use quorate_core::quorum::{AnyCoterie, QuorumSystem};
+use quorate_core::{Cost, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
-use crate::mutex::{Central, RicartAgrawala};
+use crate::mutex::{
+    AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Raymond, RicartAgrawala,
+    RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
+};
 
 /// What an algorithm is told about the world it is to live in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// How many processes there are.
     pub n: usize,
-    /// The process that serves the others, where the algorithm has one.
+    /// The process that serves the others or starts with the token, where the algorithm has one.
     pub server: ProcessId,
+    /// The tree to talk along, where the algorithm does.
+    pub tree: SpanningTree,
+    /// Whose votes are enough, where the algorithm votes.
+    pub coterie: AnyCoterie,
+}
+
+impl Setup {
+    /// The smallest and the largest quorum while nobody has failed.
+    pub fn quorum_sizes(&self) -> (u64, u64) {
+        let none = ProcessSet::new();
+        let sizes =
+            || ProcessId::all(self.n).filter_map(|process| self.coterie.quorum(process, &none));
+        let least = sizes().map(|quorum| quorum.len()).min().unwrap_or(0);
+        let most = sizes().map(|quorum| quorum.len()).max().unwrap_or(0);
+        (least as u64, most as u64)
+    }
 }
 
 /// An algorithm in the catalogue.
@@ -22,12 +42,18 @@ pub trait Algorithm: Process {
     /// What it says of itself.
     const PROFILE: Profile;
 
+    /// The quorum systems it can work over, the usual one first; none if it does not vote.
+    const QUORUMS: &'static [&'static str] = &[];
+
     /// Its process `id`.
     fn build(setup: &Setup, id: ProcessId) -> Self;
 
     /// What it promises to cost in such a world.
     fn cost(setup: &Setup) -> Cost;
 }
+
+/// An algorithm that is not a specimen. Whatever runs one for real asks for this.
+pub trait Sound: Algorithm {}
 
 /// Something to be done with an algorithm whose type is known only by name.
 pub trait Visitor {
@@ -55,5 +81,14 @@ macro_rules! catalogue {
 
 catalogue! {
     mutex Central,
+    mutex TokenRing,
+    mutex Lamport,
     mutex RicartAgrawala,
+    mutex RicartAgrawalaPriority,
+    mutex Singhal,
+    mutex SuzukiKasami,
+    mutex Raymond,
+    mutex Maekawa,
+    mutex MaekawaOriginal,
+    mutex AgrawalElAbbadi,
 }

@@ -11,4 +11,4 @@ pub mod catalogue;
 pub mod detector;
 pub mod mutex;
 
-pub use catalogue::{Algorithm, Setup};
+pub use catalogue::{Algorithm, Setup, Sound};

@@ -16,6 +16,8 @@ pub enum Command {
 pub enum Output {
     /// You are inside; everyone else is outside.
     Entered,
+    /// No quorum is left alive: the request is given up.
+    NoQuorum,
 }
 
 /// A command that makes no sense now. Nothing has changed.

@@ -24,6 +24,8 @@ pub struct Profile {
     pub guarantees: &'static [Property],
     /// What an entry, an election or a decision costs, in words.
     pub cost: &'static str,
+    /// Whether its processes go on exchanging messages when nobody wants anything.
+    pub restless: bool,
 }
 
 /// A broken algorithm kept to be seen breaking. No service may run one.
@@ -141,4 +143,32 @@ pub struct Cost {
     pub client_delay: RangeInclusive<u64>,
     /// From exit to the next entry, in message delays.
     pub synchronisation_delay: RangeInclusive<u64>,
+}
+
+impl Cost {
+    /// Exactly so many messages per entry.
+    pub fn exact(formula: &'static str, messages: u64) -> Self {
+        Self::between(formula, messages, messages)
+    }
+
+    /// So many messages per entry at least, and so many at most.
+    pub fn between(formula: &'static str, least: u64, most: u64) -> Self {
+        Self { formula, messages: least..=most, client_delay: 0..=0, synchronisation_delay: 0..=0 }
+    }
+
+    /// With these delays into a free section and from the holder to its successor.
+    #[must_use]
+    pub fn with_delays(
+        self,
+        client: RangeInclusive<u64>,
+        synchronisation: RangeInclusive<u64>,
+    ) -> Self {
+        Self { client_delay: client, synchronisation_delay: synchronisation, ..self }
+    }
+
+    /// A single process has nobody to wait for.
+    #[must_use]
+    pub fn alone_free(self, n: usize) -> Self {
+        if n == 1 { self.with_delays(0..=0, 0..=0) } else { self }
+    }
 }

@@ -4,7 +4,8 @@ use quorate_algorithms::catalogue::{self, PROFILES, Visitor};
 use quorate_algorithms::detector::Heartbeat;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::mutex::Mutex;
-use quorate_core::{ProcessId, Stack};
+use quorate_core::quorum::{AnyCoterie, Given};
+use quorate_core::{ProcessId, ProcessSet, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Outcome, RunError, Scenario, Subject, run_mutex};
@@ -19,6 +20,16 @@ pub enum LabError {
         /// What was asked for.
         name: String,
     },
+    /// The algorithm does not work over that quorum system.
+    #[error("{algorithm} does not work over `{quorums}`; {known}")]
+    UnknownQuorums {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What was asked for.
+        quorums: String,
+        /// What it works over.
+        known: String,
+    },
     /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -32,8 +43,7 @@ pub fn run(
 ) -> Result<Outcome, LabError> {
     let name = scenario.algorithm.as_str();
     catalogue::visit(name, Simulate { scenario, conditions, trace })
-        .ok_or_else(|| LabError::UnknownAlgorithm { name: shortened(name) })?
-        .map_err(LabError::from)
+        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
 }
 
 /// The known name that is most like this one, if one is.
@@ -56,6 +66,32 @@ fn shortened(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
+/// The world that an algorithm is to live in, as the scenario describes it.
+fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
+    let n = scenario.processes;
+    let unknown = |quorums: &str| LabError::UnknownQuorums {
+        algorithm: A::PROFILE.name,
+        quorums: shortened(quorums),
+        known: match A::QUORUMS {
+            [] => "it does not vote".to_owned(),
+            known => format!("it works over {}", known.join(", ")),
+        },
+    };
+    let given: Vec<ProcessSet> = scenario.quorum_sets.iter().map(|set| set.0.clone()).collect();
+    let usual = A::QUORUMS.first().copied().unwrap_or("majority");
+    let coterie = match (&scenario.quorums, given.as_slice()) {
+        (Some(name), _) if !A::QUORUMS.contains(&name.as_str()) => return Err(unknown(name)),
+        (None, [_, ..]) if A::QUORUMS.is_empty() => return Err(unknown("given sets")),
+        (None, [_, ..]) => AnyCoterie::Given(Given(given)),
+        (name, _) => {
+            let name = name.as_deref().unwrap_or(usual);
+            AnyCoterie::by_name(name, n).ok_or_else(|| unknown(name))?
+        }
+    };
+    let tree = scenario.tree.clone().unwrap_or_default().0;
+    Ok(Setup { n, server: ProcessId::new(scenario.server), tree, coterie })
+}
+
 /// Simulates whatever it visits.
 struct Simulate<'a, 't, 's> {
     scenario: &'a Scenario,
@@ -64,22 +100,26 @@ struct Simulate<'a, 't, 's> {
 }
 
 impl Visitor for Simulate<'_, '_, '_> {
-    type Answer = Result<Outcome, RunError>;
+    type Answer = Result<Outcome, LabError>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
-        let setup = Setup { n: scenario.processes, server: ProcessId::new(scenario.server) };
+        let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
         match scenario.detector {
-            DetectorChoice::Oracle | DetectorChoice::None => {
-                run_mutex(scenario, &subject, conditions, move |id| A::build(&setup, id), trace)
-            }
+            DetectorChoice::Oracle | DetectorChoice::None => Ok(run_mutex(
+                scenario,
+                &subject,
+                conditions,
+                move |id| A::build(&setup, id),
+                trace,
+            )?),
             DetectorChoice::Heartbeat => {
                 let (period, timeout) = scenario.heartbeat();
                 let make = move |id| {
                     Stack::new(A::build(&setup, id), Heartbeat::new(setup.n, id, period, timeout))
                 };
-                run_mutex(scenario, &subject, conditions, make, trace)
+                Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
             }
         }
     }

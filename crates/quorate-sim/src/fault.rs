@@ -4,11 +4,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{ProcessId, ProcessSet, Span};
+use quorate_core::{ProcessSet, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::notation::{
-    Factor, Link, NotationError, Rate, When, Who, Window, parse_span, serde_as_text,
+    Factor, Link, NotationError, Rate, SetText, When, Who, Window, parse_span, serde_as_text,
 };
 use crate::traitor::Strategy;
 
@@ -309,20 +309,14 @@ fn split_two(text: &str, first: char, second: char) -> Option<(&str, &str, &str)
 }
 
 fn parse_groups(text: &str) -> Result<Vec<ProcessSet>, NotationError> {
-    let error = || NotationError::new("groups of processes such as 0,1|2,3", text);
-    let mut seen = ProcessSet::new();
-    let mut groups = Vec::new();
+    let mut groups: Vec<ProcessSet> = Vec::new();
     for group in text.split('|') {
-        let mut members = ProcessSet::new();
-        for member in group.split(',') {
-            let number: u32 = member.parse().map_err(|_| error())?;
-            // A set is as long as its greatest member: bound it before a file can fill the memory.
-            if number >= crate::scenario::PROCESSES_MOST as u32
-                || !seen.insert(ProcessId::new(number))
-            {
-                return Err(error());
-            }
-            members.insert(ProcessId::new(number));
+        let SetText(members) = group.parse()?;
+        if groups.iter().any(|other| !other.is_disjoint(&members)) {
+            return Err(NotationError::new(
+                "groups without a common member, such as 0,1|2,3",
+                text,
+            ));
         }
         groups.push(members);
     }
@@ -330,11 +324,7 @@ fn parse_groups(text: &str) -> Result<Vec<ProcessSet>, NotationError> {
 }
 
 fn print_groups(groups: &[ProcessSet]) -> String {
-    let group = |set: &ProcessSet| {
-        let members: Vec<String> = set.iter().map(|member| member.number().to_string()).collect();
-        members.join(",")
-    };
-    groups.iter().map(group).collect::<Vec<_>>().join("|")
+    groups.iter().map(|group| SetText(group.clone()).to_string()).collect::<Vec<_>>().join("|")
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, Span, SpanningTree, Time};
+
+use crate::scenario::PROCESSES_MOST;
 
 /// Why a piece of notation cannot be read: what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -283,7 +285,75 @@ impl fmt::Display for Factor {
     }
 }
 
-serde_as_text!(SpanText, Who, When, Window, Link, Rate, Factor);
+/// A set of processes: `0,1,4`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetText(pub ProcessSet);
+
+impl FromStr for SetText {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || NotationError::new("processes such as 0,1,4", text);
+        let mut set = ProcessSet::new();
+        for member in text.split(',') {
+            let number: u32 = member.parse().map_err(|_| error())?;
+            // A set is as long as its greatest member: bound it before a file can fill the memory.
+            if number as usize >= PROCESSES_MOST || !set.insert(ProcessId::new(number)) {
+                return Err(error());
+            }
+        }
+        Ok(Self(set))
+    }
+}
+
+impl fmt::Display for SetText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members: Vec<String> =
+            self.0.iter().map(|member| member.number().to_string()).collect();
+        f.write_str(&members.join(","))
+    }
+}
+
+/// A spanning tree: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeText(pub SpanningTree);
+
+impl FromStr for TreeText {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error =
+            || NotationError::new("a tree: chain, star, binary or edges such as 0-1,1-2", text);
+        let edge = |edge: &str| {
+            let (a, b) = edge.split_once('-')?;
+            Some((ProcessId::new(a.parse().ok()?), ProcessId::new(b.parse().ok()?)))
+        };
+        match text {
+            "chain" => Ok(Self(SpanningTree::Chain)),
+            "star" => Ok(Self(SpanningTree::Star)),
+            "binary" => Ok(Self(SpanningTree::Binary)),
+            _ => {
+                let edges: Option<Vec<_>> = text.split(',').map(edge).collect();
+                edges.map(|edges| Self(SpanningTree::Edges(edges))).ok_or_else(error)
+            }
+        }
+    }
+}
+
+impl fmt::Display for TreeText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            SpanningTree::Chain => f.write_str("chain"),
+            SpanningTree::Star => f.write_str("star"),
+            SpanningTree::Binary => f.write_str("binary"),
+            SpanningTree::Edges(edges) => {
+                let edge =
+                    |(a, b): &(ProcessId, ProcessId)| format!("{}-{}", a.number(), b.number());
+                f.write_str(&edges.iter().map(edge).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+serde_as_text!(SetText, TreeText, SpanText, Who, When, Window, Link, Rate, Factor);
 
 #[cfg(test)]
 mod tests {

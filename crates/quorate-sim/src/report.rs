@@ -58,6 +58,8 @@ pub struct Report {
     pub load: LoadReport,
     /// Who still waits.
     pub waiting: Vec<u32>,
+    /// Who gave up because no quorum was left.
+    pub no_quorum: Vec<u32>,
     /// The time at which the run ended, in nanoseconds.
     pub virtual_time: u64,
     /// How many events there were: inputs that a process handled or missed, and faults.

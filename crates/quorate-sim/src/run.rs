@@ -103,11 +103,12 @@ pub fn run_mutex<P: Mutex + 'static>(
     let budget = Budget::new::<P>(conditions.memory, scenario);
     budget.check_processes::<P>(n)?;
     budget.check_burst(scenario, &subject.cost)?;
+    let restless = subject.profile.restless || scenario.is_restless();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let me3 = watches_me3(scenario, &subject.profile).then(|| Me3::new(n));
     let mut watch = MutexWatch::new(
         Accounting::new(n, P::Message::KINDS),
-        Me2::new(n, scenario.patience()),
+        Me2::new(n, scenario.patience(restless)),
         me3,
         History::new(HISTORY_MOST),
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
@@ -128,10 +129,10 @@ pub fn run_mutex<P: Mutex + 'static>(
         oracle: scenario.oracle(),
         plan,
         limits: Limits {
-            until: scenario.until(),
+            until: scenario.until(restless),
             events: conditions.events,
             queued: budget.most_messages(),
-            stop_when_content: scenario.is_endless(),
+            stop_when_content: restless,
         },
     };
     let mut world = World::new(model, make, users, watch);
@@ -225,6 +226,7 @@ fn summarise<P: Mutex>(
         duplicated: watch.accounting.duplicated(),
         delays: delay_report(&subject.cost, &watch, scenario.delay_unit()),
         waiting,
+        no_quorum: watch.without_quorum.iter().map(ProcessId::number).collect(),
         virtual_time: now.0,
         events,
         deliveries,

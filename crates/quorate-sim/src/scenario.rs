@@ -10,7 +10,7 @@ use crate::delay::{Delay, LinkDelay};
 use crate::expect::Expect;
 use crate::fault::{Faults, Occasion};
 use crate::network::LinkModel;
-use crate::notation::{NotationError, SpanText, When, Who, serde_as_text};
+use crate::notation::{NotationError, SetText, SpanText, TreeText, When, Who, serde_as_text};
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
 use crate::timing::Timing;
@@ -75,6 +75,15 @@ pub struct Scenario {
     /// The process that serves the others, where the algorithm has one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub server: u32,
+    /// The tree to talk along, where the algorithm does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeText>,
+    /// The quorum system, where the algorithm votes: one of the names that it can work over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorums: Option<String>,
+    /// Quorums written down, one for each process, in place of a system: `0,1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quorum_sets: Vec<SetText>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -210,6 +219,9 @@ impl Scenario {
             detection: None,
             detection_pair: Vec::new(),
             server: 0,
+            tree: None,
+            quorums: None,
+            quorum_sets: Vec::new(),
             until: None,
             patience: None,
             watch: Vec::new(),
@@ -259,31 +271,40 @@ impl Scenario {
     /// The period and the timeout of heartbeats: the timeout leaves the slowest heartbeat just enough time,
     /// as far as the timing model lets one know.
     pub fn heartbeat(&self) -> (Span, Span) {
-        let unit = Span(self.delay_unit().0.max(1));
+        // Where messages take no time, something else has to set the pace.
+        let unit = Some(self.delay_unit())
+            .filter(|unit| *unit > Span::ZERO)
+            .unwrap_or(Span::from_millis(1));
         let known = self.delay_bound().filter(|_| self.timing().is_synchronous());
         let bound = known.unwrap_or(Span(unit.0 * 2)) + self.handling.0;
         let period = Span(unit.0.saturating_mul(4));
         (period, period + bound + Span(1))
     }
 
-    /// Whether the processes never fall silent, so that the run has to be stopped.
-    pub fn is_endless(&self) -> bool {
+    /// Whether the detector's messages never cease, so that the run has to be stopped.
+    pub fn is_restless(&self) -> bool {
         self.detector == DetectorChoice::Heartbeat
     }
 
-    /// When the run stops at the latest: ten thousand mean delays for one that would never end.
-    pub fn until(&self) -> Time {
-        match self.until {
-            Some(until) => Time(until.0.0),
-            None if self.is_endless() => Time(self.delay_unit().0.saturating_mul(10_000)),
-            None => Time::NEVER,
+    /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.
+    pub fn until(&self, restless: bool) -> Time {
+        let patience = restless.then(|| self.patience(true)).flatten();
+        match (self.until, patience) {
+            (Some(until), _) => Time(until.0.0),
+            (None, Some(patience)) => {
+                Time(patience.0.saturating_mul(10).saturating_mul(u64::from(self.repeat)))
+            }
+            (None, None) => Time::NEVER,
         }
     }
 
-    /// How long anybody may wait: a thousand mean delays where the end of the run tells nothing.
-    pub fn patience(&self) -> Option<Span> {
-        let endless = self.is_endless().then(|| Span(self.delay_unit().0.saturating_mul(1_000)));
-        self.patience.map(|patience| patience.0).or(endless)
+    /// How long anybody may wait. Where the end of the run tells nothing: a thousand mean delays, and ten times
+    /// what it takes everybody to enter after the other.
+    pub fn patience(&self, restless: bool) -> Option<Span> {
+        let turn = (self.delay_unit() + self.section.0).0;
+        let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
+        let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
+        self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
     }
 
     /// The first requests, and when.

@@ -99,8 +99,10 @@ impl<P: Mutex> User<P> for MutexUsers {
     fn accepted(&mut self, process: ProcessId, command: &Command, agenda: &mut Agenda<Command>) {
         match command {
             Command::Acquire => {
-                // A process that enters at once has already said so when its command is accepted.
-                if self.state[process.index()] != State::Inside {
+                // A process that enters or gives up at once has said so before its command is accepted.
+                let answered = self.state[process.index()] == State::Inside
+                    || self.rounds_left[process.index()] == 0;
+                if !answered {
                     self.state[process.index()] = State::Asking;
                 }
             }
@@ -117,6 +119,11 @@ impl<P: Mutex> User<P> for MutexUsers {
             Output::Entered => {
                 self.state[process.index()] = State::Inside;
                 agenda.push((process, self.section, Command::Release));
+            }
+            Output::NoQuorum => {
+                self.state[process.index()] = State::Away;
+                self.rounds_left[process.index()] = 0;
+                self.wanting -= 1;
             }
         }
     }

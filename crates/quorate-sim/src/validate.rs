@@ -33,6 +33,7 @@ impl Scenario {
     /// Checks everything that can be checked before a run. Whether the algorithm exists is not known here.
     pub fn validate(&self) -> Result<(), Invalid> {
         self.validate_processes()?;
+        self.validate_structure()?;
         self.validate_requests()?;
         self.validate_timing()?;
         self.validate_detector()?;
@@ -53,6 +54,30 @@ impl Scenario {
         }
         self.exists(Who::Process(ProcessId::new(self.server)))
             .map_err(|problem| Invalid::new("server", problem))
+    }
+
+    fn validate_structure(&self) -> Result<(), Invalid> {
+        if let Some(tree) = &self.tree {
+            tree.0.check(self.processes).map_err(|problem| Invalid::new("tree", problem))?;
+        }
+        if self.quorum_sets.is_empty() {
+            return Ok(());
+        }
+        if self.quorums.is_some() {
+            return Err(Invalid::new("quorums", "say either `quorums` or `quorum-sets`, not both"));
+        }
+        if self.quorum_sets.len() != self.processes {
+            let problem =
+                format!("{} quorums for {} processes", self.quorum_sets.len(), self.processes);
+            return Err(Invalid::new("quorum-sets", problem));
+        }
+        for (place, set) in self.quorum_sets.iter().enumerate() {
+            for member in &set.0 {
+                let who = Who::Process(member);
+                self.exists(who).map_err(|problem| Invalid::at("quorum-sets", place, problem))?;
+            }
+        }
+        Ok(())
     }
 
     fn validate_requests(&self) -> Result<(), Invalid> {

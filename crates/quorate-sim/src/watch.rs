@@ -34,6 +34,8 @@ pub struct MutexWatch<'t> {
     pub entries: u64,
     /// How many requests were made.
     pub requests: u64,
+    /// Who has given up because no quorum was left.
+    pub without_quorum: ProcessSet,
     /// Traitors, by whose deeds no property is judged.
     pub exempt: ProcessSet,
     tracer: Option<Tracer<'t>>,
@@ -67,6 +69,7 @@ impl<'t> MutexWatch<'t> {
             incidents: Incidents::default(),
             entries: 0,
             requests: 0,
+            without_quorum: ProcessSet::new(),
             exempt: ProcessSet::new(),
             tracer: trace.map(|sink| Tracer { sink, failed: None }),
             carried: Slab::default(),
@@ -202,6 +205,10 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
             Output::Entered => {
                 self.entries += 1;
                 self.see(at, Sighting::Entered);
+            }
+            Output::NoQuorum => {
+                self.without_quorum.insert(at.process);
+                self.see(at, Sighting::GaveUp);
             }
         }
     }

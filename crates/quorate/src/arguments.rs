@@ -12,7 +12,7 @@ use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
-use quorate_sim::notation::{Rate, SpanText, parse_span};
+use quorate_sim::notation::{Rate, SetText, SpanText, TreeText, parse_span};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
@@ -129,6 +129,15 @@ struct Workload {
     /// The process that serves the others, where the algorithm has one
     #[arg(long, value_name = "P", default_value_t = 0)]
     server: u32,
+    /// The tree to talk along: chain, star, binary, or edges such as 0-1,1-2
+    #[arg(long, value_name = "TREE")]
+    tree: Option<TreeText>,
+    /// The quorum system, where the algorithm votes: grid-fixed, plane, majority or tree
+    #[arg(long, value_name = "SYSTEM", conflicts_with = "quorum_set")]
+    quorums: Option<String>,
+    /// A quorum written down, once for each process in order
+    #[arg(long, value_name = "P,P,..")]
+    quorum_set: Vec<SetText>,
     /// Watch a property though it is not promised or the world is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
@@ -316,6 +325,9 @@ impl Sim {
             detection: timing.detection,
             detection_pair: timing.detection_pair,
             server: workload.server,
+            tree: workload.tree,
+            quorums: workload.quorums,
+            quorum_sets: workload.quorum_set,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,
@@ -355,6 +367,7 @@ impl FaultFlags {
 pub(crate) fn flag_of(key: &str) -> String {
     match key {
         "processes" => "-n".to_owned(),
+        "quorum-sets" => "--quorum-set".to_owned(),
         key => format!("--{}", key.strip_prefix("faults.").unwrap_or(key)),
     }
 }

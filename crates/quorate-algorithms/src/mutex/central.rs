@@ -21,7 +21,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
-use crate::{Algorithm, Setup};
+use crate::{Algorithm, Setup, Sound};
 
 /// One process: a client, and the server too if it is the one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -171,6 +171,8 @@ impl CoreMessage for Message {
     }
 }
 
+impl Sound for Central {}
+
 impl Algorithm for Central {
     const PROFILE: Profile = Profile {
         name: "central",
@@ -188,6 +190,7 @@ impl Algorithm for Central {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3 messages per entry",
+        restless: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -196,6 +199,6 @@ impl Algorithm for Central {
 
     fn cost(_: &Setup) -> Cost {
         // Between the server and itself a message takes no time, so its own entries are quicker.
-        Cost { formula: "3", messages: 3..=3, client_delay: 0..=2, synchronisation_delay: 0..=2 }
+        Cost::exact("3", 3).with_delays(0..=2, 0..=2)
     }
 }

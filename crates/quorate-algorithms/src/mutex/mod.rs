@@ -1,7 +1,26 @@
 //! Mutual exclusion: one process inside at a time, by messages alone.
 
+mod agrawal_el_abbadi;
+mod ballot;
 mod central;
+mod lamport;
+mod maekawa;
+mod maekawa_original;
+mod raymond;
 mod ricart_agrawala;
+mod ricart_agrawala_priority;
+mod singhal;
+mod suzuki_kasami;
+mod token_ring;
 
+pub use agrawal_el_abbadi::AgrawalElAbbadi;
 pub use central::Central;
+pub use lamport::Lamport;
+pub use maekawa::Maekawa;
+pub use maekawa_original::MaekawaOriginal;
+pub use raymond::Raymond;
 pub use ricart_agrawala::RicartAgrawala;
+pub use ricart_agrawala_priority::RicartAgrawalaPriority;
+pub use singhal::Singhal;
+pub use suzuki_kasami::SuzukiKasami;
+pub use token_ring::TokenRing;

@@ -11,6 +11,9 @@
 //!   without its time the next request would get a stamp that denies what it happened after (ME3).
 
 use core::convert::Infallible;
+use core::fmt::Debug;
+use core::hash::Hash;
+use core::marker::PhantomData;
 use core::mem;
 
 use quorate_core::mutex::{Command, Misuse, Output};
@@ -19,17 +22,34 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use crate::{Algorithm, Setup};
+use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
+pub type RicartAgrawala = AskEveryone<ByStamp>;
+
+/// Who goes first of two that want in: what the algorithm and its broken variants differ in.
+pub trait Rule: Clone + Eq + Hash + Debug {
+    /// What the algorithm with this rule says of itself.
+    const PROFILE: Profile;
+
+    /// Whether `mine` goes before `theirs`.
+    fn goes_first(mine: Stamp, theirs: Stamp) -> bool;
+}
+
+/// The paper's rule: whose request has the smaller stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RicartAgrawala {
+pub struct ByStamp;
+
+/// A process that asks everyone and defers its answer while it goes first by the rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AskEveryone<R> {
     id: ProcessId,
     n: usize,
     clock: LamportClock,
     phase: Phase,
     /// Those who wait for our answer until we have left.
     deferred: ProcessSet,
+    rule: PhantomData<R>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,11 +68,11 @@ pub enum Message {
     Reply(u64),
 }
 
-impl RicartAgrawala {
+impl<R: Rule> AskEveryone<R> {
     /// Process `id` of n.
     pub fn new(n: usize, id: ProcessId) -> Self {
-        let phase = Phase::Outside;
-        Self { id, n, clock: LamportClock::default(), phase, deferred: ProcessSet::new() }
+        let (clock, deferred) = (LamportClock::default(), ProcessSet::new());
+        Self { id, n, clock, phase: Phase::Outside, deferred, rule: PhantomData }
     }
 
     fn acquire(&mut self, out: &mut Effects<Self>) {
@@ -73,7 +93,7 @@ impl RicartAgrawala {
     fn precedes(&self, theirs: Stamp) -> bool {
         match &self.phase {
             Phase::Outside => false,
-            Phase::Waiting { mine, .. } => *mine < theirs,
+            Phase::Waiting { mine, .. } => R::goes_first(*mine, theirs),
             Phase::Inside => true,
         }
     }
@@ -86,7 +106,7 @@ impl RicartAgrawala {
     }
 }
 
-impl Process for RicartAgrawala {
+impl<R: Rule> Process for AskEveryone<R> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -150,7 +170,7 @@ impl CoreMessage for Message {
     }
 }
 
-impl Algorithm for RicartAgrawala {
+impl Rule for ByStamp {
     const PROFILE: Profile = Profile {
         name: "ricart-agrawala",
         layer: Layer::Mutex,
@@ -165,7 +185,18 @@ impl Algorithm for RicartAgrawala {
         ],
         guarantees: &[Property::ME1, Property::ME2, Property::ME3],
         cost: "2(n - 1) messages per entry",
+        restless: false,
     };
+
+    fn goes_first(mine: Stamp, theirs: Stamp) -> bool {
+        mine < theirs
+    }
+}
+
+impl Sound for AskEveryone<ByStamp> {}
+
+impl<R: Rule> Algorithm for AskEveryone<R> {
+    const PROFILE: Profile = R::PROFILE;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, id)
@@ -173,12 +204,6 @@ impl Algorithm for RicartAgrawala {
 
     fn cost(setup: &Setup) -> Cost {
         let messages = 2 * (setup.n as u64 - 1);
-        let delays = if setup.n == 1 { (0, 0) } else { (2, 1) };
-        Cost {
-            formula: "2(n - 1)",
-            messages: messages..=messages,
-            client_delay: delays.0..=delays.0,
-            synchronisation_delay: delays.1..=delays.1,
-        }
+        Cost::exact("2(n - 1)", messages).with_delays(2..=2, 1..=1).alone_free(setup.n)
     }
 }

@@ -21,7 +21,7 @@ impl Me1 {
     /// Sees something of a process.
     pub fn see(&mut self, at: Moment, sighting: Sighting) {
         match sighting {
-            Sighting::Requested => {}
+            Sighting::Requested | Sighting::GaveUp => {}
             Sighting::Entered => self.enter(at),
             Sighting::Left => self.inside.retain(|entry| entry.process != at.process),
             Sighting::Crashed => {

@@ -36,6 +36,8 @@ impl Me2 {
                     self.judge(since, at.time, "entered only");
                 }
             }
+            // Saying that there is no quorum left is an answer.
+            Sighting::GaveUp => *since = None,
             Sighting::Left => {}
             Sighting::Crashed => {
                 self.down.insert(at.process);

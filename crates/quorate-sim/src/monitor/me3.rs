@@ -101,18 +101,15 @@ impl Me3 {
                     self.granted[process] += 1;
                 }
             }
+            Sighting::GaveUp => self.give_up(process),
             Sighting::Left => {}
             Sighting::Crashed => {
                 self.down.insert(at.process);
             }
             Sighting::Recovered(memory) => {
                 self.down.remove(at.process);
-                if memory == Memory::Lost
-                    && let Some((place, _)) = self.requests[process].take()
-                {
-                    // The request died with the memory of it: nobody has to wait for it any more.
-                    self.release(place);
-                    self.granted[process] += 1;
+                if memory == Memory::Lost {
+                    self.give_up(process);
                 }
             }
         }
@@ -126,6 +123,14 @@ impl Me3 {
     /// How often a message brought news that had to be merged: what the watching cost.
     pub fn merges(&self) -> u64 {
         self.merges
+    }
+
+    /// A request is gone without having been granted: nobody has to wait for it any more.
+    fn give_up(&mut self, process: usize) {
+        if let Some((place, _)) = self.requests[process].take() {
+            self.release(place);
+            self.granted[process] += 1;
+        }
     }
 
     fn judge(&mut self, place: u32, asked: Moment, at: Moment) {

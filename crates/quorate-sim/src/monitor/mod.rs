@@ -23,6 +23,8 @@ pub enum Sighting {
     Entered,
     /// It has left.
     Left,
+    /// It has given up: no quorum is left.
+    GaveUp,
     /// It has crashed.
     Crashed,
     /// It is back.

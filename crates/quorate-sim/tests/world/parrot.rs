@@ -159,7 +159,7 @@ pub(crate) fn run_scenario(scenario: &Scenario, asks: &[(u32, u64, Ask)]) -> Vec
         handling: scenario.handling.0,
         oracle: scenario.oracle(),
         plan: Plan::new(&scenario.faults, scenario.processes, scenario.seed),
-        limits: Limits { until: scenario.until(), ..Limits::default() },
+        limits: Limits { until: scenario.until(false), ..Limits::default() },
     };
     let mut world = World::new(model, |_| Parrot::default(), Asks(asks.to_vec()), Log::default());
     world.run();

@@ -66,7 +66,7 @@ fn lane(marks: &[(Time, ProcessId, Sighting)], id: ProcessId, end: u64) -> Vec<c
         (state, since) = match sighting {
             Sighting::Requested => (WAITING, here),
             Sighting::Entered => (INSIDE, here),
-            Sighting::Left | Sighting::Recovered(_) => (IDLE, here),
+            Sighting::Left | Sighting::GaveUp | Sighting::Recovered(_) => (IDLE, here),
             Sighting::Crashed => (DOWN, here),
         };
     }

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use quorate_core::{Span, Time};
-use quorate_sim::monitor::Status;
+use quorate_core::{ProcessId, Span, Time};
+use quorate_sim::monitor::{Status, name_all};
 use quorate_sim::report::{DelayStatistics, Messages, PropertyReport, Report, Verdict};
 use quorate_sim::{Outcome, Scenario};
 
@@ -92,7 +92,14 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let more = if report.order.len() > SHOWN { " .." } else { "" };
     let order =
         if order.is_empty() { String::new() } else { format!(": {}{more}", order.join(" ")) };
-    line(out, "entries", format!("{} of {} requests{order}", report.entries, report.requests))
+    line(out, "entries", format!("{} of {} requests{order}", report.entries, report.requests))?;
+    match report.no_quorum.as_slice() {
+        [] => Ok(()),
+        processes => {
+            let who = name_all(processes.iter().map(|process| ProcessId::new(*process)));
+            line(out, "", format!("gave up, no quorum left: {who}"))
+        }
+    }
 }
 
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {

@@ -1,0 +1,190 @@
+//! Lamport's mutual exclusion: everyone keeps the same queue, ordered by stamps.
+//!
+//! - **Source**: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21(7),
+//!   1978.
+//! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate and keep
+//!   the order of messages.
+//! - **Guarantees**: ME1, ME2 if holders leave, ME3: entries in the order of stamps.
+//! - **Costs**: 3(n - 1) messages per entry; two message delays into a free section, one from the holder to
+//!   its successor.
+//! - **Departs from the paper**: whoever has not yet spoken since our request is kept as a set, in place of
+//!   the time last heard from each; a reply always comes after the request, so the two say the same.
+
+use alloc::collections::BTreeSet;
+use core::convert::Infallible;
+
+use quorate_core::mutex::{Command, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
+    ProcessId, ProcessSet, Profile, Property, Stamp,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lamport {
+    id: ProcessId,
+    n: usize,
+    clock: LamportClock,
+    queue: BTreeSet<Stamp>,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Outside,
+    /// `silent` have said nothing later than `mine` yet.
+    Waiting {
+        mine: Stamp,
+        silent: ProcessSet,
+    },
+    Inside {
+        mine: Stamp,
+    },
+}
+
+/// What processes say, always with the time of their clock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// I want in, since this time.
+    Request(u64),
+    /// I have put you into my queue.
+    Reply(u64),
+    /// I have left; take me out of your queue.
+    Release(u64),
+}
+
+impl Lamport {
+    /// Process `id` of n.
+    pub fn new(n: usize, id: ProcessId) -> Self {
+        let (clock, queue) = (LamportClock::default(), BTreeSet::new());
+        Self { id, n, clock, queue, phase: Phase::Outside }
+    }
+
+    fn acquire(&mut self, out: &mut Effects<Self>) {
+        let mine = Stamp { time: self.clock.tick(), process: self.id };
+        self.queue.insert(mine);
+        self.phase = Phase::Waiting { mine, silent: ProcessSet::others(self.n, self.id) };
+        out.send_to_others(Message::Request(mine.time));
+        self.enter_if_first(out);
+    }
+
+    fn release(&mut self, mine: Stamp, out: &mut Effects<Self>) {
+        self.queue.remove(&mine);
+        self.phase = Phase::Outside;
+        out.send_to_others(Message::Release(self.clock.tick()));
+    }
+
+    fn enter_if_first(&mut self, out: &mut Effects<Self>) {
+        let Phase::Waiting { mine, silent } = &self.phase else { return };
+        if silent.is_empty() && self.queue.first() == Some(mine) {
+            self.phase = Phase::Inside { mine: *mine };
+            out.output(Output::Entered);
+        }
+    }
+
+    /// Whatever is later than our request shows that its sender has no earlier one under way.
+    fn hear(&mut self, from: ProcessId, time: u64) {
+        self.clock.witness(time);
+        if let Phase::Waiting { mine, silent } = &mut self.phase
+            && (Stamp { time, process: from }) > *mine
+        {
+            silent.remove(from);
+        }
+    }
+}
+
+impl Process for Lamport {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match (command, &self.phase) {
+            (Command::Acquire, Phase::Outside) => self.acquire(out),
+            (Command::Acquire, _) => return Err(Misuse::AlreadyAsked),
+            (Command::Release, &Phase::Inside { mine }) => self.release(mine, out),
+            (Command::Release, _) => return Err(Misuse::NotInside),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Request(time) => {
+                self.queue.insert(Stamp { time, process: from });
+                self.hear(from, time);
+                out.send(from, Message::Reply(self.clock.tick()));
+            }
+            Message::Reply(time) => self.hear(from, time),
+            Message::Release(time) => {
+                self.queue.retain(|stamp| stamp.process != from);
+                self.hear(from, time);
+            }
+        }
+        self.enter_if_first(out);
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        let Phase::Waiting { mine, silent } = &self.phase else { return ProcessSet::new() };
+        let mut awaited = silent.clone();
+        awaited.extend(self.queue.range(..*mine).map(|stamp| stamp.process));
+        awaited
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] =
+        &[Kind::mutex("REQUEST"), Kind::mutex("REPLY"), Kind::mutex("RELEASE")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request(_) => 0,
+            Self::Reply(_) => 1,
+            Self::Release(_) => 2,
+        }
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        match self {
+            Self::Request(_) => Self::Request(choice % 8),
+            Self::Reply(_) => Self::Reply(choice % 8),
+            Self::Release(_) => Self::Release(choice % 8),
+        }
+    }
+}
+
+impl Sound for Lamport {}
+
+impl Algorithm for Lamport {
+    const PROFILE: Profile = Profile {
+        name: "lamport",
+        layer: Layer::Mutex,
+        summary: "everyone keeps the same queue, ordered by stamps",
+        source: "Lamport, CACM 21(7), 1978",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::Fifo,
+            Assumption::NoCrash,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2, Property::ME3],
+        cost: "3(n - 1) messages per entry",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, id)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        Cost::exact("3(n - 1)", 3 * (setup.n as u64 - 1))
+            .with_delays(2..=2, 1..=1)
+            .alone_free(setup.n)
+    }
+}

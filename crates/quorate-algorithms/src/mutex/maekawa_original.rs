@@ -1,0 +1,159 @@
+//! Maekawa's mutual exclusion as first printed in textbooks: a specimen that deadlocks.
+//!
+//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2),
+//!   1985, in the form that Coulouris et al. give (section 15.2): request, reply, release and nothing else.
+//! - **Assumes**: fixed membership and a fixed coterie; no process crashes; reliable links.
+//! - **Guarantees**: ME1. It claims ME2 and breaks it: a vote once given is kept, so three processes that vote
+//!   for themselves first wait for each other for ever.
+//! - **Costs**: 3K messages for a quorum of K, oneself included.
+//! - **Departs from the paper**: the paper itself has inquiries and failures, which textbooks leave out and
+//!   which Sanders had to mend; the module `maekawa` has them.
+
+use alloc::collections::VecDeque;
+use core::convert::Infallible;
+
+use quorate_core::mutex::{Command, Misuse, Output};
+use quorate_core::quorum::Coterie;
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
+    Profile, Property, Specimen,
+};
+
+use crate::{Algorithm, Setup};
+
+/// One process of the specimen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MaekawaOriginal {
+    quorum: ProcessSet,
+    voted: bool,
+    queue: VecDeque<ProcessId>,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Outside,
+    Waiting { missing: ProcessSet },
+    Inside,
+}
+
+/// What processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// I want in.
+    Request,
+    /// My vote is yours.
+    Reply,
+    /// I have left.
+    Release,
+}
+
+impl MaekawaOriginal {
+    /// Process `id`, whose quorum is the coterie's for it.
+    pub fn new(id: ProcessId, coterie: &impl Coterie) -> Self {
+        let quorum =
+            coterie.quorum(id, &ProcessSet::new()).expect("without failures there is a quorum");
+        Self { quorum, voted: false, queue: VecDeque::new(), phase: Phase::Outside }
+    }
+}
+
+impl Process for MaekawaOriginal {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match (command, &self.phase) {
+            (Command::Acquire, Phase::Outside) => {
+                self.phase = Phase::Waiting { missing: self.quorum.clone() };
+                out.multicast(self.quorum.clone(), Message::Request);
+            }
+            (Command::Acquire, _) => return Err(Misuse::AlreadyAsked),
+            (Command::Release, Phase::Inside) => {
+                self.phase = Phase::Outside;
+                out.multicast(self.quorum.clone(), Message::Release);
+            }
+            (Command::Release, _) => return Err(Misuse::NotInside),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Request if self.voted => self.queue.push_back(from),
+            Message::Request => {
+                self.voted = true;
+                out.send(from, Message::Reply);
+            }
+            Message::Release => match self.queue.pop_front() {
+                Some(next) => out.send(next, Message::Reply),
+                None => self.voted = false,
+            },
+            Message::Reply => {
+                let Phase::Waiting { missing } = &mut self.phase else {
+                    return out.ignored("a vote for no request");
+                };
+                missing.remove(from);
+                if missing.is_empty() {
+                    self.phase = Phase::Inside;
+                    out.output(Output::Entered);
+                }
+            }
+        }
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match &self.phase {
+            Phase::Waiting { missing } => missing.clone(),
+            _ => ProcessSet::new(),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] =
+        &[Kind::mutex("REQUEST"), Kind::mutex("REPLY"), Kind::mutex("RELEASE")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request => 0,
+            Self::Reply => 1,
+            Self::Release => 2,
+        }
+    }
+}
+
+impl Algorithm for MaekawaOriginal {
+    const PROFILE: Profile = Profile {
+        name: "maekawa-original",
+        layer: Layer::Mutex,
+        summary: "voting without a way to take a vote back",
+        source: "Coulouris et al., Distributed Systems, section 15.2, after Maekawa, ACM TOCS 3(2), 1985",
+        specimen: Some(Specimen {
+            breaks: Property::ME2,
+            why: "votes are kept until their holder has left, so candidates can wait for each other in a circle",
+        }),
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::NoCrash,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2],
+        cost: "3K messages per entry, K the size of a quorum",
+        restless: false,
+    };
+
+    const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(id, &setup.coterie)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let (least, most) = setup.quorum_sizes();
+        Cost::between("3K", 3 * least, 3 * most).with_delays(0..=2, 0..=2)
+    }
+}

@@ -1,0 +1,161 @@
+//! Raymond's mutual exclusion: the privilege moves along a tree, towards whoever asked through it.
+//!
+//! - **Source**: Raymond, "A Tree-Based Algorithm for Distributed Mutual Exclusion", ACM TOCS 7(1), 1989.
+//! - **Assumes**: fixed membership and spanning tree; no process crashes; links that neither lose nor
+//!   duplicate. Any order: section 4 of the paper shows that overtaking does no harm.
+//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3: a queue holds neighbours, not requests.
+//! - **Costs**: at most twice the longest path of the tree; about four messages at light load on a random
+//!   tree. Delays grow with the distance likewise.
+//! - **Departs from the paper**: nothing of substance.
+
+use alloc::collections::VecDeque;
+use core::convert::Infallible;
+
+use quorate_core::mutex::{Command, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
+    Profile, Property,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Raymond {
+    id: ProcessId,
+    /// Where the privilege is: here, or in the direction of this neighbour.
+    holder: ProcessId,
+    /// Neighbours, and oneself, for whom the privilege is wanted, in order of asking.
+    queue: VecDeque<ProcessId>,
+    /// Whether the holder has been asked already.
+    asked: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Outside,
+    Waiting,
+    Inside,
+}
+
+/// What neighbours say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// Somebody on my side wants in.
+    Request,
+    /// The privilege is yours.
+    Privilege,
+}
+
+impl Raymond {
+    /// Process `id`, in whose direction towards the privilege lies `holder` (itself if it starts with it).
+    pub fn new(id: ProcessId, holder: ProcessId) -> Self {
+        Self { id, holder, queue: VecDeque::new(), asked: false, phase: Phase::Outside }
+    }
+
+    fn assign_privilege(&mut self, out: &mut Effects<Self>) {
+        if self.holder != self.id || self.phase == Phase::Inside {
+            return;
+        }
+        let Some(next) = self.queue.pop_front() else { return };
+        self.holder = next;
+        self.asked = false;
+        if next == self.id {
+            self.phase = Phase::Inside;
+            out.output(Output::Entered);
+        } else {
+            out.send(next, Message::Privilege);
+        }
+    }
+
+    fn make_request(&mut self, out: &mut Effects<Self>) {
+        if self.holder != self.id && !self.queue.is_empty() && !self.asked {
+            self.asked = true;
+            out.send(self.holder, Message::Request);
+        }
+    }
+}
+
+impl Process for Raymond {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match (command, self.phase) {
+            (Command::Acquire, Phase::Outside) => {
+                self.phase = Phase::Waiting;
+                self.queue.push_back(self.id);
+            }
+            (Command::Acquire, _) => return Err(Misuse::AlreadyAsked),
+            (Command::Release, Phase::Inside) => self.phase = Phase::Outside,
+            (Command::Release, _) => return Err(Misuse::NotInside),
+        }
+        self.assign_privilege(out);
+        self.make_request(out);
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Request => self.queue.push_back(from),
+            Message::Privilege if self.holder != from => {
+                return out.ignored("a privilege from where it was not");
+            }
+            Message::Privilege => self.holder = self.id,
+        }
+        self.assign_privilege(out);
+        self.make_request(out);
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match self.phase {
+            Phase::Waiting => ProcessSet::from_iter([self.holder]),
+            _ => ProcessSet::new(),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[Kind::mutex("REQUEST"), Kind::mutex("PRIVILEGE")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request => 0,
+            Self::Privilege => 1,
+        }
+    }
+}
+
+impl Sound for Raymond {}
+
+impl Algorithm for Raymond {
+    const PROFILE: Profile = Profile {
+        name: "raymond",
+        layer: Layer::Mutex,
+        summary: "the privilege moves along a tree, towards whoever asked",
+        source: "Raymond, ACM TOCS 7(1), 1989",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::NoCrash,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2],
+        cost: "at most 2D messages per entry, D the longest path of the tree",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(id, setup.tree.towards_root(setup.n, id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let longest = setup.tree.longest_path(setup.n) as u64;
+        Cost::between("at most 2D", 0, 2 * longest).with_delays(0..=2 * longest, 0..=longest)
+    }
+}

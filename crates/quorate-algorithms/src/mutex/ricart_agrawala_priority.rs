@@ -1,0 +1,45 @@
+//! Ricart-Agrawala with priorities in place of stamps: a specimen that lets two processes in.
+//!
+//! - **Source**: course notes on coordination and consensus (2023/24), which warn of the idea and show the run.
+//! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate.
+//! - **Guarantees**: claims ME1 to ME3 and breaks ME1: a process that has asked agrees to a later request of
+//!   higher priority, although the other has agreed to its own before and does not remember it.
+//! - **Costs**: 2(n - 1) messages per entry.
+//! - **Departs from the paper**: in the rule alone. The greater identifier goes first.
+
+use quorate_core::{Assumption, Layer, Profile, Property, Specimen, Stamp};
+
+use super::ricart_agrawala::{AskEveryone, Rule};
+
+/// One process of the specimen.
+pub type RicartAgrawalaPriority = AskEveryone<ByPriority>;
+
+/// The broken rule: whose identifier is greater.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ByPriority;
+
+impl Rule for ByPriority {
+    const PROFILE: Profile = Profile {
+        name: "ricart-agrawala-priority",
+        layer: Layer::Mutex,
+        summary: "ask everyone, but let priorities decide",
+        source: "course notes on coordination and consensus, 2023/24",
+        specimen: Some(Specimen {
+            breaks: Property::ME1,
+            why: "a waiting process agrees to whoever ranks higher, also to one that agreed to it before",
+        }),
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::NoCrash,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2, Property::ME3],
+        cost: "2(n - 1) messages per entry",
+        restless: false,
+    };
+
+    fn goes_first(mine: Stamp, theirs: Stamp) -> bool {
+        mine.process > theirs.process
+    }
+}

@@ -1,0 +1,198 @@
+//! Singhal's dynamic information structure: ask only those who may want in.
+//!
+//! - **Source**: Singhal, "A Dynamic Information-Structure Mutual Exclusion Algorithm for Distributed
+//!   Systems", IEEE TPDS 3(1), 1992.
+//! - **Assumes**: fixed membership; no process crashes; links that neither lose nor duplicate and keep
+//!   the order of messages.
+//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3: who is not in one's request set is not asked, and may
+//!   have asked before.
+//! - **Costs**: between 0 (the same process enters again) and 2(n - 1) messages for an entry; the literature
+//!   gives n - 1 at light load and 3(n - 1)/2 under contention on average. Two message delays into a free
+//!   section at most, one from the holder to its successor.
+//! - **Departs from the paper**: oneself is in neither set, since no message goes to oneself.
+
+use core::convert::Infallible;
+use core::mem;
+
+use quorate_core::mutex::{Command, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
+    ProcessId, ProcessSet, Profile, Property, Stamp,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Singhal {
+    id: ProcessId,
+    clock: LamportClock,
+    /// Those whose permission is needed. While waiting, those whose permission is still missing.
+    request_set: ProcessSet,
+    /// Those who wait for our permission until we have left.
+    inform_set: ProcessSet,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Outside,
+    Waiting(Stamp),
+    Inside,
+}
+
+/// What processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// I want in, since this time of my clock.
+    Request(u64),
+    /// As far as I am concerned, go in. With the time of my clock.
+    Reply(u64),
+}
+
+impl Singhal {
+    /// Process `id`. At first it needs the permission of all before it: of any two, one asks the other.
+    pub fn new(id: ProcessId) -> Self {
+        let (clock, request_set) = (LamportClock::default(), ProcessSet::all(id.index()));
+        Self { id, clock, request_set, inform_set: ProcessSet::new(), phase: Phase::Outside }
+    }
+
+    fn acquire(&mut self, out: &mut Effects<Self>) {
+        let mine = Stamp { time: self.clock.tick(), process: self.id };
+        self.phase = Phase::Waiting(mine);
+        if !self.request_set.is_empty() {
+            out.multicast(self.request_set.clone(), Message::Request(mine.time));
+        }
+        self.enter_if_unanimous(out);
+    }
+
+    fn release(&mut self, out: &mut Effects<Self>) {
+        self.phase = Phase::Outside;
+        let informed = mem::take(&mut self.inform_set);
+        self.request_set.union_with(&informed);
+        if !informed.is_empty() {
+            out.multicast(informed, Message::Reply(self.clock.time()));
+        }
+    }
+
+    fn enter_if_unanimous(&mut self, out: &mut Effects<Self>) {
+        if matches!(self.phase, Phase::Waiting(_)) && self.request_set.is_empty() {
+            self.phase = Phase::Inside;
+            out.output(Output::Entered);
+        }
+    }
+
+    fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
+        let from = theirs.process;
+        match self.phase {
+            Phase::Inside => {
+                self.inform_set.insert(from);
+            }
+            Phase::Waiting(mine) if mine < theirs => {
+                self.inform_set.insert(from);
+            }
+            Phase::Waiting(mine) => {
+                out.send(from, Message::Reply(self.clock.time()));
+                // It goes first, and then its permission is needed again.
+                if self.request_set.insert(from) {
+                    out.send(from, Message::Request(mine.time));
+                }
+            }
+            Phase::Outside => {
+                self.request_set.insert(from);
+                out.send(from, Message::Reply(self.clock.time()));
+            }
+        }
+    }
+}
+
+impl Process for Singhal {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match (command, self.phase) {
+            (Command::Acquire, Phase::Outside) => self.acquire(out),
+            (Command::Acquire, _) => return Err(Misuse::AlreadyAsked),
+            (Command::Release, Phase::Inside) => self.release(out),
+            (Command::Release, _) => return Err(Misuse::NotInside),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Request(time) => {
+                self.clock.hear(time);
+                self.on_request(Stamp { time, process: from }, out);
+            }
+            Message::Reply(_) if !matches!(self.phase, Phase::Waiting(_)) => {
+                out.ignored("a reply to no request");
+            }
+            Message::Reply(time) => {
+                self.clock.hear(time);
+                self.request_set.remove(from);
+                self.enter_if_unanimous(out);
+            }
+        }
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match self.phase {
+            Phase::Waiting(_) => self.request_set.clone(),
+            _ => ProcessSet::new(),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[Kind::mutex("REQUEST"), Kind::mutex("REPLY")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request(_) => 0,
+            Self::Reply(_) => 1,
+        }
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        match self {
+            Self::Request(_) => Self::Request(choice % 8),
+            Self::Reply(_) => Self::Reply(choice % 8),
+        }
+    }
+}
+
+impl Sound for Singhal {}
+
+impl Algorithm for Singhal {
+    const PROFILE: Profile = Profile {
+        name: "singhal",
+        layer: Layer::Mutex,
+        summary: "ask only those who may want in",
+        source: "Singhal, IEEE TPDS 3(1), 1992",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::Fifo,
+            Assumption::NoCrash,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2],
+        cost: "0 to 2(n - 1) messages per entry, 3(n - 1)/2 on average under contention",
+        restless: false,
+    };
+
+    fn build(_: &Setup, id: ProcessId) -> Self {
+        Self::new(id)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let most = 2 * (setup.n as u64 - 1);
+        Cost::between("0 to 2(n - 1)", 0, most).with_delays(0..=2, 1..=1).alone_free(setup.n)
+    }
+}
