@@ -2,7 +2,7 @@
 
 use alloc::vec::{self, Vec};
 
-use crate::{Process, ProcessId, ProcessSet, Span, Time};
+use crate::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
 /// One thing that a process wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub enum Effect<P: Process> {
     AwaitRound,
     /// Something for the user.
     Output(P::Output),
+    /// The detector below has changed its mind: for whoever watches, since only the process itself acts on it.
+    Believed(Belief),
     /// An input was ignored, and why.
     Ignored(&'static str),
 }

@@ -61,6 +61,19 @@ pub enum Assumption {
 }
 
 impl Assumption {
+    /// Every assumption there is.
+    pub const ALL: [Self; 9] = [
+        Self::NoLoss,
+        Self::NoDuplication,
+        Self::Fifo,
+        Self::NoCrash,
+        Self::ServerUp,
+        Self::CrashStop,
+        Self::PerfectDetector,
+        Self::Synchrony,
+        Self::Honesty,
+    ];
+
     /// A short name for programs.
     pub const fn id(self) -> &'static str {
         match self {

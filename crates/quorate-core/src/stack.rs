@@ -33,6 +33,7 @@ pub enum Route<O, C> {
 /// Every process hears a detector below it the same way as it hears its driver's.
 impl<U: Process, D: Detector> Over<D> for U {
     fn on_below(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        out.push(Effect::Believed(belief));
         self.on_belief(belief, out);
     }
 }
@@ -112,6 +113,7 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
             Effect::SetTimer { timer, after } => out.set_timer(Layered::Upper(timer), after),
             Effect::CancelTimer(timer) => out.cancel_timer(Layered::Upper(timer)),
             Effect::AwaitRound => out.await_round(),
+            Effect::Believed(belief) => out.push(Effect::Believed(belief)),
             Effect::Ignored(why) => out.ignored(why),
         }
     }
@@ -128,6 +130,7 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
             Effect::SetTimer { timer, after } => out.set_timer(Layered::Lower(timer), after),
             Effect::CancelTimer(timer) => out.cancel_timer(Layered::Lower(timer)),
             Effect::AwaitRound => out.await_round(),
+            Effect::Believed(belief) => out.push(Effect::Believed(belief)),
             Effect::Ignored(why) => out.ignored(why),
         }
     }
@@ -359,7 +362,7 @@ mod tests {
         let wanted = told(|out| stack.on_timer(Layered::Lower(()), out));
         let goodbye =
             Effect::Send { to: ProcessId::new(1), message: Layered::Upper(Word("goodbye")) };
-        assert_eq!(wanted, [goodbye]);
+        assert_eq!(wanted, [Effect::Believed(Belief::Crashed(ProcessId::new(1))), goodbye]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use quorate_algorithms::detector::Heartbeat;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, Given};
-use quorate_core::{ProcessId, ProcessSet, Stack};
+use quorate_core::{Message, ProcessId, ProcessSet, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Outcome, RunError, Scenario, Subject, run_mutex};
@@ -30,6 +30,14 @@ pub enum LabError {
         /// What it works over.
         known: String,
     },
+    /// The algorithm has no such messages.
+    #[error("{algorithm} has no messages of the kind `{kind}`")]
+    UnknownKind {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What was expected.
+        kind: String,
+    },
     /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -43,6 +51,27 @@ pub fn run(
 ) -> Result<Outcome, LabError> {
     let name = scenario.algorithm.as_str();
     catalogue::visit(name, Simulate { scenario, conditions, trace })
+        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
+}
+
+/// Whether the algorithm exists and works over what the scenario wants.
+pub fn check(scenario: &Scenario) -> Result<(), LabError> {
+    struct Check<'a>(&'a Scenario);
+    impl Visitor for Check<'_> {
+        type Answer = Result<(), LabError>;
+        fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
+            let expected = self.0.expect.iter().flat_map(|expect| expect.by_kind.keys());
+            let is_known =
+                |kind: &&String| A::Message::KINDS.iter().any(|known| known.name == kind.as_str());
+            if let Some(kind) = expected.into_iter().find(|kind| !is_known(kind)) {
+                let (algorithm, kind) = (A::PROFILE.name, shortened(kind));
+                return Err(LabError::UnknownKind { algorithm, kind });
+            }
+            setup::<A>(self.0).map(|_| ())
+        }
+    }
+    let name = scenario.algorithm.as_str();
+    catalogue::visit(name, Check(scenario))
         .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
 }
 

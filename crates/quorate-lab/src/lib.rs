@@ -2,4 +2,4 @@
 
 mod by_name;
 
-pub use by_name::{LabError, nearest, run};
+pub use by_name::{LabError, check, nearest, run};

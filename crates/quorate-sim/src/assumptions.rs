@@ -7,12 +7,17 @@ use crate::accounting::Accounting;
 use crate::network::Loss;
 use crate::plan::{Deed, Memory, Mishap};
 use crate::scenario::{DetectorChoice, Scenario};
+use crate::traitor::Strategy;
 
 /// What went wrong in a run, as it happened.
 #[derive(Clone, Debug, Default)]
 pub struct Incidents {
     /// Deeds and their times, in order.
     pub deeds: Vec<(Time, Deed)>,
+    /// The first time that anybody believed a live process to have crashed: when, who and whom.
+    pub wrong_belief: Option<(Time, ProcessId, ProcessId)>,
+    /// Who did not follow the algorithm, and what it did instead.
+    pub traitors: Vec<(ProcessId, Strategy)>,
 }
 
 /// Why the assumption did not hold in the run, if it did not.
@@ -60,12 +65,17 @@ pub(crate) fn breach(
                     .then(|| format!("timing is {}", scenario.timing()))
             })
         }
-        Assumption::Honesty => scenario
-            .faults
-            .traitor
-            .first()
-            .map(|traitor| format!("a process is a {}", traitor.strategy)),
+        Assumption::Honesty => {
+            let traitors = incidents.traitors.iter();
+            let named: Vec<String> = traitors.map(describe_traitor).collect();
+            (!named.is_empty()).then(|| named.join(", "))
+        }
     }
+}
+
+/// A traitor in words.
+pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> String {
+    format!("{process} is a {strategy} traitor")
 }
 
 /// What an algorithm's user would expect of a property that it does not promise.
@@ -107,23 +117,14 @@ impl Incidents {
 }
 
 fn imperfect(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
-    let wrong = incidents.find(|deed| matches!(deed, Deed::Suspect { wrongly: true, .. }));
-    if let Some((time, deed)) = wrong {
-        return Some(format!("{deed} at {time}"));
+    if let Some((time, observer, victim)) = incidents.wrong_belief {
+        return Some(format!(
+            "{observer} believed at {time} that {victim} had crashed, which it had not"
+        ));
     }
     let crashed = incidents.find(|deed| matches!(deed, Deed::Crash(_))).is_some();
-    match scenario.detector {
-        DetectorChoice::None => {
-            crashed.then(|| "there is no detector to notice crashes".to_owned())
-        }
-        DetectorChoice::Heartbeat if !scenario.timing().is_synchronous() => {
-            Some(format!("heartbeats err where timing is {}", scenario.timing()))
-        }
-        DetectorChoice::Heartbeat => incidents
-            .find(|deed| !matches!(deed, Deed::Crash(_) | Deed::CrashMid(..)))
-            .map(|(time, deed)| format!("heartbeats may err: {deed} at {time}")),
-        DetectorChoice::Oracle => None,
-    }
+    (scenario.detector == DetectorChoice::None && crashed)
+        .then(|| "there is no detector to notice crashes".to_owned())
 }
 
 fn plural<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {

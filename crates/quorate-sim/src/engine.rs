@@ -61,11 +61,7 @@ pub(crate) enum Errand<P: Process> {
         set_in: u64,
         timer: P::Timer,
     },
-    Command {
-        process: ProcessId,
-        because_of: Option<u64>,
-        command: P::Command,
-    },
+    Command(Asked<P::Command>),
     Belief {
         observer: ProcessId,
         belief: Belief,
@@ -73,6 +69,17 @@ pub(crate) enum Errand<P: Process> {
         epoch: u32,
     },
     Deed(Deed),
+}
+
+/// What a user asks of a process.
+#[derive(Debug)]
+pub(crate) struct Asked<C> {
+    pub(crate) process: ProcessId,
+    pub(crate) command: C,
+    /// The event that made the user ask.
+    pub(crate) because_of: Option<u64>,
+    /// Asked of this incarnation of the process only; of any, if it was planned from the start.
+    pub(crate) incarnation: Option<u32>,
 }
 
 impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
@@ -155,6 +162,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
                     self.user.hear(at.process, &output, &mut self.agenda);
                     self.flush_agenda(node, at);
                 }
+                Effect::Believed(belief) => self.observer.believe(at, belief),
                 Effect::Ignored(why) => self.observer.ignore(at, why),
             }
         }
@@ -164,9 +172,16 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     /// What the users want in answer to an output; it is always the same process they turn to.
     fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
         while let Some((process, after, command)) = self.agenda.pop() {
-            let time = self.now + node.paced(after);
-            self.enqueue(time, Errand::Command { process, because_of: Some(at.event), command });
+            let incarnation = Some(node.incarnation);
+            let asked = Asked { process, command, because_of: Some(at.event), incarnation };
+            self.enqueue(self.now + node.paced(after), Errand::Command(asked));
         }
+    }
+
+    /// Whether what is under way takes all the memory there is for it.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.queue.len() + self.network.weight() > self.limits.queued
     }
 
     pub(crate) fn enqueue(&mut self, time: Time, errand: Errand<P>) {

@@ -311,12 +311,10 @@ fn split_two(text: &str, first: char, second: char) -> Option<(&str, &str, &str)
 fn parse_groups(text: &str) -> Result<Vec<ProcessSet>, NotationError> {
     let mut groups: Vec<ProcessSet> = Vec::new();
     for group in text.split('|') {
-        let SetText(members) = group.parse()?;
+        let error = || NotationError::new("groups of processes such as 0,1|2,3", text);
+        let SetText(members) = group.parse().map_err(|_| error())?;
         if groups.iter().any(|other| !other.is_disjoint(&members)) {
-            return Err(NotationError::new(
-                "groups without a common member, such as 0,1|2,3",
-                text,
-            ));
+            return Err(error());
         }
         groups.push(members);
     }

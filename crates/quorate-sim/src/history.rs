@@ -5,6 +5,9 @@ use quorate_core::{ProcessId, Time};
 use crate::monitor::Sighting;
 use crate::observer::Moment;
 
+/// How many entries are kept in order.
+const ORDER_MOST: usize = 10_000;
+
 /// Requests, entries, exits, crashes and recoveries in order, up to a bound.
 #[derive(Clone, Debug)]
 pub struct History {
@@ -22,13 +25,13 @@ impl History {
 
     /// Sees something of a process.
     pub fn see(&mut self, at: Moment, sighting: Sighting) {
+        if sighting == Sighting::Entered && self.order.len() < ORDER_MOST {
+            self.order.push(at.process.number());
+        }
         if self.marks.len() == self.most {
             self.left_out += 1;
-            return;
-        }
-        self.marks.push((at.time, at.process, sighting));
-        if sighting == Sighting::Entered {
-            self.order.push(at.process.number());
+        } else {
+            self.marks.push((at.time, at.process, sighting));
         }
     }
 

@@ -40,7 +40,7 @@ pub use budget::Bytes;
 pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
 pub use history::History;
-pub use load::{FileError, load, parse};
+pub use load::{FileError, load, misfit, parse};
 pub use oracle::OracleModel;
 pub use report::Report;
 pub use run::{Conditions, ME3_PROCESSES_MOST, Outcome, RunError, Subject, run_mutex};

@@ -1,6 +1,7 @@
 //! Scenario files: reading them, and saying where one is wrong.
 
 use std::fmt;
+use std::io::Read;
 use std::path::Path;
 
 use crate::scenario::Scenario;
@@ -35,18 +36,31 @@ impl std::error::Error for FileError {}
 
 /// Reads and validates a scenario file.
 pub fn load(path: &Path) -> Result<Scenario, FileError> {
+    load_text(path).and_then(|text| parse(&text, &path.display().to_string()))
+}
+
+/// What a file that was read says wrongly at this key, for a reason that only its reader knows.
+pub fn misfit(path: &Path, key: &'static str, problem: String) -> FileError {
+    let invalid = Invalid { key, place: None, problem };
+    let text = load_text(path).unwrap_or_default();
+    let place = span_of(&text, &invalid).map(|start| line_and_column(&text, start));
+    FileError { file: path.display().to_string(), place, problem: invalid.problem }
+}
+
+fn load_text(path: &Path) -> Result<String, FileError> {
     let file = path.display().to_string();
     let error = |problem: String| FileError { file: file.clone(), place: None, problem };
-    let size =
-        std::fs::metadata(path).map_err(|cause| error(format!("cannot be read: {cause}")))?.len();
-    if size > BYTES_MOST {
+    let unreadable = |cause: std::io::Error| error(format!("cannot be read: {cause}"));
+    let opened = std::fs::File::open(path).map_err(unreadable)?;
+    // A pipe or a device has no size to look at: read no more than a scenario may have, and one byte.
+    let mut bytes = Vec::new();
+    opened.take(BYTES_MOST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > BYTES_MOST {
         return Err(error(format!(
             "is larger than the {BYTES_MOST} bytes that a scenario may have"
         )));
     }
-    let bytes = std::fs::read(path).map_err(|cause| error(format!("cannot be read: {cause}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| error("is not text".to_owned()))?;
-    parse(&text, &file)
+    String::from_utf8(bytes).map_err(|_| error("is not text".to_owned()))
 }
 
 /// Reads and validates the text of a scenario; `file` is what errors call it.
@@ -54,7 +68,7 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     let file = file.to_owned();
     let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
         file: file.clone(),
-        place: error.span().map(|span| line_and_column(text, span.start)),
+        place: Some(line_and_column(text, error.span().map_or(0, |span| span.start))),
         problem: one_line(error.message()),
     })?;
     scenario.validate().map_err(|invalid| FileError {

@@ -78,6 +78,8 @@ pub struct Network {
     random: Random,
     /// For each sender, the latest arrival at each receiver; a row exists once it is needed.
     latest: Option<Vec<Vec<u64>>>,
+    /// What the rows weigh, in queued messages of the lightest kind.
+    weight: usize,
     /// Nothing can go wrong on any link just now.
     healthy: bool,
     chance: Random,
@@ -114,6 +116,7 @@ impl Network {
             exceptions,
             random: Random::new(seed, Stream::Delays),
             latest: (model.fifo && !in_order_anyway).then(|| vec![Vec::new(); n]),
+            weight: 0,
             healthy: false,
             chance: Random::new(seed, Stream::Links),
             loss: plan.loss,
@@ -152,6 +155,12 @@ impl Network {
         } else {
             None
         }
+    }
+
+    /// What the memory of arrivals weighs, in queued messages of 16 bytes: the lightest there are.
+    #[inline(always)]
+    pub fn weight(&self) -> usize {
+        self.weight
     }
 
     /// Kills a link or brings it back. A link killed twice must be brought back twice.
@@ -238,13 +247,16 @@ impl Network {
     #[inline(always)]
     fn arrival(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Time {
         let arrival = match self.timing {
-            Timing::Rounds(length) => Time((now.0 / length.0 + 1).saturating_mul(length.0)),
+            Timing::Rounds(length) => {
+                Time((now.0 / length.0).saturating_add(1).saturating_mul(length.0))
+            }
             _ => now + self.draw(from, to, now),
         };
         let Some(latest) = &mut self.latest else { return arrival };
         let row = &mut latest[from.index()];
         if row.is_empty() {
             row.resize(self.n, 0);
+            self.weight += self.n / 2;
         }
         let last = &mut row[to.index()];
         *last = arrival.0.max(*last);

@@ -9,6 +9,8 @@ use crate::traitor::Strategy;
 pub(crate) struct Node<P: Process> {
     pub(crate) process: P,
     pub(crate) up: bool,
+    /// How often it has crashed.
+    pub(crate) incarnation: u32,
     /// Counts settings of timers, so that a queued expiry of an older setting is recognised.
     generation: u32,
     timers: Vec<(P::Timer, u32)>,
@@ -53,11 +55,12 @@ impl Default for Quirks {
 
 impl<P: Process> Node<P> {
     pub(crate) fn new(process: P) -> Self {
-        Self { process, up: true, generation: 0, timers: Vec::new(), quirks: None }
+        Self { process, up: true, incarnation: 0, generation: 0, timers: Vec::new(), quirks: None }
     }
 
     pub(crate) fn crash(&mut self) {
         self.up = false;
+        self.incarnation += 1;
         self.timers.clear();
         if let Some(quirks) = &mut self.quirks {
             quirks.crash_after_sends = None;

@@ -117,7 +117,7 @@ impl fmt::Display for SpanText {
 }
 
 /// A process, or whichever the seed picks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
     /// This one.
     Process(ProcessId),
@@ -154,6 +154,22 @@ pub enum When {
     At(Time),
     /// `1ms~5ms`: some time from the first to the second.
     Between(Time, Time),
+}
+
+impl When {
+    /// The earliest it can be.
+    pub fn earliest(self) -> Time {
+        match self {
+            Self::At(time) | Self::Between(time, _) => time,
+        }
+    }
+
+    /// The latest it can be.
+    pub fn latest(self) -> Time {
+        match self {
+            Self::At(time) | Self::Between(_, time) => time,
+        }
+    }
 }
 
 impl FromStr for When {

@@ -94,6 +94,11 @@ pub trait Observer<P: Process> {
         let _ = (at, command, why);
     }
 
+    /// The detector that a process brings with it has changed its mind.
+    fn believe(&mut self, at: Moment, belief: Belief) {
+        let _ = (at, belief);
+    }
+
     /// A process did not act on an input.
     fn ignore(&mut self, at: Moment, why: &'static str) {
         let _ = (at, why);

@@ -1,9 +1,9 @@
 //! A perfect failure detector, given by the driver: it knows who is down and tells everyone, each after
 //! a delay of its own. Faults can make it err.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_core::{Belief, ProcessId, ProcessSet, Span};
+use quorate_core::{Belief, ProcessId, Span};
 
 use crate::delay::{Delay, Delays, LinkDelay};
 use crate::notation::Who;
@@ -24,8 +24,8 @@ pub(crate) struct Oracle {
     delays: Delays,
     pairs: BTreeMap<(ProcessId, ProcessId), Delays>,
     random: Random,
-    /// Whom each observer believes to have crashed.
-    crashed: Vec<ProcessSet>,
+    /// Who believes whom to have crashed: a set for each observer would take n^2 bits.
+    crashed: BTreeSet<(ProcessId, ProcessId)>,
     /// How often each process has gone down or come back; news of an older epoch is stale.
     epochs: Vec<u32>,
 }
@@ -47,7 +47,7 @@ impl Oracle {
             delays: Delays::new(model.delay.clone()),
             pairs,
             random: Random::new(seed, Stream::Detection),
-            crashed: vec![ProcessSet::new(); n],
+            crashed: BTreeSet::new(),
             epochs: vec![0; n],
         }
     }
@@ -65,7 +65,7 @@ impl Oracle {
 
     /// The observer has lost its memory.
     pub(crate) fn forget(&mut self, observer: ProcessId, victim: ProcessId) {
-        self.crashed[observer.index()].remove(victim);
+        self.crashed.remove(&(observer, victim));
     }
 
     /// Whether the belief is still true and new to the observer, who from now on holds it.
@@ -91,10 +91,9 @@ impl Oracle {
     }
 
     fn adopt(&mut self, observer: ProcessId, belief: Belief) -> bool {
-        let crashed = &mut self.crashed[observer.index()];
         match belief {
-            Belief::Crashed(victim) => crashed.insert(victim),
-            Belief::Alive(victim) => crashed.remove(victim),
+            Belief::Crashed(victim) => self.crashed.insert((observer, victim)),
+            Belief::Alive(victim) => self.crashed.remove(&(observer, victim)),
         }
     }
 }

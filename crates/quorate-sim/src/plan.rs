@@ -306,10 +306,14 @@ impl Draw {
     }
 
     fn link(&mut self, link: Link) -> (ProcessId, ProcessId) {
-        let from = self.process(link.from);
-        let mut to = self.process(link.to);
-        while to == from && link.to == Who::Any {
-            to = self.process(link.to);
+        let (mut from, mut to) = (self.process(link.from), self.process(link.to));
+        // A link has two ends; whichever was left to the seed is drawn again.
+        while to == from {
+            if link.to == Who::Any {
+                to = self.process(link.to);
+            } else {
+                from = self.process(link.from);
+            }
         }
         (from, to)
     }

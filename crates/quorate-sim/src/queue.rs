@@ -74,7 +74,8 @@ impl<T> Queue<T> {
         // Few slots make small worlds cheap to create; many keep the slots of large ones small. No more than
         // the horizon needs, for each has a buffer that wants to stay in the cache.
         let most = crowd.next_power_of_two().clamp(64, 4096) as u64;
-        let width_log2 = (0..32).find(|&log2| (horizon >> log2) + 2 <= most).unwrap_or(32);
+        let width_log2 =
+            (0..32).find(|&log2| (horizon >> log2).saturating_add(2) <= most).unwrap_or(32);
         let slots = ((horizon >> width_log2) + 2).next_power_of_two().clamp(64, most) as usize;
         Self {
             slots: std::iter::repeat_with(Vec::new).take(slots).collect(),

@@ -4,7 +4,7 @@ use quorate_core::mutex::Mutex;
 use quorate_core::{Cost, Message, ProcessId, Profile, Property, Span};
 
 use crate::accounting::Accounting;
-use crate::assumptions::{breach, not_promised};
+use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
 use crate::budget::{Budget, Bytes};
 use crate::history::History;
 use crate::monitor::{Me2, Me3, Status, Violation};
@@ -113,6 +113,7 @@ pub fn run_mutex<P: Mutex + 'static>(
         History::new(HISTORY_MOST),
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
     );
+    watch.incidents.traitors = plan.traitors.clone();
     watch.exempt = plan.traitors.iter().map(|(traitor, _)| *traitor).collect();
     let users = MutexUsers::new(
         n,
@@ -199,7 +200,9 @@ fn summarise<P: Mutex>(
             (layer.name(), Messages::from(watch.accounting.layer(*layer, conditions.count_self)))
         })
         .collect();
-    let undisturbed = waiting.is_empty()
+    let complete = matches!(ending, Ending::Quiescent | Ending::Content);
+    let undisturbed = complete
+        && waiting.is_empty()
         && watch.incidents.deeds.is_empty()
         && watch.accounting.losses().is_empty();
     let report = Report {
@@ -211,7 +214,7 @@ fn summarise<P: Mutex>(
         assumptions,
         requests: watch.requests,
         entries: watch.entries,
-        order: watch.history.order().iter().take(10_000).copied().collect(),
+        order: watch.history.order().to_vec(),
         cost: cost_report(
             &subject.cost,
             &messages,
@@ -231,12 +234,7 @@ fn summarise<P: Mutex>(
         events,
         deliveries,
         ending: ending_name(ending),
-        faults: watch
-            .incidents
-            .deeds
-            .iter()
-            .map(|(time, deed)| FaultReport { time: time.0, what: deed.to_string() })
-            .collect(),
+        faults: fault_reports(&watch.incidents),
         me3_merges: watch.me3.as_ref().map(Me3::merges),
     };
     Ok(Outcome { report, history: watch.history })
@@ -334,6 +332,15 @@ fn delay_report(cost: &Cost, watch: &MutexWatch<'_>, unit: Span) -> DelayReport 
             ends(&cost.synchronisation_delay),
         ),
     }
+}
+
+fn fault_reports(incidents: &Incidents) -> Vec<FaultReport> {
+    let traitors = incidents.traitors.iter();
+    let traitors = traitors.map(|traitor| FaultReport { time: 0, what: describe_traitor(traitor) });
+    let deeds = incidents.deeds.iter();
+    traitors
+        .chain(deeds.map(|(time, deed)| FaultReport { time: time.0, what: deed.to_string() }))
+        .collect()
 }
 
 fn ending_name(ending: Ending) -> &'static str {

@@ -276,7 +276,9 @@ impl Scenario {
             .filter(|unit| *unit > Span::ZERO)
             .unwrap_or(Span::from_millis(1));
         let known = self.delay_bound().filter(|_| self.timing().is_synchronous());
-        let bound = known.unwrap_or(Span(unit.0 * 2)) + self.handling.0;
+        // Heartbeats that arrive together queue to be handled.
+        let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
+        let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
         let period = Span(unit.0.saturating_mul(4));
         (period, period + bound + Span(1))
     }

@@ -5,13 +5,19 @@ use quorate_core::{Process, ProcessId, Span};
 
 use crate::plan::Memory;
 
-/// What users want done: at a process, so much later, because of an event or of themselves.
+/// What users want done: at a process, so much later.
 pub type Agenda<C> = Vec<(ProcessId, Span, C)>;
 
 /// The users of all processes of a world. Nobody asks anything of a process that is down.
 pub trait User<P: Process> {
-    /// The run begins.
+    /// The run begins: what users plan to ask, whatever happens until then.
     fn begin(&mut self, agenda: &mut Agenda<P::Command>);
+
+    /// The time of a planned command has come; tells whether it is to be given now.
+    fn falls_due(&mut self, process: ProcessId, command: &P::Command, up: bool) -> bool {
+        let _ = (process, command);
+        up
+    }
 
     /// A process has accepted a command.
     fn accepted(
@@ -24,7 +30,7 @@ pub trait User<P: Process> {
     /// A process says something.
     fn hear(&mut self, process: ProcessId, output: &P::Output, agenda: &mut Agenda<P::Command>);
 
-    /// A process has crashed; its pending commands are gone with it.
+    /// A process has crashed; what its user wanted in answer to something is gone with it.
     fn crashed(&mut self, process: ProcessId);
 
     /// A process is back.
@@ -37,15 +43,25 @@ pub trait User<P: Process> {
 /// Users of a mutex: each asks, stays inside for a while, leaves, thinks, and asks again.
 #[derive(Clone, Debug)]
 pub struct MutexUsers {
-    /// The first requests.
-    first: Vec<(ProcessId, Span)>,
-    /// How often each process still has to enter.
-    rounds_left: Vec<u32>,
-    state: Vec<State>,
+    /// The planned requests.
+    planned: Vec<(ProcessId, Span)>,
+    repeat: u32,
     section: Span,
     think: Span,
+    places: Vec<Place>,
     /// How many live processes still want something.
     wanting: usize,
+}
+
+/// The user at one process.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    state: State,
+    up: bool,
+    /// Requests whose time has not come.
+    ahead: u32,
+    /// Entries that are due, the present one included.
+    due: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,99 +69,104 @@ enum State {
     Away,
     Asking,
     Inside,
-    Down,
+}
+
+impl Place {
+    fn wants(&self) -> bool {
+        self.up && (self.due > 0 || self.ahead > 0)
+    }
 }
 
 impl MutexUsers {
-    /// Users of n processes: the first requests, how often each is repeated, how long a user stays
-    /// inside and how long it thinks before it asks again.
+    /// Users of n processes: the planned requests, how often each is repeated, how long a user stays inside and
+    /// how long it thinks before it asks again.
     pub fn new(
         n: usize,
-        first: Vec<(ProcessId, Span)>,
+        planned: Vec<(ProcessId, Span)>,
         repeat: u32,
         section: Span,
         think: Span,
     ) -> Self {
-        let mut rounds_left = vec![0; n];
-        for (process, _) in &first {
-            rounds_left[process.index()] += repeat;
+        let mut places = vec![Place { state: State::Away, up: true, ahead: 0, due: 0 }; n];
+        for (process, _) in &planned {
+            places[process.index()].ahead += 1;
         }
-        let wanting = rounds_left.iter().filter(|&&rounds| rounds > 0).count();
-        Self { first, rounds_left, state: vec![State::Away; n], section, think, wanting }
+        let wanting = places.iter().filter(|place| place.wants()).count();
+        Self { planned, repeat, section, think, places, wanting }
     }
 
-    fn ask_again(&mut self, process: ProcessId, agenda: &mut Agenda<Command>) {
-        if self.rounds_left[process.index()] > 0 {
-            agenda.push((process, self.think, Command::Acquire));
-        } else {
-            self.wanting -= 1;
+    /// Changes a user's place and keeps the count of those who want something.
+    fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut Place)) -> Place {
+        let place = &mut self.places[process.index()];
+        let before = place.wants();
+        change(place);
+        match (before, place.wants()) {
+            (true, false) => self.wanting -= 1,
+            (false, true) => self.wanting += 1,
+            _ => {}
         }
+        *place
     }
 }
 
 impl<P: Mutex> User<P> for MutexUsers {
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
-        // Only the earliest request of each process is on the agenda; the others follow it.
-        let mut seen = quorate_core::ProcessSet::new();
-        let mut first = self.first.clone();
-        first.sort_by_key(|(_, after)| *after);
-        for (process, after) in first {
-            if seen.insert(process) {
-                agenda.push((process, after, Command::Acquire));
-            }
-        }
+        let planned = std::mem::take(&mut self.planned);
+        agenda
+            .extend(planned.into_iter().map(|(process, after)| (process, after, Command::Acquire)));
+    }
+
+    /// One who is busy or down asks when that is over.
+    fn falls_due(&mut self, process: ProcessId, _: &Command, up: bool) -> bool {
+        let repeat = self.repeat;
+        let idle = self.places[process.index()].due == 0;
+        self.change(process, |place| {
+            place.ahead -= 1;
+            place.due = place.due.saturating_add(repeat);
+        });
+        up && idle
     }
 
     fn accepted(&mut self, process: ProcessId, command: &Command, agenda: &mut Agenda<Command>) {
-        match command {
-            Command::Acquire => {
-                // A process that enters or gives up at once has said so before its command is accepted.
-                let answered = self.state[process.index()] == State::Inside
-                    || self.rounds_left[process.index()] == 0;
-                if !answered {
-                    self.state[process.index()] = State::Asking;
-                }
-            }
+        let place = self.change(process, |place| match command {
+            // A process that enters or gives up at once has said so before its command is accepted.
+            Command::Acquire if place.state == State::Inside || place.due == 0 => {}
+            Command::Acquire => place.state = State::Asking,
             Command::Release => {
-                self.state[process.index()] = State::Away;
-                self.rounds_left[process.index()] -= 1;
-                self.ask_again(process, agenda);
+                place.state = State::Away;
+                place.due -= 1;
             }
+        });
+        if place.state == State::Away && place.due > 0 && place.up {
+            agenda.push((process, self.think, Command::Acquire));
         }
     }
 
     fn hear(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
-        match output {
-            Output::Entered => {
-                self.state[process.index()] = State::Inside;
-                agenda.push((process, self.section, Command::Release));
-            }
-            Output::NoQuorum => {
-                self.state[process.index()] = State::Away;
-                self.rounds_left[process.index()] = 0;
-                self.wanting -= 1;
-            }
+        self.change(process, |place| match output {
+            Output::Entered => place.state = State::Inside,
+            Output::NoQuorum => (place.state, place.due) = (State::Away, 0),
+        });
+        if *output == Output::Entered {
+            agenda.push((process, self.section, Command::Release));
         }
     }
 
     fn crashed(&mut self, process: ProcessId) {
-        if self.rounds_left[process.index()] > 0 {
-            self.wanting -= 1;
-        }
-        self.state[process.index()] =
-            if self.state[process.index()] == State::Inside { State::Inside } else { State::Down };
+        self.change(process, |place| place.up = false);
     }
 
     fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Command>) {
-        if self.rounds_left[process.index()] == 0 {
-            return;
-        }
-        self.wanting += 1;
-        let was_inside = self.state[process.index()] == State::Inside;
-        match memory {
-            Memory::Kept if was_inside => agenda.push((process, self.section, Command::Release)),
-            // It may have asked before it crashed; the process then refuses and goes on waiting.
-            Memory::Kept | Memory::Lost => agenda.push((process, Span::ZERO, Command::Acquire)),
+        let place = self.change(process, |place| {
+            place.up = true;
+            if memory == Memory::Lost {
+                place.state = State::Away;
+            }
+        });
+        match place.state {
+            State::Inside => agenda.push((process, self.section, Command::Release)),
+            State::Away if place.due > 0 => agenda.push((process, Span::ZERO, Command::Acquire)),
+            State::Asking | State::Away => {}
         }
     }
 

@@ -1,9 +1,10 @@
 //! Whether a scenario makes sense: each mistake is named with the key it is about.
 
-use quorate_core::{ProcessId, Property};
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::delay::Delay;
-use crate::notation::{Link, When, Who};
+use quorate_core::{Assumption, ProcessId, Property, Time};
+
+use crate::notation::{Link, Who};
 use crate::scenario::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
 use crate::timing::Timing;
 
@@ -117,12 +118,16 @@ impl Scenario {
             self.named_link(own.link)
                 .map_err(|problem| Invalid::at("link-delay", place, problem))?;
         }
+        self.different(
+            "link-delay",
+            self.link_delay.iter().map(|own| (own.link.from, own.link.to)),
+        )?;
         let Some(timing) = self.timing else { return Ok(()) };
-        if timing.needs_bound() && self.delay_bound().is_none() {
-            let problem = format!(
-                "{timing} needs bounded delays, and {} has no bound",
-                Delay::Exponential(self.delay.mean())
-            );
+        let laws = self.link_delay.iter().map(|own| &own.delay).chain([&self.delay]);
+        if let Some(law) =
+            laws.into_iter().find(|law| timing.needs_bound() && law.bound().is_none())
+        {
+            let problem = format!("{timing} needs bounded delays, and {law} has no bound");
             return Err(Invalid::new("timing", problem));
         }
         if matches!(timing, Timing::Rounds(_)) && !self.link_delay.is_empty() {
@@ -143,6 +148,10 @@ impl Scenario {
             self.named_link(own.link)
                 .map_err(|problem| Invalid::at("detection-pair", place, problem))?;
         }
+        self.different(
+            "detection-pair",
+            self.detection_pair.iter().map(|own| (own.link.from, own.link.to)),
+        )?;
         if !self.faults.suspect.is_empty() && !oracle {
             return Err(Invalid::new(
                 "faults.suspect",
@@ -186,17 +195,21 @@ impl Scenario {
                     .map_err(|problem| Invalid::at("faults.partition", place, problem))?;
             }
         }
+        self.different(
+            "faults.traitor",
+            faults.traitor.iter().map(|fault| (fault.who, fault.who)),
+        )?;
         self.validate_crashes()
     }
 
     /// A process crashes once between recoveries, and recovers only from a crash.
     fn validate_crashes(&self) -> Result<(), Invalid> {
         let faults = &self.faults;
+        let recovers: BTreeSet<Who> = faults.recover.iter().map(|recover| recover.who).collect();
+        let mut seen = BTreeSet::new();
         for (place, crash) in faults.crash.iter().enumerate() {
-            let again = faults.crash[..place]
-                .iter()
-                .any(|other| other.who == crash.who && crash.who != Who::Any);
-            if again && !faults.recover.iter().any(|recover| recover.who == crash.who) {
+            let again = crash.who != Who::Any && !seen.insert(crash.who);
+            if again && !recovers.contains(&crash.who) {
                 let problem = format!("process {} crashes twice without coming back", crash.who);
                 return Err(Invalid::at("faults.crash", place, problem));
             }
@@ -206,12 +219,20 @@ impl Scenario {
             let problem = format!("{crashes} crashes of {} processes", self.processes);
             return Err(Invalid::new("faults.crash", problem));
         }
+        // The earliest that each process may crash, and the earliest that anybody may.
+        let mut earliest: BTreeMap<Who, Time> = BTreeMap::new();
+        let (mut by_seed, mut by_anybody) = (Time::NEVER, Time::NEVER);
+        let crash_mid = faults.crash_mid.iter().map(|crash| (crash.who, crash.at));
+        for (who, at) in faults.crash.iter().map(|crash| (crash.who, crash.at)).chain(crash_mid) {
+            let first = earliest.entry(who).or_insert(Time::NEVER);
+            *first = at.earliest().min(*first);
+            by_anybody = at.earliest().min(by_anybody);
+            by_seed = if who == Who::Any { at.earliest().min(by_seed) } else { by_seed };
+        }
         for (place, recover) in faults.recover.iter().enumerate() {
-            let crash_mid = faults.crash_mid.iter().map(|crash| (crash.who, crash.at));
-            let mut crashes =
-                faults.crash.iter().map(|crash| (crash.who, crash.at)).chain(crash_mid);
-            let same = |who| who == recover.who || who == Who::Any || recover.who == Who::Any;
-            if !crashes.any(|(who, at)| same(who) && starts_before(at, recover.at)) {
+            let own = earliest.get(&recover.who).copied().unwrap_or(Time::NEVER).min(by_seed);
+            let crashed = if recover.who == Who::Any { by_anybody } else { own };
+            if crashed >= recover.at.latest() {
                 let problem =
                     format!("process {} has not crashed before {}", recover.who, recover.at);
                 return Err(Invalid::at("faults.recover", place, problem));
@@ -222,11 +243,47 @@ impl Scenario {
 
     fn validate_watch(&self) -> Result<(), Invalid> {
         for (place, id) in self.watch.iter().enumerate() {
-            if !Property::ALL.iter().any(|property| property.id() == id) {
-                let known: Vec<&str> = Property::ALL.iter().map(|property| property.id()).collect();
+            if !is_property(id) {
+                return Err(Invalid::at("watch", place, no_property(id)));
+            }
+        }
+        let expected = self.expect.iter().flat_map(|expect| expect.properties.keys());
+        if let Some(id) = expected.into_iter().find(|id| !is_property(id)) {
+            return Err(Invalid::new("expect.properties", no_property(id)));
+        }
+        let broken =
+            self.expect.iter().filter_map(|expect| expect.broken_assumptions.as_ref()).flatten();
+        let known =
+            |id: &&String| Assumption::ALL.iter().any(|assumption| assumption.id() == id.as_str());
+        match broken.into_iter().find(|id| !known(id)) {
+            Some(id) => {
+                let asked: String = id.chars().take(20).flat_map(char::escape_debug).collect();
+                let known: Vec<&str> =
+                    Assumption::ALL.iter().map(|assumption| assumption.id()).collect();
                 let problem =
-                    format!("there is no property `{id}`; there are {}", known.join(", "));
-                return Err(Invalid::at("watch", place, problem));
+                    format!("there is no assumption `{asked}`; there are {}", known.join(", "));
+                Err(Invalid::new("expect.broken-assumptions", problem))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Nothing is said twice of the same process or pair; what is left to the seed is never the same.
+    fn different(
+        &self,
+        key: &'static str,
+        pairs: impl Iterator<Item = (Who, Who)>,
+    ) -> Result<(), Invalid> {
+        let mut seen = BTreeSet::new();
+        for (place, pair) in pairs.enumerate() {
+            let named = pair.0 != Who::Any && pair.1 != Who::Any;
+            if named && !seen.insert(pair) {
+                let whom = if pair.0 == pair.1 {
+                    format!("{}", pair.0)
+                } else {
+                    format!("{}-{}", pair.0, pair.1)
+                };
+                return Err(Invalid::at(key, place, format!("there are two answers for {whom}")));
             }
         }
         Ok(())
@@ -279,12 +336,12 @@ impl Scenario {
     }
 }
 
-fn starts_before(crash: When, recovery: When) -> bool {
-    let earliest = |when| match when {
-        When::At(time) | When::Between(time, _) => time,
-    };
-    let latest = |when| match when {
-        When::At(time) | When::Between(_, time) => time,
-    };
-    earliest(crash) < latest(recovery)
+fn is_property(id: &str) -> bool {
+    Property::ALL.iter().any(|property| property.id() == id)
+}
+
+fn no_property(id: &str) -> String {
+    let known: Vec<&str> = Property::ALL.iter().map(|property| property.id()).collect();
+    let asked: String = id.chars().take(20).flat_map(char::escape_debug).collect();
+    format!("there is no property `{asked}`; there are {}", known.join(", "))
 }

@@ -4,7 +4,7 @@ use quorate_core::mutex::{Command, Mutex, Output};
 use quorate_core::{Belief, Message, Process, ProcessId, ProcessSet};
 
 use crate::accounting::Accounting;
-use crate::assumptions::Incidents;
+use crate::assumptions::{Incidents, describe_traitor};
 use crate::delays::EntryDelays;
 use crate::history::History;
 use crate::monitor::{Me1, Me2, Me3, Sighting};
@@ -106,6 +106,15 @@ impl<'t> MutexWatch<'t> {
         }
     }
 
+    fn belief(&mut self, at: Moment, belief: Belief, because_of: Option<u64>) {
+        let crashed = matches!(belief, Belief::Crashed(_));
+        let about = belief.about();
+        self.trace(at, because_of, || What::Belief { about: about.number(), crashed });
+        if crashed && self.incidents.fallen(about).is_none() {
+            self.incidents.wrong_belief.get_or_insert((at.time, at.process, about));
+        }
+    }
+
     #[cold]
     fn pick_up<P: Process>(&mut self, at: Moment, parcel: &Parcel<P::Message>, lost: Option<Loss>) {
         let Carried { clock, id, sent_in } = self.carried.remove(parcel.tag);
@@ -135,7 +144,14 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
                     self.pick_up::<P>(at, parcel, None);
                 }
             }
-            Input::Start => self.trace(at, None, || What::Start),
+            Input::Start => {
+                self.trace(at, None, || What::Start);
+                let mut traitors = self.incidents.traitors.iter();
+                let traitor = traitors.find(|(traitor, _)| *traitor == at.process);
+                if let Some(fault) = traitor.map(describe_traitor) {
+                    self.trace(at, None, || What::Fault { fault });
+                }
+            }
             Input::Command(command, because_of) => {
                 self.trace(at, *because_of, || What::Command { command: format!("{command:?}") });
                 // What is asked counts from the asking: a process that enters at once does so after it.
@@ -150,12 +166,7 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
             Input::Timer(timer, set_in) => {
                 self.trace(at, Some(*set_in), || What::Timer { timer: format!("{timer:?}") });
             }
-            Input::Belief(belief, because_of) => {
-                self.trace(at, Some(*because_of), || What::Belief {
-                    about: belief.about().number(),
-                    crashed: matches!(belief, Belief::Crashed(_)),
-                })
-            }
+            Input::Belief(belief, because_of) => self.belief(at, *belief, Some(*because_of)),
             Input::RoundEnd(round) => self.trace(at, None, || What::RoundEnd { round: *round }),
             Input::Recovery(memory) => {
                 self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
@@ -177,14 +188,15 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
         if !self.carries() {
             return 0;
         }
-        self.trace(at, None, || {
-            let letter = letter::<P>(id, at.process, to, message);
-            match departure {
-                Departure::Sent => What::Send(letter),
-                Departure::Duplicated => What::Duplicate(letter),
-                Departure::Lost(why) => What::Lose { letter, why: why.name() },
+        let letter = || letter::<P>(id, at.process, to, message);
+        match departure {
+            Departure::Sent => self.trace(at, None, || What::Send(letter())),
+            Departure::Duplicated => self.trace(at, None, || What::Duplicate(letter())),
+            Departure::Lost(why) => {
+                self.trace(at, None, || What::Send(letter()));
+                self.trace(at, None, || What::Lose { letter: letter(), why: why.name() });
             }
-        });
+        }
         if matches!(departure, Departure::Lost(_)) {
             return 0;
         }
@@ -218,6 +230,10 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
             command: format!("{command:?}"),
             why: why.to_string(),
         });
+    }
+
+    fn believe(&mut self, at: Moment, belief: Belief) {
+        self.belief(at, belief, None);
     }
 
     fn ignore(&mut self, at: Moment, why: &'static str) {

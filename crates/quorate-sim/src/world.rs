@@ -5,13 +5,13 @@
 
 use quorate_core::{Belief, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
-use crate::engine::{Engine, Errand, Item, Round};
+use crate::engine::{Asked, Engine, Errand, Item, Round};
 use crate::network::{LinkModel, Network};
 use crate::node::Node;
 use crate::observer::{Input, Moment, Observer, Parcel};
 use crate::oracle::{Oracle, OracleModel};
 use crate::plan::{Deed, Memory, Plan};
-use crate::queue::{Label, Queue};
+use crate::queue::Queue;
 use crate::random::{Random, Stream};
 use crate::slab::Slab;
 use crate::timing::Timing;
@@ -188,6 +188,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             let at = self.engine.moment(id);
             self.engine.observer.input(at, &Input::Start);
             self.tell(at, P::on_start);
+            if self.engine.is_full() {
+                return;
+            }
         }
         self.engine.user.begin(&mut self.engine.agenda);
         self.schedule(None);
@@ -197,7 +200,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     #[inline(always)]
     pub fn step(&mut self) -> Option<Ending> {
         let engine = &mut self.engine;
-        if engine.queue.len() > engine.limits.queued {
+        if engine.is_full() {
             return Some(Ending::Queued);
         }
         if engine.event >= engine.limits.events {
@@ -208,7 +211,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         }
         let engine = &mut self.engine;
         let Some((time, label, item)) = engine.queue.pop() else { return Some(Ending::Quiescent) };
-        if time > engine.limits.until.0 {
+        // The end of time is never reached: what is to happen then does not.
+        if time > engine.limits.until.0 || time == u64::MAX {
             engine.now = engine.limits.until;
             return Some(Ending::Until);
         }
@@ -270,9 +274,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
                 self.engine.observer.input(at, &Input::Timer(&timer, set_in));
                 self.tell(at, |process, out| process.on_timer(timer, out));
             }
-            Errand::Command { process, because_of, command } => {
-                self.command(process, because_of, command)
-            }
+            Errand::Command(asked) => self.command(asked),
             Errand::Belief { observer, belief, because_of, epoch } => {
                 let oracle = self.engine.oracle.as_mut().expect("only the oracle plans beliefs");
                 if oracle.is_news(observer, belief, epoch) {
@@ -283,22 +285,28 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         }
     }
 
-    fn command(&mut self, process: ProcessId, because_of: Option<u64>, command: P::Command) {
-        if !self.nodes[process.index()].up {
+    fn command(&mut self, asked: Asked<P::Command>) {
+        let Asked { process, command, because_of, incarnation } = asked;
+        let Self { nodes, effects, engine, .. } = self;
+        let node = &mut nodes[process.index()];
+        let wanted = match incarnation {
+            None => engine.user.falls_due(process, &command, node.up),
+            Some(incarnation) => node.up && incarnation == node.incarnation,
+        };
+        if !wanted {
             return;
         }
-        let at = self.engine.next_moment(process);
-        self.engine.observer.input(at, &Input::Command(&command, because_of));
-        let mut refused = None;
-        let asked = command.clone();
-        self.tell(at, |process, out| refused = process.on_command(asked, out).err());
-        match refused {
-            Some(why) => self.engine.observer.refuse(at, &command, &why),
-            None => {
-                self.engine.user.accepted(process, &command, &mut self.engine.agenda);
-                self.schedule(Some(at.event));
-            }
+        let at = engine.next_moment(process);
+        effects.set_now(node.local_time(at.time));
+        // What is refused has not been asked: nobody sees the command before the process has taken it.
+        if let Err(why) = node.process.on_command(command.clone(), effects) {
+            effects.drain().for_each(drop);
+            return engine.observer.refuse(at, &command, &why);
         }
+        engine.observer.input(at, &Input::Command(&command, because_of));
+        self.carry_out(at);
+        self.engine.user.accepted(process, &command, &mut self.engine.agenda);
+        self.schedule(Some(at.event));
     }
 
     fn believe(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
@@ -311,25 +319,34 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
 
     /// Lets a process act and carries out what it wants.
     fn tell(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
-        let Self { nodes, effects, engine, .. } = self;
+        let Self { nodes, effects, .. } = self;
         let node = &mut nodes[at.process.index()];
         effects.set_now(node.local_time(at.time));
         act(&mut node.process, effects);
-        if engine.carry_out(node, at, effects) {
-            self.crash(at);
-        }
+        self.carry_out(at);
         self.schedule(Some(at.event));
     }
 
-    /// Puts what the users want into the queue.
+    /// Does what the process of this event wants; it may crash on the way.
+    fn carry_out(&mut self, at: Moment) {
+        let Self { nodes, effects, engine, .. } = self;
+        if engine.carry_out(&mut nodes[at.process.index()], at, effects) {
+            self.crash(at);
+        }
+    }
+
+    /// Puts what the users want into the queue: what they plan, or what they want in answer to an event and only
+    /// as long as the process lives.
     fn schedule(&mut self, because_of: Option<u64>) {
         let Self { nodes, engine, .. } = self;
-        for (process, after, command) in engine.agenda.drain(..) {
-            let after = nodes[process.index()].paced(after);
-            let time = engine.now + after;
-            let place = engine.errands.insert(Errand::Command { process, because_of, command });
-            engine.queue.push(time.0, Label::default(), Item::Errand(place));
+        let mut agenda = std::mem::take(&mut engine.agenda);
+        for (process, after, command) in agenda.drain(..) {
+            let node = &nodes[process.index()];
+            let incarnation = because_of.map(|_| node.incarnation);
+            let asked = Asked { process, command, because_of, incarnation };
+            engine.enqueue(engine.now + node.paced(after), Errand::Command(asked));
         }
+        engine.agenda = agenda;
     }
 
     /// Ends the round if all that belongs to it has happened; tells whether it did.
@@ -339,10 +356,10 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             return false;
         }
         // A round ends after everything that happens at its last moment.
-        let number = self.engine.now.0 / round.length.0
-            + u64::from(!self.engine.now.0.is_multiple_of(round.length.0));
-        let end = Time(number.max(1) * round.length.0);
+        let number = self.engine.now.0.div_ceil(round.length.0).max(1);
+        let end = Time(number.saturating_mul(round.length.0));
         if end > self.engine.limits.until
+            || end == Time::NEVER
             || self.engine.queue.peek_time().is_some_and(|next| next <= end.0)
         {
             return false;
@@ -360,13 +377,16 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     }
 
     fn befall(&mut self, deed: Deed) {
-        let at = self.engine.next_moment(deed.victim());
-        match &deed {
-            // A crash reports itself: it may also come from within a multicast.
-            Deed::Crash(_) => return self.crash(at),
-            Deed::Recover(process, _) if self.nodes[process.index()].up => return,
-            _ => self.engine.observer.deed(at, &deed),
+        let up = self.nodes[deed.victim().index()].up;
+        if matches!((&deed, up), (Deed::Crash(_), false) | (Deed::Recover(..), true)) {
+            return;
         }
+        let at = self.engine.next_moment(deed.victim());
+        // A crash reports itself: it may also come from within a multicast.
+        if let Deed::Crash(_) = deed {
+            return self.crash(at);
+        }
+        self.engine.observer.deed(at, &deed);
         let now = at.time;
         match deed {
             Deed::Crash(_) => {}

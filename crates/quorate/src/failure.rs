@@ -20,15 +20,16 @@ pub(crate) struct Failure {
 impl Failure {
     /// It could not run, for this reason.
     pub(crate) fn new(message: impl Display) -> Self {
-        Self { message: message.to_string(), quiet: false }
+        Self { message: one_plain_line(&message.to_string()), quiet: false }
     }
 
     /// Says so and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        if !self.quiet {
-            let bold = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
-            eprintln!("{bold}error{bold:#}: {}", self.message);
+        if self.quiet {
+            return ExitCode::SUCCESS;
         }
+        let bold = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        eprintln!("{bold}error{bold:#}: {}", self.message);
         ExitCode::from(COULD_NOT_RUN)
     }
 }
@@ -37,7 +38,8 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let quiet = error.kind() == io::ErrorKind::BrokenPipe;
-        Self { message: format!("the output could not be written: {error}"), quiet }
+        let message = one_plain_line(&format!("the output could not be written: {error}"));
+        Self { message, quiet }
     }
 }
 
@@ -62,7 +64,22 @@ fn one_line(rendered: &str) -> String {
     let skipped = |line: &&str| {
         !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more")
     };
-    let lines: Vec<&str> = rendered.lines().map(str::trim).filter(skipped).collect();
+    let mut lines: Vec<&str> = rendered.lines().map(str::trim).filter(skipped).collect();
+    // Where there is a suggestion, nobody needs the whole list.
+    if lines.iter().any(|line| line.starts_with("tip:")) {
+        lines.retain(|line| !line.starts_with("[possible values"));
+    }
     let text = lines.join("; ").replace(":; ", ": ");
     text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+}
+
+/// Names and texts from outside may hold anything: what is printed is one line, and not a long one.
+fn one_plain_line(message: &str) -> String {
+    const MOST: usize = 600;
+    let plain = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let mut line: String = message.chars().take(MOST).map(plain).collect();
+    if message.chars().count() > MOST {
+        line.push('…');
+    }
+    line
 }

@@ -92,10 +92,3 @@ fn share(file: &File) -> io::Result<()> {
 fn share(_: &File) -> io::Result<()> {
     Ok(())
 }
-
-/// Writes a whole file.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut file = NewFile::begin(path)?;
-    file.write_all(text.as_bytes())?;
-    file.keep()
-}

@@ -24,8 +24,11 @@ pub(crate) fn man(command: Option<&str>) -> Done {
         None => root,
         Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| {
             let known = root.get_subcommands().map(clap::Command::get_name);
-            let near = quorate_lab::nearest(name, known).unwrap_or("sim");
-            Failure::new(format!("there is no command `{name}`; did you mean `{near}`?"))
+            let way_out = match quorate_lab::nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`quorate --help` names them all".to_owned(),
+            };
+            Failure::new(format!("there is no command `{name}`; {way_out}"))
         })?,
     };
     let mut text = Vec::new();

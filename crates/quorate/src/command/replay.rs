@@ -2,33 +2,33 @@
 
 use std::process::ExitCode;
 
-use quorate_sim::Expect;
+use quorate_lab::LabError;
+use quorate_sim::{Expect, Scenario};
 
 use crate::Done;
 use crate::arguments::Replay;
-use crate::command::sim::{exit_code, run, save_scenario};
+use crate::command::sim::{Files, exit_code, quoted, same_file};
 use crate::failure::Failure;
 use crate::print;
 
 pub(crate) fn replay(flags: &Replay) -> Done {
-    let scenario = quorate_sim::load(&flags.scenario).map_err(Failure::new)?;
-    let expected = match (&scenario.expect, flags.expect) {
-        (None, true) => {
-            let problem =
-                format!("{} expects nothing; give it an [expect] table", flags.scenario.display());
-            return Err(Failure::new(problem));
-        }
-        (expect, _) => expect.clone(),
-    };
-    let outcome = run(&scenario, &flags.output)?;
-    if let Some(path) = &flags.save {
-        let mut found = scenario.clone();
-        found.expect = Some(Expect::from_report(&outcome.report));
-        save_scenario(path, &found)?;
+    let scenario = load(flags)?;
+    if flags.expect && scenario.expect.is_none() {
+        let problem =
+            format!("{} expects nothing; give it an [expect] table", flags.scenario.display());
+        return Err(Failure::new(problem));
     }
-    let command = format!("quorate replay {}", flags.scenario.display());
+    if flags.output.trace.as_deref().is_some_and(|trace| same_file(trace, &flags.scenario)) {
+        return Err(Failure::new("the trace would replace the scenario; name another file"));
+    }
+    let files = Files::begin(&flags.output, flags.save.as_deref())?;
+    let outcome = files.run(&scenario, &flags.output, |outcome| Scenario {
+        expect: Some(Expect::from_report(&outcome.report)),
+        ..scenario.clone()
+    })?;
+    let command = format!("quorate replay {}", quoted(&flags.scenario.to_string_lossy()));
     print::outcome(&scenario, &outcome, flags.output.json, &command)?;
-    let Some(expected) = expected else { return Ok(exit_code(&outcome)) };
+    let Some(expected) = &scenario.expect else { return Ok(exit_code(&outcome)) };
     let differences = expected.differences(&outcome.report);
     if !flags.output.json || flags.expect {
         print::expectations(&differences)?;
@@ -37,5 +37,19 @@ pub(crate) fn replay(flags: &Replay) -> Done {
         true if differences.is_empty() => Ok(ExitCode::SUCCESS),
         true => Ok(ExitCode::FAILURE),
         false => Ok(exit_code(&outcome)),
+    }
+}
+
+/// Reads the file; what the catalogue does not know is shown where the file says it.
+fn load(flags: &Replay) -> Result<Scenario, Failure> {
+    let scenario = quorate_sim::load(&flags.scenario).map_err(Failure::new)?;
+    let misfit = |key, error: LabError| {
+        Failure::new(quorate_sim::misfit(&flags.scenario, key, error.to_string()))
+    };
+    match quorate_lab::check(&scenario) {
+        Ok(()) => Ok(scenario),
+        Err(error @ LabError::UnknownQuorums { .. }) => Err(misfit("quorums", error)),
+        Err(error @ LabError::UnknownKind { .. }) => Err(misfit("expect.by-kind", error)),
+        Err(error) => Err(misfit("algorithm", error)),
     }
 }

@@ -1,5 +1,6 @@
 //! `quorate sim`: flags make a scenario, which is run once.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 use crate::Done;
 use crate::arguments::{Output, SelfMessages, Sim, flag_of};
 use crate::failure::Failure;
-use crate::files::{NewFile, write_whole};
+use crate::files::NewFile;
 use crate::memory;
 use crate::print;
 
@@ -20,45 +21,83 @@ pub(crate) fn sim(flags: Sim) -> Done {
     scenario.validate().map_err(|invalid| {
         Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
-    let outcome = run(&scenario, &output)?;
-    if let Some(path) = &save {
-        save_scenario(path, &scenario)?;
-    }
+    let files = Files::begin(&output, save.as_deref())?;
+    let outcome = files.run(&scenario, &output, |_| scenario.clone())?;
     print::outcome(&scenario, &outcome, output.json, &this_command())?;
     Ok(exit_code(&outcome))
 }
 
-/// Runs a scenario and writes the trace that was asked for.
-pub(crate) fn run(scenario: &Scenario, output: &Output) -> Result<Outcome, Failure> {
-    let conditions = Conditions {
-        count_self: output.self_messages == SelfMessages::Include,
-        memory: output.memory.unwrap_or_else(memory::available).0,
-        ..Conditions::default()
-    };
-    let Some(path) = &output.trace else {
-        return quorate_lab::run(scenario, conditions, None).map_err(explain);
-    };
-    let format = output.trace_format.unwrap_or_else(|| Format::of_file(&path.to_string_lossy()));
-    let mut file = NewFile::begin(path)?;
-    let outcome = {
-        let mut sink = format.writer(scenario.processes, &mut file);
-        quorate_lab::run(scenario, conditions, Some(&mut *sink)).map_err(explain)?
-    };
-    file.keep()?;
-    Ok(outcome)
+/// The files that a run is to write. All are begun before it, and none is seen unless it succeeds.
+pub(crate) struct Files {
+    trace: Option<(NewFile, Format)>,
+    save: Option<NewFile>,
 }
 
-/// Writes a scenario to a file.
-pub(crate) fn save_scenario(path: &Path, scenario: &Scenario) -> Result<(), Failure> {
-    let text = toml::to_string(scenario)
-        .map_err(|error| Failure::new(format!("the scenario cannot be written: {error}")))?;
-    write_whole(path, &format!("# {}\n{text}", print::title(scenario)))
+impl Files {
+    pub(crate) fn begin(output: &Output, save: Option<&Path>) -> Result<Self, Failure> {
+        if let (Some(trace), Some(save)) = (&output.trace, save)
+            && same_file(trace, save)
+        {
+            return Err(Failure::new("--trace and --save name the same file"));
+        }
+        let format = |path: &Path| Format::of_file(&path.to_string_lossy());
+        let trace = output.trace.as_deref().map(|path| {
+            NewFile::begin(path)
+                .map(|file| (file, output.trace_format.unwrap_or_else(|| format(path))))
+        });
+        Ok(Self { trace: trace.transpose()?, save: save.map(NewFile::begin).transpose()? })
+    }
+
+    /// Runs a scenario, writes its trace and saves the scenario that `saved` makes of the outcome.
+    pub(crate) fn run(
+        mut self,
+        scenario: &Scenario,
+        output: &Output,
+        saved: impl FnOnce(&Outcome) -> Scenario,
+    ) -> Result<Outcome, Failure> {
+        let conditions = Conditions {
+            count_self: output.self_messages == SelfMessages::Include,
+            memory: output.memory.unwrap_or_else(memory::available).0,
+            events: EVENTS_MOST,
+        };
+        let outcome = match &mut self.trace {
+            None => quorate_lab::run(scenario, conditions, None),
+            Some((file, format)) => {
+                let mut sink = format.writer(scenario.processes, file);
+                quorate_lab::run(scenario, conditions, Some(&mut *sink))
+            }
+        }
+        .map_err(explain)?;
+        if let Some(file) = &mut self.save {
+            let text = toml::to_string(&saved(&outcome)).map_err(|error| {
+                Failure::new(format!("the scenario cannot be written: {error}"))
+            })?;
+            write!(file, "# {}\n{text}", print::title(scenario))?;
+        }
+        let mut files = self.trace.map(|(file, _)| file).into_iter().chain(self.save);
+        files.try_for_each(NewFile::keep)?;
+        Ok(outcome)
+    }
+}
+
+/// Whether two paths lead to the same place, though nothing may be there yet.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        path.canonicalize()
+            .or_else(|_| folder.map(|folder| folder.join(path.file_name().unwrap_or_default())))
+    };
+    a == b || matches!((place(a), place(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// 1 if a property was violated, else 0.
 pub(crate) fn exit_code(outcome: &Outcome) -> ExitCode {
     if outcome.report.verdict == Verdict::Violated { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
+
+/// A run that goes on for ever is stopped here, minutes after it began.
+const EVENTS_MOST: u64 = 2_000_000_000;
 
 fn explain(error: LabError) -> Failure {
     match &error {
@@ -71,15 +110,17 @@ fn explain(error: LabError) -> Failure {
 
 /// The command line as it was typed, quoted for a shell.
 fn this_command() -> String {
-    let quoted = |argument: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
-        if !argument.is_empty() && argument.chars().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', "'\\''"))
-        }
-    };
-    let arguments =
-        std::env::args_os().skip(1).map(|argument| quoted(argument.to_string_lossy().into_owned()));
-    std::iter::once("quorate".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+    let arguments = std::env::args_os().skip(1);
+    let quoted = arguments.map(|argument| quoted(&argument.to_string_lossy()));
+    std::iter::once("quorate".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// An argument as a shell takes it.
+pub(crate) fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', "'\\''"))
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use quorate_core::{ProcessId, Time};
 use quorate_sim::monitor::Sighting;
+use quorate_sim::plan::Memory;
 use quorate_sim::{Outcome, Scenario};
 
 /// With more processes than this a timeline in text tells nothing.
@@ -58,17 +59,24 @@ fn lane(marks: &[(Time, ProcessId, Sighting)], id: ProcessId, end: u64) -> Vec<c
         (u128::from(time.0) * WIDTH as u128 / u128::from(end)).min(WIDTH as u128 - 1) as usize
     };
     let mut lane = vec![IDLE; WIDTH];
-    let (mut state, mut since) = (IDLE, 0);
+    let (mut state, mut since, mut before_crash) = (IDLE, 0, IDLE);
     let own: Vec<_> = marks.iter().filter(|(_, process, _)| *process == id).collect();
     for (time, _, sighting) in &own {
         let here = column(*time);
         fill(&mut lane, state, since, here);
-        (state, since) = match sighting {
-            Sighting::Requested => (WAITING, here),
-            Sighting::Entered => (INSIDE, here),
-            Sighting::Left | Sighting::GaveUp | Sighting::Recovered(_) => (IDLE, here),
-            Sighting::Crashed => (DOWN, here),
+        let next = match sighting {
+            Sighting::Requested => WAITING,
+            Sighting::Entered => INSIDE,
+            Sighting::Left | Sighting::GaveUp => IDLE,
+            Sighting::Crashed => DOWN,
+            // One who remembers goes on where it was.
+            Sighting::Recovered(Memory::Kept) => before_crash,
+            Sighting::Recovered(Memory::Lost) => IDLE,
         };
+        if *sighting == Sighting::Crashed {
+            before_crash = state;
+        }
+        (state, since) = (next, here);
     }
     let last = if state == IDLE { since } else { WIDTH };
     fill(&mut lane, state, since, last);
@@ -83,11 +91,15 @@ fn lane(marks: &[(Time, ProcessId, Sighting)], id: ProcessId, end: u64) -> Vec<c
     lane
 }
 
-/// Paints a stretch, at least one column of what is inside or waiting.
+/// Paints a stretch, at least one column of it. Being inside is what people look for: nothing else covers it.
 fn fill(lane: &mut [char], state: char, from: usize, to: usize) {
     if state == IDLE {
         return;
     }
     let to = to.max(from + 1).min(lane.len());
-    lane[from..to].fill(state);
+    for column in &mut lane[from..to] {
+        if state == INSIDE || *column != INSIDE {
+            *column = state;
+        }
+    }
 }

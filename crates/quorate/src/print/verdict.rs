@@ -205,6 +205,9 @@ fn write_verdict(out: &mut impl Write, report: &Report, command: &str) -> io::Re
         (Verdict::OutsideAssumptions, _) => {
             (BOLD, "outside the assumptions, and nothing was violated this time")
         }
+        (Verdict::Violated, _) if !breaks_promise(report) => {
+            (BAD, "violated, though it was not promised")
+        }
         (Verdict::Violated, true) => (BAD, "violated, outside the assumptions"),
         (Verdict::Violated, false) => (BAD, "violated, inside the assumptions"),
     };
@@ -213,6 +216,13 @@ fn write_verdict(out: &mut impl Write, report: &Report, command: &str) -> io::Re
         writeln!(out, "replay:  {command}")?;
     }
     Ok(())
+}
+
+fn breaks_promise(report: &Report) -> bool {
+    report
+        .properties
+        .iter()
+        .any(|property| property.promised && property.status == Status::Violated)
 }
 
 fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
