@@ -1,0 +1,286 @@
+//! Every valid scenario there can be, so far as a file can tell one from another.
+
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_sim::fault::{
+    Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
+    Suspect, Traitor,
+};
+use quorate_sim::monitor::Status;
+use quorate_sim::notation::{Factor, Link, Rate, SpanText, When, Who, Window};
+use quorate_sim::report::Verdict;
+use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::traitor::Strategy as Treason;
+use quorate_sim::{Delay, Expect, LinkDelay, Scenario, Timing};
+
+/// From two processes on, so that there are links.
+pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
+    (2u32..70).prop_flat_map(|n| {
+        let parts =
+            (requests(n), lengths(), links(n), detection(n), faults(n), option::of(expect()));
+        let rest = (".*", any::<u64>(), 1u32.., 0..n, vec(select(&["ME1", "ME2", "ME3"]), 0..3));
+        (parts, rest).prop_map(move |(parts, (algorithm, seed, repeat, server, watch))| {
+            let (requests, lengths, links, detection, mut faults, expect) = parts;
+            let (requesters, request, spread) = requests;
+            let (section, think, handling, until, patience) = lengths;
+            let (delay, link_delay, timing, fifo) = links;
+            let (detector, detection, detection_pair) = detection;
+            if detector != DetectorChoice::Oracle {
+                faults.suspect.clear();
+            }
+            Scenario {
+                algorithm,
+                processes: n as usize,
+                seed,
+                requesters,
+                request,
+                repeat,
+                spread,
+                section,
+                think,
+                delay,
+                link_delay,
+                timing,
+                fifo,
+                handling,
+                detector,
+                detection,
+                detection_pair,
+                server,
+                tree: None,
+                quorums: None,
+                quorum_sets: Vec::new(),
+                until,
+                patience,
+                watch: watch.into_iter().map(str::to_owned).collect(),
+                faults,
+                expect,
+            }
+        })
+    })
+}
+
+fn requests(n: u32) -> impl Strategy<Value = (Requesters, Vec<Occasion>, SpanText)> {
+    let first = (1..=n as usize).prop_map(Requesters::First);
+    let at_start = prop_oneof![Just(Requesters::One), Just(Requesters::All), first];
+    let unspread = (Just(Requesters::One), vec(occasion(n), 1..4), Just(SpanText::default()));
+    prop_oneof![(at_start, Just(Vec::new()), length()), unspread]
+}
+
+type Lengths = (SpanText, SpanText, SpanText, Option<SpanText>, Option<SpanText>);
+
+fn lengths() -> impl Strategy<Value = Lengths> {
+    (length(), length(), length(), option::of(length()), option::of(length()))
+}
+
+fn links(n: u32) -> impl Strategy<Value = (Delay, Vec<LinkDelay>, Option<Timing>, bool)> {
+    let free = (delay(), vec(link_delay(n), 0..2), Just(None));
+    let asynchronous = (delay(), vec(link_delay(n), 0..2), Just(Some(Timing::Asynchronous)));
+    let rounds = (delay(), Just(Vec::new()), (1u64..).prop_map(|d| Some(Timing::Rounds(Span(d)))));
+    let bounded = prop_oneof![
+        Just(Timing::Synchronous),
+        Just(Timing::UnknownBound),
+        moment().prop_map(Timing::Eventually),
+    ];
+    let bounded = (span().prop_map(Delay::Constant), Just(Vec::new()), bounded.prop_map(Some));
+    (prop_oneof![free, asynchronous, rounds, bounded], any::<bool>())
+        .prop_map(|((delay, own, timing), fifo)| (delay, own, timing, fifo))
+}
+
+fn detection(n: u32) -> impl Strategy<Value = (DetectorChoice, Option<Delay>, Vec<LinkDelay>)> {
+    let oracle =
+        (Just(DetectorChoice::Oracle), option::of(delay()), vec(link_delay(n), 0..2)).boxed();
+    let without = select(&[DetectorChoice::Heartbeat, DetectorChoice::None]);
+    prop_oneof![oracle, (without, Just(None), Just(Vec::new()))]
+}
+
+fn faults(n: u32) -> impl Strategy<Value = Faults> {
+    let on_process = (
+        crashes(n),
+        vec((who(n), window(), rate()), 0..3),
+        vec((who(n), window(), rate()), 0..3),
+        vec((who(n), window(), span()), 0..3),
+        vec((who(n), window(), factor()), 0..3),
+        vec((who(n), when(), factor()), 0..3),
+        vec((who(n), treason()), 0..2),
+    );
+    let on_links = (
+        [vec(on_link(n), 0..3), vec(on_link(n), 0..3), vec(on_link(n), 0..3)],
+        vec((link(n), any::<bool>(), window()), 0..3),
+        vec((groups(n), window()), 0..3),
+        vec((link(n), window()), 0..3),
+        [0.0..=1.0, 0.0..=1.0, 0.0..=1.0f64],
+    );
+    (on_process, on_links).prop_map(|(on_process, on_links)| {
+        let ((crash, crash_mid, recover), sends, receipts, slow, fast, clock, traitor) = on_process;
+        let ([lose, duplicate, reorder], cut, partition, suspect, rates) = on_links;
+        let omission = |(who, window, rate)| Omission { who, window, rate };
+        Faults {
+            crash,
+            crash_mid,
+            recover,
+            omit_send: sends.into_iter().map(omission).collect(),
+            omit_receive: receipts.into_iter().map(omission).collect(),
+            loss: rates[0],
+            lose,
+            duplication: rates[1],
+            duplicate,
+            reordering: rates[2],
+            reorder,
+            slow: each(slow, |(who, window, handling)| Slow { who, window, handling }),
+            fast: each(fast, |(who, window, factor)| Fast { who, window, factor }),
+            clock: each(clock, |(who, at, rate)| Clock { who, at, rate }),
+            cut: each(cut, |(link, both_ways, window)| Cut { link, both_ways, window }),
+            partition: each(partition, |(groups, window)| Partition { groups, window }),
+            suspect: each(suspect, |(pair, window)| Suspect { pair, window }),
+            traitor: each(traitor, |(who, strategy)| Traitor { who, strategy }),
+        }
+    })
+}
+
+fn each<A, B>(all: Vec<A>, make: impl Fn(A) -> B) -> Vec<B> {
+    all.into_iter().map(make).collect()
+}
+
+/// Each process crashes once at most, and comes back after that or not at all.
+fn crashes(n: u32) -> impl Strategy<Value = (Vec<Occasion>, Vec<CrashMid>, Vec<Recover>)> {
+    let life = (0u64..1 << 40, 1u64..1 << 40, option::of(any::<u32>()), option::of(any::<bool>()));
+    btree_map(0..n, life, 0..3).prop_map(|lives| {
+        let (mut crash, mut crash_mid, mut recover) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, (time, later, sends, memory)) in lives {
+            let (who, at) = (Who::Process(ProcessId::new(number)), When::At(Time(time)));
+            match sends {
+                None => crash.push(Occasion { who, at }),
+                Some(sends) => crash_mid.push(CrashMid { who, at, sends }),
+            }
+            let at = When::At(Time(time + later));
+            recover.extend(memory.map(|memory| Recover { who, at, memory }));
+        }
+        (crash, crash_mid, recover)
+    })
+}
+
+fn expect() -> impl Strategy<Value = Expect> {
+    let verdict = select(&[Verdict::Holds, Verdict::Violated, Verdict::OutsideAssumptions]);
+    let status = select(&[Status::Holds, Status::Violated, Status::NotChecked]);
+    let parts = (
+        option::of(verdict),
+        [option::of(any::<u64>()), option::of(any::<u64>())],
+        [option::of(vec(any::<u32>(), 0..4)), option::of(vec(any::<u32>(), 0..4))],
+        option::of(vec(select(&["no-loss", "no-crash"]).prop_map(str::to_owned), 0..3)),
+        btree_map(select(&["ME1", "ME2", "ME3"]).prop_map(str::to_owned), status, 0..3),
+        btree_map(".*", any::<u64>(), 0..3),
+    );
+    parts.prop_map(|(verdict, counts, lists, broken_assumptions, properties, by_kind)| {
+        let ([entries, messages], [order, waiting]) = (counts, lists);
+        Expect {
+            verdict,
+            entries,
+            order,
+            messages,
+            waiting,
+            broken_assumptions,
+            properties,
+            by_kind,
+        }
+    })
+}
+
+/// Short spans, any spans, and those at the edges of units and of time.
+fn span() -> impl Strategy<Value = Span> {
+    const EDGES: [u64; 6] = [0, 999, 1_000, 1_000_000, 1_000_000_001, u64::MAX];
+    prop_oneof![0u64..5_000_000, any::<u64>(), select(&EDGES)].prop_map(Span)
+}
+
+fn length() -> impl Strategy<Value = SpanText> {
+    span().prop_map(SpanText)
+}
+
+fn moment() -> impl Strategy<Value = Time> {
+    span().prop_map(|span| Time(span.0))
+}
+
+fn when() -> impl Strategy<Value = When> {
+    let between = (moment(), moment()).prop_map(|(a, b)| When::Between(a.min(b), a.max(b)));
+    prop_oneof![moment().prop_map(When::At), between]
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    (when(), option::of(when())).prop_map(|(from, until)| match (from, until) {
+        (When::At(a), Some(When::At(b))) if a >= b => Window { from, until: None },
+        _ => Window { from, until },
+    })
+}
+
+fn who(n: u32) -> impl Strategy<Value = Who> {
+    prop_oneof![(0..n).prop_map(|number| Who::Process(ProcessId::new(number))), Just(Who::Any)]
+}
+
+fn link(n: u32) -> impl Strategy<Value = Link> {
+    prop_oneof![
+        named_link(n),
+        who(n).prop_map(|to| Link { from: Who::Any, to }),
+        who(n).prop_map(|from| Link { from, to: Who::Any }),
+    ]
+}
+
+fn named_link(n: u32) -> impl Strategy<Value = Link> {
+    (0..n, 1..n).prop_map(move |(from, ahead)| {
+        let process = |number| Who::Process(ProcessId::new(number % n));
+        Link { from: process(from), to: process(from + ahead) }
+    })
+}
+
+fn delay() -> impl Strategy<Value = Delay> {
+    prop_oneof![
+        span().prop_map(Delay::Constant),
+        (span(), span()).prop_map(|(a, b)| Delay::Uniform(a.min(b), a.max(b))),
+        span().prop_map(Delay::Exponential),
+        vec(span(), 1..4).prop_map(Delay::List),
+    ]
+}
+
+fn link_delay(n: u32) -> impl Strategy<Value = LinkDelay> {
+    (named_link(n), delay()).prop_map(|(link, delay)| LinkDelay { link, delay })
+}
+
+fn occasion(n: u32) -> impl Strategy<Value = Occasion> {
+    (who(n), when()).prop_map(|(who, at)| Occasion { who, at })
+}
+
+fn on_link(n: u32) -> impl Strategy<Value = OnLink> {
+    (link(n), when()).prop_map(|(link, at)| OnLink { link, at })
+}
+
+fn rate() -> impl Strategy<Value = Rate> {
+    (0.0..=1.0).prop_map(Rate)
+}
+
+fn factor() -> impl Strategy<Value = Factor> {
+    (0.001..=1000.0).prop_map(Factor)
+}
+
+fn treason() -> impl Strategy<Value = Treason> {
+    select(&[
+        Treason::Silent,
+        Treason::Liar,
+        Treason::Equivocator,
+        Treason::Stutterer,
+        Treason::Random,
+    ])
+}
+
+/// Some processes, dealt out to a few groups.
+fn groups(n: u32) -> impl Strategy<Value = Vec<ProcessSet>> {
+    (btree_set(0..n, 1..8), 1usize..4).prop_map(|(members, count)| {
+        let count = count.min(members.len());
+        let mut groups = vec![ProcessSet::new(); count];
+        for (place, number) in members.into_iter().enumerate() {
+            groups[place % count].insert(ProcessId::new(number));
+        }
+        groups
+    })
+}

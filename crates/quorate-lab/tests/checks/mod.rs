@@ -1,0 +1,149 @@
+//! What holds for every scenario file and every notation, however hostile the text.
+//!
+//! The tests and the fuzz targets share these checks: here they are a module, in `fuzz/` a library.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use quorate_sim::notation::{Factor, Link, NotationError, Rate, SpanText, When, Who, Window};
+use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::trace::{Format, TraceSink};
+use quorate_sim::traitor::Strategy;
+use quorate_sim::{
+    Conditions, Delay, Expect, FileError, LinkDelay, Outcome, Scenario, Timing, fault, parse,
+};
+
+/// Larger worlds are read but not run.
+const PROCESSES_MOST: usize = 8;
+
+/// Enough to get into every kind of trouble.
+const CONDITIONS: Conditions = Conditions { count_self: true, memory: 64 << 20, events: 20_000 };
+
+/// Runs a scenario whose algorithm is known by name only.
+pub type Run =
+    fn(&Scenario, Conditions, Option<&mut (dyn TraceSink + '_)>) -> Result<Outcome, String>;
+
+/// A text is a scenario, or a short line says why not. A scenario survives being written to a file, and a
+/// small one runs, every time alike.
+pub fn scenario_file(text: &str, run: Run) -> Result<Scenario, FileError> {
+    let parsed = parse(text, "fuzz.toml");
+    match &parsed {
+        Ok(scenario) => {
+            survives_a_file(scenario);
+            if scenario.processes <= PROCESSES_MOST {
+                runs_alike(scenario, run);
+            }
+        }
+        Err(error) => {
+            is_a_short_line(&error.to_string());
+            is_a_place_in(text, error.place);
+        }
+    }
+    parsed
+}
+
+/// What can be read prints itself, and reads as the same again; for the rest a short line says what was
+/// expected. Every notation is tried, and how many can be read is returned.
+pub fn notations(text: &str) -> usize {
+    let common = [
+        prints_as_it_reads::<SpanText>(text),
+        prints_as_it_reads::<Who>(text),
+        prints_as_it_reads::<When>(text),
+        prints_as_it_reads::<Window>(text),
+        prints_as_it_reads::<Link>(text),
+        prints_as_it_reads::<Rate>(text),
+        prints_as_it_reads::<Factor>(text),
+    ];
+    let settings = [
+        prints_as_it_reads::<Delay>(text),
+        prints_as_it_reads::<LinkDelay>(text),
+        prints_as_it_reads::<Timing>(text),
+        prints_as_it_reads::<Requesters>(text),
+        prints_as_it_reads::<DetectorChoice>(text),
+        prints_as_it_reads::<Strategy>(text),
+        // A format of traces stands in flags only and need not print itself.
+        text.parse::<Format>().map_err(|error| is_a_short_line(&error.to_string())).is_ok(),
+    ];
+    let faults = [
+        prints_as_it_reads::<fault::Occasion>(text),
+        prints_as_it_reads::<fault::CrashMid>(text),
+        prints_as_it_reads::<fault::Recover>(text),
+        prints_as_it_reads::<fault::Omission>(text),
+        prints_as_it_reads::<fault::OnLink>(text),
+        prints_as_it_reads::<fault::Slow>(text),
+        prints_as_it_reads::<fault::Fast>(text),
+        prints_as_it_reads::<fault::Clock>(text),
+        prints_as_it_reads::<fault::Cut>(text),
+        prints_as_it_reads::<fault::Partition>(text),
+        prints_as_it_reads::<fault::Suspect>(text),
+        prints_as_it_reads::<fault::Traitor>(text),
+    ];
+    common.into_iter().chain(settings).chain(faults).filter(|&readable| readable).count()
+}
+
+/// Written to a file and read again, a scenario is the same.
+pub fn survives_a_file(scenario: &Scenario) {
+    let text = match toml::to_string(scenario) {
+        Ok(text) => text,
+        Err(error) => panic!("a scenario can be written to a file: {error}\n{scenario:?}"),
+    };
+    match parse(&text, "again.toml") {
+        Ok(again) => assert_eq!(&again, scenario, "a scenario is read as it was written\n{text}"),
+        Err(error) => panic!("what was written can be read: {error}\n{text}"),
+    }
+}
+
+/// A second run, which is also traced, gives the same report; expectations made of it are met.
+fn runs_alike(scenario: &Scenario, run: Run) {
+    let once = run(scenario, CONDITIONS, None).map(|outcome| outcome.report);
+    let formats = [Format::JsonLines, Format::ShiViz, Format::Perfetto];
+    let format = formats[scenario.seed as usize % formats.len()];
+    let mut sink = format.writer(scenario.processes, std::io::sink());
+    let again = run(scenario, CONDITIONS, Some(&mut *sink)).map(|outcome| outcome.report);
+    assert_eq!(once, again, "a run is a function of its scenario");
+    match once {
+        Err(error) => is_a_short_line(&error),
+        Ok(report) => {
+            let for_ever = report.ending == "events" && report.virtual_time == u64::MAX;
+            assert!(!for_ever, "nothing happens at the end of time, least of all for ever");
+            if let Some(expect) = &scenario.expect {
+                let _ = expect.differences(&report);
+            }
+            let expect = Expect::from_report(&report);
+            assert_eq!(expect.differences(&report), [""; 0], "a run is what it is");
+            survives_a_file(&Scenario { expect: Some(expect), ..scenario.clone() });
+        }
+    }
+}
+
+fn prints_as_it_reads<T>(text: &str) -> bool
+where
+    T: FromStr<Err = NotationError> + Display + PartialEq + Debug,
+{
+    match text.parse::<T>() {
+        Err(error) => {
+            is_a_short_line(&error.to_string());
+            false
+        }
+        Ok(value) => {
+            let printed = value.to_string();
+            match printed.parse::<T>() {
+                Ok(again) => assert_eq!(again, value, "`{text}` prints as `{printed}`"),
+                Err(error) => panic!("`{text}` prints as `{printed}`, but {error}"),
+            }
+            true
+        }
+    }
+}
+
+/// An error is one line of text, short enough for a terminal and harmless to it.
+pub fn is_a_short_line(error: &str) {
+    assert!(!error.chars().any(char::is_control), "an error has no control characters: {error:?}");
+    assert!(error.chars().count() < 1000, "an error is short: {error:?}");
+}
+
+fn is_a_place_in(text: &str, place: Option<(usize, usize)>) {
+    let Some((line, column)) = place else { return };
+    let length = text.split('\n').nth(line - 1).map(|line| line.chars().count());
+    assert!(length.is_some_and(|length| column <= length + 1), "no such place: {line}:{column}");
+}

@@ -1,0 +1,258 @@
+//! Command lines that make no sense.
+
+use crate::refusal::{Folder, all_refused, line_of, report};
+use crate::support::{Run, command, quorate};
+
+#[test]
+fn a_number_of_processes_that_makes_no_world_is_refused() {
+    all_refused(&[
+        ("sim central -n 0", "at least 1 process"),
+        ("sim central -n -3", "-3"),
+        ("sim central -n 2.5", "2.5"),
+        ("sim central -n many", "many"),
+        ("sim central -n 1000000000", "at most 16777216 processes"),
+        ("sim central -n 99999999999999999999", "99999999999999999999"),
+    ]);
+}
+
+#[test]
+fn more_processes_than_memory_allows_are_refused() {
+    all_refused(&[
+        ("sim central -n 100000 --memory 1MB --trace t.jsonl", "--memory"),
+        ("sim ricart-agrawala -n 2 --memory 0 --save s.toml", "--memory"),
+        ("sim central -n 5 --memory lots", "8GiB"),
+        ("sim central -n 5 --memory 99999999999GiB", "8GiB"),
+    ]);
+}
+
+#[test]
+fn a_flood_of_messages_is_stopped_at_the_bound_on_memory() {
+    all_refused(&[(
+        "sim ricart-agrawala -n 500 --requesters all --memory 2MB --trace t.jsonl --save s.toml",
+        "messages under way",
+    )]);
+}
+
+#[test]
+fn faults_of_processes_that_do_not_exist_are_refused() {
+    let expected = "there is no process 5; the processes are 0 to 4";
+    let cases: Vec<(String, &str)> = [
+        "--crash 5@1ms",
+        "--crash-mid 5@1ms:2",
+        "--crash 1@1ms --recover 5@2ms",
+        "--omit-send 5@0",
+        "--omit-receive 5@0..1ms:0.5",
+        "--lose 0-5@0",
+        "--duplicate 5-0@0",
+        "--reorder 0-5@0",
+        "--slow 5@0:1ms",
+        "--fast 5@0:2",
+        "--clock 5@0:2",
+        "--cut 0-5@0",
+        "--cut 5>0@0",
+        "--partition 0|5@0",
+        "--suspect 0-5@0",
+        "--traitor 5:liar",
+        "--request 5@0",
+        "--server 5",
+        "--link-delay 0-5=constant:1ms",
+        "--detection-pair 5-0=constant:1ms",
+    ]
+    .into_iter()
+    .map(|flags| (format!("sim central -n 5 {flags}"), expected))
+    .collect();
+    let cases: Vec<(&str, &str)> =
+        cases.iter().map(|(line, text)| (line.as_str(), *text)).collect();
+    all_refused(&cases);
+}
+
+#[test]
+fn times_before_the_start_are_refused() {
+    all_refused(&[
+        ("sim central --crash 1@-1ms", "zero or later"),
+        ("sim central --crash 1@1ms --recover 1@-1", "zero or later"),
+        ("sim central --request 1@-5", "zero or later"),
+        ("sim central --delay constant:-1ms", "zero or later"),
+        ("sim central --section=-1ms", "zero or later"),
+        ("sim central --until=-1", "zero or later"),
+        ("sim central --partition 0|1@-1ms..2ms", "zero or later"),
+    ]);
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused() {
+    all_refused(&[
+        ("sim central --requesters all --request 1@0", "--request"),
+        ("sim central --spread 1ms --request 1@0", "--spread"),
+        (
+            "sim central --timing synchronous --delay exponential:1ms",
+            "exponential:1ms has no bound",
+        ),
+        ("sim central --timing unknown-bound --delay exponential:2ms", "exponential:2ms"),
+        ("sim central --timing rounds:1ms --link-delay 0-1=constant:2ms", "--link-delay"),
+        ("sim central --detector none --suspect 0-1@0", "only the oracle"),
+        ("sim central --detector heartbeat --suspect 0-1@0", "only the oracle"),
+        ("sim central --detector heartbeat --detection constant:1ms", "only the oracle"),
+        ("sim central --detector none --detection-pair 0-1=constant:1ms", "only the oracle"),
+        ("sim central --recover 1@5ms", "has not crashed"),
+        ("sim central --crash 1@6ms --recover 1@5ms", "has not crashed"),
+        ("sim central --crash 2@1ms --recover 1@5ms", "has not crashed"),
+        ("sim central --crash 1@1ms --crash 1@2ms", "crashes twice"),
+        ("sim central -n 2 --crash ?@0 --crash ?@0 --crash ?@0", "3 crashes of 2 processes"),
+        ("sim central --trace-format jsonl", "--trace <FILE>"),
+        ("sim central --seed 1 --seed 2", "multiple times"),
+    ]);
+}
+
+#[test]
+fn two_answers_to_one_question_are_refused() {
+    // Otherwise one of them is silently dropped.
+    all_refused(&[
+        ("sim central --traitor 1:liar --traitor 1:silent", "--traitor"),
+        ("sim central --link-delay 0-1=constant:1ms --link-delay 0-1=constant:2ms", "--link-delay"),
+        (
+            "sim central --detection-pair 0-1=constant:1 --detection-pair 0-1=constant:2",
+            "--detection-pair",
+        ),
+    ]);
+}
+
+#[test]
+fn the_delay_without_a_bound_is_the_one_that_is_named() {
+    all_refused(&[(
+        "sim central --timing synchronous --delay constant:1ms --link-delay 0-1=exponential:5ms",
+        "exponential:5ms",
+    )]);
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused_with_an_example() {
+    all_refused(&[
+        ("sim central --crash 1", "such as 2@1ms"),
+        ("sim central --crash 1@soon", "such as 5ms"),
+        ("sim central --crash one@1ms", "such as 2"),
+        ("sim central --crash 1@5ms~1ms", "1ms~5ms"),
+        ("sim central --crash-mid 1@1ms", "2@1ms:3"),
+        ("sim central --omit-send 1@5ms..2ms", "2ms..9ms"),
+        ("sim central --omit-send 1@0:1.5", "from 0 to 1"),
+        ("sim central --loss 2", "from 0 to 1"),
+        ("sim central --loss nan", "from 0 to 1"),
+        ("sim central --fast 1@0:0", "from 0.001 to 1000"),
+        ("sim central --fast 1@0:inf", "from 0.001 to 1000"),
+        ("sim central --cut 1-1@0", "between two processes"),
+        ("sim central --partition 0,1|1@0", "0,1|2,3"),
+        ("sim central --traitor 1:thief", "silent, liar"),
+        ("sim central --delay 1ms", "constant:1ms"),
+        ("sim central --delay uniform:3ms..1ms", "LOW"),
+        ("sim central --link-delay 0-1", "0-1=constant:5ms"),
+        ("sim central --link-delay ?-1=constant:1ms", "must be named"),
+        ("sim central --timing sometimes", "synchronous"),
+        ("sim central --timing rounds:0", "rounds:1ms"),
+        ("sim central --detector crystal-ball", "oracle, heartbeat or none"),
+        ("sim central --requesters 0", "at least 1"),
+        ("sim central --requesters 6", "6 requesters among 5"),
+        ("sim central --requesters most", "one, all or a number"),
+        ("sim central --repeat 0", "at least once"),
+        ("sim central --watch ME9", "ME1, ME2, ME3"),
+        ("sim central --fifo perhaps", "perhaps"),
+        ("sim central --trace t.jsonl --trace-format pdf", "jsonl, shiviz or perfetto"),
+        ("sim central --until 1e9", "such as 5ms"),
+        ("sim central --section 99999999999999999999s", "such as 5ms"),
+        ("sim central --cut 0-1@0 -n 1", "0 to 0"),
+    ]);
+}
+
+#[test]
+fn unknown_names_get_a_suggestion() {
+    all_refused(&[
+        ("sim centrl", "'central'"),
+        ("sim ricart-agrawla", "'ricart-agrawala'"),
+        ("sim central --requestrs all", "'--requesters'"),
+        ("sim central --crush 1@0", "'--crash'"),
+        ("simm central", "'sim'"),
+        ("replya a.toml", "'replay'"),
+        ("man replya", "`replay`"),
+        ("completions tcsh", "'zsh'"),
+    ]);
+    all_refused(&[
+        ("sim zzz", "ricart-agrawala"),
+        ("sim", "<ALGORITHM>"),
+        ("replay", "<SCENARIO>"),
+    ]);
+}
+
+#[test]
+fn a_suggestion_is_made_only_where_there_is_something_similar() {
+    let line = Folder::empty().refusal(&["man", "zzzzz"]).expect("it is refused");
+    assert!(!line.contains("did you mean"), "{line}");
+}
+
+#[test]
+fn hostile_arguments_are_quoted_on_one_line() {
+    let commands: &[&[&str]] = &[
+        &["sim"],
+        &["man"],
+        &["replay"],
+        &["sim", "central", "--crash"],
+        &["sim", "central", "--delay"],
+        &["sim", "central", "--watch"],
+        &["sim", "central", "--requesters"],
+        &["sim", "central", "--memory"],
+        &["sim", "central", "--seed"],
+    ];
+    let wrong = ["two\nlines", "\u{1b}[31mred", "bell\u{7}", "carriage\rreturn"]
+        .into_iter()
+        .flat_map(|text| commands.iter().map(move |command| [command, &[text][..]].concat()))
+        .filter_map(|arguments| Folder::empty().refusal(&arguments).err());
+    report(wrong);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_not_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = OsStr::from_bytes(b"\xff\xfe");
+    for arguments in [["sim", "central", "--crash"], ["sim", "central", "--watch"]] {
+        let folder = Folder::empty();
+        let mut command = command(folder.path());
+        command.args(arguments).arg(bytes);
+        let line = line_of(&Run::of(command));
+        assert!(line.is_ok(), "{line:?}");
+    }
+}
+
+/// Whatever the numbers, a run ends with a verdict or a refusal, never with a panic.
+#[test]
+fn absurdly_large_numbers_never_panic() {
+    let folder = Folder::empty();
+    let wrong = [
+        "--section 18446744073709551615 --requesters all",
+        "--think 18446744073709551615 --requesters all --repeat 3",
+        "--spread 18446744073709551615 --requesters all",
+        "--until 18446744073709551615 --patience 18446744073709551615",
+        "--crash 1@18446744073709551615",
+        "--delay constant:18446744073709551615 --requesters all",
+        "--delay uniform:0..18446744073709551615 --requesters all --repeat 3",
+        "--delay exponential:18446744073709551615 --requesters all",
+        "--delay list:0,18446744073709551615 --requesters all",
+        "--delay exponential:10000000000s --detector heartbeat",
+        "--handling 18446744073709551615 --requesters all",
+        "--slow 1@0:18446744073709551615 --fast 1@0:1000 --requesters all",
+        "--fast 1@0:0.001 --section 18446744073709551615 --requesters all",
+        "--clock 1@0:0.001 --detector heartbeat --delay constant:10000000000s",
+        "--timing rounds:18446744073709551615 --requesters all",
+        "--timing rounds:1 --section 18446744073709551615 --requesters all",
+        "--timing eventually:18446744073709551615 --delay constant:10000000000s --requesters all",
+        "--request 0@0 --request 0@0 --repeat 4294967295 --until 5ms",
+        "--crash 1@1ms --detection constant:18446744073709551615 --requesters all",
+        "--reordering 1 --delay constant:18446744073709551615 --requesters all",
+        "--seed 18446744073709551615 --crash ?@0~18446744073709551615",
+    ]
+    .into_iter()
+    .flat_map(|flags| ["central", "ricart-agrawala"].map(|name| format!("sim {name} {flags}")))
+    .map(|line| quorate(folder.path(), &line))
+    .filter(|run| !matches!(run.code, Some(0 | 1)) && line_of(run).is_err())
+    .map(|run| run.to_string());
+    report(wrong);
+}

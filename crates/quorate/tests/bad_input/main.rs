@@ -1,0 +1,11 @@
+//! Bad input: exit code 2, one clear line on stderr, nothing on stdout, and no file that was not there
+//! before or reads differently.
+
+#[cfg(target_os = "linux")]
+mod bounded;
+mod files;
+mod flags;
+mod outputs;
+mod refusal;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,8 @@
+//! The README's transcripts are real: each command is run and its output compared.
+
+#[test]
+fn the_readme_shows_what_the_commands_print() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    std::env::set_current_dir(root).expect("the workspace is there");
+    trycmd::TestCases::new().case("README.md").run();
+}
