@@ -20,7 +20,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use super::ballot::{Answer, Ballot};
+use super::voting::{Answer, Ballot};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.

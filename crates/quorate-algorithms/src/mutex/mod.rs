@@ -1,7 +1,7 @@
 //! Mutual exclusion: one process inside at a time, by messages alone.
 
 mod agrawal_el_abbadi;
-mod ballot;
+
 mod central;
 mod lamport;
 mod maekawa;
@@ -12,6 +12,7 @@ mod ricart_agrawala_priority;
 mod singhal;
 mod suzuki_kasami;
 mod token_ring;
+mod voting;
 
 pub use agrawal_el_abbadi::AgrawalElAbbadi;
 pub use central::Central;

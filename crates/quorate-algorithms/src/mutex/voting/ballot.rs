@@ -7,7 +7,7 @@ use quorate_core::{ProcessId, Stamp};
 
 /// One process's vote and those who wait for it. The smaller the stamp, the better the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Ballot {
+pub(in crate::mutex) struct Ballot {
     granted: Option<Stamp>,
     /// Whether the vote has been asked back.
     inquired: bool,
@@ -16,7 +16,7 @@ pub(super) struct Ballot {
 
 /// What a voter has to say, and to whose request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(in crate::mutex) enum Answer {
     /// The vote is yours.
     Reply(Stamp),
     /// May I have my vote back?
@@ -28,7 +28,7 @@ pub(super) enum Answer {
 impl Ballot {
     /// A request comes in. With Sanders' correction, whoever is not the best known waiting request is told so,
     /// also one that was the best until now.
-    pub(super) fn request(&mut self, theirs: Stamp, mut say: impl FnMut(Answer)) {
+    pub(in crate::mutex) fn request(&mut self, theirs: Stamp, mut say: impl FnMut(Answer)) {
         let Some(granted) = self.granted else {
             return self.grant(theirs, say);
         };
@@ -48,7 +48,7 @@ impl Ballot {
     }
 
     /// The vote comes back from one who still wants it.
-    pub(super) fn give_back(&mut self, theirs: Stamp, say: impl FnMut(Answer)) -> bool {
+    pub(in crate::mutex) fn give_back(&mut self, theirs: Stamp, say: impl FnMut(Answer)) -> bool {
         if self.granted != Some(theirs) {
             return false;
         }
@@ -58,7 +58,7 @@ impl Ballot {
     }
 
     /// A request is over, whether it had the vote or not.
-    pub(super) fn release(&mut self, theirs: Stamp, say: impl FnMut(Answer)) -> bool {
+    pub(in crate::mutex) fn release(&mut self, theirs: Stamp, say: impl FnMut(Answer)) -> bool {
         if self.granted == Some(theirs) {
             self.grant_best(say);
             return true;
@@ -67,7 +67,7 @@ impl Ballot {
     }
 
     /// A process has crashed: whatever it had or wanted is over.
-    pub(super) fn forget(&mut self, process: ProcessId, say: impl FnMut(Answer)) {
+    pub(in crate::mutex) fn forget(&mut self, process: ProcessId, say: impl FnMut(Answer)) {
         self.waiting.retain(|stamp| stamp.process != process);
         if self.granted.is_some_and(|granted| granted.process == process) {
             self.grant_best(say);
