@@ -129,7 +129,7 @@ fn put_line(lines: &mut Vec<String>, dice: &mut Dice) {
     }
 }
 
-/// Another number in place of one.
+/// Another number in place of one; its unit goes or stays.
 fn put_number(lines: &mut [String], dice: &mut Dice) {
     if lines.is_empty() {
         return;
@@ -142,8 +142,12 @@ fn put_number(lines: &mut [String], dice: &mut Dice) {
         return;
     }
     let start = starts[dice.below(starts.len())];
-    let length = (start..line.len()).take_while(|&at| digit(at)).count();
-    line.replace_range(start..start + length, NUMBERS[dice.below(NUMBERS.len())]);
+    let unit = |at: usize| line.as_bytes()[at].is_ascii_lowercase();
+    let mut end = start + (start..line.len()).take_while(|&at| digit(at)).count();
+    if dice.below(2) == 0 {
+        end += (end..line.len()).take_while(|&at| unit(at)).count();
+    }
+    line.replace_range(start..end, NUMBERS[dice.below(NUMBERS.len())]);
 }
 
 /// Chance that follows from the fuzzer's seed (SplitMix64).

@@ -6,7 +6,7 @@ use quorate_core::{
 
 use crate::network::{Fate, Loss, Network};
 use crate::node::Node;
-use crate::observer::{Departure, Moment, Observer, Parcel};
+use crate::observer::{Departure, Moment, Observer};
 use crate::oracle::Oracle;
 use crate::plan::Deed;
 use crate::queue::{Label, Queue};
@@ -71,6 +71,16 @@ pub(crate) enum Errand<P: Process> {
     Deed(Deed),
 }
 
+/// A message under way.
+#[derive(Debug)]
+pub(crate) struct Parcel<M> {
+    pub(crate) from: ProcessId,
+    pub(crate) to: ProcessId,
+    /// What the observer wrote on it.
+    pub(crate) tag: u32,
+    pub(crate) message: M,
+}
+
 /// What a user asks of a process.
 #[derive(Debug)]
 pub(crate) struct Asked<C> {
@@ -114,12 +124,13 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     pub(crate) fn hindrance(
         &mut self,
         node: &Node<P>,
-        parcel: &Parcel<P::Message>,
+        from: ProcessId,
+        to: ProcessId,
     ) -> Option<Loss> {
         if !node.up {
             return Some(Loss::Down);
         }
-        if let Some(obstacle) = self.network.obstacle(parcel.from, parcel.to) {
+        if let Some(obstacle) = self.network.obstacle(from, to) {
             return Some(obstacle);
         }
         let omits = node.omit_receive();

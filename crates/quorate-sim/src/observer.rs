@@ -16,15 +16,13 @@ pub struct Moment {
     pub process: ProcessId,
 }
 
-/// What a process is told.
+/// What a process is told, messages apart.
 #[derive(Debug)]
 pub enum Input<'a, P: Process> {
     /// It starts.
     Start,
     /// Its user asks something, because of an earlier event if one is named.
     Command(&'a P::Command, Option<u64>),
-    /// A message arrives.
-    Message(&'a Parcel<P::Message>),
     /// A timer runs out that was set in this event.
     Timer(&'a P::Timer, u64),
     /// Its detector has changed its mind, because of this event.
@@ -33,19 +31,6 @@ pub enum Input<'a, P: Process> {
     RoundEnd(u64),
     /// It is back.
     Recovery(Memory),
-}
-
-/// A message under way.
-#[derive(Clone, Debug)]
-pub struct Parcel<M> {
-    /// Who sent it.
-    pub from: ProcessId,
-    /// To whom.
-    pub to: ProcessId,
-    /// What the observer wrote on it.
-    pub tag: u32,
-    /// What it says.
-    pub message: M,
 }
 
 /// How a message leaves its sender.
@@ -79,9 +64,14 @@ pub trait Observer<P: Process> {
         0
     }
 
+    /// A message has arrived, with what was written on it, and is about to be handled.
+    fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
+        let _ = (at, from, tag, message);
+    }
+
     /// A message that was under way does not arrive after all.
-    fn lose(&mut self, at: Moment, parcel: &Parcel<P::Message>, why: Loss) {
-        let _ = (at, parcel, why);
+    fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
+        let _ = (at, from, tag, message, why);
     }
 
     /// A process tells its user something.

@@ -93,7 +93,7 @@ impl<T> Queue<T> {
             far: BinaryHeap::new(),
             arrivals: 0,
             len: 0,
-            first_room: (crowd / 256).clamp(4, 64),
+            first_room: if crowd < 8192 { (crowd / 256).max(4) } else { 512 },
         }
     }
 

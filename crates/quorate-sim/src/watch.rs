@@ -9,7 +9,7 @@ use crate::delays::EntryDelays;
 use crate::history::History;
 use crate::monitor::{Me1, Me2, Me3, Sighting};
 use crate::network::Loss;
-use crate::observer::{Departure, Input, Moment, Observer, Parcel};
+use crate::observer::{Departure, Input, Moment, Observer};
 use crate::plan::{Deed, Memory};
 use crate::slab::Slab;
 use crate::trace::{Letter, Record, TraceSink, What};
@@ -116,8 +116,15 @@ impl<'t> MutexWatch<'t> {
     }
 
     #[cold]
-    fn pick_up<P: Process>(&mut self, at: Moment, parcel: &Parcel<P::Message>, lost: Option<Loss>) {
-        let Carried { clock, id, sent_in } = self.carried.remove(parcel.tag);
+    fn pick_up<P: Process>(
+        &mut self,
+        at: Moment,
+        from: ProcessId,
+        tag: u32,
+        message: &P::Message,
+        lost: Option<Loss>,
+    ) {
+        let Carried { clock, id, sent_in } = self.carried.remove(tag);
         if let Some(me3) = &mut self.me3 {
             match lost {
                 None => me3.received(at.process.index(), clock),
@@ -125,7 +132,7 @@ impl<'t> MutexWatch<'t> {
             }
         }
         self.trace(at, Some(sent_in), || {
-            let letter = letter::<P>(id, parcel.from, parcel.to, &parcel.message);
+            let letter = letter::<P>(id, from, at.process, message);
             match lost {
                 None => What::Deliver(letter),
                 Some(why) => What::Lose { letter, why: why.name() },
@@ -135,15 +142,8 @@ impl<'t> MutexWatch<'t> {
 }
 
 impl<P: Mutex> Observer<P> for MutexWatch<'_> {
-    #[inline]
     fn input(&mut self, at: Moment, input: &Input<'_, P>) {
         match input {
-            Input::Message(parcel) => {
-                self.accounting.received(parcel.from, parcel.to, parcel.message.kind());
-                if self.carries() {
-                    self.pick_up::<P>(at, parcel, None);
-                }
-            }
             Input::Start => {
                 self.trace(at, None, || What::Start);
                 let mut traitors = self.incidents.traitors.iter();
@@ -204,10 +204,18 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
         self.carried.insert(Carried { clock, id, sent_in: at.event })
     }
 
-    fn lose(&mut self, at: Moment, parcel: &Parcel<P::Message>, why: Loss) {
+    #[inline]
+    fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
+        self.accounting.received(from, at.process, message.kind());
+        if self.carries() {
+            self.pick_up::<P>(at, from, tag, message, None);
+        }
+    }
+
+    fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
         self.accounting.lost(why);
         if self.carries() {
-            self.pick_up::<P>(at, parcel, Some(why));
+            self.pick_up::<P>(at, from, tag, message, Some(why));
         }
     }
 

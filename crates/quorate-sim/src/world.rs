@@ -5,10 +5,10 @@
 
 use quorate_core::{Belief, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
-use crate::engine::{Asked, Engine, Errand, Item, Round};
+use crate::engine::{Asked, Engine, Errand, Item, Parcel, Round};
 use crate::network::{LinkModel, Network};
 use crate::node::Node;
-use crate::observer::{Input, Moment, Observer, Parcel};
+use crate::observer::{Input, Moment, Observer};
 use crate::oracle::{Oracle, OracleModel};
 use crate::plan::{Deed, Memory, Plan};
 use crate::queue::Queue;
@@ -247,16 +247,17 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
 
     #[inline(always)]
     fn handle(&mut self, parcel: Parcel<P::Message>) {
+        let Parcel { from, to, tag, message } = parcel;
         let Self { nodes, effects, engine, .. } = self;
-        let node = &mut nodes[parcel.to.index()];
-        let at = engine.next_moment(parcel.to);
-        if let Some(why) = engine.hindrance(node, &parcel) {
-            return engine.observer.lose(at, &parcel, why);
+        let node = &mut nodes[to.index()];
+        let at = engine.next_moment(to);
+        if let Some(why) = engine.hindrance(node, from, to) {
+            return engine.observer.lose(at, from, tag, &message, why);
         }
         engine.deliveries += 1;
-        engine.observer.input(at, &Input::Message(&parcel));
+        engine.observer.deliver(at, from, tag, &message);
         effects.set_now(node.local_time(at.time));
-        node.process.on_message(parcel.from, parcel.message, effects);
+        node.process.on_message(from, message, effects);
         if engine.carry_out(node, at, effects) {
             self.crash(at);
         }

@@ -69,8 +69,12 @@ impl Rates {
         // counts, being the least disturbed.
         let mut best = [0f64; 7];
         for _ in 0..3 {
-            for (rate, run) in best.iter_mut().zip(&mut runs) {
-                *rate = rate.max(per_second(run, n, seconds / 3.0));
+            for (place, (rate, run)) in best.iter_mut().zip(&mut runs).enumerate() {
+                // A vector clock for each of so many requests would not fit the memory.
+                let too_large = n > 1024 && Self::NAMES[place] == "ME3";
+                if !too_large {
+                    *rate = rate.max(per_second(run, n, seconds / 3.0));
+                }
             }
         }
         Self(best)

@@ -2,7 +2,7 @@
 
 use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, Span};
 use quorate_sim::network::Loss;
-use quorate_sim::observer::{Departure, Input, Moment, Observer, Parcel};
+use quorate_sim::observer::{Departure, Input, Moment, Observer};
 use quorate_sim::plan::{Deed, Memory, Plan};
 use quorate_sim::{Agenda, Limits, Scenario, User, World, WorldModel, parse};
 
@@ -122,8 +122,8 @@ impl Observer<Parrot> for Log {
         }
         0
     }
-    fn lose(&mut self, at: Moment, parcel: &Parcel<Word>, why: Loss) {
-        self.note(at, format!("{} from {} lost: {}", parcel.message.0, parcel.from, why.name()));
+    fn lose(&mut self, at: Moment, from: ProcessId, _: u32, word: &Word, why: Loss) {
+        self.note(at, format!("{} from {from} lost: {}", word.0, why.name()));
     }
     fn output(&mut self, at: Moment, output: &String) {
         self.note(at, output);
