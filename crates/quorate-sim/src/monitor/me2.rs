@@ -114,6 +114,7 @@ fn hang(
         events.push(Evidence::new(*since, what));
         awaited.union_with(&whom);
     }
+    let circle = circle(waiting.iter().map(|since| since.process), &waits_for);
     let who = name_all(waiting.iter().map(|since| since.process));
     let verb = if waiting.len() == 1 { "waits" } else { "wait" };
     let down: Vec<String> = awaited
@@ -126,10 +127,46 @@ fn hang(
         [] => String::new(),
         down => format!(": awaiting {}", down.join(", ")),
     };
+    let why = match circle {
+        Some(circle) if why.is_empty() => format!(" in a circle: {}", describe(&circle)),
+        _ => why,
+    };
     Violation {
         property: Property::ME2,
         time: now,
         detail: format!("{who} {verb} for ever{why}; nothing is left to happen after {now}"),
         events,
     }
+}
+
+/// Processes each of whom waits for the next, and the last for the first, if there are such.
+fn circle(
+    waiting: impl Iterator<Item = ProcessId>,
+    waits_for: &impl Fn(ProcessId) -> ProcessSet,
+) -> Option<Vec<ProcessId>> {
+    let waiting: ProcessSet = waiting.collect();
+    // Following anyone to one who waits as well, again and again, ends at one who does not or goes round.
+    let mut path = vec![waiting.first()?];
+    loop {
+        let here = *path.last()?;
+        let mut awaited = waits_for(here);
+        awaited.remove(here);
+        awaited.intersect_with(&waiting);
+        let next = awaited.first()?;
+        if let Some(start) = path.iter().position(|&process| process == next) {
+            return Some(path.split_off(start));
+        }
+        path.push(next);
+    }
+}
+
+/// `p0 waits for p1, p1 for p2, p2 for p0`.
+fn describe(circle: &[ProcessId]) -> String {
+    let next = circle.iter().cycle().skip(1);
+    let links = circle.iter().zip(next).enumerate();
+    let link = |(place, (from, to))| match place {
+        0 => format!("{from} waits for {to}"),
+        _ => format!("{from} for {to}"),
+    };
+    links.map(link).collect::<Vec<_>>().join(", ")
 }
