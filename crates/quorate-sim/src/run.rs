@@ -86,6 +86,14 @@ pub enum RunError {
         /// What there is.
         bound: Bytes,
     },
+    /// Processes that never fall silent, and messages that take no time.
+    #[error(
+        "{name} never falls silent: with messages that take no time, time would stand still; give --delay"
+    )]
+    TimeStandsStill {
+        /// The algorithm.
+        name: &'static str,
+    },
     /// The trace could not be written.
     #[error("the trace could not be written: {0}")]
     Trace(#[from] std::io::Error),
@@ -103,6 +111,11 @@ pub fn run_mutex<P: Mutex + 'static>(
     let budget = Budget::new::<P>(conditions.memory, scenario);
     budget.check_processes::<P>(n)?;
     budget.check_burst(scenario, &subject.cost)?;
+    let timeless =
+        scenario.links().timing.is_timeless(&scenario.delay) && scenario.handling.0 == Span::ZERO;
+    if subject.profile.restless && timeless {
+        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    }
     let restless = subject.profile.restless || scenario.is_restless();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let me3 = watches_me3(scenario, &subject.profile).then(|| Me3::new(n));

@@ -15,6 +15,7 @@ use std::str::FromStr;
 
 use quorate_core::{Span, Time};
 
+use crate::delay::Delay;
 use crate::notation::{NotationError, parse_span, serde_as_text};
 
 /// A timing model.
@@ -39,6 +40,11 @@ impl Timing {
     /// Whether processes may rely on a known bound from the start.
     pub fn is_synchronous(self) -> bool {
         matches!(self, Self::Rounds(_) | Self::Synchronous)
+    }
+
+    /// Whether messages with delays of this law take no time at all.
+    pub fn is_timeless(self, delay: &Delay) -> bool {
+        !matches!(self, Self::Rounds(_)) && delay.bound() == Some(Span::ZERO)
     }
 
     /// Whether the law of delays must have a bound.

@@ -256,3 +256,10 @@ fn absurdly_large_numbers_never_panic() {
     .map(|run| run.to_string());
     report(wrong);
 }
+
+#[test]
+fn a_token_that_goes_round_in_no_time_is_refused() {
+    // It would go round for ever before the first moment is over.
+    let refusal = Folder::empty().refusal(&["sim", "token-ring", "--delay", "constant:0"]);
+    report(refusal.err().into_iter());
+}
