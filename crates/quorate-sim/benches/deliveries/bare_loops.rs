@@ -3,7 +3,8 @@
 //!
 //! What a simulator costs beyond these loops is the price of being one: of faults, of monitors, of working
 //! with any algorithm. They are plain code as anyone would write it for this one purpose, with the same
-//! integers as the real thing: 64-bit times and clocks, 32-bit processes.
+//! integers as the real thing: 64-bit times and clocks, 32-bit processes. A wheel that gives those up (events of
+//! 12 bytes with 32-bit clocks, slots sized in advance for the workload) is about half as fast again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
