@@ -4,7 +4,7 @@
 //! type that a name stands for.
 
 use quorate_core::mutex::Mutex;
-use quorate_core::quorum::{AnyCoterie, QuorumSystem};
+use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
 use crate::mutex::{
@@ -22,7 +22,7 @@ pub struct Setup {
     /// The tree to talk along, where the algorithm does.
     pub tree: SpanningTree,
     /// Whose votes are enough, where the algorithm votes.
-    pub coterie: AnyCoterie,
+    pub quorums: AnySystem,
 }
 
 impl Setup {
@@ -30,10 +30,15 @@ impl Setup {
     pub fn quorum_sizes(&self) -> (u64, u64) {
         let none = ProcessSet::new();
         let sizes =
-            || ProcessId::all(self.n).filter_map(|process| self.coterie.quorum(process, &none));
+            || ProcessId::all(self.n).filter_map(|process| self.quorums.quorum(process, &none));
         let least = sizes().map(|quorum| quorum.len()).min().unwrap_or(0);
         let most = sizes().map(|quorum| quorum.len()).max().unwrap_or(0);
         (least as u64, most as u64)
+    }
+
+    /// The coterie, for an algorithm that works over no other system and says so in its list.
+    pub fn coterie(&self) -> &AnyCoterie {
+        self.quorums.fixed().expect("an algorithm is given only a quorum system of its list")
     }
 }
 

@@ -23,6 +23,7 @@ pub mod quorum;
 mod spanning_tree;
 mod stack;
 mod time;
+mod vcube;
 mod vector_clock;
 
 pub use detector::Belief;
@@ -36,4 +37,5 @@ pub use profile::{Assumption, Cost, Profile, Property, Specimen};
 pub use spanning_tree::SpanningTree;
 pub use stack::{Layered, Over, Route, Stack};
 pub use time::{Span, Time};
+pub use vcube::VCube;
 pub use vector_clock::VectorClock;

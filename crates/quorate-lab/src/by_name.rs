@@ -4,7 +4,7 @@ use quorate_algorithms::catalogue::{self, PROFILES, Visitor};
 use quorate_algorithms::detector::Heartbeat;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::mutex::Mutex;
-use quorate_core::quorum::{AnyCoterie, Given};
+use quorate_core::quorum::{AnyCoterie, AnySystem, Given};
 use quorate_core::{Message, ProcessId, ProcessSet, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
@@ -108,17 +108,17 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     };
     let given: Vec<ProcessSet> = scenario.quorum_sets.iter().map(|set| set.0.clone()).collect();
     let usual = A::QUORUMS.first().copied().unwrap_or("majority");
-    let coterie = match (&scenario.quorums, given.as_slice()) {
+    let quorums = match (&scenario.quorums, given.as_slice()) {
         (Some(name), _) if !A::QUORUMS.contains(&name.as_str()) => return Err(unknown(name)),
         (None, [_, ..]) if A::QUORUMS.is_empty() => return Err(unknown("given sets")),
-        (None, [_, ..]) => AnyCoterie::Given(Given(given)),
+        (None, [_, ..]) => AnySystem::Fixed(AnyCoterie::Given(Given(given))),
         (name, _) => {
             let name = name.as_deref().unwrap_or(usual);
-            AnyCoterie::by_name(name, n).ok_or_else(|| unknown(name))?
+            AnySystem::by_name(name, n).ok_or_else(|| unknown(name))?
         }
     };
     let tree = scenario.tree.clone().unwrap_or_default().0;
-    Ok(Setup { n, server: ProcessId::new(scenario.server), tree, coterie })
+    Ok(Setup { n, server: ProcessId::new(scenario.server), tree, quorums })
 }
 
 /// Simulates whatever it visits.

@@ -149,7 +149,7 @@ impl Algorithm for MaekawaOriginal {
     const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::new(id, &setup.coterie)
+        Self::new(id, setup.coterie())
     }
 
     fn cost(setup: &Setup) -> Cost {

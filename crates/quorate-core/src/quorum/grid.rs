@@ -5,8 +5,61 @@
 //! other row with any other column: if both columns are long enough, where one's row crosses the other's
 //! column; and a column that does not reach the last row is crossed by every other row.
 
-use super::{Coterie, QuorumSystem};
+use super::{Coterie, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
+
+/// How many columns and rows n processes stand in. A row without any process does not exist.
+const fn columns_and_rows(n: usize) -> (usize, usize) {
+    let floor = n.isqrt();
+    let columns = if floor * floor == n { floor } else { floor + 1 };
+    (columns, if columns == 0 { 0 } else { n.div_ceil(columns) })
+}
+
+/// The grid with substitution, as the monograph has it: one's own row and column, in which the next live
+/// process, cyclically, stands in for a failed one and for a vacant place of the last row. Quorums of
+/// different views need not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Grid {
+    n: usize,
+}
+
+impl Grid {
+    /// Of n processes.
+    pub const fn new(n: usize) -> Self {
+        Self { n }
+    }
+
+    /// Who stands at a place, or stands in there.
+    fn member(&self, place: usize, failed: &ProcessSet) -> Option<ProcessId> {
+        let live =
+            |place: &usize| *place < self.n && !failed.contains(ProcessId::from_index(*place));
+        let instead = (1..=self.n).map(|step| (place + step) % self.n);
+        core::iter::once(place).chain(instead).find(live).map(ProcessId::from_index)
+    }
+}
+
+impl QuorumSystem for Grid {
+    fn name(&self) -> &'static str {
+        "grid"
+    }
+
+    fn processes(&self) -> usize {
+        self.n
+    }
+
+    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
+        if failed.contains(process) {
+            return None;
+        }
+        let (columns, rows) = columns_and_rows(self.n);
+        let (row, column) = (process.index() / columns, process.index() % columns);
+        let along = (0..columns).map(|column| row * columns + column);
+        let down = (0..rows).map(|row| row * columns + column);
+        along.chain(down).map(|place| self.member(place, failed)).collect()
+    }
+}
+
+impl PerView for Grid {}
 
 /// The grid without substitution: a failed member makes a process take another row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,13 +71,11 @@ pub struct FixedGrid {
 impl FixedGrid {
     /// Of n processes.
     pub const fn new(n: usize) -> Self {
-        let floor = n.isqrt();
-        let columns = if floor * floor == n { floor } else { floor + 1 };
-        Self { n, columns }
+        Self { n, columns: columns_and_rows(n).0 }
     }
 
-    fn rows(&self) -> usize {
-        self.n.div_ceil(self.columns.max(1))
+    const fn rows(&self) -> usize {
+        columns_and_rows(self.n).1
     }
 
     /// A row, of which only the last may be short.
@@ -64,6 +115,25 @@ impl Coterie for FixedGrid {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quorum::tests::set;
+
+    #[test]
+    fn the_next_live_process_stands_in() {
+        let grid = Grid::new(8);
+        let quorum = |process, failed: &[u32]| grid.quorum(ProcessId::new(process), &set(failed));
+        assert_eq!(quorum(7, &[]), Some(set(&[1, 4, 6, 7])));
+        assert_eq!(quorum(2, &[]), Some(set(&[0, 1, 2, 5])));
+        assert_eq!(quorum(2, &[1]), Some(set(&[0, 2, 5])));
+        assert_eq!(quorum(2, &[0, 1, 3, 4, 5, 6, 7]), Some(set(&[2])));
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_monograph() {
+        let size =
+            |n| Grid::new(n).quorum(ProcessId::new(0), &ProcessSet::new()).map(|q| 3 * q.len());
+        let found = [8, 16, 32, 64, 128, 256, 512].map(|n| size(n).unwrap_or(0));
+        assert_eq!(found, [15, 21, 33, 45, 66, 93, 135]);
+    }
 
     #[test]
     fn any_row_with_any_column_meets_any_other() {

@@ -2,25 +2,31 @@
 //!
 //! There are two kinds, and the types keep them apart. In a **fixed coterie** any two quorums meet, whatever
 //! their owners believe about failures ([`Coterie`]). In a **view-dependent** system only quorums of the same
-//! view meet, and an algorithm over one has to agree on views first. Both are [`QuorumSystem`]s.
+//! view meet ([`PerView`]), and an algorithm over one has to agree on views first. Both are [`QuorumSystem`]s.
 //!
-//! A new system is one file with one type: implement [`QuorumSystem`], and [`Coterie`] if its quorums meet
-//! across views.
+//! A new system is one file with one type: implement [`QuorumSystem`] and one of the two markers, and add a line to
+//! the lists in `any.rs` to give it a name on the command line.
 
+mod any;
+mod given;
 mod grid;
 mod majority;
 mod plane;
 mod tree;
+mod vcube;
 
 use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::{ProcessId, ProcessSet};
 
-pub use grid::FixedGrid;
+pub use any::{AnyCoterie, AnyPerView, AnySystem};
+pub use given::{Given, GivenPerView};
+pub use grid::{FixedGrid, Grid};
 pub use majority::Majority;
 pub use plane::Plane;
 pub use tree::Tree;
+pub use vcube::VCubeHalves;
 
 /// Who belongs to whose quorum, given who has failed.
 pub trait QuorumSystem: Clone + Eq + Hash + Debug {
@@ -38,127 +44,69 @@ pub trait QuorumSystem: Clone + Eq + Hash + Debug {
 /// A system whose quorums meet whatever the views.
 pub trait Coterie: QuorumSystem {}
 
-/// One of the fixed coteries, chosen when the program runs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum AnyCoterie {
-    /// More than half of the processes.
-    Majority(Majority),
-    /// A row and a column.
-    FixedGrid(FixedGrid),
-    /// A line of a projective plane.
-    Plane(Plane),
-    /// A path from the root to a leaf.
-    Tree(Tree),
-    /// Given sets, one for each process; they are trusted to meet.
-    Given(Given),
-}
-
-/// Quorums that somebody wrote down, one for each process.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Given(pub alloc::vec::Vec<ProcessSet>);
-
-impl QuorumSystem for Given {
-    fn name(&self) -> &'static str {
-        "given"
-    }
-
-    fn processes(&self) -> usize {
-        self.0.len()
-    }
-
-    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
-        self.0.get(process.index()).filter(|quorum| quorum.is_disjoint(failed)).cloned()
-    }
-}
-
-impl Coterie for Given {}
-
-impl AnyCoterie {
-    /// The names of the systems that can be asked for.
-    pub const NAMES: [&'static str; 4] = ["majority", "grid-fixed", "plane", "tree"];
-
-    /// The system of that name over n processes.
-    pub fn by_name(name: &str, n: usize) -> Option<Self> {
-        match name {
-            "majority" => Some(Self::Majority(Majority::new(n))),
-            "grid-fixed" => Some(Self::FixedGrid(FixedGrid::new(n))),
-            "plane" => Some(Self::Plane(Plane::new(n))),
-            "tree" => Some(Self::Tree(Tree::new(n))),
-            _ => None,
-        }
-    }
-}
-
-macro_rules! whichever {
-    ($any:ident, $system:ident => $call:expr) => {
-        match $any {
-            AnyCoterie::Majority($system) => $call,
-            AnyCoterie::FixedGrid($system) => $call,
-            AnyCoterie::Plane($system) => $call,
-            AnyCoterie::Tree($system) => $call,
-            AnyCoterie::Given($system) => $call,
-        }
-    };
-}
-
-impl QuorumSystem for AnyCoterie {
-    fn name(&self) -> &'static str {
-        whichever!(self, system => system.name())
-    }
-
-    fn processes(&self) -> usize {
-        whichever!(self, system => system.processes())
-    }
-
-    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
-        whichever!(self, system => system.quorum(process, failed))
-    }
-}
-
-impl Coterie for AnyCoterie {}
+/// A system whose quorums meet only if they were taken under the same view.
+pub trait PerView: QuorumSystem {}
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// All quorums that any process may use under any view of at most 2^n.
-    fn all_quorums(system: &impl QuorumSystem) -> Vec<ProcessSet> {
+    pub(crate) fn set(members: &[u32]) -> ProcessSet {
+        members.iter().copied().map(ProcessId::new).collect()
+    }
+
+    /// The quorums of each view of at most 2^n.
+    fn quorums_by_view(system: &impl QuorumSystem) -> Vec<Vec<ProcessSet>> {
         let n = system.processes();
-        let mut all = Vec::new();
-        for view in 0u32..1 << n {
+        let of_view = |view: u32| {
             let failed: ProcessSet =
                 ProcessId::all(n).filter(|p| view >> p.index() & 1 == 1).collect();
+            let mut quorums = Vec::new();
             for process in ProcessId::all(n).filter(|process| !failed.contains(*process)) {
                 if let Some(quorum) = system.quorum(process, &failed) {
                     assert!(quorum.is_disjoint(&failed), "{} {process} {failed}", system.name());
-                    if !all.contains(&quorum) {
-                        all.push(quorum);
-                    }
+                    quorums.push(quorum);
                 }
             }
-        }
-        all
+            quorums
+        };
+        (0u32..1 << n).map(of_view).collect()
+    }
+
+    fn apart(quorums: &[ProcessSet]) -> Option<(ProcessSet, ProcessSet)> {
+        let pairs = quorums.iter().enumerate();
+        pairs
+            .flat_map(|(place, a)| quorums[place..].iter().map(move |b| (a.clone(), b.clone())))
+            .find(|(a, b)| a.is_disjoint(b))
     }
 
     #[test]
     fn quorums_of_fixed_coteries_meet_across_all_views() {
         for n in 1..=9 {
-            let systems = [
-                AnyCoterie::Majority(Majority::new(n)),
-                AnyCoterie::FixedGrid(FixedGrid::new(n)),
-                AnyCoterie::Plane(Plane::new(n)),
-                AnyCoterie::Tree(Tree::new(n)),
-            ];
-            for system in systems {
-                let all = all_quorums(&system);
+            for name in AnyCoterie::NAMES {
+                let system = AnyCoterie::by_name(name, n).expect("a known name");
+                let mut all: Vec<ProcessSet> =
+                    quorums_by_view(&system).into_iter().flatten().collect();
+                all.sort();
+                all.dedup();
                 assert!(!all.is_empty());
-                for (place, a) in all.iter().enumerate() {
-                    for b in &all[place..] {
-                        assert!(!a.is_disjoint(b), "{} n = {n}: {a} {b}", system.name());
-                    }
-                }
+                assert_eq!(apart(&all), None, "{name} n = {n}");
             }
+        }
+    }
+
+    #[test]
+    fn quorums_of_the_others_meet_within_a_view_but_not_across() {
+        for (name, disjoint) in
+            [("vcube", (set(&[2]), set(&[1, 4, 5]))), ("grid", (set(&[4, 6, 7]), set(&[0, 2, 5])))]
+        {
+            let system = AnyPerView::by_name(name, 8).expect("a known name");
+            let views = quorums_by_view(&system);
+            assert!(views.iter().all(|quorums| apart(quorums).is_none()), "{name}");
+            let contains =
+                |wanted: &ProcessSet| views.iter().flatten().any(|quorum| wanted.is_subset(quorum));
+            assert!(contains(&disjoint.0) && contains(&disjoint.1), "{name}");
         }
     }
 }

@@ -1,0 +1,147 @@
+//! Quorum systems chosen when the program runs, by name.
+
+use super::{
+    Coterie, FixedGrid, Given, GivenPerView, Grid, Majority, PerView, Plane, QuorumSystem, Tree,
+    VCubeHalves,
+};
+use crate::{ProcessId, ProcessSet};
+
+/// An enum of systems that is a system itself, with the names of those that can be asked for.
+macro_rules! one_of {
+    (
+        $(#[$doc:meta])*
+        $any:ident: $marker:ident {
+            $($(#[$named_doc:meta])* $name:literal $named:ident),*;
+            $(#[$other_doc:meta])* $other:ident($other_system:ty)
+        }
+        $count:literal
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum $any {
+            $($(#[$named_doc])* $named($named),)*
+            $(#[$other_doc])* $other($other_system),
+        }
+
+        impl $any {
+            /// The names of the systems that can be asked for.
+            pub const NAMES: [&'static str; $count] = [$($name),*];
+
+            /// The system of that name over n processes.
+            pub fn by_name(name: &str, n: usize) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$named($named::new(n))),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl QuorumSystem for $any {
+            fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$named(system) => system.name(),)*
+                    Self::$other(system) => system.name(),
+                }
+            }
+
+            fn processes(&self) -> usize {
+                match self {
+                    $(Self::$named(system) => system.processes(),)*
+                    Self::$other(system) => system.processes(),
+                }
+            }
+
+            fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
+                match self {
+                    $(Self::$named(system) => system.quorum(process, failed),)*
+                    Self::$other(system) => system.quorum(process, failed),
+                }
+            }
+        }
+
+        impl $marker for $any {}
+    };
+}
+
+one_of! {
+    /// One of the fixed coteries.
+    AnyCoterie: Coterie {
+        /// More than half of the processes.
+        "majority" Majority,
+        /// A row and a column.
+        "grid-fixed" FixedGrid,
+        /// A line of a projective plane.
+        "plane" Plane,
+        /// A path from the root to a leaf.
+        "tree" Tree;
+        /// Given sets.
+        Given(Given)
+    }
+    4
+}
+
+one_of! {
+    /// One of the systems whose quorums meet only within a view.
+    AnyPerView: PerView {
+        /// Oneself and half of each cluster.
+        "vcube" VCubeHalves,
+        /// A row and a column, with substitutes.
+        "grid" Grid;
+        /// Given sets.
+        Given(GivenPerView)
+    }
+    2
+}
+
+/// Any quorum system, of which kind it is still being visible.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AnySystem {
+    /// Its quorums meet whatever the views.
+    Fixed(AnyCoterie),
+    /// Its quorums meet only within a view.
+    PerView(AnyPerView),
+}
+
+impl AnySystem {
+    /// The system of that name over n processes.
+    pub fn by_name(name: &str, n: usize) -> Option<Self> {
+        let fixed = AnyCoterie::by_name(name, n).map(Self::Fixed);
+        fixed.or_else(|| AnyPerView::by_name(name, n).map(Self::PerView))
+    }
+
+    /// The names of the systems that can be asked for.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        AnyPerView::NAMES.into_iter().chain(AnyCoterie::NAMES)
+    }
+
+    /// The coterie, if it is one.
+    pub const fn fixed(&self) -> Option<&AnyCoterie> {
+        match self {
+            Self::Fixed(coterie) => Some(coterie),
+            Self::PerView(_) => None,
+        }
+    }
+}
+
+impl QuorumSystem for AnySystem {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Fixed(system) => system.name(),
+            Self::PerView(system) => system.name(),
+        }
+    }
+
+    fn processes(&self) -> usize {
+        match self {
+            Self::Fixed(system) => system.processes(),
+            Self::PerView(system) => system.processes(),
+        }
+    }
+
+    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
+        match self {
+            Self::Fixed(system) => system.quorum(process, failed),
+            Self::PerView(system) => system.quorum(process, failed),
+        }
+    }
+}

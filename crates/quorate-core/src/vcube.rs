@@ -1,0 +1,128 @@
+//! The VCube: a virtual hypercube that organises processes in clusters of doubling size.
+//!
+//! Source: Duarte, Bona and Ruoso, "VCube: A Provably Scalable Distributed Diagnosis Algorithm", ScalA 2014;
+//! Rodrigues, Arantes and Duarte, "An Autonomic Implementation of Reliable Broadcast Based on Dynamic Spanning
+//! Trees", EDCC 2014.
+//!
+//! Cluster s of process i is c(i, s) = (i xor 2^(s-1), c(i xor 2^(s-1), 1), .., c(i xor 2^(s-1), s-1)). Written
+//! out, its k-th member is i xor (2^(s-1) + k): nothing has to be stored. Where n is no power of two, the
+//! identifiers from n on do not exist and are left out, as if they had failed for ever.
+
+use crate::{ProcessId, ProcessSet};
+
+/// The topology over n processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VCube {
+    n: usize,
+}
+
+impl VCube {
+    /// Of n processes.
+    pub const fn new(n: usize) -> Self {
+        Self { n }
+    }
+
+    /// How many processes there are.
+    pub const fn processes(self) -> usize {
+        self.n
+    }
+
+    /// How many clusters each process sees: the logarithm of n to base 2, rounded up.
+    pub const fn dimension(self) -> u32 {
+        if self.n <= 1 { 0 } else { usize::BITS - (self.n - 1).leading_zeros() }
+    }
+
+    /// The numbers of the clusters, from the smallest.
+    pub fn clusters(self) -> impl DoubleEndedIterator<Item = u32> {
+        1..=self.dimension()
+    }
+
+    /// The members of cluster `s` of process `i`, in the order in which they are asked.
+    pub fn cluster(self, i: ProcessId, s: u32) -> impl Iterator<Item = ProcessId> {
+        let places = if s == 0 { 0..0 } else { 1usize << (s - 1)..1usize << s };
+        places
+            .map(move |place| i.index() ^ place)
+            .filter(move |&member| member < self.n)
+            .map(ProcessId::from_index)
+    }
+
+    /// In which cluster of each other two different processes are.
+    pub const fn cluster_of(self, i: ProcessId, j: ProcessId) -> u32 {
+        u32::BITS - (i.number() ^ j.number()).leading_zeros()
+    }
+
+    /// The first member of cluster `s` of process `i` that is not among the failed.
+    pub fn first_live(self, i: ProcessId, s: u32, failed: &ProcessSet) -> Option<ProcessId> {
+        self.cluster(i, s).find(|member| !failed.contains(*member))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    /// The definition as it is written, for powers of two.
+    fn by_recursion(i: usize, s: u32) -> Vec<usize> {
+        let first = i ^ (1 << (s - 1));
+        let mut cluster = Vec::from([first]);
+        (1..s).for_each(|smaller| cluster.extend(by_recursion(first, smaller)));
+        cluster
+    }
+
+    fn numbers(vcube: VCube, i: usize, s: u32) -> Vec<usize> {
+        vcube.cluster(ProcessId::from_index(i), s).map(ProcessId::index).collect()
+    }
+
+    #[test]
+    fn clusters_are_those_of_figure_4_1() {
+        let table: [[&[usize]; 3]; 8] = [
+            [&[1], &[2, 3], &[4, 5, 6, 7]],
+            [&[0], &[3, 2], &[5, 4, 7, 6]],
+            [&[3], &[0, 1], &[6, 7, 4, 5]],
+            [&[2], &[1, 0], &[7, 6, 5, 4]],
+            [&[5], &[6, 7], &[0, 1, 2, 3]],
+            [&[4], &[7, 6], &[1, 0, 3, 2]],
+            [&[7], &[4, 5], &[2, 3, 0, 1]],
+            [&[6], &[5, 4], &[3, 2, 1, 0]],
+        ];
+        for (i, row) in table.iter().enumerate() {
+            for (s, cluster) in (1..).zip(row) {
+                assert_eq!(numbers(VCube::new(8), i, s), *cluster, "c({i}, {s})");
+            }
+        }
+    }
+
+    #[test]
+    fn the_closed_form_is_the_definition() {
+        for i in 0..64 {
+            for s in 1..=6 {
+                assert_eq!(numbers(VCube::new(64), i, s), by_recursion(i, s), "c({i}, {s})");
+            }
+        }
+    }
+
+    #[test]
+    fn missing_identifiers_are_left_out_and_everyone_else_is_in_one_cluster() {
+        for n in 1..=40 {
+            let vcube = VCube::new(n);
+            for i in ProcessId::all(n) {
+                let mut all = ProcessSet::from_iter([i]);
+                for s in vcube.clusters() {
+                    for j in vcube.cluster(i, s) {
+                        assert!(all.insert(j), "n = {n}: {j} is in two clusters of {i}");
+                        assert_eq!((vcube.cluster_of(i, j), vcube.cluster_of(j, i)), (s, s));
+                    }
+                }
+                assert_eq!(all, ProcessSet::all(n));
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_cluster_of_many_is_not_built_to_find_its_first() {
+        let vcube = VCube::new(65_536);
+        let first = vcube.first_live(ProcessId::new(3), 16, &ProcessSet::new());
+        assert_eq!((vcube.dimension(), first), (16, Some(ProcessId::new(3 ^ 32_768))));
+    }
+}
