@@ -20,5 +20,5 @@ impl Belief {
     }
 }
 
-/// A process whose outputs are beliefs: whatever stands over it hears them as its own detector's.
+/// A process whose outputs are beliefs, told again after a recovery: whatever stands over it hears them as its own detector's.
 pub trait Detector: Process<Output = Belief> {}

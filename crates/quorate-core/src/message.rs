@@ -35,6 +35,11 @@ impl Kind {
         Self { layer: Layer::Mutex, name }
     }
 
+    /// A kind by which processes agree on who has failed.
+    pub const fn view(name: &'static str) -> Self {
+        Self { layer: Layer::View, name }
+    }
+
     /// A kind of a failure detector.
     pub const fn detector(name: &'static str) -> Self {
         Self { layer: Layer::Detector, name }
@@ -46,6 +51,8 @@ impl Kind {
 pub enum Layer {
     /// Mutual exclusion.
     Mutex,
+    /// Agreement on who has failed.
+    View,
     /// Failure detection.
     Detector,
 }
@@ -55,6 +62,7 @@ impl Layer {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
+            Self::View => "view",
             Self::Detector => "detector",
         }
     }
@@ -63,6 +71,7 @@ impl Layer {
     pub const fn family(self) -> &'static str {
         match self {
             Self::Mutex => "mutual exclusion",
+            Self::View => "views",
             Self::Detector => "detector",
         }
     }

@@ -18,6 +18,8 @@ pub enum Output {
     Entered,
     /// No quorum is left alive: the request is given up.
     NoQuorum,
+    /// You were inside when your process went down, and are no longer: others may be.
+    Expelled,
 }
 
 /// A command that makes no sense now. Nothing has changed.

@@ -57,12 +57,12 @@ pub trait Process: Clone + Eq + Hash + Debug {
     }
 
     /// It is back after a crash and remembers everything, but its timers are gone and so are the
-    /// messages that arrived meanwhile.
+    /// messages that arrived meanwhile. Its detector tells it again whom it believes to have crashed.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         let _ = out;
     }
 
-    /// For whom it is waiting just now. Only explains hangs; no driver acts on it.
+    /// For whom it is waiting just now, to enter or to have its vote back. Only explains hangs; no driver acts on it.
     fn waits_for(&self) -> ProcessSet {
         ProcessSet::new()
     }

@@ -52,6 +52,8 @@ pub enum Assumption {
     ServerUp,
     /// A process that has crashed stays away.
     CrashStop,
+    /// A process that comes back remembers that it was away.
+    Memory,
     /// The failure detector suspects exactly the crashed, sooner or later.
     PerfectDetector,
     /// Delays, steps and clocks keep within known bounds.
@@ -62,13 +64,14 @@ pub enum Assumption {
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
         Self::NoCrash,
         Self::ServerUp,
         Self::CrashStop,
+        Self::Memory,
         Self::PerfectDetector,
         Self::Synchrony,
         Self::Honesty,
@@ -83,6 +86,7 @@ impl Assumption {
             Self::NoCrash => "no-crash",
             Self::ServerUp => "server-up",
             Self::CrashStop => "crash-stop",
+            Self::Memory => "memory",
             Self::PerfectDetector => "perfect-detector",
             Self::Synchrony => "synchrony",
             Self::Honesty => "honesty",
@@ -98,6 +102,7 @@ impl Assumption {
             Self::NoCrash => "no process crashes",
             Self::ServerUp => "the server does not crash",
             Self::CrashStop => "a crashed process stays away",
+            Self::Memory => "a process that comes back remembers that it was away",
             Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
             Self::Synchrony => "delays, steps and clocks keep within known bounds",
             Self::Honesty => "every process follows the algorithm",

@@ -185,8 +185,9 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
-        self.tell_lower(out, L::on_recovery);
+        // A detector below says again whom it suspects, to one that already knows it was away.
         self.tell_upper(out, U::on_recovery);
+        self.tell_lower(out, L::on_recovery);
     }
 
     fn waits_for(&self) -> ProcessSet {

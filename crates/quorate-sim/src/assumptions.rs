@@ -55,6 +55,9 @@ pub(crate) fn breach(
         Assumption::CrashStop => incidents
             .find(|deed| matches!(deed, Deed::Recover(..)))
             .map(|(time, deed)| format!("{} came back at {time}", deed.victim())),
+        Assumption::Memory => incidents
+            .find(|deed| matches!(deed, Deed::Recover(_, Memory::Lost)))
+            .map(|(time, deed)| format!("{} at {time}", deed)),
         Assumption::PerfectDetector => imperfect(scenario, incidents),
         Assumption::Synchrony => {
             let odd = incidents.find(|deed| {

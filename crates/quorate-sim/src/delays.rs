@@ -73,7 +73,7 @@ impl EntryDelays {
                 self.inside.remove(at.process);
                 self.handing_over = (!self.waiting.is_empty()).then_some(at.time);
             }
-            Sighting::Crashed | Sighting::Recovered(_) | Sighting::GaveUp => {
+            Sighting::Crashed | Sighting::Recovered(_) | Sighting::GaveUp | Sighting::Expelled => {
                 self.waiting.remove(at.process);
                 self.inside.remove(at.process);
                 self.unrivalled = None;

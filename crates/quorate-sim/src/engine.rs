@@ -103,17 +103,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
         self.moment(process)
     }
 
-    pub(crate) fn plan_belief(
-        &mut self,
-        observer: ProcessId,
-        belief: Belief,
-        because_of: u64,
-        forget: bool,
-    ) {
+    pub(crate) fn plan_belief(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
         let Some(oracle) = &mut self.oracle else { return };
-        if forget {
-            oracle.forget(observer, belief.about());
-        }
         let (delay, epoch) = oracle.delay(observer, belief.about());
         let time = self.now + delay;
         self.enqueue(time, Errand::Belief { observer, belief, because_of, epoch });

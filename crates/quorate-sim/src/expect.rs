@@ -32,6 +32,9 @@ pub struct Expect {
     /// What becomes of properties: `ME1 = "holds"`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, Status>,
+    /// How many messages each process sends, from process 0 on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sends: Option<Vec<u64>>,
     /// How many messages of single kinds there are: `REPLY = 8`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub by_kind: BTreeMap<String, u64>,
@@ -42,8 +45,11 @@ impl Expect {
     pub fn from_report(report: &Report) -> Self {
         let properties =
             report.properties.iter().map(|property| (property.id.to_owned(), property.status));
-        let by_kind =
-            report.messages.by_kind.0.iter().map(|(kind, count)| ((*kind).to_owned(), *count));
+        let own = report.messages.by_kind.0.iter();
+        let below = report.layers.values().flat_map(|messages| messages.by_kind.0.iter());
+        let by_kind = own
+            .chain(below.filter(|(_, count)| *count > 0))
+            .map(|(kind, count)| ((*kind).to_owned(), *count));
         Self {
             verdict: Some(report.verdict),
             entries: Some(report.entries),
@@ -51,6 +57,7 @@ impl Expect {
             messages: Some(report.messages.total),
             waiting: Some(report.waiting.clone()),
             broken_assumptions: Some(broken(report)),
+            sends: None,
             properties: properties.collect(),
             by_kind: by_kind.collect(),
         }
@@ -65,13 +72,15 @@ impl Expect {
         compare(&mut all, "messages", self.messages.as_ref(), &report.messages.total);
         compare(&mut all, "waiting", self.waiting.as_ref(), &report.waiting);
         compare(&mut all, "broken assumptions", self.broken_assumptions.as_ref(), &broken(report));
+        compare(&mut all, "sends", self.sends.as_ref(), &report.messages.by_process);
         for (id, expected) in &self.properties {
             let found = report.properties.iter().find(|property| property.id == id);
             let status = found.map_or(Status::NotChecked, |property| property.status);
             compare(&mut all, id, Some(expected), &status);
         }
         for (kind, expected) in &self.by_kind {
-            let count = report.messages.by_kind.of(kind);
+            let layers = report.layers.values().chain([&report.messages]);
+            let count: u64 = layers.map(|messages| messages.by_kind.of(kind)).sum();
             compare(&mut all, kind, Some(expected), &count);
         }
         all

@@ -329,6 +329,43 @@ impl fmt::Display for SetText {
     }
 }
 
+/// A quorum written down: `3=0,1,2,3`, or `3/1=0,2,3,5` once 1 has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuorumOf {
+    /// Whose it is.
+    pub process: ProcessId,
+    /// Under which view.
+    pub failed: ProcessSet,
+    /// Who is in it.
+    pub members: ProcessSet,
+}
+
+impl FromStr for QuorumOf {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let parse = || {
+            let (owner, members) = text.split_once('=')?;
+            let (process, failed) = match owner.split_once('/') {
+                Some((process, failed)) => (process, failed.parse::<SetText>().ok()?.0),
+                None => (owner, ProcessSet::new()),
+            };
+            let process = ProcessId::new(process.parse().ok()?);
+            Some(Self { process, failed, members: members.parse::<SetText>().ok()?.0 })
+        };
+        parse().ok_or_else(|| NotationError::new("a quorum such as 3=0,1 or 3/1=0,2", text))
+    }
+}
+
+impl fmt::Display for QuorumOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.process.number())?;
+        if !self.failed.is_empty() {
+            write!(f, "/{}", SetText(self.failed.clone()))?;
+        }
+        write!(f, "={}", SetText(self.members.clone()))
+    }
+}
+
 /// A spanning tree: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeText(pub SpanningTree);
@@ -369,7 +406,7 @@ impl fmt::Display for TreeText {
     }
 }
 
-serde_as_text!(SetText, TreeText, SpanText, Who, When, Window, Link, Rate, Factor);
+serde_as_text!(SetText, QuorumOf, TreeText, SpanText, Who, When, Window, Link, Rate, Factor);
 
 #[cfg(test)]
 mod tests {

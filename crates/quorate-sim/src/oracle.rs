@@ -63,9 +63,19 @@ impl Oracle {
         (delays.draw(&mut self.random), self.epochs[victim.index()])
     }
 
-    /// The observer has lost its memory.
-    pub(crate) fn forget(&mut self, observer: ProcessId, victim: ProcessId) {
-        self.crashed.remove(&(observer, victim));
+    /// The observer is to hear all this as news.
+    pub(crate) fn forget(&mut self, observer: ProcessId, news: &[Belief]) {
+        for belief in news {
+            match belief {
+                Belief::Crashed(victim) => self.crashed.remove(&(observer, *victim)),
+                Belief::Alive(victim) => self.crashed.insert((observer, *victim)),
+            };
+        }
+    }
+
+    /// Whether the observer was told that the victim has crashed, and not yet that it is back.
+    pub(crate) fn has_told_of(&self, observer: ProcessId, victim: ProcessId) -> bool {
+        self.crashed.contains(&(observer, victim))
     }
 
     /// Whether the belief is still true and new to the observer, who from now on holds it.

@@ -179,6 +179,7 @@ fn summarise<P: Mutex>(
     if let Some(error) = watch.take_trace_error() {
         return Err(error.into());
     }
+    watch.me1.end();
     let incidents = &watch.incidents;
     let me2 = watch.me2.end(
         now,

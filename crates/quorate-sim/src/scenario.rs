@@ -10,7 +10,9 @@ use crate::delay::{Delay, LinkDelay};
 use crate::expect::Expect;
 use crate::fault::{Faults, Occasion};
 use crate::network::LinkModel;
-use crate::notation::{NotationError, SetText, SpanText, TreeText, When, Who, serde_as_text};
+use crate::notation::{
+    NotationError, QuorumOf, SetText, SpanText, TreeText, When, Who, serde_as_text,
+};
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
 use crate::timing::Timing;
@@ -84,6 +86,15 @@ pub struct Scenario {
     /// Quorums written down, one for each process, in place of a system: `0,1`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quorum_sets: Vec<SetText>,
+    /// Single quorums written down, for one view each, in place of a system: `3/1=0,2,3,5`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quorum_of: Vec<QuorumOf>,
+    /// Whether votes are kept until leaving, where the algorithm could give them back earlier.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub no_cancel: bool,
+    /// What the logical clocks show at the start, from process 0 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<u64>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -222,6 +233,9 @@ impl Scenario {
             tree: None,
             quorums: None,
             quorum_sets: Vec::new(),
+            quorum_of: Vec::new(),
+            no_cancel: false,
+            clocks: Vec::new(),
             until: None,
             patience: None,
             watch: Vec::new(),

@@ -146,6 +146,8 @@ impl<P: Mutex> User<P> for MutexUsers {
         self.change(process, |place| match output {
             Output::Entered => place.state = State::Inside,
             Output::NoQuorum => (place.state, place.due) = (State::Away, 0),
+            // What was begun inside has to be begun again.
+            Output::Expelled => place.state = State::Away,
         });
         if *output == Output::Entered {
             agenda.push((process, self.section, Command::Release));

@@ -61,13 +61,24 @@ impl Scenario {
         if let Some(tree) = &self.tree {
             tree.0.check(self.processes).map_err(|problem| Invalid::new("tree", problem))?;
         }
-        if self.quorum_sets.is_empty() {
-            return Ok(());
+        if self.clocks.len() > self.processes {
+            let problem = format!("{} clocks for {} processes", self.clocks.len(), self.processes);
+            return Err(Invalid::new("clocks", problem));
         }
-        if self.quorums.is_some() {
-            return Err(Invalid::new("quorums", "say either `quorums` or `quorum-sets`, not both"));
+        let ways =
+            [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
+        if ways.into_iter().filter(|way| *way).count() > 1 {
+            let problem = "say one of `quorums`, `quorum-sets` and `quorum-of`";
+            return Err(Invalid::new("quorums", problem));
         }
-        if self.quorum_sets.len() != self.processes {
+        for (place, quorum) in self.quorum_of.iter().enumerate() {
+            let named = quorum.failed.iter().chain(quorum.members.iter()).chain([quorum.process]);
+            for process in named {
+                let who = Who::Process(process);
+                self.exists(who).map_err(|problem| Invalid::at("quorum-of", place, problem))?;
+            }
+        }
+        if !self.quorum_sets.is_empty() && self.quorum_sets.len() != self.processes {
             let problem =
                 format!("{} quorums for {} processes", self.quorum_sets.len(), self.processes);
             return Err(Invalid::new("quorum-sets", problem));

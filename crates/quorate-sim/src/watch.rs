@@ -230,6 +230,7 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
                 self.without_quorum.insert(at.process);
                 self.see(at, Sighting::GaveUp);
             }
+            Output::Expelled => self.see(at, Sighting::Expelled),
         }
     }
 

@@ -278,7 +278,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             Errand::Command(asked) => self.command(asked),
             Errand::Belief { observer, belief, because_of, epoch } => {
                 let oracle = self.engine.oracle.as_mut().expect("only the oracle plans beliefs");
-                if oracle.is_news(observer, belief, epoch) {
+                // Who is down hears nothing, and is told when it is back.
+                if self.nodes[observer.index()].up && oracle.is_news(observer, belief, epoch) {
                     self.believe(observer, belief, because_of);
                 }
             }
@@ -441,16 +442,29 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             Memory::Lost => {
                 self.nodes[id.index()].process = (self.make)(id);
                 self.tell(at, P::on_start);
-                // It has forgotten what its detector told it; the detector tells it again.
-                for crashed in
-                    ProcessId::all(self.engine.n).filter(|other| !self.nodes[other.index()].up)
-                {
-                    self.engine.plan_belief(id, Belief::Crashed(crashed), at.event, true);
-                }
             }
         }
+        self.bring_up_to_date(at);
         self.engine.user.recovered(id, memory, &mut self.engine.agenda);
         self.schedule(Some(at.event));
+    }
+
+    /// The oracle will tell a process that is back who is down, whether it knew or not, and who no longer is.
+    fn bring_up_to_date(&mut self, at: Moment) {
+        let Some(oracle) = &mut self.engine.oracle else { return };
+        let mut news = Vec::new();
+        for other in ProcessId::all(self.engine.n) {
+            let told = oracle.has_told_of(at.process, other);
+            match self.nodes[other.index()].up {
+                false => news.push(Belief::Crashed(other)),
+                true if told => news.push(Belief::Alive(other)),
+                true => {}
+            }
+        }
+        oracle.forget(at.process, &news);
+        for belief in news {
+            self.engine.plan_belief(at.process, belief, at.event);
+        }
     }
 
     /// The oracle will tell everyone, each in its own time.
@@ -459,7 +473,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             oracle.turn(at.process);
             for observer in ProcessId::all(self.engine.n).filter(|&observer| observer != at.process)
             {
-                self.engine.plan_belief(observer, belief, at.event, false);
+                self.engine.plan_belief(observer, belief, at.event);
             }
         }
     }

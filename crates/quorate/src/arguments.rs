@@ -12,7 +12,7 @@ use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
-use quorate_sim::notation::{Rate, SetText, SpanText, TreeText, parse_span};
+use quorate_sim::notation::{QuorumOf, Rate, SetText, SpanText, TreeText, parse_span};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
@@ -132,12 +132,21 @@ struct Workload {
     /// The tree to talk along: chain, star, binary, or edges such as 0-1,1-2
     #[arg(long, value_name = "TREE")]
     tree: Option<TreeText>,
-    /// The quorum system, where the algorithm votes: grid-fixed, plane, majority or tree
+    /// The quorum system, where the algorithm votes: vcube, tree, grid, grid-fixed, majority or plane
     #[arg(long, value_name = "SYSTEM", conflicts_with = "quorum_set")]
     quorums: Option<String>,
     /// A quorum written down, once for each process in order
     #[arg(long, value_name = "P,P,..")]
     quorum_set: Vec<SetText>,
+    /// The quorum of P, once F have failed if they are named (repeatable)
+    #[arg(long, value_name = "P[/F,F]=P,P,..", conflicts_with_all = ["quorums", "quorum_set"])]
+    quorum_of: Vec<QuorumOf>,
+    /// Keep votes until leaving, where the algorithm could give them back earlier
+    #[arg(long)]
+    no_cancel: bool,
+    /// What the logical clocks show at the start, from process 0 on
+    #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
+    clocks: Vec<u64>,
     /// Watch a property though it is not promised or the world is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
@@ -328,6 +337,9 @@ impl Sim {
             tree: workload.tree,
             quorums: workload.quorums,
             quorum_sets: workload.quorum_set,
+            quorum_of: workload.quorum_of,
+            no_cancel: workload.no_cancel,
+            clocks: workload.clocks,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,

@@ -98,6 +98,7 @@ impl Process for Heartbeat {
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         self.heard.clear();
+        self.suspected.iter().for_each(|process| out.output(Belief::Crashed(process)));
         self.on_start(out);
     }
 }

@@ -1,5 +1,6 @@
 //! Quorums that somebody wrote down.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::{Coterie, PerView, QuorumSystem};
@@ -25,18 +26,21 @@ impl QuorumSystem for Given {
 
 impl Coterie for Given {}
 
-/// One quorum for each process and each view that is written down. Under any other view nobody has one, and
-/// an empty set stands for none.
+/// Single quorums, each of one process under one view. Whatever is not written down does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GivenPerView {
     n: usize,
-    views: Vec<(ProcessSet, Vec<ProcessSet>)>,
+    quorums: BTreeMap<(ProcessSet, ProcessId), ProcessSet>,
 }
 
 impl GivenPerView {
-    /// Over n processes: who has failed, and everyone's quorum then.
-    pub const fn new(n: usize, views: Vec<(ProcessSet, Vec<ProcessSet>)>) -> Self {
-        Self { n, views }
+    /// Over n processes: who has failed, whose quorum it is then, and who is in it.
+    pub fn new(
+        n: usize,
+        quorums: impl IntoIterator<Item = (ProcessSet, ProcessId, ProcessSet)>,
+    ) -> Self {
+        let quorums = quorums.into_iter().map(|(failed, process, set)| ((failed, process), set));
+        Self { n, quorums: quorums.collect() }
     }
 }
 
@@ -50,8 +54,7 @@ impl QuorumSystem for GivenPerView {
     }
 
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
-        let (_, quorums) = self.views.iter().find(|(view, _)| view == failed)?;
-        quorums.get(process.index()).filter(|quorum| !quorum.is_empty()).cloned()
+        self.quorums.get(&(failed.clone(), process)).cloned()
     }
 }
 

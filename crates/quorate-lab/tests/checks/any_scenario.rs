@@ -53,6 +53,9 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 tree: None,
                 quorums: None,
                 quorum_sets: Vec::new(),
+                quorum_of: Vec::new(),
+                no_cancel: seed % 2 == 1,
+                clocks: if seed % 3 == 0 { vec![seed >> 1, 7] } else { Vec::new() },
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),
@@ -183,6 +186,7 @@ fn expect() -> impl Strategy<Value = Expect> {
             messages,
             waiting,
             broken_assumptions,
+            sends: messages.map(|messages| vec![messages, 0]),
             properties,
             by_kind,
         }

@@ -1,7 +1,7 @@
 //! ME1, safety: at most one process is inside the critical section at any time.
 //!
 //! A process that crashes inside is no longer inside: it can do no more harm. If it comes back with its
-//! memory it is inside again. Cost: O(1) for each entry and exit.
+//! memory it is inside again, unless it is told at once that it no longer is. Cost: O(1) for each entry and exit.
 
 use quorate_core::Property;
 
@@ -14,14 +14,21 @@ use crate::plan::Memory;
 pub struct Me1 {
     inside: Vec<Moment>,
     crashed_inside: Vec<Moment>,
+    /// Who has just come back to where it was inside.
+    returning: Option<Moment>,
     violation: Option<Violation>,
 }
 
 impl Me1 {
     /// Sees something of a process.
     pub fn see(&mut self, at: Moment, sighting: Sighting) {
+        let expelled = sighting == Sighting::Expelled;
+        if let Some(back) = self.returning.take_if(|back| !expelled || back.process != at.process) {
+            self.enter(back);
+        }
         match sighting {
             Sighting::Requested | Sighting::GaveUp => {}
+            Sighting::Expelled => self.returning = None,
             Sighting::Entered => self.enter(at),
             Sighting::Left => self.inside.retain(|entry| entry.process != at.process),
             Sighting::Crashed => {
@@ -33,9 +40,16 @@ impl Me1 {
                 if back.map(|place| self.crashed_inside.swap_remove(place)).is_some()
                     && memory == Memory::Kept
                 {
-                    self.enter(at);
+                    self.returning = Some(at);
                 }
             }
+        }
+    }
+
+    /// The run is over.
+    pub fn end(&mut self) {
+        if let Some(back) = self.returning.take() {
+            self.enter(back);
         }
     }
 

@@ -38,7 +38,7 @@ impl Me2 {
             }
             // Saying that there is no quorum left is an answer.
             Sighting::GaveUp => *since = None,
-            Sighting::Left => {}
+            Sighting::Left | Sighting::Expelled => {}
             Sighting::Crashed => {
                 self.down.insert(at.process);
             }
@@ -139,25 +139,36 @@ fn hang(
     }
 }
 
-/// Processes each of whom waits for the next, and the last for the first, if there are such.
+/// Processes each of whom waits for the next, and the last for the first, if there are such. One who wants nothing
+/// may be among them: a voter waits for its vote to come back.
 fn circle(
     waiting: impl Iterator<Item = ProcessId>,
     waits_for: &impl Fn(ProcessId) -> ProcessSet,
 ) -> Option<Vec<ProcessId>> {
-    let waiting: ProcessSet = waiting.collect();
-    // Following anyone to one who waits as well, again and again, ends at one who does not or goes round.
-    let mut path = vec![waiting.first()?];
-    loop {
-        let here = *path.last()?;
-        let mut awaited = waits_for(here);
-        awaited.remove(here);
-        awaited.intersect_with(&waiting);
-        let next = awaited.first()?;
-        if let Some(start) = path.iter().position(|&process| process == next) {
-            return Some(path.split_off(start));
+    let awaited = |process: ProcessId| {
+        let mut awaited = waits_for(process);
+        awaited.remove(process);
+        awaited
+    };
+    let mut explored = ProcessSet::new();
+    for start in waiting {
+        let mut path = vec![(start, awaited(start))];
+        while let Some((here, left)) = path.last_mut() {
+            let Some(next) = left.first() else {
+                explored.insert(*here);
+                path.pop();
+                continue;
+            };
+            left.remove(next);
+            if let Some(start) = path.iter().position(|(process, _)| *process == next) {
+                return Some(path[start..].iter().map(|(process, _)| *process).collect());
+            }
+            if !explored.contains(next) {
+                path.push((next, awaited(next)));
+            }
         }
-        path.push(next);
     }
+    None
 }
 
 /// `p0 waits for p1, p1 for p2, p2 for p0`.

@@ -102,7 +102,7 @@ impl Me3 {
                 }
             }
             Sighting::GaveUp => self.give_up(process),
-            Sighting::Left => {}
+            Sighting::Left | Sighting::Expelled => {}
             Sighting::Crashed => {
                 self.down.insert(at.process);
             }

@@ -25,6 +25,8 @@ pub enum Sighting {
     Left,
     /// It has given up: no quorum is left.
     GaveUp,
+    /// It was inside when it went down, and is told that it no longer is.
+    Expelled,
     /// It has crashed.
     Crashed,
     /// It is back.

@@ -67,7 +67,7 @@ fn lane(marks: &[(Time, ProcessId, Sighting)], id: ProcessId, end: u64) -> Vec<c
         let next = match sighting {
             Sighting::Requested => WAITING,
             Sighting::Entered => INSIDE,
-            Sighting::Left | Sighting::GaveUp => IDLE,
+            Sighting::Left | Sighting::GaveUp | Sighting::Expelled => IDLE,
             Sighting::Crashed => DOWN,
             // One who remembers goes on where it was.
             Sighting::Recovered(Memory::Kept) => before_crash,

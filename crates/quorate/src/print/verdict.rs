@@ -104,8 +104,8 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
     line(out, "messages", format!("{}{}", kinds(&report.messages), formula(report)))?;
-    for (layer, messages) in &report.layers {
-        line(out, "", format!("{layer} below: {}", kinds(messages)))?;
+    for (layer, messages) in report.layers.iter().filter(|(_, messages)| messages.total > 0) {
+        line(out, "", format!("{layer} layer apart: {}", kinds(messages)))?;
     }
     if !report.lost.is_empty() {
         let lost: Vec<String> =
