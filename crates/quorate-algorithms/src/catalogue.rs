@@ -3,13 +3,16 @@
 //! An algorithm is a type, and drivers are compiled for each: [`visit`] calls a [`Visitor`] with the
 //! type that a name stands for.
 
+use alloc::vec::Vec;
+
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
-use quorate_core::{Cost, Process, ProcessId, ProcessSet, Profile, SpanningTree};
+use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
 use crate::mutex::{
-    AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Raymond, RicartAgrawala,
-    RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
+    AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
+    QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
+    TokenRing,
 };
 
 /// What an algorithm is told about the world it is to live in.
@@ -23,6 +26,10 @@ pub struct Setup {
     pub tree: SpanningTree,
     /// Whose votes are enough, where the algorithm votes.
     pub quorums: AnySystem,
+    /// Whether votes are kept until leaving, where the algorithm could give them back earlier.
+    pub no_cancel: bool,
+    /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
+    pub clocks: Vec<u64>,
 }
 
 impl Setup {
@@ -34,6 +41,11 @@ impl Setup {
         let least = sizes().map(|quorum| quorum.len()).min().unwrap_or(0);
         let most = sizes().map(|quorum| quorum.len()).max().unwrap_or(0);
         (least as u64, most as u64)
+    }
+
+    /// The logical clock that the process starts with.
+    pub fn clock(&self, id: ProcessId) -> LamportClock {
+        LamportClock::at(self.clocks.get(id.index()).copied().unwrap_or(0))
     }
 
     /// The coterie, for an algorithm that works over no other system and says so in its list.
@@ -49,6 +61,12 @@ pub trait Algorithm: Process {
 
     /// The quorum systems it can work over, the usual one first; none if it does not vote.
     const QUORUMS: &'static [&'static str] = &[];
+
+    /// What it says of itself in such a world, where that makes a difference.
+    fn profile(setup: &Setup) -> Profile {
+        let _ = setup;
+        Self::PROFILE
+    }
 
     /// Its process `id`.
     fn build(setup: &Setup, id: ProcessId) -> Self;
@@ -96,4 +114,7 @@ catalogue! {
     mutex Maekawa,
     mutex MaekawaOriginal,
     mutex AgrawalElAbbadi,
+    mutex Quorum,
+    mutex QuorumPublished,
+    mutex QuorumWithoutAttempts,
 }

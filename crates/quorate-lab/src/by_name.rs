@@ -4,7 +4,7 @@ use quorate_algorithms::catalogue::{self, PROFILES, Visitor};
 use quorate_algorithms::detector::Heartbeat;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::mutex::Mutex;
-use quorate_core::quorum::{AnyCoterie, AnySystem, Given};
+use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
 use quorate_core::{Message, ProcessId, ProcessSet, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
@@ -111,6 +111,14 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     let quorums = match (&scenario.quorums, given.as_slice()) {
         (Some(name), _) if !A::QUORUMS.contains(&name.as_str()) => return Err(unknown(name)),
         (None, [_, ..]) if A::QUORUMS.is_empty() => return Err(unknown("given sets")),
+        (None, []) if !scenario.quorum_of.is_empty() => {
+            if !A::QUORUMS.iter().any(|name| AnyPerView::NAMES.contains(name)) {
+                return Err(unknown("quorums that change with views"));
+            }
+            let given = scenario.quorum_of.iter();
+            let given = given.map(|q| (q.failed.clone(), q.process, q.members.clone()));
+            AnySystem::PerView(AnyPerView::Given(GivenPerView::new(n, given)))
+        }
         (None, [_, ..]) => AnySystem::Fixed(AnyCoterie::Given(Given(given))),
         (name, _) => {
             let name = name.as_deref().unwrap_or(usual);
@@ -118,7 +126,8 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
         }
     };
     let tree = scenario.tree.clone().unwrap_or_default().0;
-    Ok(Setup { n, server: ProcessId::new(scenario.server), tree, quorums })
+    let (no_cancel, clocks) = (scenario.no_cancel, scenario.clocks.clone());
+    Ok(Setup { n, server: ProcessId::new(scenario.server), tree, quorums, no_cancel, clocks })
 }
 
 /// Simulates whatever it visits.
@@ -134,7 +143,7 @@ impl Visitor for Simulate<'_, '_, '_> {
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;
-        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         match scenario.detector {
             DetectorChoice::Oracle | DetectorChoice::None => Ok(run_mutex(
                 scenario,

@@ -30,7 +30,7 @@ pub struct AgrawalElAbbadi {
     coterie: AnyCoterie,
     crashed: ProcessSet,
     clock: LamportClock,
-    ballot: Ballot,
+    ballot: Ballot<Stamp>,
     phase: Phase,
 }
 
@@ -151,7 +151,7 @@ impl AgrawalElAbbadi {
 }
 
 /// A voter here tells nobody that it failed: every candidate gives a vote back when asked, unless inside.
-fn say(out: &mut Effects<AgrawalElAbbadi>) -> impl FnMut(Answer) + '_ {
+fn say(out: &mut Effects<AgrawalElAbbadi>) -> impl FnMut(Answer<Stamp>) + '_ {
     |answer| match answer {
         Answer::Reply(stamp) => out.send(stamp.process, Message::Reply(stamp.time)),
         Answer::Inquire(stamp) => out.send(stamp.process, Message::Inquire(stamp.time)),
@@ -220,7 +220,7 @@ impl Process for AgrawalElAbbadi {
     fn waits_for(&self) -> ProcessSet {
         match &self.phase {
             Phase::Waiting(campaign) => &campaign.quorum - &campaign.votes,
-            _ => ProcessSet::new(),
+            _ => self.ballot.holder(),
         }
     }
 }

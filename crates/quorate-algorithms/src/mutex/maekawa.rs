@@ -31,7 +31,7 @@ pub struct Maekawa {
     id: ProcessId,
     quorum: ProcessSet,
     clock: LamportClock,
-    ballot: Ballot,
+    ballot: Ballot<Stamp>,
     phase: Phase,
 }
 
@@ -132,7 +132,7 @@ impl Campaign {
     }
 }
 
-fn say(out: &mut Effects<Maekawa>) -> impl FnMut(Answer) + '_ {
+fn say(out: &mut Effects<Maekawa>) -> impl FnMut(Answer<Stamp>) + '_ {
     |answer| match answer {
         Answer::Reply(stamp) => out.send(stamp.process, Message::Reply(stamp.time)),
         Answer::Inquire(stamp) => out.send(stamp.process, Message::Inquire(stamp.time)),
@@ -190,7 +190,7 @@ impl Process for Maekawa {
     fn waits_for(&self) -> ProcessSet {
         match &self.phase {
             Phase::Waiting(campaign) => &self.quorum - &campaign.votes,
-            _ => ProcessSet::new(),
+            _ => self.ballot.holder(),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Mutual exclusion: one process inside at a time, by messages alone.
 
 mod agrawal_el_abbadi;
-
 mod central;
 mod lamport;
 mod maekawa;
 mod maekawa_original;
+mod quorum;
+mod quorum_published;
+mod quorum_without_attempts;
 mod raymond;
 mod ricart_agrawala;
 mod ricart_agrawala_priority;
@@ -19,6 +21,9 @@ pub use central::Central;
 pub use lamport::Lamport;
 pub use maekawa::Maekawa;
 pub use maekawa_original::MaekawaOriginal;
+pub use quorum::Quorum;
+pub use quorum_published::QuorumPublished;
+pub use quorum_without_attempts::QuorumWithoutAttempts;
 pub use raymond::Raymond;
 pub use ricart_agrawala::RicartAgrawala;
 pub use ricart_agrawala_priority::RicartAgrawalaPriority;

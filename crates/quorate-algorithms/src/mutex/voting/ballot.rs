@@ -3,34 +3,70 @@
 
 use alloc::collections::BTreeSet;
 
-use quorate_core::{ProcessId, Stamp};
+use quorate_core::{ProcessId, ProcessSet, Stamp};
 
-/// One process's vote and those who wait for it. The smaller the stamp, the better the request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::mutex) struct Ballot {
-    granted: Option<Stamp>,
+/// A request as a voter knows it. The smaller, the better.
+pub(in crate::mutex) trait Claim: Copy + Ord {
+    /// Whose it is.
+    fn process(&self) -> ProcessId;
+}
+
+impl Claim for Stamp {
+    fn process(&self) -> ProcessId {
+        self.process
+    }
+}
+
+/// One process's vote and those who wait for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::mutex) struct Ballot<C> {
+    granted: Option<C>,
     /// Whether the vote has been asked back.
     inquired: bool,
-    waiting: BTreeSet<Stamp>,
+    waiting: BTreeSet<C>,
+    /// A closed ballot takes requests and gives no vote.
+    closed: bool,
 }
 
 /// What a voter has to say, and to whose request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mutex) enum Answer {
+pub(in crate::mutex) enum Answer<C> {
     /// The vote is yours.
-    Reply(Stamp),
+    Reply(C),
     /// May I have my vote back?
-    Inquire(Stamp),
+    Inquire(C),
     /// Another is better than you.
-    Failed(Stamp),
+    Failed(C),
 }
 
-impl Ballot {
+impl<C> Default for Ballot<C> {
+    fn default() -> Self {
+        Self { granted: None, inquired: false, waiting: BTreeSet::new(), closed: false }
+    }
+}
+
+impl<C: Claim> Ballot<C> {
+    /// A ballot that gives no vote until it is opened.
+    pub(in crate::mutex) fn closed() -> Self {
+        Self { closed: true, ..Self::default() }
+    }
+
     /// A request comes in. With Sanders' correction, whoever is not the best known waiting request is told so,
-    /// also one that was the best until now.
-    pub(in crate::mutex) fn request(&mut self, theirs: Stamp, mut say: impl FnMut(Answer)) {
+    /// also one that was the best until now. What its process had asked before is over.
+    pub(in crate::mutex) fn request(&mut self, theirs: C, mut say: impl FnMut(Answer<C>)) {
+        // Of each process one claim is known at most, the newest.
+        let mut known = self.granted.iter().chain(&self.waiting);
+        match known.find(|claim| claim.process() == theirs.process()) {
+            Some(newer) if *newer > theirs => return,
+            Some(&older) => {
+                self.waiting.remove(&older);
+                self.granted = self.granted.filter(|granted| *granted != older);
+            }
+            None => {}
+        }
         let Some(granted) = self.granted else {
-            return self.grant(theirs, say);
+            self.waiting.insert(theirs);
+            return self.grant_best(say);
         };
         let head = self.waiting.first().copied();
         self.waiting.insert(theirs);
@@ -48,7 +84,7 @@ impl Ballot {
     }
 
     /// The vote comes back from one who still wants it.
-    pub(in crate::mutex) fn give_back(&mut self, theirs: Stamp, say: impl FnMut(Answer)) -> bool {
+    pub(in crate::mutex) fn give_back(&mut self, theirs: C, say: impl FnMut(Answer<C>)) -> bool {
         if self.granted != Some(theirs) {
             return false;
         }
@@ -58,7 +94,7 @@ impl Ballot {
     }
 
     /// A request is over, whether it had the vote or not.
-    pub(in crate::mutex) fn release(&mut self, theirs: Stamp, say: impl FnMut(Answer)) -> bool {
+    pub(in crate::mutex) fn release(&mut self, theirs: C, say: impl FnMut(Answer<C>)) -> bool {
         if self.granted == Some(theirs) {
             self.grant_best(say);
             return true;
@@ -67,25 +103,35 @@ impl Ballot {
     }
 
     /// A process has crashed: whatever it had or wanted is over.
-    pub(in crate::mutex) fn forget(&mut self, process: ProcessId, say: impl FnMut(Answer)) {
-        self.waiting.retain(|stamp| stamp.process != process);
-        if self.granted.is_some_and(|granted| granted.process == process) {
+    pub(in crate::mutex) fn forget(&mut self, process: ProcessId, say: impl FnMut(Answer<C>)) {
+        self.waiting.retain(|claim| claim.process() != process);
+        if self.granted.is_some_and(|granted| granted.process() == process) {
             self.grant_best(say);
         }
     }
 
-    fn grant_best(&mut self, say: impl FnMut(Answer)) {
-        self.granted = None;
-        self.inquired = false;
-        if let Some(best) = self.waiting.pop_first() {
-            self.grant(best, say);
-        }
+    /// Begins to give its vote. Those who do not get it are told, as if they had come one after the other.
+    pub(in crate::mutex) fn open(&mut self, mut say: impl FnMut(Answer<C>)) {
+        self.closed = false;
+        self.grant_best(&mut say);
+        self.waiting.iter().for_each(|claim| say(Answer::Failed(*claim)));
     }
 
-    fn grant(&mut self, theirs: Stamp, mut say: impl FnMut(Answer)) {
-        self.granted = Some(theirs);
+    /// Who has the vote, if anybody has.
+    pub(in crate::mutex) fn holder(&self) -> ProcessSet {
+        self.granted.iter().map(Claim::process).collect()
+    }
+
+    fn grant_best(&mut self, mut say: impl FnMut(Answer<C>)) {
+        self.granted = None;
         self.inquired = false;
-        say(Answer::Reply(theirs));
+        if self.closed {
+            return;
+        }
+        if let Some(best) = self.waiting.pop_first() {
+            self.granted = Some(best);
+            say(Answer::Reply(best));
+        }
     }
 }
 
@@ -98,7 +144,7 @@ mod tests {
         Stamp { time, process: ProcessId::new(time as u32) }
     }
 
-    fn said(act: impl FnOnce(&mut dyn FnMut(Answer))) -> Vec<Answer> {
+    fn said(act: impl FnOnce(&mut dyn FnMut(Answer<Stamp>))) -> Vec<Answer<Stamp>> {
         let mut all = Vec::new();
         act(&mut |answer| all.push(answer));
         all
@@ -122,5 +168,24 @@ mod tests {
         assert_eq!(said(|say| assert!(ballot.give_back(stamp(9), say))), [Answer::Reply(stamp(5))]);
         assert_eq!(said(|say| assert!(ballot.release(stamp(5), say))), [Answer::Reply(stamp(9))]);
         assert_eq!(said(|say| assert!(!ballot.give_back(stamp(5), say))), []);
+    }
+
+    #[test]
+    fn a_closed_ballot_collects_and_then_decides() {
+        let mut ballot = Ballot::closed();
+        assert_eq!(said(|say| ballot.request(stamp(9), say)), []);
+        assert_eq!(said(|say| ballot.request(stamp(5), say)), []);
+        let decided = [Answer::Reply(stamp(5)), Answer::Failed(stamp(9))];
+        assert_eq!(said(|say| ballot.open(say)), decided);
+    }
+
+    #[test]
+    fn a_process_that_asks_again_has_given_up_what_it_asked_before() {
+        let again = Stamp { time: 9, process: ProcessId::new(5) };
+        let mut ballot = Ballot::default();
+        said(|say| ballot.request(stamp(5), say));
+        said(|say| ballot.request(stamp(7), say));
+        assert_eq!(said(|say| ballot.request(again, say)), [Answer::Reply(stamp(7))]);
+        assert_eq!(said(|say| assert!(ballot.release(stamp(7), say))), [Answer::Reply(again)]);
     }
 }

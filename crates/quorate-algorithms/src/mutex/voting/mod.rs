@@ -1,5 +1,12 @@
 //! What algorithms that vote share.
 
 mod ballot;
+mod basis;
+mod candidacy;
+mod views;
 
-pub(super) use ballot::{Answer, Ballot};
+pub(super) use ballot::{Answer, Ballot, Claim};
+pub(super) use basis::Basis;
+pub(super) use candidacy::Ticket;
+pub(super) use candidacy::{Asked, Candidacy, Vote};
+pub(super) use views::Views;

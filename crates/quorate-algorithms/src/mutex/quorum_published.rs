@@ -1,0 +1,318 @@
+//! The quorum mutex over the VCube as it was published: a specimen that hangs and lets two processes in.
+//!
+//! - **Source**: Lopes' monograph on a fault-tolerant quorum mutex over the VCube, Quadro 4.1.
+//! - **Assumes**: fixed membership; links that neither lose nor duplicate and keep the order of messages; a
+//!   perfect detector; the crashed stay away.
+//! - **Guarantees**: it claims ME1 and ME2 and breaks both. ME2: a request that outranks the holder of a vote but not
+//!   every other waiting one is told nothing, so it keeps what votes it has and never yields; Sanders found the same
+//!   in Maekawa's algorithm. ME1: quorums of different views need not meet, so who has heard of crashes may enter
+//!   beside one who entered before them.
+//! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals.
+//! - **Departs from the paper**: it says nothing of requests and votes under way from the crashed, which we ignore, nor
+//!   of what to do where no quorum is left: the process cancels its request and says so.
+
+use alloc::collections::BTreeSet;
+use core::convert::Infallible;
+
+use quorate_core::mutex::{Command, Misuse, Output};
+use quorate_core::quorum::{AnySystem, QuorumSystem};
+use quorate_core::{
+    Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
+    ProcessId, ProcessSet, Profile, Property, Specimen, Stamp,
+};
+
+use crate::{Algorithm, Setup};
+
+/// One process of the specimen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct QuorumPublished {
+    id: ProcessId,
+    system: AnySystem,
+    crashed: ProcessSet,
+    clock: LamportClock,
+    /// Whose request has blocked this process.
+    blocked_by: Option<Stamp>,
+    /// Whether that one has been asked to yield. The printed figures come out only if it is asked once.
+    inquired: bool,
+    queue: BTreeSet<Stamp>,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Outside,
+    Waiting(Request),
+    /// Inside, with the processes it has blocked.
+    Inside(ProcessSet),
+}
+
+/// What a requester knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Request {
+    time: u64,
+    members: ProcessSet,
+    /// Those who have answered REPLY.
+    locked: ProcessSet,
+    /// Whether anybody has answered FAILED.
+    failed: bool,
+    /// Those whose INQUIRE has not been answered yet.
+    inquiries: ProcessSet,
+}
+
+/// What processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// I want in, since this time of my clock.
+    Request(u64),
+    /// You have my permission.
+    Reply,
+    /// I have left.
+    Release,
+    /// May I have my permission back?
+    Inquire,
+    /// I cannot give you my permission.
+    Failed,
+    /// Have your permission back.
+    Yield,
+    /// My quorum has changed, and you are no longer in it.
+    Cancel,
+}
+
+impl QuorumPublished {
+    /// Process `id` over a quorum system.
+    pub fn new(id: ProcessId, system: AnySystem, clock: LamportClock) -> Self {
+        let (crashed, queue, phase) = (ProcessSet::new(), BTreeSet::new(), Phase::Outside);
+        Self { id, system, crashed, clock, blocked_by: None, inquired: false, queue, phase }
+    }
+
+    fn acquire(&mut self, out: &mut Effects<Self>) {
+        let none = ProcessSet::new;
+        let time = self.clock.tick();
+        let (members, locked, inquiries) = (none(), none(), none());
+        self.phase = Phase::Waiting(Request { time, members, locked, failed: false, inquiries });
+        self.renew_quorum(out);
+    }
+
+    /// Takes the quorum of those believed alive: REQUEST to who is new in it, CANCEL to who is no longer.
+    fn renew_quorum(&mut self, out: &mut Effects<Self>) {
+        let Phase::Waiting(request) = &mut self.phase else { return };
+        let quorum = self.system.quorum(self.id, &self.crashed);
+        let members = quorum.clone().unwrap_or_default();
+        let left = &(&request.members - &members) - &self.crashed;
+        let new = &members - &request.members;
+        request.locked.intersect_with(&members);
+        request.inquiries.intersect_with(&members);
+        request.members = members;
+        if !left.is_empty() {
+            out.multicast(left, Message::Cancel);
+        }
+        if !new.is_empty() {
+            out.multicast(new, Message::Request(request.time));
+        }
+        if quorum.is_none() {
+            self.phase = Phase::Outside;
+            return out.output(Output::NoQuorum);
+        }
+        self.enter_if_all_replied(out);
+    }
+
+    fn enter_if_all_replied(&mut self, out: &mut Effects<Self>) {
+        let Phase::Waiting(request) = &self.phase else { return };
+        if request.members.is_subset(&request.locked) {
+            self.phase = Phase::Inside(request.locked.clone());
+            out.output(Output::Entered);
+        }
+    }
+
+    fn release(&mut self, out: &mut Effects<Self>) {
+        let Phase::Inside(locked) = &self.phase else { return };
+        let locked = locked - &self.crashed;
+        self.phase = Phase::Outside;
+        if !locked.is_empty() {
+            out.multicast(locked, Message::Release);
+        }
+    }
+
+    /// Steps 3 to 5 of the request.
+    fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
+        self.clock.hear(theirs.time);
+        self.queue.insert(theirs);
+        match self.blocked_by {
+            None => self.reply_to_first(out),
+            Some(holder) if theirs < holder => {
+                if !self.inquired {
+                    self.inquired = true;
+                    out.send(holder.process, Message::Inquire);
+                }
+            }
+            Some(_) => out.send(theirs.process, Message::Failed),
+        }
+    }
+
+    fn reply_to_first(&mut self, out: &mut Effects<Self>) {
+        self.blocked_by = self.queue.pop_first();
+        self.inquired = false;
+        if let Some(first) = self.blocked_by {
+            out.send(first.process, Message::Reply);
+        }
+    }
+
+    /// Steps 7 and 8: who has failed anywhere gives back what it is asked for.
+    fn answer_inquiries(&mut self, out: &mut Effects<Self>) {
+        let Phase::Waiting(request) = &mut self.phase else { return };
+        if !request.failed {
+            return;
+        }
+        let back = &request.inquiries & &request.locked;
+        request.inquiries.subtract(&back);
+        request.locked.subtract(&back);
+        if !back.is_empty() {
+            out.multicast(back, Message::Yield);
+        }
+    }
+
+    fn on_yield(&mut self, from: ProcessId, out: &mut Effects<Self>) {
+        let Some(holder) = self.blocked_by.filter(|holder| holder.process == from) else {
+            return out.ignored("a permission returned by one who does not have it");
+        };
+        self.queue.insert(holder);
+        self.reply_to_first(out);
+    }
+
+    /// Whatever the process had or wanted here is over.
+    fn strike(&mut self, process: ProcessId, out: &mut Effects<Self>) {
+        self.queue.retain(|request| request.process != process);
+        if self.blocked_by.is_some_and(|holder| holder.process == process) {
+            self.reply_to_first(out);
+        }
+    }
+}
+
+impl Process for QuorumPublished {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match (command, &self.phase) {
+            (Command::Acquire, Phase::Outside) => self.acquire(out),
+            (Command::Acquire, _) => return Err(Misuse::AlreadyAsked),
+            (Command::Release, Phase::Inside(_)) => self.release(out),
+            (Command::Release, _) => return Err(Misuse::NotInside),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        if self.crashed.contains(from) {
+            return out.ignored("a message of a crashed process");
+        }
+        match (message, &mut self.phase) {
+            (Message::Request(time), _) => self.on_request(Stamp { time, process: from }, out),
+            (Message::Release | Message::Cancel, _) => self.strike(from, out),
+            (Message::Yield, _) => self.on_yield(from, out),
+            (Message::Reply, Phase::Waiting(request)) if request.members.contains(from) => {
+                request.locked.insert(from);
+                self.enter_if_all_replied(out);
+            }
+            (Message::Failed, Phase::Waiting(request)) => {
+                request.failed = true;
+                self.answer_inquiries(out);
+            }
+            (Message::Inquire, Phase::Waiting(request)) if request.locked.contains(from) => {
+                request.inquiries.insert(from);
+                self.answer_inquiries(out);
+            }
+            (Message::Reply | Message::Failed | Message::Inquire, _) => {
+                out.ignored("an answer to a request that is over");
+            }
+        }
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        match belief {
+            Belief::Crashed(process) => {
+                self.crashed.insert(process);
+                self.strike(process, out);
+                if let Phase::Waiting(request) = &mut self.phase {
+                    request.locked.remove(process);
+                    request.inquiries.remove(process);
+                }
+            }
+            Belief::Alive(process) => {
+                self.crashed.remove(process);
+            }
+        }
+        self.renew_quorum(out);
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match &self.phase {
+            Phase::Waiting(request) => &request.members - &request.locked,
+            _ => self.blocked_by.iter().map(|holder| holder.process).collect(),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[
+        Kind::mutex("REQUEST"),
+        Kind::mutex("REPLY"),
+        Kind::mutex("RELEASE"),
+        Kind::mutex("INQUIRE"),
+        Kind::mutex("FAILED"),
+        Kind::mutex("YIELD"),
+        Kind::mutex("CANCEL"),
+    ];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request(_) => 0,
+            Self::Reply => 1,
+            Self::Release => 2,
+            Self::Inquire => 3,
+            Self::Failed => 4,
+            Self::Yield => 5,
+            Self::Cancel => 6,
+        }
+    }
+}
+
+impl Algorithm for QuorumPublished {
+    const PROFILE: Profile = Profile {
+        name: "quorum-published",
+        layer: Layer::Mutex,
+        summary: "the votes of a quorum that changes with failures, as first printed",
+        source: "Lopes' monograph on a quorum mutex over the VCube, Quadro 4.1",
+        specimen: Some(Specimen {
+            breaks: Property::ME2,
+            why: "a request that is neither the best nor worse than the holder's is told nothing and never yields; \
+                  and with crashes ME1 breaks too, for quorums of different views need not meet",
+        }),
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::NoDuplication,
+            Assumption::Fifo,
+            Assumption::CrashStop,
+            Assumption::PerfectDetector,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::ME1, Property::ME2],
+        cost: "3K messages per entry without rivals, K the size of a quorum",
+        restless: false,
+    };
+
+    const QUORUMS: &'static [&'static str] =
+        &["vcube", "tree", "grid", "grid-fixed", "majority", "plane"];
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(id, setup.quorums.clone(), setup.clock(id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let (least, most) = setup.quorum_sizes();
+        Cost::between("3K to 6K", 3 * least, 6 * most).with_delays(0..=2, 0..=2)
+    }
+}
