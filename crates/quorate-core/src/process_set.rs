@@ -96,6 +96,20 @@ impl ProcessSet {
         Some(ProcessId::from_index((self.words.len() - 1) * BITS + high))
     }
 
+    /// The smallest process from this one on that is not a member.
+    pub fn next_absent(&self, from: ProcessId) -> ProcessId {
+        let (first, bit) = place(from);
+        let mut earlier = bit - 1;
+        for (word, found) in self.words.iter().enumerate().skip(first) {
+            let absent = !(found | earlier);
+            if absent != 0 {
+                return ProcessId::from_index(word * BITS + absent.trailing_zeros() as usize);
+            }
+            earlier = 0;
+        }
+        from.max(ProcessId::from_index(self.words.len() * BITS))
+    }
+
     /// The members in ascending order.
     pub fn iter(&self) -> Iter<'_> {
         Iter { words: &self.words, next_word: 0, rest: 0 }
@@ -280,6 +294,12 @@ mod tests {
                 prop_assert!(x.remove(ProcessId::new(number)));
             }
             prop_assert_eq!(x, set(&a));
+        }
+
+        #[test]
+        fn the_next_absent_is_found(a in numbers(), from in 0u32..300) {
+            let expected = (from..).find(|number| !a.contains(number));
+            prop_assert_eq!(set(&a).next_absent(ProcessId::new(from)).number(), expected.unwrap_or(0));
         }
 
         #[test]

@@ -8,8 +8,8 @@
 use super::{Coterie, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
-/// How many columns and rows n processes stand in. A row without any process does not exist.
-const fn columns_and_rows(n: usize) -> (usize, usize) {
+/// How many columns and rows n processes stand in, in both grids. A row without any process does not exist.
+pub const fn columns_and_rows(n: usize) -> (usize, usize) {
     let floor = n.isqrt();
     let columns = if floor * floor == n { floor } else { floor + 1 };
     (columns, if columns == 0 { 0 } else { n.div_ceil(columns) })
@@ -31,10 +31,10 @@ impl Grid {
 
     /// Who stands at a place, or stands in there.
     fn member(&self, place: usize, failed: &ProcessSet) -> Option<ProcessId> {
-        let live =
-            |place: &usize| *place < self.n && !failed.contains(ProcessId::from_index(*place));
-        let instead = (1..=self.n).map(|step| (place + step) % self.n);
-        core::iter::once(place).chain(instead).find(live).map(ProcessId::from_index)
+        // Nobody stands at a vacant place: the search goes on with the one after it, cyclically.
+        let start = if place < self.n { place } else { (place + 1) % self.n };
+        let live = |from| Some(failed.next_absent(from)).filter(|found| found.index() < self.n);
+        live(ProcessId::from_index(start)).or_else(|| live(ProcessId::new(0)))
     }
 }
 

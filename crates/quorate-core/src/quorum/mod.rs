@@ -22,7 +22,7 @@ use crate::{ProcessId, ProcessSet};
 
 pub use any::{AnyCoterie, AnyPerView, AnySystem};
 pub use given::{Given, GivenPerView};
-pub use grid::{FixedGrid, Grid};
+pub use grid::{FixedGrid, Grid, columns_and_rows};
 pub use majority::Majority;
 pub use plane::Plane;
 pub use tree::Tree;

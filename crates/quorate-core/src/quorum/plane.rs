@@ -9,6 +9,7 @@
 //! each missing member m replaced by m modulo n. What two lines shared they still share, and process i
 //! is still in its own; sizes and degrees are then no longer all equal.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::{Coterie, QuorumSystem};
@@ -43,9 +44,10 @@ impl Plane {
         self.points == self.n
     }
 
-    fn line(&self, process: ProcessId) -> ProcessSet {
-        let members = self.differences.iter().map(|step| (process.index() + step) % self.points);
-        members.map(|point| ProcessId::from_index(point % self.n)).collect()
+    fn line(&self, process: ProcessId) -> impl Iterator<Item = ProcessId> {
+        let members =
+            self.differences.iter().map(move |step| (process.index() + step) % self.points);
+        members.map(|point| ProcessId::from_index(point % self.n))
     }
 }
 
@@ -62,7 +64,8 @@ impl QuorumSystem for Plane {
     fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
         let round =
             (0..self.n).map(|step| ProcessId::from_index((process.index() + step) % self.n));
-        round.map(|owner| self.line(owner)).find(|line| line.is_disjoint(failed))
+        let mut live = round.filter(|owner| !self.line(*owner).any(|point| failed.contains(point)));
+        live.next().map(|owner| self.line(owner).collect())
     }
 }
 
@@ -85,16 +88,14 @@ fn singer(prime: usize, exponent: usize) -> Vec<usize> {
     let order = prime.pow(exponent as u32);
     let points = order * order + order + 1;
     let field = Field::new(prime, 3 * exponent);
-    let mut element = field.one();
+    let mut traces = field.first_traces(order);
     let mut exponents = Vec::new();
     for power in 0..points {
-        let conjugate = field.power(&element, order);
-        let second = field.power(&conjugate, order);
-        let trace = field.sum(&field.sum(&element, &conjugate), &second);
-        if trace.iter().all(|&digit| digit == 0) {
+        let next = field.next_trace(&traces);
+        traces.push_back(next);
+        if traces.pop_front().is_some_and(|trace| trace.iter().all(|&digit| digit == 0)) {
             exponents.push(power);
         }
-        element = field.times_generator(&element);
     }
     let first = exponents[0];
     let mut differences: Vec<usize> =
@@ -143,6 +144,28 @@ impl Field {
                     group.is_multiple_of(*factor) && prime_power(*factor).is_some_and(|p| p.1 == 1)
                 })
                 .all(|factor| self.power(&x, group / factor) != one)
+    }
+
+    /// The traces over GF(order) of the powers of x below the degree.
+    fn first_traces(&self, order: usize) -> VecDeque<Element> {
+        let powers = core::iter::successors(Some(self.one()), |a| Some(self.times_generator(a)));
+        let trace = |element: Element| {
+            let conjugate = self.power(&element, order);
+            let second = self.power(&conjugate, order);
+            self.sum(&self.sum(&element, &conjugate), &second)
+        };
+        powers.take(self.degree).map(trace).collect()
+    }
+
+    /// The trace of the next power of x. Traces are linear, so they follow the recurrence of the powers.
+    fn next_trace(&self, traces: &VecDeque<Element>) -> Element {
+        let mut next = alloc::vec![0; self.degree];
+        for (trace, reduced) in traces.iter().zip(&self.reduction) {
+            for (place, digit) in next.iter_mut().zip(trace) {
+                *place = (*place + reduced * digit) % self.prime;
+            }
+        }
+        next
     }
 
     fn sum(&self, a: &Element, b: &Element) -> Element {
@@ -203,14 +226,32 @@ mod tests {
             assert!(plane.is_regular());
             let mut degrees = alloc::vec![0; n];
             for a in ProcessId::all(n) {
-                let line = plane.line(a);
+                let line: ProcessSet = plane.line(a).collect();
                 assert!(line.contains(a) && line.len() == order + 1, "order {order}");
                 line.iter().for_each(|member| degrees[member.index()] += 1);
                 for b in ProcessId::all(n).filter(|&b| b != a) {
-                    assert_eq!((&line & &plane.line(b)).len(), 1, "order {order}: {a} {b}");
+                    assert_eq!(
+                        plane.line(b).filter(|b| line.contains(*b)).count(),
+                        1,
+                        "order {order}: {a} {b}"
+                    );
                 }
             }
             assert!(degrees.iter().all(|&degree| degree == order + 1));
+        }
+    }
+
+    #[test]
+    fn a_large_plane_does_not_take_long() {
+        let plane = Plane::new(65_536);
+        assert_eq!((plane.points, plane.differences.len()), (256 * 256 + 256 + 1, 257));
+        let mut apart = alloc::vec![false; plane.points];
+        for a in &plane.differences {
+            for b in plane.differences.iter().filter(|b| *b != a) {
+                let place = &mut apart[(a + plane.points - b) % plane.points];
+                assert!(!*place, "each difference is there once");
+                *place = true;
+            }
         }
     }
 
@@ -219,11 +260,10 @@ mod tests {
         for n in 1..=60 {
             let plane = Plane::new(n);
             for a in ProcessId::all(n) {
-                assert!(plane.line(a).contains(a));
-                assert!(
-                    ProcessId::all(n).all(|b| !plane.line(a).is_disjoint(&plane.line(b))),
-                    "n = {n}"
-                );
+                let line: ProcessSet = plane.line(a).collect();
+                assert!(line.contains(a));
+                let meets = |b: ProcessId| plane.line(b).any(|point| line.contains(point));
+                assert!(ProcessId::all(n).all(meets), "n = {n}");
             }
         }
     }
