@@ -1,5 +1,7 @@
-//! Where algorithms meet drivers: runs a scenario whose algorithm is known by name only.
+//! Where algorithms meet drivers: runs a scenario whose algorithm is known by name only, and analyses quorum
+//! systems.
 
 mod by_name;
+pub mod quorums;
 
 pub use by_name::{LabError, check, nearest, run};

@@ -1,5 +1,7 @@
 //! The command line: names, flags and help.
 
+mod quorum;
+
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -17,6 +19,8 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
+pub(crate) use quorum::Quorum;
+
 use crate::memory::Memory;
 
 /// Distributed coordination you can run, break and prove.
@@ -29,6 +33,7 @@ Examples:
   quorate sim ricart-agrawala -n 5 --requesters all --crash 2@1ms
                                                              break it
   quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
+  quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
   quorate completions bash > quorate.bash                    complete names and flags
 
 Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
@@ -47,6 +52,8 @@ pub(crate) enum Command {
     Sim(Box<Sim>),
     /// Run a scenario file
     Replay(Replay),
+    /// Analyse a quorum system: quorums, load, whether they meet, what they survive
+    Quorum(Quorum),
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {

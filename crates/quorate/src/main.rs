@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::List(list) => command::list::list(&list),
         Command::Sim(sim) => command::sim::sim(*sim),
         Command::Replay(replay) => command::replay::replay(&replay),
+        Command::Quorum(quorum) => command::quorum::quorum(&quorum),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };

@@ -42,6 +42,7 @@ fn the_help_of_each_command_has_its_flags_and_examples() {
     insta::assert_snapshot!("help-sim", stdout("sim --help"));
     insta::assert_snapshot!("help-replay", stdout("replay --help"));
     insta::assert_snapshot!("help-list", stdout("list --help"));
+    insta::assert_snapshot!("help-quorum", stdout("quorum --help"));
     assert_eq!(stdout("help sim"), stdout("sim --help"));
 }
 
@@ -83,7 +84,28 @@ fn a_large_world_is_told_of_in_few_lines() {
 }
 
 #[test]
+fn quorums_are_drawn_where_their_processes_stand() {
+    insta::assert_snapshot!("quorum-vcube", stdout("quorum vcube -n 8 --failed 2,5"));
+    insta::assert_snapshot!("quorum-tree", stdout("quorum tree -n 7 --process 6 --failed 1,2"));
+    insta::assert_snapshot!("quorum-grid", stdout("quorum grid -n 8 --failed 1 --process 2"));
+    insta::assert_snapshot!("quorum-plane", stdout("quorum plane -n 7"));
+    insta::assert_snapshot!("quorum-gone", stdout("quorum majority -n 4 --failed 1,2"));
+}
+
+#[test]
+fn a_large_quorum_system_is_told_of_in_few_lines() {
+    for system in ["vcube", "grid", "tree", "grid-fixed", "majority", "plane"] {
+        let text = stdout(&format!("quorum {system} -n 3000 --failed 1,2"));
+        assert!(text.lines().count() < 45, "{text}");
+        assert!(text.contains("views that were drawn"), "{text}");
+    }
+}
+
+#[test]
 fn mistakes_are_explained_on_a_line() {
+    insta::assert_snapshot!(stderr("quorum vcub"), @"error: invalid value 'vcub' for '<SYSTEM>'; tip: a similar value exists: 'vcube'");
+    insta::assert_snapshot!(stderr("quorum vcube -n 8 --failed 8"), @"error: --failed: there is no process 8; the processes are 0 to 7");
+    insta::assert_snapshot!(stderr("quorum vcube -n 65537"), @"error: -n: quorums of at most 65536 processes are analysed");
     insta::assert_snapshot!(stderr("sim central -n 0"), @"error: -n: there must be at least 1 process");
     insta::assert_snapshot!(stderr("sim central --crash 7@1ms"), @"error: --crash: there is no process 7; the processes are 0 to 4");
     insta::assert_snapshot!(stderr("sim central --crash 1@-1ms"), @"error: invalid value '1@-1ms' for '--crash <P@T>': expected a time of zero or later, found `-1ms`");
@@ -107,9 +129,19 @@ fn a_mistake_in_a_file_is_explained_where_it_stands() {
     insta::assert_snapshot!(refused(&format!("{head}[faults]\ncrash = [\"1@1ms\"\n")), @"error: a.toml:4:17: unclosed array, expected `]`");
 }
 
+const HELPS: [&str; 7] = [
+    "--help",
+    "list --help",
+    "sim --help",
+    "replay --help",
+    "quorum --help",
+    "man --help",
+    "completions --help",
+];
+
 /// Every command that any help shows, with the remark behind it left out.
 fn examples() -> Vec<String> {
-    ["--help", "list --help", "sim --help", "replay --help", "man --help", "completions --help"]
+    HELPS
         .into_iter()
         .flat_map(|help| stdout(help).lines().map(str::to_owned).collect::<Vec<_>>())
         .filter_map(|line| {
@@ -142,7 +174,7 @@ fn every_example_in_the_help_works() {
 
 #[test]
 fn the_help_fits_a_hundred_columns() {
-    for help in ["--help", "list --help", "sim --help", "replay --help"] {
+    for help in HELPS {
         for line in stdout(help).lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
@@ -151,8 +183,15 @@ fn the_help_fits_a_hundred_columns() {
 
 #[test]
 fn there_are_no_colours_where_there_is_no_terminal() {
-    for arguments in ["--help", "sim --help", "list", FIVE, "sim ricart-agrawala --loss 1", "sim x"]
-    {
+    for arguments in [
+        "--help",
+        "sim --help",
+        "list",
+        FIVE,
+        "sim ricart-agrawala --loss 1",
+        "sim x",
+        "quorum tree",
+    ] {
         let run = quorate(Path::new("."), arguments);
         assert!(!run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'), "{run}");
     }
@@ -160,7 +199,13 @@ fn there_are_no_colours_where_there_is_no_terminal() {
 
 #[test]
 fn colours_say_nothing_that_the_text_does_not() {
-    for arguments in ["list", FIVE, "sim ricart-agrawala --loss 1", "sim central --crash 0@0"] {
+    for arguments in [
+        "list",
+        FIVE,
+        "sim ricart-agrawala --loss 1",
+        "sim central --crash 0@0",
+        "quorum tree -n 7 --failed 4",
+    ] {
         let mut coloured = command(Path::new("."));
         coloured.args(arguments.split(' ')).env("CLICOLOR_FORCE", "1");
         let coloured = Run::of(coloured).stdout;

@@ -2,5 +2,6 @@
 
 pub(crate) mod generate;
 pub(crate) mod list;
+pub(crate) mod quorum;
 pub(crate) mod replay;
 pub(crate) mod sim;

@@ -1,5 +1,7 @@
 //! What a person reads: data on stdout, all else on stderr.
 
+pub(crate) mod quorum;
+mod style;
 mod timeline;
 mod verdict;
 

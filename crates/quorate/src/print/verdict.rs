@@ -2,18 +2,13 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::monitor::{Status, name_all};
 use quorate_sim::report::{DelayStatistics, Messages, PropertyReport, Report, Verdict};
 use quorate_sim::{Outcome, Scenario};
 
+use super::style::{BAD, BOLD, FAINT, GOOD};
 use super::timeline;
-
-const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))).bold();
-const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red))).bold();
-const FAINT: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;

@@ -16,6 +16,23 @@ fn a_number_of_processes_that_makes_no_world_is_refused() {
 }
 
 #[test]
+fn a_quorum_system_that_cannot_be_is_refused() {
+    all_refused(&[
+        ("quorum", "SYSTEM"),
+        ("quorum vcub -n 8", "'vcube'"),
+        ("quorum vcube -n 0", "at least 1 process"),
+        ("quorum vcube -n -1", "-1"),
+        ("quorum plane -n 65537", "at most 65536"),
+        ("quorum plane -n 99999999999999999999", "99999999999999999999"),
+        ("quorum vcube -n 8 --process 8", "--process: there is no process 8"),
+        ("quorum vcube -n 8 --failed 1,8", "--failed: there is no process 8"),
+        ("quorum vcube -n 8 --failed 1,1", "processes such as 0,1,4"),
+        ("quorum vcube -n 8 --failed one", "processes such as 0,1,4"),
+        ("quorum vcube -n 8 --failed 4294967295", "processes such as 0,1,4"),
+    ]);
+}
+
+#[test]
 fn more_processes_than_memory_allows_are_refused() {
     all_refused(&[
         ("sim central -n 100000 --memory 1MB --trace t.jsonl", "--memory"),

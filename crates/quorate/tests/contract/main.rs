@@ -2,6 +2,7 @@
 //! of everything in it from the trace alone.
 
 mod formats;
+mod quorums;
 mod recount;
 mod shape;
 #[path = "../support/mod.rs"]

@@ -1,0 +1,114 @@
+//! Views drawn by lot, where there are too many to go through.
+
+use quorate_core::quorum::QuorumSystem;
+use quorate_core::{ProcessId, ProcessSet};
+use quorate_sim::random::{Random, Stream};
+
+use super::Meetings;
+use super::apart::{Apart, Take};
+
+/// A view of n processes costs about n steps; this many steps are taken.
+const STEPS_MOST: usize = 1 << 24;
+
+/// Draws views of a system.
+pub(super) struct Draws<'a, S> {
+    pub(super) system: &'a S,
+    random: Random,
+    order: Vec<ProcessId>,
+}
+
+impl<'a, S: QuorumSystem> Draws<'a, S> {
+    pub(super) fn new(system: &'a S, seed: u64) -> Self {
+        let order = ProcessId::all(system.processes()).collect();
+        Self { system, random: Random::new(seed, Stream::Faults), order }
+    }
+
+    /// How many views are worth their time.
+    pub(super) fn rounds(&self) -> usize {
+        (STEPS_MOST / self.order.len()).clamp(64, 20_000)
+    }
+
+    /// Draws the processes that fail, in the order in which they do. The live come after them.
+    fn fail(&mut self, failures: usize) -> &[ProcessId] {
+        let n = self.order.len();
+        for place in 0..failures {
+            let other = self.random.between(place as u64, n as u64 - 1) as usize;
+            self.order.swap(place, other);
+        }
+        &self.order
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.random.below(bound as u64) as usize
+    }
+
+    fn take(&self, process: ProcessId, failed: &ProcessSet) -> Option<Take> {
+        let members = self.system.quorum(process, failed)?;
+        Some(Take { process, failed: failed.clone(), members })
+    }
+
+    /// Each round crashes a random number of processes one after the other. Two of the living take a quorum, one
+    /// of them early, half of the times before any crash, and one when all have crashed; then both at the end.
+    pub(super) fn meetings(&mut self) -> Meetings {
+        let n = self.order.len();
+        let rounds = self.rounds();
+        let mut meetings = Meetings {
+            views: 0,
+            apart_within: None,
+            apart_across: None,
+            apart_of_live: None,
+            apart_after_crashes: None,
+        };
+        for round in 0..rounds {
+            // It is the last few who miss each other: they get their share of the rounds.
+            let failures = match round % 4 {
+                0 | 1 => self.below(n - 1),
+                2 => n - (2 << self.below(n.ilog2() as usize)),
+                _ => n - 2 - self.below(7),
+            };
+            let early = if round % 8 < 4 { 0 } else { self.below(failures + 1) };
+            let (p, q) = (failures + self.below(n - failures), failures + self.below(n - failures));
+            let order = self.fail(failures);
+            let (p, q) = (order[p], order[q]);
+            let before: ProcessSet = order[..early].iter().copied().collect();
+            let after: ProcessSet = order[..failures].iter().copied().collect();
+            let [early, late, other] =
+                [self.take(p, &before), self.take(q, &after), self.take(p, &after)];
+            meetings.views += 2;
+            if p != q && before.is_empty() {
+                let known = meetings.apart_after_crashes;
+                meetings.apart_after_crashes = fewer(known, early.clone(), late.clone());
+            }
+            if p != q {
+                meetings.apart_of_live = fewer(meetings.apart_of_live, early, late.clone());
+            } else {
+                meetings.apart_across = fewer(meetings.apart_across, early, late.clone());
+            }
+            meetings.apart_within = fewer(meetings.apart_within, other, late);
+        }
+        meetings
+    }
+
+    /// Whether a live process still has a quorum after so many random failures.
+    pub(super) fn survives(&mut self, failures: usize) -> bool {
+        let place = failures + self.below(self.order.len() - failures);
+        let order = self.fail(failures);
+        let (process, failed) = (order[place], order[..failures].iter().copied().collect());
+        self.system.quorum(process, &failed).is_some()
+    }
+}
+
+/// The evidence with fewer failures: what was known, or these two if they do not meet.
+fn fewer(known: Option<Apart>, a: Option<Take>, b: Option<Take>) -> Option<Apart> {
+    let failures = |apart: &Apart| apart.first.failed.len() + apart.second.failed.len();
+    match (a, b) {
+        (Some(a), Some(b)) if a.members.is_disjoint(&b.members) => {
+            let found = a.failed.len() + b.failed.len();
+            match known {
+                Some(known) if failures(&known) <= found => Some(known),
+                _ => Some(Apart::new(a, b)),
+            }
+        }
+        _ => known,
+    }
+}

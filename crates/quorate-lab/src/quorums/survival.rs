@@ -1,0 +1,109 @@
+//! How many failures leave a quorum, and which do not.
+
+use quorate_core::quorum::QuorumSystem;
+use quorate_core::{ProcessId, ProcessSet};
+use serde::Serialize;
+
+use super::every_view::{EveryView, set};
+use super::numbers;
+use super::sample::Draws;
+
+/// What a system survives: somebody is alive, and every live process has a quorum.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Survival {
+    /// The largest number of failures that it survives whichever they are; at most that many if not exact.
+    pub every: usize,
+    /// The same if it is enough that some live process has a quorum; not looked at where it is not exact.
+    pub some: Option<usize>,
+    /// Whether all sets of failures were looked at.
+    pub exact: bool,
+    /// Failures that it does not survive: a smallest such set, or the smallest that was found.
+    pub killing_set: Vec<u32>,
+    /// How many of the sets of failures of each size it survives.
+    pub by_size: Vec<OfSize>,
+}
+
+/// How many sets of failures of one size are survived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OfSize {
+    /// How many processes fail.
+    pub failures: usize,
+    /// How many of the sets are survived.
+    pub survived: u64,
+    /// Of how many, all there are or drawn.
+    pub of: u64,
+}
+
+/// By going through all sets of failures.
+pub(super) fn exactly(every: &EveryView) -> Survival {
+    let n = every.n;
+    let mut by_size: Vec<OfSize> =
+        (0..=n).map(|failures| OfSize { failures, survived: 0, of: 0 }).collect();
+    // Without anybody alive nothing survives: the set of all is always there to be found.
+    let (mut kills_one, mut kills_all) = (n, n);
+    let mut killing_set = ProcessSet::all(n);
+    for view in every.views() {
+        let failures = view.count_ones() as usize;
+        let with = every.quorums(view).iter().filter(|quorum| **quorum != 0).count();
+        let survived = failures < n && with == n - failures;
+        by_size[failures].of += 1;
+        by_size[failures].survived += u64::from(survived);
+        if !survived && failures < kills_one {
+            (kills_one, killing_set) = (failures, set(view));
+        }
+        if with == 0 {
+            kills_all = kills_all.min(failures);
+        }
+    }
+    Survival {
+        every: kills_one.saturating_sub(1),
+        some: Some(kills_all.saturating_sub(1)),
+        exact: true,
+        killing_set: numbers(&killing_set),
+        by_size,
+    }
+}
+
+/// By finding one killing set, and by drawing sets of a few sizes.
+pub(super) fn roughly(draws: &mut Draws<'_, impl QuorumSystem>) -> Survival {
+    let killing_set = kill(draws.system);
+    let n = draws.system.processes();
+    let mut sizes = vec![1, 2, 3, n / 8, n / 4, n / 2, n / 4 * 3, n - 1];
+    sizes.sort_unstable();
+    sizes.dedup();
+    let of = (draws.rounds() / sizes.len()).clamp(16, 1_000) as u64;
+    let by_size = sizes.into_iter().map(|failures| {
+        let survived = (0..of).filter(|_| draws.survives(failures)).count() as u64;
+        OfSize { failures, survived, of }
+    });
+    let by_size = by_size.collect();
+    let every = killing_set.len().saturating_sub(1);
+    Survival { every, some: None, exact: false, killing_set: numbers(&killing_set), by_size }
+}
+
+/// Larger killing sets are not made smaller: it would take too long.
+const SHRUNKEN_MOST: usize = 1 << 10;
+
+/// Fails one quorum after the other until a live process has none, then brings back whom it takes not.
+fn kill(system: &impl QuorumSystem) -> ProcessSet {
+    let n = system.processes();
+    // One process alone does not speak for the others, but that it has none is enough.
+    let quorum = |failed: &ProcessSet| {
+        ProcessId::all(n)
+            .find(|process| !failed.contains(*process))
+            .and_then(|process| system.quorum(process, failed))
+    };
+    let mut failed = ProcessSet::new();
+    while let Some(quorum) = quorum(&failed) {
+        failed.union_with(&quorum);
+    }
+    if failed.len() <= SHRUNKEN_MOST {
+        for process in failed.clone().iter() {
+            failed.remove(process);
+            if quorum(&failed).is_some() {
+                failed.insert(process);
+            }
+        }
+    }
+    failed
+}

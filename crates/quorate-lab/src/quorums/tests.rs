@@ -1,0 +1,127 @@
+use quorate_core::quorum::{AnySystem, GivenPerView};
+
+use super::*;
+
+fn of(name: &str, n: usize) -> QuorumReport {
+    let system = AnySystem::by_name(name, n).expect("a known name");
+    analyse(&system, &ProcessSet::new(), ProcessId::new(0), 0)
+}
+
+fn set(members: &[u32]) -> ProcessSet {
+    members.iter().copied().map(ProcessId::new).collect()
+}
+
+/// Whether any two quorums of any two views meet, pair by pair.
+fn meet_one_by_one(system: &impl QuorumSystem) -> [bool; 3] {
+    let n = system.processes();
+    let views: Vec<ProcessSet> = (0..1u32 << n).map(every_view::set).collect();
+    let takes: Vec<(usize, ProcessId, ProcessSet)> = (0..views.len())
+        .flat_map(|view| ProcessId::all(n).map(move |process| (view, process)))
+        .filter(|(view, process)| !views[*view].contains(*process))
+        .filter_map(|(view, p)| Some((view, p, system.quorum(p, &views[view])?)))
+        .collect();
+    let (mut within, mut across, mut of_live) = (true, true, true);
+    for (a, p, one) in &takes {
+        for (b, q, other) in takes.iter().filter(|(.., other)| other.is_disjoint(one)) {
+            within &= a != b;
+            across = false;
+            let live = |process| !views[*a].contains(process) && !views[*b].contains(process);
+            of_live &= p == q || !live(*p) || !live(*q);
+            assert!(!other.is_empty());
+        }
+    }
+    [within, across, of_live]
+}
+
+#[test]
+fn all_views_at_once_agree_with_pair_by_pair() {
+    for name in AnySystem::names() {
+        for n in 1..=6 {
+            let system = AnySystem::by_name(name, n).expect("a known name");
+            let report = of(name, n);
+            let found = [
+                report.meets_within_view,
+                report.meets_across_views,
+                report.meets_across_views_of_live,
+            ];
+            assert_eq!(found, meet_one_by_one(&system), "{name} n = {n}");
+        }
+    }
+}
+
+#[test]
+fn a_perfect_detector_does_not_save_the_vcube_nor_the_grid() {
+    for (name, in_both, after) in [("vcube", 2, 4), ("grid", 1, 1)] {
+        let report = of(name, 8);
+        assert!(report.exhaustive && report.meets_within_view, "{name}");
+        assert!(!report.meets_across_views_of_live, "{name}");
+        let apart = report.apart_across_views.expect("evidence");
+        let failures = apart.first.failed.len() + apart.second.failed.len();
+        assert_eq!(failures, in_both, "{name}: {apart:?}");
+        let apart = report.apart_after_crashes.expect("evidence");
+        assert_eq!((apart.first.failed.len(), apart.second.failed.len()), (0, after), "{name}");
+    }
+}
+
+#[test]
+fn fixed_coteries_meet_whatever_the_views() {
+    for name in ["tree", "majority", "grid-fixed", "plane"] {
+        for n in [1, 2, 3, 7, 8, 12] {
+            let report = of(name, n);
+            assert!(report.exhaustive && report.meets_across_views, "{name} n = {n}");
+        }
+        let sampled = of(name, 40);
+        assert!(!sampled.exhaustive && sampled.meets_across_views, "{name}");
+    }
+}
+
+#[test]
+fn drawn_views_find_what_all_views_would() {
+    for name in ["vcube", "grid"] {
+        let report = of(name, 32);
+        assert!(report.meets_within_view && !report.meets_across_views_of_live, "{name}");
+    }
+}
+
+#[test]
+fn quorums_of_one_view_that_are_apart_are_found() {
+    let apart = GivenPerView::new(2, vec![(ProcessSet::new(), vec![set(&[0]), set(&[1])])]);
+    let report = analyse(&apart, &ProcessSet::new(), ProcessId::new(0), 0);
+    assert!(!report.meets_within_view && !report.maekawa.every_two_meet);
+    let found = report.apart_within_view.expect("evidence");
+    assert_eq!((found.first.members, found.second.members), (vec![0], vec![1]));
+}
+
+#[test]
+fn survival_is_that_of_the_literature() {
+    let survives = |name, n| of(name, n).survives.every;
+    // The smallest killing set of a tree is a path, of a grid a row, of a plane a line, of a majority a half.
+    assert_eq!([survives("tree", 7), survives("grid-fixed", 9), survives("plane", 7)], [2, 2, 2]);
+    assert_eq!([survives("majority", 7), survives("majority", 8)], [3, 3]);
+    assert_eq!([survives("vcube", 8), survives("grid", 8)], [7, 7]);
+    assert_eq!(of("tree", 7).survives.killing_set, [0, 1, 3]);
+    // Where not all sets are looked at, it is a bound from above.
+    assert_eq!(
+        [survives("tree", 31), survives("grid-fixed", 36), survives("plane", 31)],
+        [4, 5, 5]
+    );
+    assert_eq!([survives("majority", 31), survives("vcube", 32)], [15, 31]);
+}
+
+#[test]
+fn a_plane_fulfils_all_of_maekawas_conditions() {
+    let report = of("plane", 13);
+    let Maekawa { every_two_meet, own_contains_oneself, equal_sizes, equal_degrees, compared } =
+        report.maekawa;
+    assert!(every_two_meet && own_contains_oneself && equal_sizes && report.minimal);
+    assert_eq!((equal_degrees, compared), (Some(true), 13));
+    assert_eq!((report.size.max, report.degree.max, report.load), (4, Some(4), Some(4.0 / 13.0)));
+}
+
+#[test]
+fn a_tree_is_neither_minimal_nor_even() {
+    let report = of("tree", 7);
+    assert!(!report.minimal, "who adds itself to the path contains the root's quorum");
+    assert_eq!((report.load, report.busiest), (Some(1.0), Some(0)));
+    assert_eq!(report.maekawa.equal_degrees, Some(false));
+}

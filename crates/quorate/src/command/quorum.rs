@@ -1,0 +1,46 @@
+//! `quorate quorum`: what a quorum system is worth.
+
+use std::process::ExitCode;
+
+use quorate_core::quorum::AnySystem;
+use quorate_core::{ProcessId, ProcessSet};
+use quorate_lab::quorums::{ANALYSED_MOST, analyse};
+
+use crate::Done;
+use crate::arguments::Quorum;
+use crate::failure::Failure;
+use crate::print;
+
+pub(crate) fn quorum(flags: &Quorum) -> Done {
+    let n = flags.processes;
+    let failed = flags.failed.clone().unwrap_or_default().0;
+    check(flags, &failed)?;
+    let live = || ProcessId::all(n).find(|process| !failed.contains(*process));
+    let shown = flags.process.map(ProcessId::new).or_else(live).unwrap_or(ProcessId::new(0));
+    let system = AnySystem::by_name(&flags.system, n)
+        .ok_or_else(|| Failure::new(format!("there is no quorum system `{}`", flags.system)))?;
+    let report = analyse(&system, &failed, shown, flags.seed);
+    print::quorum::print(&system, &report, &failed, shown, flags.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(flags: &Quorum, failed: &ProcessSet) -> Result<(), Failure> {
+    let n = flags.processes;
+    if n == 0 {
+        return Err(Failure::new("-n: there must be at least 1 process"));
+    }
+    if n > ANALYSED_MOST {
+        let problem = format!("-n: quorums of at most {ANALYSED_MOST} processes are analysed");
+        return Err(Failure::new(problem));
+    }
+    let named = [("--process", flags.process), ("--failed", failed.last().map(ProcessId::number))];
+    for (flag, process) in named {
+        if let Some(process) = process.filter(|process| *process as usize >= n) {
+            let last = n - 1;
+            let problem =
+                format!("{flag}: there is no process {process}; the processes are 0 to {last}");
+            return Err(Failure::new(problem));
+        }
+    }
+    Ok(())
+}

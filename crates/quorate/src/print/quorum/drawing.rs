@@ -1,0 +1,111 @@
+//! A quorum drawn where the system's processes stand: in clusters, in a grid, in a tree or in a row.
+
+use std::io::{self, Write};
+
+use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, QuorumSystem, columns_and_rows};
+use quorate_core::{ProcessId, ProcessSet, VCube};
+
+use super::in_braces;
+use crate::print::style::{BAD, FAINT, GOOD};
+
+/// With more processes than this a drawing in text tells nothing.
+const DRAWN_MOST: usize = 256;
+/// Processes on a line of a long row.
+const LINE_MOST: usize = 16;
+
+/// Draws the quorum of one process.
+pub(super) fn write(
+    out: &mut impl Write,
+    system: &AnySystem,
+    failed: &ProcessSet,
+    shown: ProcessId,
+) -> io::Result<()> {
+    let n = system.processes();
+    let quorum = if failed.contains(shown) { None } else { system.quorum(shown, failed) };
+    match &quorum {
+        _ if failed.contains(shown) => writeln!(out, "{shown} has failed and has no quorum")?,
+        None => writeln!(out, "no quorum is left to {shown}")?,
+        Some(quorum) => {
+            let members: Vec<u32> = quorum.iter().map(ProcessId::number).collect();
+            writeln!(out, "quorum of {shown}: {}", in_braces(&members))?;
+        }
+    }
+    if n > DRAWN_MOST {
+        return writeln!(out, "  (drawn up to {DRAWN_MOST} processes)\n");
+    }
+    let quorum = quorum.unwrap_or_default();
+    let drawing = Drawing { n, quorum: &quorum, failed };
+    match system {
+        AnySystem::PerView(AnyPerView::VCubeHalves(_)) => drawing.clusters(out, shown)?,
+        AnySystem::PerView(AnyPerView::Grid(_)) | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => {
+            drawing.rows(out, columns_and_rows(n).0)?;
+        }
+        AnySystem::Fixed(AnyCoterie::Tree(_)) => drawing.tree(out, 0, "  ", "  ")?,
+        AnySystem::Fixed(_) | AnySystem::PerView(AnyPerView::Given(_)) => {
+            drawing.rows(out, n.min(LINE_MOST))?;
+        }
+    }
+    writeln!(out, "  {FAINT}[p] in the quorum   p not in it   ✗p failed{FAINT:#}\n")
+}
+
+struct Drawing<'a> {
+    n: usize,
+    quorum: &'a ProcessSet,
+    failed: &'a ProcessSet,
+}
+
+impl Drawing<'_> {
+    /// A process with what it is marked by, all equally wide.
+    fn cell(&self, process: ProcessId) -> String {
+        let width = (self.n - 1).to_string().len();
+        let number = process.number();
+        let space = width - number.to_string().len();
+        let cell = match (self.quorum.contains(process), self.failed.contains(process)) {
+            (true, _) => format!("{GOOD}[{number}]{GOOD:#}"),
+            (false, true) => format!("{BAD}✗{number}{BAD:#} "),
+            (false, false) => format!(" {number} "),
+        };
+        format!("{:space$}{cell}", "")
+    }
+
+    /// In rows of so many columns, from process 0.
+    fn rows(&self, out: &mut impl Write, columns: usize) -> io::Result<()> {
+        let all: Vec<ProcessId> = ProcessId::all(self.n).collect();
+        for row in all.chunks(columns) {
+            self.row(out, "", row)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, out: &mut impl Write, title: &str, row: &[ProcessId]) -> io::Result<()> {
+        let cells: Vec<String> = row.iter().map(|process| self.cell(*process)).collect();
+        writeln!(out, "  {title}{}", cells.join(" ").trim_end())
+    }
+
+    /// The clusters that a process sees, in the order in which it asks their members.
+    fn clusters(&self, out: &mut impl Write, shown: ProcessId) -> io::Result<()> {
+        let vcube = VCube::new(self.n);
+        self.row(out, "itself      ", &[shown])?;
+        for s in vcube.clusters() {
+            let members: Vec<ProcessId> = vcube.cluster(shown, s).collect();
+            for (place, line) in members.chunks(LINE_MOST).enumerate() {
+                let title = if place == 0 { format!("cluster {s}") } else { String::new() };
+                self.row(out, &format!("{title:<12}"), line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The subtree at a node: `first` stands before it, `rest` before whatever is below.
+    fn tree(&self, out: &mut impl Write, node: usize, first: &str, rest: &str) -> io::Result<()> {
+        writeln!(out, "{first}{}", self.cell(ProcessId::from_index(node)).trim_end())?;
+        let children: Vec<usize> =
+            [2 * node + 1, 2 * node + 2].into_iter().filter(|child| *child < self.n).collect();
+        for child in &children {
+            let is_last = children.last() == Some(child);
+            let (branch, below) = if is_last { (" └─", "   ") } else { (" ├─", " │ ") };
+            self.tree(out, *child, &format!("{rest}{branch}"), &format!("{rest}{below}"))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! A quorum system as a person reads it: a drawing, the quorums, and what they are worth.
+
+mod drawing;
+mod verdicts;
+
+use std::io::{self, Write};
+
+use quorate_core::quorum::AnySystem;
+use quorate_core::{ProcessId, ProcessSet};
+use quorate_lab::quorums::QuorumReport;
+use quorate_sim::monitor::name_all;
+
+use super::style::BOLD;
+
+/// More quorums than this are not printed, fewer if there are very many, and no longer ones in full.
+const QUORUMS_MOST: usize = 16;
+const QUORUMS_OF_VERY_MANY: usize = 4;
+const MEMBERS_MOST: usize = 24;
+
+/// Prints what is known of a system, for people or for programs.
+pub(crate) fn print(
+    system: &AnySystem,
+    report: &QuorumReport,
+    failed: &ProcessSet,
+    shown: ProcessId,
+    json: bool,
+) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, report)?;
+        return writeln!(out);
+    }
+    write_title(&mut out, report, failed)?;
+    drawing::write(&mut out, system, failed, shown)?;
+    write_quorums(&mut out, report, failed)?;
+    verdicts::write(&mut out, report)?;
+    out.flush()
+}
+
+fn write_title(out: &mut impl Write, report: &QuorumReport, failed: &ProcessSet) -> io::Result<()> {
+    let plural = if report.processes == 1 { "" } else { "es" };
+    let failed = match failed.is_empty() {
+        true => String::new(),
+        false => format!(", failed: {}", name_all(failed)),
+    };
+    writeln!(out, "{BOLD}{}, {} process{plural}{failed}{BOLD:#}\n", report.system, report.processes)
+}
+
+fn write_quorums(
+    out: &mut impl Write,
+    report: &QuorumReport,
+    failed: &ProcessSet,
+) -> io::Result<()> {
+    let most = if report.quorums_left_out == 0 { QUORUMS_MOST } else { QUORUMS_OF_VERY_MANY };
+    writeln!(out, "{BOLD}quorums{BOLD:#}")?;
+    for own in report.quorums.iter().take(most) {
+        let process = ProcessId::new(own.process);
+        let text = match &own.members {
+            Some(members) => in_braces(members),
+            None if failed.contains(process) => "failed".to_owned(),
+            None => "no quorum is left".to_owned(),
+        };
+        writeln!(out, "  {:<6} {text}", process.to_string())?;
+    }
+    match report.processes - report.quorums.len().min(most) {
+        0 => writeln!(out),
+        more if report.quorums_left_out == 0 => {
+            writeln!(out, "  and {more} more; --json has all\n")
+        }
+        more => writeln!(out, "  and {more} more\n"),
+    }
+}
+
+/// `{0, 1, 4}`, or its beginning and its size.
+fn in_braces(members: &[u32]) -> String {
+    let shown: Vec<String> = members.iter().take(MEMBERS_MOST).map(u32::to_string).collect();
+    let more = match members.len() {
+        all if all > MEMBERS_MOST => format!(", .. {all} in all"),
+        _ => String::new(),
+    };
+    format!("{{{}{more}}}", shown.join(", "))
+}

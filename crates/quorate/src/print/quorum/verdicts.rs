@@ -1,0 +1,182 @@
+//! What the quorums are worth, each answer with how it was found.
+
+use std::io::{self, Write};
+
+use quorate_core::ProcessId;
+use quorate_lab::quorums::{Apart, OfSize, QuorumReport, Taken};
+use quorate_sim::monitor::name_all;
+
+use super::in_braces;
+use crate::print::style::{BAD, BOLD, FAINT, GOOD};
+
+pub(super) fn write(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    if report.quorums_built > 0 {
+        write_figures(out, report)?;
+        write_maekawa(out, report)?;
+    } else {
+        writeln!(out, "  nobody has a quorum under this view\n")?;
+    }
+    write_meetings(out, report)?;
+    write_survival(out, report)
+}
+
+fn write_figures(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    let live = report.processes - report.failed.len();
+    let known = if report.quorums_built + report.without_quorum.len() == live {
+        String::new()
+    } else {
+        format!(", of {} quorums that were built", report.quorums_built)
+    };
+    let size = range(report.size.min, report.size.max);
+    line(out, "size", format!("{size} of {} processes{known}", report.processes))?;
+    let degree = match (report.degree.min, report.degree.max) {
+        (Some(min), Some(max)) => {
+            format!("{}: in so many quorums is each live process", range(min, max))
+        }
+        _ => "not counted, which would take all quorums".to_owned(),
+    };
+    line(out, "degree", degree)?;
+    if let (Some(load), Some(busiest)) = (report.load, report.busiest) {
+        let how = "if everyone uses its own quorum equally often";
+        line(out, "load", format!("{load:.3} on p{busiest}, the busiest, {how}"))?;
+    }
+    let minimal = match report.nested {
+        None => format!("yes: no quorum contains another ({} compared)", compared(report)),
+        Some(nested) => format!("no: p{}'s quorum contains p{}'s", nested.outer, nested.inner),
+    };
+    line(out, "minimal", minimal)?;
+    if !report.without_quorum.is_empty() {
+        let who = name_all(report.without_quorum.iter().copied().map(ProcessId::new));
+        line(out, "", format!("no quorum is left to {who}"))?;
+    }
+    writeln!(out)
+}
+
+fn write_maekawa(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    let (size, degree) = (report.size, report.degree);
+    let maekawa = report.maekawa;
+    writeln!(out, "{BOLD}Maekawa's conditions, under this view{BOLD:#}")?;
+    let compared = compared(report);
+    check(out, maekawa.every_two_meet, &format!("every two quorums meet ({compared} compared)"))?;
+    check(out, maekawa.own_contains_oneself, "every process is in its own quorum")?;
+    let sizes = range(size.min, size.max);
+    check(out, maekawa.equal_sizes, &format!("all quorums have the same size ({sizes})"))?;
+    let sentence = "all processes are in equally many";
+    match (maekawa.equal_degrees, degree.min, degree.max) {
+        (Some(equal), Some(min), Some(max)) => {
+            check(out, equal, &format!("{sentence} ({})", range(min, max)))?;
+        }
+        _ => writeln!(out, "  {FAINT}-{FAINT:#} {sentence}: not counted")?,
+    }
+    writeln!(out)
+}
+
+fn write_meetings(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    let how = match report.exhaustive {
+        true => format!("all {} views, each with each", report.views),
+        false => format!("{} views that were drawn, in pairs", report.views),
+    };
+    writeln!(out, "{BOLD}do quorums meet? {BOLD:#}{FAINT}({how}){FAINT:#}")?;
+    let none_apart = if report.exhaustive { "" } else { "; none was found apart" };
+    let meets = |holds: bool, sentence: &str| match holds {
+        true => format!("{sentence}{none_apart}"),
+        false => sentence.to_owned(),
+    };
+    let within = report.meets_within_view;
+    check(out, within, &meets(within, "within a view: those of any two processes"))?;
+    if let Some(apart) = &report.apart_within_view {
+        write_apart(out, apart)?;
+    }
+    let across = report.meets_across_views;
+    check(out, across, &meets(across, "across views: those of any two views and processes"))?;
+    if !report.meets_across_views && report.meets_across_views_of_live {
+        writeln!(out, "    but always those of two processes alive in both views")?;
+    }
+    if let Some(apart) = &report.apart_across_views {
+        write_apart(out, apart)?;
+    }
+    match &report.apart_after_crashes {
+        Some(apart) if report.apart_across_views.as_ref() != Some(apart) => {
+            writeln!(out, "    or, the first taken before anybody failed:")?;
+            write_apart(out, apart)?;
+        }
+        _ => {}
+    }
+    writeln!(out)
+}
+
+fn write_apart(out: &mut impl Write, apart: &Apart) -> io::Result<()> {
+    let Taken { process, failed, .. } = &apart.first;
+    let took = |taken: &Taken| {
+        let knows = match taken.failed.as_slice() {
+            [] => "nobody has failed".to_owned(),
+            failed => format!("{} failed", in_braces(failed)),
+        };
+        format!("p{:<3} {}   {FAINT}{knows}{FAINT:#}", taken.process, in_braces(&taken.members))
+    };
+    writeln!(out, "      {}", took(&apart.first))?;
+    writeln!(out, "      {}", took(&apart.second))?;
+    if *failed != apart.second.failed && apart.left_of_first.len() < apart.first.members.len() {
+        let left = in_braces(&apart.left_of_first);
+        writeln!(out, "      of p{process}'s quorum, {left} has not failed in the second view")?;
+    }
+    Ok(())
+}
+
+fn write_survival(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> {
+    let survives = &report.survives;
+    writeln!(
+        out,
+        "{BOLD}failures it survives{BOLD:#}{FAINT} (starting with nobody failed){FAINT:#}"
+    )?;
+    let how_many = match survives.exact {
+        true => format!("any {}", survives.every),
+        false => format!("at most {}, as far as was tried", survives.every),
+    };
+    let killing = in_braces(&survives.killing_set);
+    let way_out = match survives.exact {
+        _ if survives.killing_set.len() == report.processes => {
+            "only the failure of everyone leaves none".to_owned()
+        }
+        true => format!("a smallest set that leaves none: {killing}"),
+        false => format!("a set that leaves none: {killing}"),
+    };
+    writeln!(out, "  {how_many}: every live process has a quorum; {way_out}")?;
+    if let Some(some) = survives.some.filter(|some| *some != survives.every) {
+        writeln!(out, "  any {some}: some live process has a quorum")?;
+    }
+    let partly = |of_size: &&OfSize| {
+        of_size.failures > 0 && of_size.failures < report.processes && of_size.survived < of_size.of
+    };
+    let kind = if survives.exact { "sets" } else { "drawn sets" };
+    for of_size in survives.by_size.iter().filter(partly) {
+        let OfSize { failures, survived, of } = of_size;
+        writeln!(out, "  {survived} of {of} {kind} of {failures}")?;
+        if *survived == 0 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// How many of the quorums were compared with each other.
+fn compared(report: &QuorumReport) -> String {
+    let live = report.processes - report.failed.len();
+    match report.maekawa.compared {
+        all if all + report.without_quorum.len() == live => format!("all {all}"),
+        some => format!("{some} of them"),
+    }
+}
+
+fn check(out: &mut impl Write, holds: bool, sentence: &str) -> io::Result<()> {
+    let (mark, style) = if holds { ("✓", GOOD) } else { ("✗", BAD) };
+    writeln!(out, "  {style}{mark}{style:#} {sentence}")
+}
+
+fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
+    writeln!(out, "  {FAINT}{name:<9}{FAINT:#} {text}")
+}
+
+fn range(min: usize, max: usize) -> String {
+    if min == max { min.to_string() } else { format!("{min} to {max}") }
+}
