@@ -1,36 +1,27 @@
-//! A short storm with fixed seeds: random schedules inside the assumptions break nothing, and runs outside
-//! them break what they are known to break.
+//! A short storm with fixed seeds: random worlds inside the assumptions break nothing, and runs outside them
+//! break what they are known to break.
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Assumption, Profile};
+use quorate_lab::campaign::{CampaignReport, Worlds, campaign};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
-use quorate_sim::report::{PropertyReport, Report, Verdict};
+use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Scenario, parse};
 
-fn report(toml: &str) -> Report {
-    let scenario: Scenario =
-        parse(toml, "storm.toml").unwrap_or_else(|error| panic!("{error}\n{toml}"));
-    run(&scenario, Conditions::default(), None)
-        .unwrap_or_else(|error| panic!("{error}\n{toml}"))
+fn report(scenario: &Scenario) -> Report {
+    run(scenario, Conditions::default(), None)
+        .unwrap_or_else(|error| panic!("{error}\n{scenario:?}"))
         .report
 }
 
-/// A scenario inside the algorithm's assumptions, as varied as a seed makes it.
-fn calm(algorithm: &str, seed: u64) -> String {
-    let n = 2 + seed % 7;
-    let delay = ["constant:1ms", "uniform:1us..5ms", "exponential:1ms"][seed as usize / 7 % 3];
-    let profile = PROFILES.iter().find(|profile| profile.name == algorithm);
-    let needs_order = profile.is_some_and(|profile| profile.assumes.contains(&Assumption::Fifo));
-    let fifo = needs_order || seed.is_multiple_of(2);
-    format!(
-        "algorithm = \"{algorithm}\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"all\"\nrepeat = {}\n\
-         spread = \"{}ms\"\nthink = \"{}us\"\ndelay = \"{delay}\"\nfifo = {fifo}\n",
-        1 + seed % 4,
-        seed % 5,
-        seed % 3 * 700,
-    )
+fn storm(worlds: &Worlds, seeds: u64) -> CampaignReport {
+    campaign(worlds, 0..seeds, u64::MAX, 2, &|| ()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn profile(name: &str) -> Profile {
+    *PROFILES.iter().find(|profile| profile.name == name).expect("a known name")
 }
 
 fn sound() -> impl Iterator<Item = &'static Profile> {
@@ -40,16 +31,35 @@ fn sound() -> impl Iterator<Item = &'static Profile> {
 #[test]
 fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
     for profile in sound() {
+        let worlds = Worlds { crashes: 0..=0, processes: 2..=8, ..Worlds::new(*profile) };
         for seed in 0..400 {
-            let toml = calm(profile.name, seed);
-            let report = report(&toml);
-            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+            let scenario = worlds.scenario(seed);
+            let report = report(&scenario);
+            assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
             // A token that goes round costs messages whether anybody wants in or not.
             if !profile.restless {
-                assert_eq!(report.cost.kept, Some(true), "{toml}{:?}", report.cost);
+                assert_eq!(report.cost.kept, Some(true), "{scenario:?}{:?}", report.cost);
             }
-            assert_eq!(report.entries, report.requests, "{toml}");
+            assert_eq!(report.entries, report.requests, "{scenario:?}");
         }
+    }
+}
+
+/// What `quorate campaign` runs by itself: up to 16 processes, and all but one of them crash where that is allowed.
+#[test]
+fn campaigns_of_sound_algorithms_find_nothing() {
+    for profile in sound() {
+        let report = storm(&Worlds::new(*profile), 200);
+        let name = profile.name;
+        assert_eq!(report.violations, [], "{name}");
+        assert_eq!((report.runs, report.hangs, report.undecided), (200, 0, 0), "{name}");
+        assert_eq!(report.outside_assumptions, 0, "{name}");
+        for id in profile.guarantees.iter().map(|property| property.id()) {
+            let tally = report.properties.iter().find(|tally| tally.id == id);
+            assert_eq!(tally.map(|tally| tally.holds), Some(200), "{name} {id}");
+        }
+        let bears_crashes = !profile.assumes.contains(&Assumption::NoCrash);
+        assert_eq!(report.crashes > 0, bears_crashes, "{name}");
     }
 }
 
@@ -57,53 +67,52 @@ fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
 fn voters_agree_over_every_quorum_system() {
     for algorithm in ["maekawa", "agrawal-el-abbadi"] {
         for system in AnyCoterie::NAMES {
-            for seed in 0..200 {
-                let toml = format!("{}quorums = \"{system}\"\n", calm(algorithm, seed));
-                let report = report(&toml);
-                assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
-            }
+            let quorums = Some(system.to_owned());
+            let report = storm(&Worlds { quorums, ..Worlds::new(profile(algorithm)) }, 200);
+            assert_eq!(report.violations, [], "{algorithm} over {system}");
         }
     }
 }
 
 #[test]
-fn who_survives_crashes_does_so_whenever_they_come() {
-    for profile in sound().filter(|profile| !profile.assumes.contains(&Assumption::NoCrash)) {
-        for seed in 0..600 {
-            let crashes = ["\"?@0~9ms\"", "\"?@0~9ms\", \"?@0~9ms\""][seed as usize % 2];
-            let detection = ["constant:1ms", "uniform:1us..20ms", "constant:1"][seed as usize % 3];
-            let calm = calm(profile.name, seed);
-            let toml =
-                format!("{calm}detection = \"{detection}\"\n[faults]\ncrash = [{crashes}]\n");
-            let report = report(&toml);
-            // The seed may draw a server that must not crash: outside the assumptions, and so not judged.
-            if report.assumptions.iter().all(|assumption| assumption.met) {
-                assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
-            }
-        }
-    }
+fn who_runs_out_of_quorums_says_so_and_hangs_not() {
+    let worlds = Worlds { crashes: 4..=15, ..Worlds::new(profile("agrawal-el-abbadi")) };
+    let report = storm(&worlds, 300);
+    assert!(report.no_quorum > 30, "{} runs without a quorum", report.no_quorum);
+    assert_eq!((report.hangs, report.violations.len()), (0, 0));
 }
 
 #[test]
 fn every_specimen_breaks_what_it_says() {
     for profile in PROFILES {
         let Some(specimen) = &profile.specimen else { continue };
-        let breaks = |seed: &u64| {
-            let report = report(&calm(profile.name, *seed));
-            let broken = |property: &PropertyReport| property.status == Status::Violated;
-            report
-                .properties
-                .iter()
-                .any(|property| property.id == specimen.breaks.id() && broken(property))
-        };
-        let count = (0..400).filter(breaks).count();
+        let report = storm(&Worlds::new(*profile), 400);
+        let broken = report.violations.iter().filter(|it| it.property == specimen.breaks.id());
+        let count = broken.count();
         assert!(count > 3, "{} broke {} in {count} of 400 runs", profile.name, specimen.breaks);
+        assert_eq!(report.outside_assumptions, 0, "{}", profile.name);
     }
 }
 
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let worlds = Worlds::new(profile("maekawa-original"));
+    let with = |threads| campaign(&worlds, 5..205, u64::MAX, threads, &|| ()).expect("it runs");
+    let one = with(1);
+    assert!(!one.violations.is_empty());
+    assert_eq!(one, with(3));
+}
+
 fn count(algorithm: &str, faults: &str, broken: &str) -> usize {
+    let worlds = Worlds { crashes: 0..=0, processes: 2..=8, ..Worlds::new(profile(algorithm)) };
+    let faults = parse(
+        &format!("algorithm = \"{algorithm}\"\nprocesses = 2\n[faults]\n{faults}\n"),
+        "faults.toml",
+    );
+    let faults = faults.unwrap_or_else(|error| panic!("{error}")).faults;
     let breaks = |seed: &u64| {
-        let report = report(&format!("{}[faults]\n{faults}\n", calm(algorithm, *seed)));
+        let scenario = Scenario { server: 0, faults: faults.clone(), ..worlds.scenario(*seed) };
+        let report = report(&scenario);
         report
             .properties
             .iter()
@@ -135,7 +144,8 @@ fn the_central_server_over_heartbeats_survives_a_crashed_client() {
              delay = \"uniform:500us..2ms\"\n[faults]\ncrash = [\"{}@0~9ms\"]\n",
             1 + seed % (n - 1),
         );
-        let report = report(&toml);
+        let scenario = parse(&toml, "storm.toml").unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        let report = report(&scenario);
         assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
         assert!(report.layers["detector"].total > 0, "heartbeats are counted apart");
     }

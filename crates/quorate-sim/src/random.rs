@@ -27,6 +27,8 @@ pub enum Stream {
     Traitors = 5,
     /// When users act.
     Users = 6,
+    /// What world a campaign makes of a seed.
+    Worlds = 16,
 }
 
 impl Random {

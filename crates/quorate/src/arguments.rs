@@ -1,5 +1,6 @@
 //! The command line: names, flags and help.
 
+mod campaign;
 mod quorum;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
+pub(crate) use campaign::Campaign;
 pub(crate) use quorum::Quorum;
 
 use crate::memory::Memory;
@@ -34,6 +36,7 @@ Examples:
                                                              break it
   quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
   quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
+  quorate campaign ricart-agrawala --seeds 200               many random worlds
   quorate completions bash > quorate.bash                    complete names and flags
 
 Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
@@ -54,6 +57,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Analyse a quorum system: quorums, load, whether they meet, what they survive
     Quorum(Quorum),
+    /// Run many random worlds of an algorithm inside its assumptions
+    Campaign(Campaign),
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {

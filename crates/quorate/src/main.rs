@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Sim(sim) => command::sim::sim(*sim),
         Command::Replay(replay) => command::replay::replay(&replay),
         Command::Quorum(quorum) => command::quorum::quorum(&quorum),
+        Command::Campaign(campaign) => command::campaign::run(&campaign),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };

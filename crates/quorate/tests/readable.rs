@@ -42,6 +42,7 @@ fn the_help_of_each_command_has_its_flags_and_examples() {
     insta::assert_snapshot!("help-sim", stdout("sim --help"));
     insta::assert_snapshot!("help-replay", stdout("replay --help"));
     insta::assert_snapshot!("help-list", stdout("list --help"));
+    insta::assert_snapshot!("help-campaign", stdout("campaign --help"));
     insta::assert_snapshot!("help-quorum", stdout("quorum --help"));
     assert_eq!(stdout("help sim"), stdout("sim --help"));
 }
@@ -102,7 +103,16 @@ fn a_large_quorum_system_is_told_of_in_few_lines() {
 }
 
 #[test]
+fn a_campaign_says_what_broke_and_how_to_see_it_again() {
+    let text = |arguments: &str| quorate(Path::new("."), arguments).stdout;
+    insta::assert_snapshot!("campaign-sound", text("campaign central --seeds 50"));
+    let broken = "campaign ricart-agrawala-priority -n 3..6 --seeds 50 --seed 100";
+    insta::assert_snapshot!("campaign-specimen", text(broken));
+}
+
+#[test]
 fn mistakes_are_explained_on_a_line() {
+    insta::assert_snapshot!(stderr("campaign lamport --crashes 1"), @"error: --crashes: lamport assumes that no process crashes, and a campaign stays inside the assumptions; `quorate sim lamport --crash` leaves them");
     insta::assert_snapshot!(stderr("quorum vcub"), @"error: invalid value 'vcub' for '<SYSTEM>'; tip: a similar value exists: 'vcube'");
     insta::assert_snapshot!(stderr("quorum vcube -n 8 --failed 8"), @"error: --failed: there is no process 8; the processes are 0 to 7");
     insta::assert_snapshot!(stderr("quorum vcube -n 65537"), @"error: -n: quorums of at most 65536 processes are analysed");
@@ -129,12 +139,13 @@ fn a_mistake_in_a_file_is_explained_where_it_stands() {
     insta::assert_snapshot!(refused(&format!("{head}[faults]\ncrash = [\"1@1ms\"\n")), @"error: a.toml:4:17: unclosed array, expected `]`");
 }
 
-const HELPS: [&str; 7] = [
+const HELPS: [&str; 8] = [
     "--help",
     "list --help",
     "sim --help",
     "replay --help",
     "quorum --help",
+    "campaign --help",
     "man --help",
     "completions --help",
 ];

@@ -13,8 +13,9 @@ Examples:
   quorate quorum tree -n 7 --process 5
   quorate quorum plane -n 13 --json | jq .maekawa
 
-A view is who is believed to have failed. Up to 16 processes all views are gone through; of more some are
-drawn from the seed, and the answer says so. Up to 1024 processes JSON lists every quorum.")]
+A view is who is believed to have failed. Up to 16 processes all views are gone through; of more
+some are drawn from the seed, and the answer says so. Up to 1024 processes JSON lists every quorum,
+of more (65536 at most) those of a few; degree and load are null where not every quorum is built.")]
 pub(crate) struct Quorum {
     /// The system: vcube, tree, grid (with substitutes), grid-fixed, majority or plane
     #[arg(value_parser = system_names(), hide_possible_values = true)]

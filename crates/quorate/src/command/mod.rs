@@ -1,5 +1,6 @@
 //! What each command does.
 
+pub(crate) mod campaign;
 pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod quorum;

@@ -1,5 +1,6 @@
 //! What a person reads: data on stdout, all else on stderr.
 
+pub(crate) mod campaign;
 pub(crate) mod quorum;
 mod style;
 mod timeline;

@@ -33,6 +33,28 @@ fn a_quorum_system_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn a_campaign_that_cannot_be_is_refused() {
+    all_refused(&[
+        ("campaign", "ALGORITHM"),
+        ("campaign lamprt", "'lamport'"),
+        ("campaign lamport -n 0", "at least 1 process"),
+        ("campaign lamport -n 0..4", "at least 1 process"),
+        ("campaign lamport -n 4..2", "a range such as 2..16"),
+        ("campaign lamport -n 4..", "a range such as 2..16"),
+        ("campaign lamport -n 2..99999999999", "at most 16777216 processes"),
+        ("campaign lamport --seeds 0", "at least 1 seed"),
+        ("campaign lamport --seed 18446744073709551615 --seeds 2", "--seeds"),
+        ("campaign lamport --threads 0", "--threads: expected 1 to"),
+        ("campaign lamport --threads 999999", "--threads: expected 1 to"),
+        ("campaign lamport --crashes 1", "assumes that no process crashes"),
+        ("campaign lamport --quorums tree", "it does not vote"),
+        ("campaign maekawa --quorums vcube", "grid-fixed"),
+        ("campaign lamport --watch ME9", "ME9"),
+        ("campaign central -n 9 --memory 1B", "memory"),
+    ]);
+}
+
+#[test]
 fn more_processes_than_memory_allows_are_refused() {
     all_refused(&[
         ("sim central -n 100000 --memory 1MB --trace t.jsonl", "--memory"),

@@ -1,6 +1,7 @@
 //! The JSON that other programs rely on: its shape, its sums, its exit codes, and an independent count
 //! of everything in it from the trace alone.
 
+mod campaigns;
 mod formats;
 mod quorums;
 mod recount;

@@ -1,0 +1,200 @@
+//! From a seed to a world: random schedules and faults, inside an algorithm's stated assumptions.
+
+use std::ops::RangeInclusive;
+
+use quorate_core::{Assumption, ProcessId, Profile, Span, Time};
+use quorate_sim::fault::{CrashMid, Faults, Occasion};
+use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::random::{Random, Stream};
+use quorate_sim::scenario::Requesters;
+use quorate_sim::{Delay, Scenario};
+
+/// The usual message delay, in nanoseconds: everything else is drawn in its terms.
+const UNIT: u64 = 1_000_000;
+
+/// What worlds a campaign draws. The same seed gives the same world as long as this is the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Worlds {
+    /// The algorithm.
+    pub profile: Profile,
+    /// How many processes.
+    pub processes: RangeInclusive<usize>,
+    /// How many of them crash; one less than there are, at most.
+    pub crashes: RangeInclusive<usize>,
+    /// The quorum system, where the algorithm votes.
+    pub quorums: Option<String>,
+    /// Properties to watch though the algorithm does not promise them.
+    pub watch: Vec<String>,
+}
+
+impl Worlds {
+    /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
+    pub fn new(profile: Profile) -> Self {
+        let most = if assumes(&profile, Assumption::NoCrash) { 0 } else { usize::MAX };
+        Self { profile, processes: 2..=16, crashes: 0..=most, quorums: None, watch: Vec::new() }
+    }
+
+    /// Whether worlds are such that the algorithm says it works in.
+    pub fn inside_assumptions(&self) -> bool {
+        *self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash)
+    }
+
+    /// The world of a seed.
+    pub fn scenario(&self, seed: u64) -> Scenario {
+        let mut draw = Dice(Random::new(seed, Stream::Worlds));
+        let n = draw.between(*self.processes.start() as u64, *self.processes.end() as u64) as usize;
+        let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
+        scenario.quorums.clone_from(&self.quorums);
+        scenario.watch.clone_from(&self.watch);
+        scenario.delay = draw.delay(assumes(&self.profile, Assumption::Synchrony));
+        // Drawn in any case, so that what follows does not depend on the algorithm.
+        let ordered = draw.chance(0.5);
+        scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
+        scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
+        let think = draw.between(0, 3 * UNIT);
+        scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
+        self.draw_requests(&mut scenario, &mut draw);
+        if assumes(&self.profile, Assumption::ServerUp) {
+            scenario.server = draw.between(0, n as u64 - 1) as u32;
+        }
+        self.draw_crashes(&mut scenario, &mut draw);
+        scenario
+    }
+
+    /// Everybody asks: all equally often and soon after one another, or each when and as often as it likes.
+    fn draw_requests(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        let spread = if draw.chance(0.3) { 0 } else { draw.between(0, 8 * UNIT) };
+        if draw.chance(0.5) {
+            scenario.requesters = Requesters::All;
+            scenario.repeat = draw.between(1, 4) as u32;
+            scenario.spread = SpanText(Span(spread));
+            return;
+        }
+        for process in ProcessId::all(scenario.processes) {
+            for _ in 0..draw.between(1, 3) {
+                let at = When::At(Time(draw.between(0, spread)));
+                scenario.request.push(Occasion { who: Who::Process(process), at });
+            }
+        }
+    }
+
+    /// Some crash, at any time until everybody should be done, some of them in the middle of a multicast; each of
+    /// the others hears of each at a time of its own.
+    fn draw_crashes(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        let n = scenario.processes;
+        let spared = assumes(&self.profile, Assumption::ServerUp).then_some(scenario.server);
+        let mut order: Vec<u32> =
+            (0..n as u32).filter(|process| Some(*process) != spared).collect();
+        let most = (*self.crashes.end()).min(n - 1);
+        let crashes = draw.between((*self.crashes.start()).min(most) as u64, most as u64) as usize;
+        if crashes == 0 {
+            return;
+        }
+        let entries = scenario.first_requests().len() as u64 * u64::from(scenario.repeat);
+        let end = entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT;
+        let end = if draw.chance(0.5) { end } else { draw.between(UNIT, end) };
+        let mut faults = Faults::default();
+        for place in 0..crashes.min(order.len()) {
+            let other = draw.between(place as u64, order.len() as u64 - 1) as usize;
+            order.swap(place, other);
+            let who = Who::Process(ProcessId::new(order[place]));
+            let at = When::At(Time(draw.between(0, end)));
+            if draw.chance(0.25) {
+                let sends = draw.between(0, n as u64 - 1) as u32;
+                faults.crash_mid.push(CrashMid { who, at, sends });
+            } else {
+                faults.crash.push(Occasion { who, at });
+            }
+        }
+        scenario.faults = faults;
+        let quick = draw.between(UNIT / 10, 10 * UNIT);
+        let slow = draw.between(quick, 10 * UNIT);
+        scenario.detection = Some(if draw.chance(0.25) {
+            Delay::Constant(Span(quick))
+        } else {
+            Delay::Uniform(Span(quick), Span(slow))
+        });
+    }
+}
+
+fn assumes(profile: &Profile, assumption: Assumption) -> bool {
+    profile.assumes.contains(&assumption)
+}
+
+/// The chance of one world.
+struct Dice(Random);
+
+impl Dice {
+    fn between(&mut self, low: u64, high: u64) -> u64 {
+        self.0.between(low, high)
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        self.0.chance(probability)
+    }
+
+    fn delay(&mut self, bounded: bool) -> Delay {
+        match self.between(0, if bounded { 1 } else { 2 }) {
+            0 => Delay::Constant(Span(UNIT)),
+            1 => {
+                let low = self.between(UNIT / 1_000, UNIT);
+                Delay::Uniform(Span(low), Span(self.between(UNIT, 5 * UNIT)))
+            }
+            _ => Delay::Exponential(Span(UNIT)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_algorithms::catalogue::PROFILES;
+
+    use super::*;
+
+    fn worlds(name: &str) -> Worlds {
+        Worlds::new(*PROFILES.iter().find(|profile| profile.name == name).expect("a known name"))
+    }
+
+    #[test]
+    fn every_world_makes_sense_and_varies() {
+        for profile in PROFILES {
+            let worlds = Worlds::new(*profile);
+            let drawn: Vec<Scenario> = (0..300).map(|seed| worlds.scenario(seed)).collect();
+            for scenario in &drawn {
+                assert_eq!(scenario.validate(), Ok(()), "{scenario:?}");
+                assert!((2..=16).contains(&scenario.processes));
+                let faults = &scenario.faults;
+                let crashes = faults.crash.len() + faults.crash_mid.len();
+                assert!(crashes < scenario.processes, "{scenario:?}");
+            }
+            assert!(
+                drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)
+            );
+            assert!(
+                drawn.iter().any(|s| s.repeat > 1) && drawn.iter().any(|s| !s.request.is_empty())
+            );
+        }
+    }
+
+    #[test]
+    fn crashes_are_as_many_as_asked_for_and_spare_the_server() {
+        let worlds = Worlds { crashes: 3..=3, processes: 2..=8, ..worlds("central") };
+        for seed in 0..300 {
+            let scenario = worlds.scenario(seed);
+            let plain = scenario.faults.crash.iter().map(|crash| crash.who);
+            let mid = scenario.faults.crash_mid.iter().map(|crash| crash.who);
+            let victims: Vec<Who> = plain.chain(mid).collect();
+            assert_eq!(victims.len(), 3.min(scenario.processes - 1), "{scenario:?}");
+            let server = Who::Process(ProcessId::new(scenario.server));
+            assert!(!victims.contains(&server), "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn who_assumes_no_crash_has_none() {
+        let worlds = worlds("maekawa");
+        assert!(worlds.inside_assumptions());
+        assert!((0..100).all(|seed| worlds.scenario(seed).faults == Faults::default()));
+        assert!(!Worlds { crashes: 0..=1, ..worlds }.inside_assumptions());
+    }
+}
