@@ -14,7 +14,7 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use crate::{LabError, run};
 
 pub use draw::Worlds;
-pub use tally::{CampaignReport, Violation};
+pub use tally::{CampaignReport, PropertyTally, Violation};
 
 use tally::{Findings, Tally};
 

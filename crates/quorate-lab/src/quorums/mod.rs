@@ -2,13 +2,13 @@
 //!
 //! A *view* is a set of processes believed to have failed. Four things are kept apart:
 //!
-//! - of the given view ([`view`]): sizes, degrees, load, minimality, Maekawa's four conditions;
+//! - of the given view (`view.rs`): sizes, degrees, load, minimality, Maekawa's four conditions;
 //! - within a view: do any two quorums of the same view meet, for every view there is;
 //! - across views: does every quorum of every view meet every quorum of every other view. A quorum never has a
 //!   member that its own view calls failed, so where two quorums meet, they meet in a process alive in both views;
 //! - survival: how many failures, whichever they are, leave every live process a quorum.
 //!
-//! With few processes all views are gone through ([`every_view`]), with more some are drawn ([`sample`]).
+//! With few processes all views are gone through (`every_view.rs`), with more some are drawn (`sample.rs`).
 
 mod apart;
 mod every_view;

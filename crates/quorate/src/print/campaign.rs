@@ -15,12 +15,16 @@ pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) 
         serde_json::to_writer(&mut out, report)?;
         return writeln!(out);
     }
-    let [fewest, most] = report.processes;
+    let processes = match report.processes {
+        [1, 1] => "1 process".to_owned(),
+        [fewest, most] if fewest == most => format!("{most} processes"),
+        [fewest, most] => format!("{fewest} to {most} processes"),
+    };
     let quorums = worlds.quorums.as_ref().map(|name| format!(" over {name}")).unwrap_or_default();
     let last = report.seed + (report.runs - 1);
     writeln!(
         out,
-        "{BOLD}{}{quorums}, {fewest} to {most} processes, seeds {} to {last}{BOLD:#}\n",
+        "{BOLD}{}{quorums}, {processes}, seeds {} to {last}{BOLD:#}\n",
         report.algorithm, report.seed
     )?;
     for property in &report.properties {
