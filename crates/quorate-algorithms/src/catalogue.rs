@@ -28,6 +28,8 @@ pub struct Setup {
     pub quorums: AnySystem,
     /// Whether votes are kept until leaving, where the algorithm could give them back earlier.
     pub no_cancel: bool,
+    /// Whether the permission goes straight from the leaving to the next, where a server could pass it on.
+    pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
 }

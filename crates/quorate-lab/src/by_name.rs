@@ -126,8 +126,17 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
         }
     };
     let tree = scenario.tree.clone().unwrap_or_default().0;
-    let (no_cancel, clocks) = (scenario.no_cancel, scenario.clocks.clone());
-    Ok(Setup { n, server: ProcessId::new(scenario.server), tree, quorums, no_cancel, clocks })
+    let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
+    let clocks = scenario.clocks.clone();
+    Ok(Setup {
+        n,
+        server: ProcessId::new(scenario.server),
+        tree,
+        quorums,
+        no_cancel,
+        hand_over,
+        clocks,
+    })
 }
 
 /// Simulates whatever it visits.

@@ -92,6 +92,9 @@ pub struct Scenario {
     /// Whether votes are kept until leaving, where the algorithm could give them back earlier.
     #[serde(default, skip_serializing_if = "is_default")]
     pub no_cancel: bool,
+    /// Whether the permission goes straight from the leaving to the next, where a server could pass it on.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
@@ -235,6 +238,7 @@ impl Scenario {
             quorum_sets: Vec::new(),
             quorum_of: Vec::new(),
             no_cancel: false,
+            hand_over: false,
             clocks: Vec::new(),
             until: None,
             patience: None,

@@ -156,6 +156,9 @@ struct Workload {
     /// Keep votes until leaving, where the algorithm could give them back earlier
     #[arg(long)]
     no_cancel: bool,
+    /// Let the leaving hand the permission straight to the next, where a server could pass it on
+    #[arg(long)]
+    hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
@@ -351,6 +354,7 @@ impl Sim {
             quorum_sets: workload.quorum_set,
             quorum_of: workload.quorum_of,
             no_cancel: workload.no_cancel,
+            hand_over: workload.hand_over,
             clocks: workload.clocks,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),

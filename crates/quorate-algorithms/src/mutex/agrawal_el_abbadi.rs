@@ -269,7 +269,7 @@ impl Algorithm for AgrawalElAbbadi {
     const QUORUMS: &'static [&'static str] = &["tree", "majority", "grid-fixed", "plane"];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::new(id, setup.coterie().clone())
+        Self { clock: setup.clock(id), ..Self::new(id, setup.coterie().clone()) }
     }
 
     fn cost(setup: &Setup) -> Cost {

@@ -179,7 +179,7 @@ impl Algorithm for Lamport {
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::new(setup.n, id)
+        Self { clock: setup.clock(id), ..Self::new(setup.n, id) }
     }
 
     fn cost(setup: &Setup) -> Cost {

@@ -240,7 +240,7 @@ impl Algorithm for Maekawa {
     const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::new(id, setup.coterie())
+        Self { clock: setup.clock(id), ..Self::new(id, setup.coterie()) }
     }
 
     fn cost(setup: &Setup) -> Cost {

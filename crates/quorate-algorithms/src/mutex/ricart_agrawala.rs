@@ -199,7 +199,7 @@ impl<R: Rule> Algorithm for AskEveryone<R> {
     const PROFILE: Profile = R::PROFILE;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::new(setup.n, id)
+        Self { clock: setup.clock(id), ..Self::new(setup.n, id) }
     }
 
     fn cost(setup: &Setup) -> Cost {

@@ -187,8 +187,8 @@ impl Algorithm for Singhal {
         restless: false,
     };
 
-    fn build(_: &Setup, id: ProcessId) -> Self {
-        Self::new(id)
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self { clock: setup.clock(id), ..Self::new(id) }
     }
 
     fn cost(setup: &Setup) -> Cost {

@@ -85,7 +85,10 @@ fn drawn_views_find_what_all_views_would() {
 
 #[test]
 fn quorums_of_one_view_that_are_apart_are_found() {
-    let apart = GivenPerView::new(2, vec![(ProcessSet::new(), vec![set(&[0]), set(&[1])])]);
+    let apart = GivenPerView::new(
+        2,
+        [0, 1].map(|own| (ProcessSet::new(), ProcessId::new(own), set(&[own]))),
+    );
     let report = analyse(&apart, &ProcessSet::new(), ProcessId::new(0), 0);
     assert!(!report.meets_within_view && !report.maekawa.every_two_meet);
     let found = report.apart_within_view.expect("evidence");
