@@ -1,0 +1,161 @@
+//! Axes: from where to where, and where the figures stand.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+/// How values are laid along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal steps are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart: for figures that span decades. It has no place for zero.
+    Log,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What is measured, and in which unit.
+    pub label: String,
+    /// How values are laid along it.
+    pub scale: Scale,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Linear }
+    }
+
+    /// A logarithmic axis.
+    pub fn log(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Log }
+    }
+
+    /// Whether a value has a place on it.
+    pub(super) fn shows(&self, value: f64) -> bool {
+        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+    }
+
+    /// The ruler that shows all these values.
+    pub(super) fn ruler(&self, values: impl Iterator<Item = f64>) -> Ruler {
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let (low, high) = if low <= high { (low, high) } else { (1.0, 1.0) };
+        let figures = match self.scale {
+            Scale::Log => log_figures(low, high),
+            Scale::Linear => linear_figures(low, high),
+        };
+        Ruler { scale: self.scale, figures }
+    }
+}
+
+/// An axis laid out: its figures, of which the first and the last are its ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ruler {
+    scale: Scale,
+    figures: Vec<f64>,
+}
+
+impl Ruler {
+    /// With these figures, in order, where there are at least two.
+    pub(super) fn with_figures(self, figures: Vec<f64>) -> Self {
+        if figures.len() > 1 { Self { figures, ..self } } else { self }
+    }
+
+    /// How far along the ruler a value is, from 0 to 1.
+    fn part(&self, value: f64) -> f64 {
+        let place = |value: f64| match self.scale {
+            Scale::Linear => value,
+            Scale::Log => value.ln(),
+        };
+        let Range { start, end } = self.range();
+        (place(value) - place(start)) / (place(end) - place(start))
+    }
+}
+
+impl Ranged for Ruler {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
+        start + (self.part(*value) * f64::from(end - start)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.figures.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.figures[0]..self.figures[self.figures.len() - 1]
+    }
+}
+
+impl ValueFormatter<f64> for Ruler {
+    fn format_ext(&self, value: &f64) -> String {
+        figure(*value)
+    }
+}
+
+/// From one round figure to another, with 1, 2, 5, 10, .. between or, over many decades, 1, 10, ..
+fn log_figures(low: f64, high: f64) -> Vec<f64> {
+    let decades = high.log10().floor() as i32 - low.log10().floor() as i32;
+    let steps: &[f64] = if decades > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let round = |exponent: i32| steps.iter().map(move |step| step * 10f64.powi(exponent));
+    let first = low.log10().floor() as i32;
+    let all: Vec<f64> = (first..first + decades + 2).flat_map(round).collect();
+    let start = all.iter().rposition(|&figure| figure <= low * 1.000_001).unwrap_or(0);
+    let end = all.iter().position(|&figure| figure >= high * 0.999_999).unwrap_or(all.len() - 1);
+    let end = end.max(start + 1).min(all.len() - 1);
+    all[start..=end].to_vec()
+}
+
+/// From zero or below to a round figure, in five to ten steps.
+fn linear_figures(low: f64, high: f64) -> Vec<f64> {
+    let low = low.min(0.0);
+    let high = if high > low { high } else { low + 1.0 };
+    let magnitude = 10f64.powi(((high - low) / 5.0).log10().floor() as i32);
+    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * magnitude);
+    let step = step.into_iter().find(|step| (high - low) / step <= 8.0).unwrap_or(10.0 * magnitude);
+    let (first, last) = ((low / step).floor() as i64, (high / step).ceil() as i64);
+    (first..=last).map(|place| place as f64 * step).collect()
+}
+
+/// A figure as it stands along an axis: `0.05`, `2`, `10,000`.
+fn figure(value: f64) -> String {
+    if value.abs() < 1_000.0 {
+        return format!("{}", (value * 1e6).round() / 1e6);
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_round_and_enclose_the_values() {
+        let figures = |axis: Axis, values: &[f64]| axis.ruler(values.iter().copied()).figures;
+        assert_eq!(figures(Axis::log("x"), &[3.0, 40.0]), [2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(figures(Axis::log("x"), &[1.0, 1.0]), [1.0, 2.0]);
+        assert_eq!(figures(Axis::log("x"), &[1.0, 1e6]).len(), 7);
+        assert_eq!(figures(Axis::linear("x"), &[0.0, 9.0]), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(figures(Axis::linear("x"), &[]), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        let texts = [0.6000000000000001, 0.05, 2.0, 1_000.0, 1_234_567.0].map(figure);
+        assert_eq!(texts, ["0.6", "0.05", "2", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,226 @@
+//! Line charts.
+
+mod axis;
+mod look;
+
+use std::fmt::Write;
+
+use plotters::coord::Shift;
+use plotters::prelude::{
+    BLACK, ChartBuilder, DashedLineSeries, DrawingArea, DrawingAreaErrorKind, IntoDrawingArea,
+    IntoFont, LineSeries, RGBColor, SVGBackend, Text, WHITE,
+};
+
+use axis::Ruler;
+pub use axis::{Axis, Scale};
+use look::Look;
+
+const WIDTH: u32 = 1_000;
+const HEIGHT: u32 = 560;
+const LEGEND: u32 = 270;
+const FONT: &str = "sans-serif";
+const LEGEND_LINE: i32 = 22;
+
+/// A chart of lines over one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// A short name for its file: `messages-light`.
+    pub name: String,
+    /// What it shows, as its heading.
+    pub title: String,
+    /// What is to be seen, for whoever cannot see it.
+    pub description: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From bottom to top.
+    pub y: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What it stands for.
+    pub label: String,
+    /// Lines of one group share a colour and a marker.
+    pub group: usize,
+    /// Lines of one group that differ in this differ in their dashes.
+    pub variant: usize,
+    /// Its points from left to right. What an axis has no place for is left out.
+    pub points: Vec<(f64, f64)>,
+}
+
+impl Chart {
+    /// The chart as an SVG file.
+    pub fn svg(&self) -> String {
+        let drawn = self.drawn();
+        // The backend writes the root element on a line of its own: what a reader hears goes behind it.
+        let (root, rest) = drawn.split_once('>').unwrap_or(("<svg", ""));
+        let (title, description) = (escaped(&self.title), escaped(&self.description));
+        format!("{root} role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>{rest}")
+    }
+
+    fn drawn(&self) -> String {
+        let mut svg = String::new();
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
+        let (plot, legend) = root.split_horizontally(WIDTH - LEGEND);
+        let drawn = root
+            .fill(&WHITE)
+            .and_then(|()| self.draw_plot(&plot))
+            .and_then(|()| self.draw_legend(&legend))
+            .and_then(|()| root.present());
+        drawn.expect("writing to memory does not fail");
+        drop((plot, legend, root));
+        svg
+    }
+
+    fn shown(&self, line: &Line) -> Vec<(f64, f64)> {
+        let has_place = |&(x, y): &(f64, f64)| self.x.shows(x) && self.y.shows(y);
+        line.points.iter().copied().filter(has_place).collect()
+    }
+
+    fn draw_plot(&self, area: &Area<'_>) -> Drawn {
+        let points: Vec<(f64, f64)> = self.lines.iter().flat_map(|line| self.shown(line)).collect();
+        let mut chart = ChartBuilder::on(area)
+            .caption(&self.title, (FONT, 20).into_font())
+            .margin(14)
+            .x_label_area_size(46)
+            .y_label_area_size(68)
+            .build_cartesian_2d(
+                self.ruler_below(&points),
+                self.y.ruler(points.iter().map(|p| p.1)),
+            )?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(RGBColor(224, 224, 224))
+            .x_desc(&self.x.label)
+            .y_desc(&self.y.label)
+            .label_style((FONT, 13))
+            .axis_desc_style((FONT, 15))
+            .draw()?;
+        for line in &self.lines {
+            let look = Look::new(line.group, line.variant);
+            let points = self.shown(line);
+            match look.dash() {
+                None => chart.draw_series(LineSeries::new(points.clone(), look.stroke()))?,
+                Some((dash, gap)) => {
+                    let dashed = DashedLineSeries::new(points.clone(), dash, gap, look.stroke());
+                    chart.draw_series(dashed)?
+                }
+            };
+            chart.draw_series(points.into_iter().map(|point| look.marker(point)))?;
+        }
+        Ok(())
+    }
+
+    /// Where only few values were measured, they are the figures to read.
+    fn ruler_below(&self, points: &[(f64, f64)]) -> Ruler {
+        let mut places: Vec<f64> = points.iter().map(|&(x, _)| x).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let ruler = self.x.ruler(places.iter().copied());
+        if places.len() <= 12 { ruler.with_figures(places) } else { ruler }
+    }
+
+    /// The legend, in the order in which the lines end at the right.
+    fn draw_legend(&self, area: &Area<'_>) -> Drawn {
+        let end = |line: &Line| self.shown(line).last().map_or(f64::NEG_INFINITY, |&(_, y)| y);
+        let mut lines: Vec<&Line> = self.lines.iter().collect();
+        lines.sort_by(|a, b| end(b).total_cmp(&end(a)));
+        let style = (FONT, 14).into_font().color(&BLACK);
+        for (place, line) in lines.into_iter().enumerate() {
+            let look = Look::new(line.group, line.variant);
+            let y = 52 + place as i32 * LEGEND_LINE;
+            for piece in look.sample((6, y), 40) {
+                area.draw(&piece)?;
+            }
+            area.draw(&look.marker((26, y)))?;
+            area.draw(&Text::new(line.label.clone(), (54, y - 7), style.clone()))?;
+        }
+        Ok(())
+    }
+}
+
+type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
+type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// Several charts below each other, as one SVG file.
+pub fn page(title: &str, charts: &[Chart]) -> String {
+    let height = HEIGHT as usize * charts.len().max(1);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>{}</title>\n",
+        escaped(title)
+    );
+    for (place, chart) in charts.iter().enumerate() {
+        let top = HEIGHT as usize * place;
+        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">\n{}</g>", chart.svg());
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart() -> Chart {
+        let line = |label: &str, group, variant, factor: f64| Line {
+            label: label.to_owned(),
+            group,
+            variant,
+            points: [4.0, 8.0, 16.0].iter().map(|&n| (n, n * factor)).collect(),
+        };
+        Chart {
+            name: "test".to_owned(),
+            title: "Messages & <delays>".to_owned(),
+            description: "Two lines that rise.".to_owned(),
+            x: Axis::log("processes"),
+            y: Axis::log("messages per entry"),
+            lines: vec![line("one", 0, 0, 1.0), line("two", 1, 1, 3.0)],
+        }
+    }
+
+    #[test]
+    fn a_chart_tells_what_it_shows_in_words() {
+        let svg = chart().svg();
+        for part in [
+            "<title>Messages &amp; &lt;delays&gt;</title>",
+            "<desc>Two lines that rise.</desc>",
+            "role=\"img\"",
+            "messages per entry",
+            "processes",
+            "one",
+            "two",
+        ] {
+            assert!(svg.contains(part), "{part} is missing in {svg}");
+        }
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+    }
+
+    #[test]
+    fn what_a_log_axis_has_no_place_for_is_left_out() {
+        let mut odd = chart();
+        odd.lines[0].points.push((32.0, 0.0));
+        odd.lines[0].points.push((32.0, f64::NAN));
+        assert_eq!(odd.svg(), chart().svg());
+    }
+
+    #[test]
+    fn the_same_chart_is_the_same_file() {
+        assert_eq!(page("all", &[chart(), chart()]), page("all", &[chart(), chart()]));
+        insta::assert_snapshot!(chart().svg());
+    }
+
+    #[test]
+    fn a_chart_without_points_is_drawn_all_the_same() {
+        let empty = Chart { lines: Vec::new(), ..chart() };
+        assert!(empty.svg().ends_with("</svg>\n"));
+    }
+}
