@@ -64,6 +64,12 @@ pub trait Algorithm: Process {
     /// The quorum systems it can work over, the usual one first; none if it does not vote.
     const QUORUMS: &'static [&'static str] = &[];
 
+    /// The kind of message that is the token, if whoever has a token may enter.
+    const TOKEN: Option<&'static str> = None;
+
+    /// Whether its processes talk along a spanning tree.
+    const ALONG_A_TREE: bool = false;
+
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
         let _ = setup;

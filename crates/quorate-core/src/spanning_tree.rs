@@ -61,6 +61,17 @@ impl SpanningTree {
         farthest(end, &neighbours).0
     }
 
+    /// The number of edges between two processes.
+    pub fn distance(&self, n: usize, one: ProcessId, other: ProcessId) -> usize {
+        let path = |from: ProcessId| -> Vec<ProcessId> {
+            let above = |here: &ProcessId| (here.index() > 0).then(|| self.towards_root(n, *here));
+            core::iter::successors(Some(from), above).collect()
+        };
+        let (one, other) = (path(one), path(other));
+        let shared = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+        one.len() + other.len() - 2 * shared
+    }
+
     fn neighbours(&self, n: usize) -> Vec<Vec<usize>> {
         let mut neighbours = alloc::vec![Vec::new(); n];
         for process in ProcessId::all(n).skip(1) {
@@ -118,6 +129,18 @@ mod tests {
         assert_eq!(SpanningTree::Star.longest_path(8), 2);
         assert_eq!(SpanningTree::Binary.longest_path(7), 4);
         assert_eq!(SpanningTree::Binary.longest_path(1), 0);
+    }
+
+    #[test]
+    fn distances_are_those_of_the_shapes() {
+        let distance =
+            |tree: &SpanningTree, a, b| tree.distance(8, ProcessId::new(a), ProcessId::new(b));
+        assert_eq!(distance(&SpanningTree::Chain, 1, 6), 5);
+        assert_eq!(distance(&SpanningTree::Star, 1, 6), 2);
+        assert_eq!(distance(&SpanningTree::Star, 0, 6), 1);
+        assert_eq!(distance(&SpanningTree::Binary, 3, 4), 2);
+        assert_eq!(distance(&SpanningTree::Binary, 7, 6), 5);
+        assert_eq!(distance(&SpanningTree::Binary, 5, 5), 0);
     }
 
     #[test]

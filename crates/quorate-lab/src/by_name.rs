@@ -5,7 +5,7 @@ use quorate_algorithms::detector::Heartbeat;
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Message, ProcessId, ProcessSet, Stack};
+use quorate_core::{Cost, Message, ProcessId, ProcessSet, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Outcome, RunError, Scenario, Subject, run_mutex};
@@ -37,6 +37,21 @@ pub enum LabError {
         algorithm: &'static str,
         /// What was expected.
         kind: String,
+    },
+    /// An experiment does not take such an option.
+    #[error("{0}")]
+    Option(String),
+    /// A run that was to be measured did not go as it had to.
+    #[error("{algorithm} with {processes} processes and seed {seed} cannot be measured: {problem}")]
+    Unmeasurable {
+        /// The algorithm.
+        algorithm: String,
+        /// How many processes.
+        processes: usize,
+        /// The seed.
+        seed: u64,
+        /// What went wrong.
+        problem: String,
     },
     /// The run itself failed.
     #[error(transparent)]
@@ -72,6 +87,20 @@ pub fn check(scenario: &Scenario) -> Result<(), LabError> {
     }
     let name = scenario.algorithm.as_str();
     catalogue::visit(name, Check(scenario))
+        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
+}
+
+/// What the scenario's algorithm promises to cost there, and the world as it is told of it.
+pub(crate) fn promise(scenario: &Scenario) -> Result<(Cost, Setup), LabError> {
+    struct Promise<'a>(&'a Scenario);
+    impl Visitor for Promise<'_> {
+        type Answer = Result<(Cost, Setup), LabError>;
+        fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
+            setup::<A>(self.0).map(|setup| (A::cost(&setup), setup))
+        }
+    }
+    let name = scenario.algorithm.as_str();
+    catalogue::visit(name, Promise(scenario))
         .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
 }
 

@@ -1,8 +1,9 @@
-//! Where algorithms meet drivers: runs a scenario whose algorithm is known by name only, or many drawn from seeds,
-//! and analyses quorum systems.
+//! Where algorithms meet drivers: runs a scenario whose algorithm is known by name only, or many drawn from seeds;
+//! makes experiments of them, and analyses quorum systems.
 
 mod by_name;
 pub mod campaign;
+pub mod experiment;
 pub mod quorums;
 
 pub use by_name::{LabError, check, nearest, run};

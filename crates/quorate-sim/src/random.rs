@@ -29,6 +29,8 @@ pub enum Stream {
     Users = 6,
     /// What world a campaign makes of a seed.
     Worlds = 16,
+    /// What an experiment leaves to the seed before it makes a scenario.
+    Experiment = 7,
 }
 
 impl Random {

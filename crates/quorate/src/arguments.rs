@@ -1,6 +1,7 @@
 //! The command line: names, flags and help.
 
 mod campaign;
+mod experiment;
 mod quorum;
 
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ pub(crate) use quorum::Quorum;
 
 use crate::memory::Memory;
 
+pub(crate) use experiment::Experiment;
+
 /// Distributed coordination you can run, break and prove.
 #[derive(Debug, Parser)]
 #[command(name = "quorate", version, arg_required_else_help = true, propagate_version = true)]
@@ -37,6 +40,7 @@ Examples:
   quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
   quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
   quorate campaign ricart-agrawala --seeds 200               many random worlds
+  quorate experiment mutex-cost --up-to 32                   compare them all
   quorate completions bash > quorate.bash                    complete names and flags
 
 Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
@@ -59,6 +63,8 @@ pub(crate) enum Command {
     Quorum(Quorum),
     /// Run many random worlds of an algorithm inside its assumptions
     Campaign(Campaign),
+    /// Run an experiment: a published table or figure beside ours
+    Experiment(Experiment),
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {

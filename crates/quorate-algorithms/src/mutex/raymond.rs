@@ -150,6 +150,9 @@ impl Algorithm for Raymond {
         restless: false,
     };
 
+    const TOKEN: Option<&'static str> = Some("PRIVILEGE");
+    const ALONG_A_TREE: bool = true;
+
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(id, setup.tree.towards_root(setup.n, id))
     }

@@ -207,6 +207,8 @@ impl Algorithm for SuzukiKasami {
         restless: false,
     };
 
+    const TOKEN: Option<&'static str> = Some("TOKEN");
+
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, id, setup.server)
     }

@@ -235,6 +235,8 @@ impl Algorithm for TokenRing {
         restless: true,
     };
 
+    const TOKEN: Option<&'static str> = Some("TOKEN");
+
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, id)
     }

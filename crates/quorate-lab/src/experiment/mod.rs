@@ -1,0 +1,130 @@
+//! Experiments: many runs, one table.
+//!
+//! An experiment is a flat list of independent cells, each a function of what it is and of its seed. They are
+//! run on as many threads as there are ([`sweep`]) and put together in their order, so that the number of
+//! threads changes nothing.
+
+mod findings;
+mod mutex_cost;
+mod mutex_faults;
+mod series;
+mod statistics;
+mod sweep;
+mod table;
+
+pub use findings::{Block, Findings};
+pub use statistics::Statistics;
+pub use sweep::Progress;
+pub use table::{Table, Value};
+
+use crate::LabError;
+use crate::by_name::nearest;
+
+/// Everything that can be asked for by name.
+pub const EXPERIMENTS: &[Experiment] = &[mutex_cost::EXPERIMENT, mutex_faults::EXPERIMENT];
+
+/// A published table or figure, or a question of our own, as something to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub summary: &'static str,
+    /// How many seeds it takes if nobody says.
+    pub seeds: u64,
+    /// The numbers of processes it goes up to, if it grows: the least, the usual and the most.
+    pub sizes: Option<Sizes>,
+    /// Whether it draws charts.
+    pub draws: bool,
+    run: fn(&Request<'_>) -> Result<Findings, LabError>,
+}
+
+/// The bounds of `--up-to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Below this there is nothing to see.
+    pub least: usize,
+    /// If nobody says.
+    pub usual: usize,
+    /// Beyond this nobody would wait for it.
+    pub most: usize,
+}
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How many seeds, counted from zero.
+    pub seeds: Option<u64>,
+    /// The largest number of processes.
+    pub up_to: Option<usize>,
+    /// How many threads; as many as there are cores if not said.
+    pub threads: Option<usize>,
+}
+
+/// What an experiment is given: the options with everything settled.
+struct Request<'p> {
+    seeds: u64,
+    up_to: usize,
+    threads: usize,
+    progress: &'p dyn Progress,
+}
+
+/// More seeds than this are a mistake.
+const SEEDS_MOST: u64 = 100_000;
+
+/// More threads than this are a mistake.
+const THREADS_MOST: usize = 1_024;
+
+impl Experiment {
+    /// The experiment of that name.
+    pub fn by_name(name: &str) -> Result<&'static Self, LabError> {
+        EXPERIMENTS.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
+            let known = EXPERIMENTS.iter().map(|experiment| experiment.name);
+            let way_out = match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`quorate experiment` names them all".to_owned(),
+            };
+            let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+            LabError::Option(format!("there is no experiment `{name}`; {way_out}"))
+        })
+    }
+
+    /// Runs it.
+    pub fn run(&self, options: &Options, progress: &dyn Progress) -> Result<Findings, LabError> {
+        let seeds = within("--seeds", options.seeds, self.seeds, 1, SEEDS_MOST)?;
+        let up_to = match (self.sizes, options.up_to) {
+            (Some(Sizes { least, usual, most }), up_to) => {
+                within("--up-to", up_to.map(as_u64), as_u64(usual), as_u64(least), as_u64(most))?
+            }
+            (None, None) => 0,
+            (None, Some(_)) => {
+                let problem = format!("{} has one size; leave --up-to out", self.name);
+                return Err(LabError::Option(problem));
+            }
+        };
+        // Zero asks for as many as there are cores.
+        let threads = options.threads.map(as_u64);
+        let threads = within("--threads", threads, 0, 1, as_u64(THREADS_MOST))?;
+        let (up_to, threads) = (up_to as usize, threads as usize);
+        (self.run)(&Request { seeds, up_to, threads, progress })
+    }
+}
+
+fn as_u64(size: usize) -> u64 {
+    size as u64
+}
+
+fn within(
+    flag: &str,
+    said: Option<u64>,
+    usual: u64,
+    least: u64,
+    most: u64,
+) -> Result<u64, LabError> {
+    match said {
+        Some(said) if !(least..=most).contains(&said) => {
+            Err(LabError::Option(format!("{flag}: expected {least} to {most}, found {said}")))
+        }
+        said => Ok(said.unwrap_or(usual)),
+    }
+}

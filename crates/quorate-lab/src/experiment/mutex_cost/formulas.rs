@@ -1,0 +1,253 @@
+//! What the literature says that an entry costs, and why a measured figure may differ from it.
+
+use std::ops::RangeInclusive;
+
+use quorate_algorithms::Setup;
+use quorate_core::quorum::QuorumSystem;
+use quorate_core::{Cost, ProcessId, ProcessSet};
+
+use super::super::series::Series;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Figure {
+    /// Messages per entry, one requester at a time.
+    Light,
+    /// Messages per entry, everyone always wanting in.
+    Saturated,
+    /// From request to entry into a free section.
+    Client,
+    /// From exit to the next entry, with somebody waiting.
+    Synchronisation,
+}
+
+impl Figure {
+    pub(super) const ALL: [Self; 4] =
+        [Self::Light, Self::Saturated, Self::Client, Self::Synchronisation];
+}
+
+/// A formula, and what it gives for n processes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Promise {
+    pub(super) formula: String,
+    pub(super) number: Number,
+}
+
+/// What a formula gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Number {
+    /// This for every entry, or for the entries that were made.
+    Exact(f64),
+    /// Something from the first to the second.
+    Between(f64, f64),
+    /// This on average, if requests come by chance; for those that came, by the same rule, the second.
+    Expected(f64, Option<f64>),
+}
+
+impl Number {
+    /// The least and the most.
+    pub(super) fn ends(self) -> (f64, f64) {
+        match self {
+            Self::Exact(value) | Self::Expected(value, _) => (value, value),
+            Self::Between(least, most) => (least, most),
+        }
+    }
+}
+
+/// How a measured figure compares with a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    /// It is the promised number.
+    Equal,
+    /// It is in the promised range.
+    Within,
+    /// The promised mean is in the 95 % interval round the measured one.
+    Agrees,
+    /// None of these.
+    Differs,
+}
+
+impl Comparison {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Within => "within",
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+        }
+    }
+
+    /// In a column between the measured figure and the promised one.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::Within => "in",
+            Self::Agrees => "≈",
+            Self::Differs => "≠",
+        }
+    }
+}
+
+impl Promise {
+    fn exact(formula: &str, value: f64) -> Self {
+        Self { formula: formula.to_owned(), number: Number::Exact(value) }
+    }
+
+    fn expected(formula: &str, value: f64) -> Self {
+        Self { formula: formula.to_owned(), number: Number::Expected(value, None) }
+    }
+
+    fn between(formula: &str, least: f64, most: f64) -> Self {
+        let number =
+            if least == most { Number::Exact(least) } else { Number::Between(least, most) };
+        Self { formula: formula.to_owned(), number }
+    }
+
+    fn of_range(range: &RangeInclusive<u64>) -> Self {
+        let (least, most) = (*range.start(), *range.end());
+        let formula = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        Self::between(&formula, least as f64, most as f64)
+    }
+
+    /// Compares it with a measured mean and half of its 95 % interval over the seeds.
+    pub(super) fn compare(&self, measured: f64, half_width: Option<f64>) -> Comparison {
+        let slack = slack(measured);
+        let (least, most) = self.number.ends();
+        let within = |slack: f64| (least - slack..=most + slack).contains(&measured);
+        match self.number {
+            Number::Between(..) if within(slack) => Comparison::Within,
+            Number::Exact(_) | Number::Expected(..) if within(slack) => Comparison::Equal,
+            Number::Expected(..) if within(half_width.unwrap_or(0.0)) => Comparison::Agrees,
+            _ => Comparison::Differs,
+        }
+    }
+
+    /// Whether the measured figure is what the rule gives for the requests that came.
+    fn is_chance(&self, measured: f64) -> bool {
+        matches!(self.number, Number::Expected(_, Some(drawn)) if (drawn - measured).abs() <= slack(measured))
+    }
+}
+
+/// Means are sums of integers divided once: what is equal differs by rounding at most.
+fn slack(measured: f64) -> f64 {
+    1e-9 * measured.abs().max(1.0)
+}
+
+/// What an algorithm is said to cost: the comparison of textbooks where they have a formula for the figure, the
+/// algorithm's own statement otherwise. `asked` is who asked, run by run.
+pub(super) fn promise(
+    series: &Series,
+    figure: Figure,
+    cost: &Cost,
+    setup: &Setup,
+    asked: &[Vec<ProcessId>],
+) -> Promise {
+    use Figure::{Client, Light, Saturated, Synchronisation};
+    let n = setup.n as f64;
+    match (series.algorithm, figure) {
+        ("central", Light | Saturated) => Promise::exact("3", 3.0),
+        ("central", Client | Synchronisation) => Promise::exact("2", 2.0),
+        ("maekawa", Light | Saturated) | ("agrawal-el-abbadi", Light) => {
+            Promise::exact("3K", 3.0 * mean_quorum(setup, asked))
+        }
+        ("maekawa", Client | Synchronisation) => Promise::exact("2", 2.0),
+        ("singhal", Light) => Promise {
+            formula: "n - 1".to_owned(),
+            number: Number::Expected(n - 1.0, Some(2.0 * mean_recency(setup, asked))),
+        },
+        ("singhal", Saturated) => Promise::expected("3(n - 1)/2", 1.5 * (n - 1.0)),
+        ("raymond", Light | Client) => Promise::exact("2d", 2.0 * mean_distance(setup, asked)),
+        ("raymond", Saturated) => Promise::expected("about 4", 4.0),
+        ("token-ring", Light) => Promise::between("1 to infinity", 1.0, f64::INFINITY),
+        ("token-ring", Saturated) => Promise::between("1 to n", 1.0, n),
+        ("token-ring", Client) => Promise::expected("n/2", n / 2.0),
+        (_, Light | Saturated) => {
+            let (least, most) = (*cost.messages.start() as f64, *cost.messages.end() as f64);
+            Promise::between(cost.formula, least, most)
+        }
+        (_, Client) => Promise::of_range(&cost.client_delay),
+        (_, Synchronisation) => Promise::of_range(&cost.synchronisation_delay),
+    }
+}
+
+/// The mean size of the quorums of those who asked.
+fn mean_quorum(setup: &Setup, asked: &[Vec<ProcessId>]) -> f64 {
+    let none = ProcessSet::new();
+    let size = |process| setup.quorums.quorum(process, &none).map_or(0, |quorum| quorum.len());
+    let sizes: Vec<usize> = ProcessId::all(setup.n).map(size).collect();
+    let asked = || asked.iter().flatten();
+    asked().map(|process| sizes[process.index()]).sum::<usize>() as f64 / asked().count() as f64
+}
+
+/// The mean distance from whoever asked last, at first from where the token begins, to whoever asks.
+fn mean_distance(setup: &Setup, asked: &[Vec<ProcessId>]) -> f64 {
+    let way = |asked: &Vec<ProcessId>| {
+        let from = std::iter::once(&setup.server).chain(asked);
+        let steps = from.zip(asked).map(|(from, to)| setup.tree.distance(setup.n, *from, *to));
+        steps.sum::<usize>()
+    };
+    asked.iter().map(way).sum::<usize>() as f64 / asked.iter().map(Vec::len).sum::<usize>() as f64
+}
+
+/// How many others on average have asked since one's own last request; at first, who is of a lower number.
+fn mean_recency(setup: &Setup, asked: &[Vec<ProcessId>]) -> f64 {
+    let ranks = |asked: &Vec<ProcessId>| {
+        let mut latest_first: Vec<ProcessId> = ProcessId::all(setup.n).collect();
+        let rank = |process: &ProcessId| {
+            let rank = latest_first.iter().position(|other| other == process).unwrap_or(0);
+            latest_first[..=rank].rotate_right(1);
+            rank
+        };
+        asked.iter().map(rank).sum::<usize>()
+    };
+    asked.iter().map(ranks).sum::<usize>() as f64 / asked.iter().map(Vec::len).sum::<usize>() as f64
+}
+
+/// Why a figure differs from its formula, or what there is to know of one within a range.
+pub(super) fn reason(
+    series: &Series,
+    figure: Figure,
+    promise: &Promise,
+    measured: f64,
+    comparison: Comparison,
+) -> Option<&'static str> {
+    use Figure::{Client, Light, Saturated, Synchronisation};
+    if (series.algorithm, figure) == ("token-ring", Light) {
+        return Some(
+            "the token goes round while nobody wants in: messages per entry grow with the time from one request to \
+             the next, here 2n + 8 message delays",
+        );
+    }
+    if comparison != Comparison::Differs {
+        return None;
+    }
+    if promise.is_chance(measured) {
+        return Some(
+            "by chance: the formula is a mean, and its rule gives this for the requests that were drawn",
+        );
+    }
+    match (series.algorithm, figure) {
+        ("central", Client | Synchronisation) => {
+            Some("the server is a client as well, and messages between it and itself take no time")
+        }
+        ("maekawa", Saturated) => {
+            Some("the formula leaves rivals out: FAILED, INQUIRE and YIELD come on top, up to 6K")
+        }
+        ("maekawa" | "agrawal-el-abbadi", Synchronisation) => Some(
+            "2 is RELEASE and then REPLY: less where the voter that both share is one of the two itself, more where a \
+             vote is first inquired back",
+        ),
+        ("singhal", Saturated) => Some(
+            "whoever leaves puts all who wait into its request set: where everyone always waits, it asks everyone, \
+             2(n - 1), from the second entry on",
+        ),
+        ("singhal" | "suzuki-kasami", Synchronisation) => {
+            Some("when the first holder leaves, requests of others are still under way")
+        }
+        ("raymond", Saturated) => Some(
+            "a token on its round crosses each of n - 1 edges twice, each time asked for: 4(n - 1)/n; less in the \
+             last round, when those who have left ask no more",
+        ),
+        _ => None,
+    }
+}

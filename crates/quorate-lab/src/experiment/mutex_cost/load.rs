@@ -1,0 +1,116 @@
+//! The two loads under which algorithms are compared, and what is measured under them.
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::random::{Random, Stream};
+use quorate_sim::report::{DelayStatistics, Report, Verdict};
+use quorate_sim::scenario::Requesters;
+use quorate_sim::{Conditions, Scenario};
+
+use super::super::series::Series;
+use crate::LabError;
+use crate::by_name::run;
+
+/// One message delay, and the time inside.
+const UNIT: Span = Span::from_millis(1);
+
+/// At light load there are so many requests for each process.
+pub(super) const REQUESTS: usize = 4;
+
+/// At saturation everyone enters so often.
+pub(super) const REPEAT: u32 = 10;
+
+/// How much is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// One process after the other, drawn independently, each when all that the one before has caused is over.
+    Light,
+    /// Everyone always wants in: all ask within the first message delay, and again as soon as they have left.
+    Saturated,
+}
+
+/// From one request to the next at light load, in message delays: the longest way along a chain and back.
+pub(super) fn gap(n: usize) -> u64 {
+    2 * n as u64 + 8
+}
+
+/// What a run has cost.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub(super) entries: u64,
+    /// Who asked, in order; at saturation everyone equally often, from the first request on.
+    pub(super) asked: Vec<ProcessId>,
+    /// Messages from one process to another.
+    pub(super) links: u64,
+    /// Messages to oneself.
+    pub(super) own: u64,
+    /// Delays into a free section, in message delays: how many, and their mean.
+    pub(super) client: (u64, f64),
+    /// Delays from exit to next entry likewise.
+    pub(super) synchronisation: (u64, f64),
+    /// The load of the busiest process over the mean load.
+    pub(super) busiest: f64,
+}
+
+/// Runs an algorithm under a load.
+pub(super) fn measure(
+    series: &Series,
+    n: usize,
+    load: Load,
+    seed: u64,
+) -> Result<Measured, LabError> {
+    let scenario = match load {
+        Load::Light => light(series, n, seed),
+        Load::Saturated => saturated(series, n, seed),
+    };
+    let conditions = Conditions { count_self: false, ..Conditions::default() };
+    let report = run(&scenario, conditions, None)?.report;
+    if let Some(problem) = unfit(&report, load) {
+        let algorithm = series.label();
+        return Err(LabError::Unmeasurable { algorithm, processes: n, seed, problem });
+    }
+    let delays = |delays: &DelayStatistics| (delays.count, delays.mean.unwrap_or(0.0));
+    Ok(Measured {
+        entries: report.entries,
+        asked: scenario.first_requests().into_iter().map(|(process, _)| process).collect(),
+        links: report.messages.total,
+        own: report.messages.to_self,
+        client: delays(&report.delays.client),
+        synchronisation: delays(&report.delays.synchronisation),
+        busiest: report.load.max as f64 / report.load.mean,
+    })
+}
+
+/// Why a run must not be counted, if so.
+fn unfit(report: &Report, load: Load) -> Option<String> {
+    if report.verdict != Verdict::Holds {
+        Some("a property or an assumption did not hold".to_owned())
+    } else if report.entries != report.requests {
+        Some(format!("{} of {} requests were granted", report.entries, report.requests))
+    } else if load == Load::Light && report.delays.client.count != report.entries {
+        Some("requests met each other, the load was not light".to_owned())
+    } else {
+        None
+    }
+}
+
+fn light(series: &Series, n: usize, seed: u64) -> Scenario {
+    let mut random = Random::new(seed, Stream::Experiment);
+    let gap = gap(n) * UNIT.0;
+    // Within the first message delay of its turn: a token on its round is met anywhere.
+    let request = |(turn, process)| {
+        let from = turn as u64 * gap;
+        let at = When::Between(Time(from), Time(from + UNIT.0 - 1));
+        Occasion { who: Who::Process(process), at }
+    };
+    let drawn = (0..REQUESTS * n).map(|_| ProcessId::from_index(random.below(n as u64) as usize));
+    let request = drawn.enumerate().map(request).collect();
+    let until = Some(SpanText(Span((REQUESTS * n) as u64 * gap)));
+    Scenario { seed, request, until, ..series.scenario(n) }
+}
+
+fn saturated(series: &Series, n: usize, seed: u64) -> Scenario {
+    let spread = SpanText(UNIT);
+    Scenario { seed, requesters: Requesters::All, repeat: REPEAT, spread, ..series.scenario(n) }
+}

@@ -1,0 +1,213 @@
+//! What an entry costs: messages and delays of every mutual exclusion algorithm, beside the formulas.
+
+mod charts;
+mod formulas;
+mod load;
+mod text;
+
+use quorate_core::ProcessId;
+
+use formulas::{Comparison, Figure, Promise};
+use load::{Load, Measured, measure};
+
+use super::series::Series;
+use super::sweep::sweep;
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value};
+use crate::LabError;
+use crate::by_name;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "mutex-cost",
+    summary: "messages and delays of every mutual exclusion algorithm, beside the formulas",
+    seeds: 10,
+    sizes: Some(Sizes { least: 4, usual: 256, most: 1024 }),
+    draws: true,
+    run,
+};
+
+/// A run to be made.
+struct Cell<'s> {
+    series: &'s Series,
+    n: usize,
+    load: Load,
+    seed: u64,
+}
+
+/// What an algorithm over something costs with n processes.
+struct Row {
+    series: Series,
+    n: usize,
+    light: Costs,
+    saturated: Costs,
+    compared: Vec<Compared>,
+}
+
+/// The costs of the runs under one load, put together.
+struct Costs {
+    entries: u64,
+    /// Messages to others, per entry.
+    links: f64,
+    /// Messages to oneself, per entry.
+    own: f64,
+    /// Half of the 95 % interval of messages per entry over the seeds.
+    half_width: Option<f64>,
+    /// Who asked in each run.
+    asked: Vec<Vec<ProcessId>>,
+    client: f64,
+    client_half_width: Option<f64>,
+    synchronisation: f64,
+    busiest: f64,
+}
+
+/// A figure beside its formula.
+struct Compared {
+    figure: Figure,
+    measured: f64,
+    promise: Promise,
+    comparison: Comparison,
+    reason: Option<&'static str>,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+    let all = Series::all();
+    let sizes: Vec<usize> = std::iter::successors(Some(4), |n| Some(n * 2))
+        .take_while(|n| *n <= request.up_to)
+        .collect();
+    let mut cells = Vec::new();
+    for series in &all {
+        for &n in &sizes {
+            for load in [Load::Light, Load::Saturated] {
+                cells.extend((0..request.seeds).map(|seed| Cell { series, n, load, seed }));
+            }
+        }
+    }
+    let measured =
+        sweep(request, &cells, |cell| measure(cell.series, cell.n, cell.load, cell.seed))?;
+    let seeds = request.seeds as usize;
+    let rows: Result<Vec<Row>, LabError> = cells
+        .chunks(2 * seeds)
+        .zip(measured.chunks(2 * seeds))
+        .map(|(cells, measured)| Row::new(&cells[0], &measured[..seeds], &measured[seeds..]))
+        .collect();
+    let rows = rows?;
+    Ok(Findings {
+        table: Table::new(rows.iter().map(|row| row.values(request.seeds))),
+        blocks: text::blocks(&rows),
+        notes: text::notes(&rows),
+        charts: charts::charts(&rows),
+    })
+}
+
+impl Row {
+    fn new(cell: &Cell<'_>, light: &[Measured], saturated: &[Measured]) -> Result<Self, LabError> {
+        let (cost, setup) = by_name::promise(&cell.series.scenario(cell.n))?;
+        let (light, saturated) = (Costs::new(light), Costs::new(saturated));
+        let compare = |figure| {
+            let (measured, half_width, asked) = match figure {
+                Figure::Light => (light.messages(), light.half_width, &light.asked),
+                Figure::Saturated => (saturated.messages(), saturated.half_width, &saturated.asked),
+                Figure::Client => (light.client, light.client_half_width, &light.asked),
+                Figure::Synchronisation => (saturated.synchronisation, None, &saturated.asked),
+            };
+            let promise = formulas::promise(cell.series, figure, &cost, &setup, asked);
+            let comparison = promise.compare(measured, half_width);
+            let reason = formulas::reason(cell.series, figure, &promise, measured, comparison);
+            Compared { figure, measured, promise, comparison, reason }
+        };
+        let compared = Figure::ALL.into_iter().map(compare).collect();
+        Ok(Self { series: cell.series.clone(), n: cell.n, light, saturated, compared })
+    }
+
+    fn of(&self, figure: Figure) -> &Compared {
+        let found = self.compared.iter().find(|compared| compared.figure == figure);
+        found.expect("every figure is compared")
+    }
+
+    fn values(&self, seeds: u64) -> Vec<(&'static str, Value)> {
+        let (light, saturated) = (&self.light, &self.saturated);
+        let mut values: Vec<(&'static str, Value)> = vec![
+            ("algorithm", self.series.algorithm.into()),
+            ("over", self.series.over.into()),
+            ("processes", self.n.into()),
+            ("seeds", seeds.into()),
+            ("light_entries", light.entries.into()),
+            ("light_messages", light.messages().into()),
+            ("light_links", light.links.into()),
+            ("light_self", light.own.into()),
+            ("light_half_width_95", light.half_width.into()),
+            ("saturated_entries", saturated.entries.into()),
+            ("saturated_messages", saturated.messages().into()),
+            ("saturated_links", saturated.links.into()),
+            ("saturated_self", saturated.own.into()),
+            ("saturated_half_width_95", saturated.half_width.into()),
+            ("client_delay", light.client.into()),
+            ("client_delay_half_width_95", light.client_half_width.into()),
+            ("synchronisation_delay", saturated.synchronisation.into()),
+            ("busiest", saturated.busiest.into()),
+        ];
+        for compared in &self.compared {
+            let [formula, least, most, comparison, reason] = names(compared.figure);
+            let ends = compared.promise.number.ends();
+            values.extend([
+                (formula, compared.promise.formula.as_str().into()),
+                (least, ends.0.into()),
+                (most, ends.1.into()),
+                (comparison, compared.comparison.name().into()),
+                (reason, compared.reason.into()),
+            ]);
+        }
+        values
+    }
+}
+
+/// The columns that compare a figure with its formula.
+fn names(figure: Figure) -> [&'static str; 5] {
+    macro_rules! names {
+        ($prefix:literal) => {
+            [
+                concat!($prefix, "_formula"),
+                concat!($prefix, "_least"),
+                concat!($prefix, "_most"),
+                concat!($prefix, "_comparison"),
+                concat!($prefix, "_reason"),
+            ]
+        };
+    }
+    match figure {
+        Figure::Light => names!("light"),
+        Figure::Saturated => names!("saturated"),
+        Figure::Client => names!("client_delay"),
+        Figure::Synchronisation => names!("synchronisation_delay"),
+    }
+}
+
+impl Costs {
+    fn new(runs: &[Measured]) -> Self {
+        let entries: u64 = runs.iter().map(|run| run.entries).sum();
+        let sum = |count: fn(&Measured) -> u64| runs.iter().map(count).sum::<u64>() as f64;
+        let mean = |delay: fn(&Measured) -> (u64, f64)| {
+            let count: u64 = runs.iter().map(|run| delay(run).0).sum();
+            let total: f64 = runs.iter().map(|run| delay(run).0 as f64 * delay(run).1).sum();
+            total / count as f64
+        };
+        let half_width = |figure: fn(&Measured) -> f64| {
+            Statistics::of(runs.iter().map(figure)).and_then(|figures| figures.half_width())
+        };
+        Self {
+            entries,
+            links: sum(|run| run.links) / entries as f64,
+            own: sum(|run| run.own) / entries as f64,
+            half_width: half_width(|run| (run.links + run.own) as f64 / run.entries as f64),
+            asked: runs.iter().map(|run| run.asked.clone()).collect(),
+            client_half_width: half_width(|run| run.client.1),
+            client: mean(|run| run.client),
+            synchronisation: mean(|run| run.synchronisation),
+            busiest: runs.iter().map(|run| run.busiest).sum::<f64>() / runs.len() as f64,
+        }
+    }
+
+    /// All messages per entry, those to oneself included.
+    fn messages(&self) -> f64 {
+        self.links + self.own
+    }
+}

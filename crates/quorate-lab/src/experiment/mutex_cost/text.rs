@@ -1,0 +1,178 @@
+//! The table as a person reads it.
+
+use super::formulas::{Comparison, Figure, Promise};
+use super::load::{REPEAT, REQUESTS};
+use super::{Compared, Row};
+use crate::experiment::Block;
+
+pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
+    let letters = letters(rows);
+    vec![messages(rows, &letters), delays(rows, &letters), formulas(rows)]
+}
+
+fn messages(rows: &[Row], letters: &[&str]) -> Block {
+    let row = |row: &Row| {
+        let (light, saturated) = (row.of(Figure::Light), row.of(Figure::Saturated));
+        let mut cells = begin(row);
+        cells.extend(beside(light, row.light.links, letters));
+        cells.extend(beside(saturated, row.saturated.links, letters));
+        cells
+    };
+    Block {
+        title: "Messages per entry".to_owned(),
+        head: vec![
+            "algorithm",
+            "over",
+            " n",
+            " light",
+            " links",
+            "",
+            "formula",
+            " saturated",
+            " links",
+            "",
+            "formula",
+        ],
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+fn delays(rows: &[Row], letters: &[&str]) -> Block {
+    let row = |row: &Row| {
+        let (client, synchronisation) = (row.of(Figure::Client), row.of(Figure::Synchronisation));
+        let mut cells = begin(row);
+        for compared in [client, synchronisation] {
+            cells.extend([
+                measured(compared),
+                sign(compared, letters),
+                promised(&compared.promise),
+            ]);
+        }
+        cells.push(figure(row.saturated.busiest));
+        cells
+    };
+    Block {
+        title: "Delays in message delays, and the busiest process over the mean at saturation"
+            .to_owned(),
+        head: vec![
+            "algorithm",
+            "over",
+            " n",
+            " client",
+            "",
+            "formula",
+            " sync.",
+            "",
+            "formula",
+            " busiest",
+        ],
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+/// The formulas themselves; they are the same for every n but for the numbers.
+fn formulas(rows: &[Row]) -> Block {
+    let mut known: Vec<String> = Vec::new();
+    let mut lines = Vec::new();
+    for row in rows {
+        if known.contains(&row.series.label()) {
+            continue;
+        }
+        known.push(row.series.label());
+        let formula = |figure| row.of(figure).promise.formula.clone();
+        let mut cells = begin(row);
+        cells.truncate(2);
+        cells.extend([formula(Figure::Light), formula(Figure::Saturated)]);
+        lines.push(cells);
+    }
+    Block {
+        title:
+            "Formulas for messages per entry (K: size of a quorum, d: mean way through the tree)"
+                .to_owned(),
+        head: vec!["algorithm", "over", "light", "saturated"],
+        rows: lines,
+    }
+}
+
+pub(super) fn notes(rows: &[Row]) -> Vec<String> {
+    let mut notes = vec![
+        format!(
+            "Light: {REQUESTS}n requests, one at a time, each of a process that the seed draws. Saturated: all ask \
+             within the first message delay and again as soon as they have left, {REPEAT} times each."
+        ),
+        "Messages to oneself are in light and saturated, as in the formulas; links leaves them out. Message delays \
+         are constant, and a message to oneself takes none. Load is what is sent and received over links."
+            .to_owned(),
+        "= the formula's number; in: within its range; ≈: the 95 % interval over the seeds has it, which by chance one \
+         in twenty misses; ≠: none of these, and a letter says why where that is known."
+            .to_owned(),
+    ];
+    let letters = letters(rows);
+    notes
+        .extend(letters.iter().enumerate().map(|(place, why)| format!("{}: {why}", letter(place))));
+    notes
+}
+
+fn begin(row: &Row) -> Vec<String> {
+    let over = row.series.over.unwrap_or("-").to_owned();
+    vec![row.series.algorithm.to_owned(), over, row.n.to_string()]
+}
+
+fn beside(compared: &Compared, links: f64, letters: &[&str]) -> [String; 4] {
+    let sign = sign(compared, letters);
+    [measured(compared), figure(links), sign, promised(&compared.promise)]
+}
+
+/// Every reason that is given, each once, in the order of the rows.
+fn letters(rows: &[Row]) -> Vec<&str> {
+    let mut letters: Vec<&str> = Vec::new();
+    for figures in [[Figure::Light, Figure::Saturated], [Figure::Client, Figure::Synchronisation]] {
+        for reason in
+            rows.iter().flat_map(|row| figures.map(|figure| row.of(figure).reason)).flatten()
+        {
+            if !letters.contains(&reason) {
+                letters.push(reason);
+            }
+        }
+    }
+    letters
+}
+
+fn letter(place: usize) -> char {
+    char::from(b'a' + (place % 26) as u8)
+}
+
+/// How it compares, with the letter of the reason: `≠ a`.
+fn sign(compared: &Compared, letters: &[&str]) -> String {
+    let place = compared.reason.and_then(|why| letters.iter().position(|known| *known == why));
+    let sign = compared.comparison.sign();
+    place.map_or(sign.to_owned(), |place| format!("{sign} {}", letter(place)))
+}
+
+/// With as many digits as it takes to see that it differs, where it does.
+fn measured(compared: &Compared) -> String {
+    let short = figure(compared.measured);
+    let (least, most) = compared.promise.number.ends();
+    let looks_equal = [least, most].iter().any(|end| figure(*end) == short);
+    match compared.comparison {
+        Comparison::Differs if looks_equal => format!("{:.5}", compared.measured),
+        _ => short,
+    }
+}
+
+/// Two digits are enough, and fewer where there are many before them.
+fn figure(value: f64) -> String {
+    if value >= 1_000.0 { format!("{value:.1}") } else { format!("{value:.2}") }
+}
+
+fn promised(promise: &Promise) -> String {
+    let short = |value: f64| match value {
+        value if value.is_infinite() => "inf".to_owned(),
+        value if value.fract() == 0.0 => format!("{value:.0}"),
+        value => figure(value),
+    };
+    match promise.number.ends() {
+        (least, most) if least == most => short(least),
+        (least, most) => format!("{}..{}", short(least), short(most)),
+    }
+}

@@ -1,0 +1,178 @@
+//! The faults, and where in a run each is put.
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_sim::Scenario;
+use quorate_sim::fault::{Occasion, OnLink, Suspect};
+use quorate_sim::notation::{Link, When, Who, Window};
+use quorate_sim::random::Random;
+
+use super::super::series::Series;
+use super::roles::Roles;
+
+/// What goes wrong in a run: one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Nothing, for comparison.
+    Nothing,
+    /// A process that is inside crashes.
+    Holder,
+    /// A process that waits crashes; the token is not on its way to it.
+    Waiter,
+    /// A process crashes that wants nothing and serves nobody.
+    Idle,
+    /// The server crashes while it wants nothing.
+    Server,
+    /// The process crashes that has the token outside the section, or to which it is on its way.
+    TokenOwner,
+    /// A process crashes that wants nothing, and whose vote an open request has asked for.
+    Voter,
+    /// A message between two processes does not arrive.
+    Loss,
+    /// For a while all others believe that the process inside has crashed.
+    Suspicion,
+}
+
+/// How long a false suspicion lasts: longer than a stay inside.
+const SUSPICION: Span = Span::from_millis(10);
+
+impl Fault {
+    pub(super) const ALL: [Self; 9] = [
+        Self::Nothing,
+        Self::Holder,
+        Self::Waiter,
+        Self::Idle,
+        Self::Voter,
+        Self::Server,
+        Self::TokenOwner,
+        Self::Loss,
+        Self::Suspicion,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Holder => "crash-of-holder",
+            Self::Waiter => "crash-of-waiter",
+            Self::Idle => "crash-of-idle",
+            Self::Server => "crash-of-server",
+            Self::TokenOwner => "crash-of-token-owner",
+            Self::Voter => "crash-of-voter",
+            Self::Loss => "loss-of-message",
+            Self::Suspicion => "false-suspicion",
+        }
+    }
+
+    /// Whether the algorithm has the role that is to be hit, by what it says of itself.
+    pub(super) fn applies(self, series: &Series) -> bool {
+        match self {
+            Self::Server => series.has_server,
+            Self::TokenOwner => series.token.is_some(),
+            Self::Voter => series.votes,
+            _ => true,
+        }
+    }
+
+    /// The scenario with the fault at a moment that the seed draws of those that fit, and that moment.
+    pub(super) fn place(
+        self,
+        healthy: &Scenario,
+        roles: &Roles,
+        random: &mut Random,
+    ) -> Option<(Scenario, u64)> {
+        let mut scenario = healthy.clone();
+        let moment = match self {
+            Self::Nothing => u64::MAX,
+            Self::Loss => {
+                let messages: Vec<_> = roles.messages().collect();
+                let (time, from, to) = draw(&messages, random)?;
+                let (link, at) = (link(from, to), When::At(Time(time)));
+                scenario.faults.lose.push(OnLink { link, at });
+                time
+            }
+            Self::Suspicion => {
+                let (time, victim) = self.hit(roles, random)?;
+                let window = window(time);
+                let others = roles.processes().filter(|observer| *observer != victim);
+                let suspect = |observer| Suspect { pair: link(observer, victim), window };
+                scenario.faults.suspect.extend(others.map(suspect));
+                time
+            }
+            _ => {
+                let (time, victim) = self.hit(roles, random)?;
+                let who = Who::Process(ProcessId::new(victim));
+                scenario.faults.crash.push(Occasion { who, at: When::At(Time(time)) });
+                time
+            }
+        };
+        Some((scenario, moment))
+    }
+
+    /// A moment and a process that has the role then.
+    fn hit(self, roles: &Roles, random: &mut Random) -> Option<(u64, u32)> {
+        let at = |time| {
+            let fitting = roles.processes().filter(move |&process| self.fits(roles, process, time));
+            fitting.map(move |process| (time, process))
+        };
+        let candidates: Vec<(u64, u32)> = roles.moments().flat_map(at).collect();
+        draw(&candidates, random)
+    }
+
+    /// A server counts as nothing else: what its crash does has a column of its own.
+    fn fits(self, roles: &Roles, process: u32, time: u64) -> bool {
+        match self {
+            Self::Nothing | Self::Loss => false,
+            Self::Server => roles.is_server(process) && roles.is_outside(process, time),
+            _ if roles.is_server(process) => false,
+            Self::Holder | Self::Suspicion => roles.is_inside(process, time),
+            Self::Waiter => roles.is_waiting(process, time) && !roles.has_token(process, time),
+            Self::Idle => {
+                roles.is_outside(process, time)
+                    && !roles.has_token(process, time)
+                    && !roles.is_asked_for_vote(process, time)
+            }
+            Self::TokenOwner => roles.has_token(process, time) && !roles.is_inside(process, time),
+            Self::Voter => {
+                roles.is_asked_for_vote(process, time) && roles.is_outside(process, time)
+            }
+        }
+    }
+}
+
+fn draw<T: Copy>(candidates: &[T], random: &mut Random) -> Option<T> {
+    let count = candidates.len() as u64;
+    (count > 0).then(|| candidates[random.below(count) as usize])
+}
+
+fn link(from: u32, to: u32) -> Link {
+    let who = |process| Who::Process(ProcessId::new(process));
+    Link { from: who(from), to: who(to) }
+}
+
+fn window(from: u64) -> Window {
+    Window { from: When::At(Time(from)), until: Some(When::At(Time(from) + SUSPICION)) }
+}
+
+/// The command that runs such a scenario alone.
+pub(super) fn command(scenario: &Scenario) -> String {
+    let mut command = format!(
+        "quorate sim {} -n {} --requesters {} --repeat {} --spread {} --think {} --section {} --delay {} --seed {}",
+        scenario.algorithm,
+        scenario.processes,
+        scenario.requesters,
+        scenario.repeat,
+        scenario.spread,
+        scenario.think,
+        scenario.section,
+        scenario.delay,
+        scenario.seed,
+    );
+    let mut flag = |name: &str, value: &dyn std::fmt::Display| {
+        command.push_str(&format!(" --{name} {value}"));
+    };
+    scenario.quorums.iter().for_each(|quorums| flag("quorums", quorums));
+    scenario.tree.iter().for_each(|tree| flag("tree", tree));
+    scenario.faults.crash.iter().for_each(|crash| flag("crash", crash));
+    scenario.faults.lose.iter().for_each(|lose| flag("lose", lose));
+    scenario.faults.suspect.iter().for_each(|suspect| flag("suspect", suspect));
+    command
+}

@@ -1,0 +1,173 @@
+//! Who held which role when, in a run without faults.
+
+use std::io;
+
+use quorate_core::ProcessId;
+use quorate_sim::monitor::Sighting;
+use quorate_sim::trace::{Record, TraceSink, What};
+use quorate_sim::{History, Scenario};
+
+use super::super::series::Series;
+
+/// The roles of all processes over a run.
+pub(super) struct Roles {
+    n: usize,
+    has_server: bool,
+    token: Option<&'static str>,
+    votes: bool,
+    server: u32,
+    /// Every time at which something happened; between two of them nothing changes.
+    times: Vec<u64>,
+    /// Messages between processes: when they left, from whom and to whom.
+    sends: Vec<(u64, u32, u32)>,
+    /// From asking to entering.
+    waiting: Vec<Stay>,
+    /// From entering to leaving.
+    inside: Vec<Stay>,
+    /// With the token, or with the token under way to it.
+    with_token: Vec<Stay>,
+    /// From the arrival of somebody's request to that one's leaving.
+    asked_for_vote: Vec<Stay>,
+    /// The last request of each process.
+    last_request: Vec<u64>,
+    /// Requests that have arrived: when, from whom and at whom.
+    requests: Vec<(u64, u32, u32)>,
+}
+
+/// A process in a role from one time to another.
+struct Stay {
+    process: u32,
+    from: u64,
+    to: u64,
+}
+
+impl Roles {
+    /// To be filled by the trace of this scenario.
+    pub(super) fn new(series: &Series, scenario: &Scenario) -> Self {
+        let first = Stay { process: scenario.server, from: 0, to: u64::MAX };
+        Self {
+            n: scenario.processes,
+            has_server: series.has_server,
+            token: series.token,
+            votes: series.votes,
+            server: scenario.server,
+            times: Vec::new(),
+            sends: Vec::new(),
+            waiting: Vec::new(),
+            inside: Vec::new(),
+            with_token: series.token.map(|_| first).into_iter().collect(),
+            asked_for_vote: Vec::new(),
+            last_request: vec![0; scenario.processes],
+            requests: Vec::new(),
+        }
+    }
+
+    /// Adds what users saw of the run.
+    pub(super) fn see(&mut self, history: &History) {
+        for &(time, process, sighting) in history.marks() {
+            let (time, process) = (time.0, process.number());
+            let stay = Stay { process, from: time, to: u64::MAX };
+            match sighting {
+                Sighting::Requested => {
+                    self.last_request[process as usize] = time;
+                    self.waiting.push(stay);
+                }
+                Sighting::Entered => {
+                    end(&mut self.waiting, process, time);
+                    self.inside.push(stay);
+                }
+                Sighting::Left => end(&mut self.inside, process, time),
+                Sighting::GaveUp
+                | Sighting::Expelled
+                | Sighting::Crashed
+                | Sighting::Recovered(_) => {}
+            }
+        }
+        for &(time, from, to) in self.requests.iter().filter(|_| self.votes) {
+            let mut stays = self.inside.iter();
+            let left = stays.find(|stay| stay.process == from && stay.to > time);
+            let until = left.map_or(u64::MAX, |stay| stay.to);
+            self.asked_for_vote.push(Stay { process: to, from: time, to: until });
+        }
+        self.times.sort_unstable();
+        self.times.dedup();
+    }
+
+    /// Moments at which nothing happens, while everyone still has a request to make.
+    pub(super) fn moments(&self) -> impl Iterator<Item = u64> + '_ {
+        let last = self.last_request.iter().min().copied().unwrap_or(0);
+        let between = self.times.windows(2).filter(|pair| pair[1] > pair[0] + 1);
+        between.map(|pair| pair[0] + (pair[1] - pair[0]) / 2).take_while(move |time| *time < last)
+    }
+
+    /// Messages between processes that leave while everyone still has a request to make.
+    pub(super) fn messages(&self) -> impl Iterator<Item = (u64, u32, u32)> + '_ {
+        let last = self.last_request.iter().min().copied().unwrap_or(0);
+        self.sends.iter().copied().filter(move |(time, ..)| *time < last)
+    }
+
+    pub(super) fn processes(&self) -> impl Iterator<Item = u32> + use<> {
+        ProcessId::all(self.n).map(ProcessId::number)
+    }
+
+    pub(super) fn is_inside(&self, process: u32, time: u64) -> bool {
+        holds(&self.inside, process, time)
+    }
+
+    pub(super) fn is_waiting(&self, process: u32, time: u64) -> bool {
+        holds(&self.waiting, process, time)
+    }
+
+    /// Whether it wants nothing at that time.
+    pub(super) fn is_outside(&self, process: u32, time: u64) -> bool {
+        !self.is_inside(process, time) && !self.is_waiting(process, time)
+    }
+
+    pub(super) fn has_token(&self, process: u32, time: u64) -> bool {
+        holds(&self.with_token, process, time)
+    }
+
+    pub(super) fn is_server(&self, process: u32) -> bool {
+        self.has_server && process == self.server
+    }
+
+    pub(super) fn is_asked_for_vote(&self, process: u32, time: u64) -> bool {
+        holds(&self.asked_for_vote, process, time)
+    }
+}
+
+fn holds(stays: &[Stay], process: u32, time: u64) -> bool {
+    stays.iter().any(|stay| stay.process == process && (stay.from..stay.to).contains(&time))
+}
+
+/// The process's last stay ends.
+fn end(stays: &mut [Stay], process: u32, time: u64) {
+    if let Some(stay) = stays.iter_mut().rev().find(|stay| stay.process == process) {
+        stay.to = time;
+    }
+}
+
+impl TraceSink for Roles {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.times.push(record.time);
+        match &record.what {
+            What::Send(letter) if letter.from != letter.to => {
+                self.sends.push((record.time, letter.from, letter.to));
+                if Some(letter.kind) == self.token {
+                    end(&mut self.with_token, letter.from, record.time);
+                    let (process, from) = (letter.to, record.time);
+                    self.with_token.push(Stay { process, from, to: u64::MAX });
+                }
+            }
+            What::Deliver(letter) if letter.kind == "REQUEST" && letter.from != letter.to => {
+                self.requests.push((record.time, letter.from, letter.to));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

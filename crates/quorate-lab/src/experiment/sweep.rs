@@ -1,0 +1,47 @@
+//! Runs the cells of an experiment in parallel.
+
+use rayon::prelude::*;
+
+use super::Request;
+use crate::LabError;
+
+/// Somebody who wants to know how far an experiment is.
+pub trait Progress: Sync {
+    /// There are so many cells.
+    fn begin(&self, cells: usize);
+
+    /// One more is done, on any thread.
+    fn step(&self);
+
+    /// All are done.
+    fn end(&self);
+}
+
+/// Nobody.
+impl Progress for () {
+    fn begin(&self, _: usize) {}
+    fn step(&self) {}
+    fn end(&self) {}
+}
+
+/// What came of each cell, in the order of the cells. If some cannot be run, the first of them is told of.
+pub(super) fn sweep<Cell: Sync, Answer: Send>(
+    request: &Request<'_>,
+    cells: &[Cell],
+    run: impl Fn(&Cell) -> Result<Answer, LabError> + Sync,
+) -> Result<Vec<Answer>, LabError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(request.threads).build();
+    let pool = pool.map_err(|error| LabError::Option(format!("--threads: {error}")))?;
+    request.progress.begin(cells.len());
+    let answers: Vec<Result<Answer, LabError>> = pool.install(|| {
+        let cells = cells.par_iter().with_max_len(1);
+        let answer = |cell| {
+            let answer = run(cell);
+            request.progress.step();
+            answer
+        };
+        cells.map(answer).collect()
+    });
+    request.progress.end();
+    answers.into_iter().collect()
+}

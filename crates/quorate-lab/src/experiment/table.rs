@@ -1,0 +1,172 @@
+//! A table of results, from which CSV and JSON come.
+
+use std::io::{self, Write};
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// A table: each row has a value for each column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    columns: Vec<&'static str>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// A value of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// There is none.
+    Missing,
+    /// Yes or no.
+    Flag(bool),
+    /// A count.
+    Count(u64),
+    /// A measured figure.
+    Number(f64),
+    /// Words.
+    Text(String),
+}
+
+impl Table {
+    /// A table of these rows, each of which names its columns; all name the same, in the same order.
+    pub fn new(rows: impl IntoIterator<Item = Vec<(&'static str, Value)>>) -> Self {
+        let mut table = Self::default();
+        for row in rows {
+            let (columns, values): (Vec<_>, Vec<_>) = row.into_iter().unzip();
+            assert!(
+                table.rows.is_empty() || table.columns == columns,
+                "all rows of a table have the same columns"
+            );
+            table.columns = columns;
+            table.rows.push(values);
+        }
+        table
+    }
+
+    /// The rows, as the columns' names and values.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|values| Row { columns: &self.columns, values })
+    }
+
+    /// Writes it as comma-separated values, the names of the columns first.
+    pub fn write_csv(&self, out: impl Write) -> io::Result<()> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(&self.columns)?;
+        for row in &self.rows {
+            writer.write_record(row.iter().map(Value::plain))?;
+        }
+        writer.flush()
+    }
+}
+
+/// One row of a table; an object in JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'t> {
+    columns: &'t [&'static str],
+    values: &'t [Value],
+}
+
+impl<'t> Row<'t> {
+    /// The value in the column of that name.
+    pub fn get(&self, column: &str) -> Option<&'t Value> {
+        let place = self.columns.iter().position(|name| *name == column)?;
+        self.values.get(place)
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.values.len()))?;
+        for (column, value) in self.columns.iter().zip(self.values) {
+            map.serialize_entry(column, value)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Missing => serializer.serialize_none(),
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Number(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl Value {
+    /// For a file: the shortest digits that read back as the same number, nothing for nothing.
+    fn plain(&self) -> String {
+        match self {
+            Self::Missing => String::new(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Count(count) => count.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+/// What is no finite number is missing: JSON has no word for it.
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        if number.is_finite() { Self::Number(number) } else { Self::Missing }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Missing, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_numbers_and_commas_are_quoted() {
+        let row = |name: &str, mean: Option<f64>| {
+            vec![("name", name.into()), ("mean", mean.into()), ("runs", 3u64.into())]
+        };
+        let table = Table::new([row("a, b", Some(0.1)), row("c", None), row("d", Some(f64::NAN))]);
+        let mut csv = Vec::new();
+        table.write_csv(&mut csv).unwrap();
+        assert_eq!(String::from_utf8(csv).unwrap(), "name,mean,runs\n\"a, b\",0.1,3\nc,,3\nd,,3\n");
+        let json = serde_json::to_string(&table.rows().collect::<Vec<_>>()).unwrap();
+        let first = r#"{"name":"a, b","mean":0.1,"runs":3}"#;
+        assert!(json.starts_with(&format!("[{first},")), "{json}");
+        assert!(json.contains(r#"{"name":"d","mean":null,"runs":3}"#), "{json}");
+    }
+}

@@ -1,0 +1,46 @@
+//! The flags of `quorate experiment`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use quorate_lab::experiment::Options;
+
+/// `quorate experiment`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quorate experiment                                   what there is
+  quorate experiment mutex-cost --up-to 32             a smaller one, in a second
+  quorate experiment mutex-cost --svg charts/ --csv cost.csv
+  quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
+pub(crate) struct Experiment {
+    /// Its name; without one, what there is
+    pub(crate) name: Option<String>,
+    /// List what there is
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) list: bool,
+    /// How many seeds, counted from 0; as many as the experiment takes usually if not said
+    #[arg(long, value_name = "M")]
+    seeds: Option<u64>,
+    /// The largest number of processes, where it grows
+    #[arg(long, value_name = "N")]
+    up_to: Option<usize>,
+    /// How many threads; one for each core if not said. The results are the same
+    #[arg(long, value_name = "T")]
+    threads: Option<usize>,
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Write the table as comma-separated values
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the charts: all into one file, or each into a file of its own in a directory
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+impl Experiment {
+    pub(crate) fn options(&self) -> Options {
+        Options { seeds: self.seeds, up_to: self.up_to, threads: self.threads }
+    }
+}

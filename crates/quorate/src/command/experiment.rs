@@ -1,0 +1,145 @@
+//! `quorate experiment`: a table, its charts and how far it is.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_draw::chart;
+use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Progress};
+use serde_json::json;
+
+use crate::Done;
+use crate::arguments;
+use crate::command::sim::same_file;
+use crate::failure::Failure;
+use crate::files::NewFile;
+
+pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
+    let Some(name) = &flags.name else { return list(flags.json) };
+    let experiment = Experiment::by_name(name).map_err(Failure::new)?;
+    if flags.svg.is_some() && !experiment.draws {
+        return Err(Failure::new(format!("{name} draws no charts; leave --svg out")));
+    }
+    // A file that could not be written in the end is no reason to wait for it.
+    let files = Files::begin(flags)?;
+    let findings = experiment.run(&flags.options(), &Bar::new()).map_err(Failure::new)?;
+    files.write(name, &findings)?;
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        findings.write_json(name, &mut out)?;
+    } else {
+        findings.write_text(&mut out)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(json: bool) -> Done {
+    let mut out = anstream::stdout().lock();
+    if json {
+        let all = EXPERIMENTS.iter().map(|experiment| {
+            json!({ "name": experiment.name, "summary": experiment.summary, "seeds": experiment.seeds })
+        });
+        writeln!(out, "{}", serde_json::Value::from_iter(all))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = EXPERIMENTS.iter().map(|experiment| experiment.name.len()).max().unwrap_or(0);
+    for Experiment { name, summary, .. } in EXPERIMENTS {
+        writeln!(out, "{name:<width$}  {summary}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The files that were asked for.
+struct Files {
+    csv: Option<NewFile>,
+    svg: Option<Charts>,
+}
+
+enum Charts {
+    One(NewFile),
+    Each(PathBuf),
+}
+
+impl Files {
+    fn begin(flags: &arguments::Experiment) -> Result<Self, Failure> {
+        if let (Some(csv), Some(svg)) = (&flags.csv, &flags.svg)
+            && same_file(csv, svg)
+        {
+            return Err(Failure::new("--csv and --svg name the same file"));
+        }
+        let csv = flags.csv.as_deref().map(NewFile::begin).transpose()?;
+        let svg = flags.svg.as_deref().map(Charts::begin).transpose()?;
+        Ok(Self { csv, svg })
+    }
+
+    fn write(self, name: &str, findings: &Findings) -> Result<(), Failure> {
+        let mut files = Vec::new();
+        if let Some(mut file) = self.csv {
+            findings.table.write_csv(&mut file)?;
+            files.push(file);
+        }
+        match self.svg {
+            None => {}
+            Some(Charts::One(mut file)) => {
+                file.write_all(chart::page(name, &findings.charts).as_bytes())?;
+                files.push(file);
+            }
+            Some(Charts::Each(folder)) => {
+                for chart in &findings.charts {
+                    let path = folder.join(format!("{name}-{}.svg", chart.name));
+                    let mut file = NewFile::begin(&path)?;
+                    file.write_all(chart.svg().as_bytes())?;
+                    files.push(file);
+                }
+            }
+        }
+        files.into_iter().try_for_each(NewFile::keep)
+    }
+}
+
+impl Charts {
+    /// A directory is one that is there, or a name that ends like one and is made.
+    fn begin(path: &Path) -> Result<Self, Failure> {
+        let failure = |error| Failure::new(format!("{} cannot be made: {error}", path.display()));
+        let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);
+        if ends_like_one && !path.exists() {
+            std::fs::create_dir(path).map_err(failure)?;
+        }
+        if path.is_dir() {
+            // Whether files can be made there is better known now than in the end.
+            NewFile::begin(&path.join("charts.svg"))?;
+            return Ok(Self::Each(path.to_owned()));
+        }
+        NewFile::begin(path).map(Self::One)
+    }
+}
+
+/// A bar on stderr, where that is a terminal.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
+        {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&self, cells: usize) {
+        self.0.set_length(cells as u64);
+    }
+
+    fn step(&self) {
+        self.0.inc(1);
+    }
+
+    fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}
