@@ -7,9 +7,9 @@ use plotters::backend::DrawingBackend;
 use plotters::element::ComposedElement;
 use plotters::prelude::{Color, EmptyElement, PathElement, Polygon, RGBColor, ShapeStyle, WHITE};
 
-/// Colours that people with any of the usual colour deficiencies tell apart (Okabe and Ito, 2008); the
-/// yellow of the original is too pale for lines on white, grey takes its place.
-const COLOURS: [RGBColor; 8] = [
+/// Colours that people with any of the usual colour deficiencies tell apart (Okabe and Ito, 2008). The
+/// yellow of the original is too pale for lines on white: grey takes its place, and two dark ones are added.
+const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 0, 0),
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -18,6 +18,8 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(119, 119, 119),
+    RGBColor(94, 60, 153),
+    RGBColor(140, 81, 10),
 ];
 
 /// The pixels of a dash and of the gap after it; none for a line without gaps.

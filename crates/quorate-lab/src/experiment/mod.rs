@@ -15,7 +15,7 @@ mod table;
 pub use findings::{Block, Findings};
 pub use statistics::Statistics;
 pub use sweep::Progress;
-pub use table::{Table, Value};
+pub use table::{Row, Table, Value};
 
 use crate::LabError;
 use crate::by_name::nearest;

@@ -87,6 +87,9 @@ impl Files {
                 files.push(file);
             }
             Some(Charts::Each(folder)) => {
+                std::fs::create_dir_all(&folder).map_err(|error| {
+                    Failure::new(format!("{} cannot be made: {error}", folder.display()))
+                })?;
                 for chart in &findings.charts {
                     let path = folder.join(format!("{name}-{}.svg", chart.name));
                     let mut file = NewFile::begin(&path)?;
@@ -100,19 +103,24 @@ impl Files {
 }
 
 impl Charts {
-    /// A directory is one that is there, or a name that ends like one and is made.
+    /// A directory is one that is there, or a name that ends like one and will be made.
     fn begin(path: &Path) -> Result<Self, Failure> {
-        let failure = |error| Failure::new(format!("{} cannot be made: {error}", path.display()));
         let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);
-        if ends_like_one && !path.exists() {
-            std::fs::create_dir(path).map_err(failure)?;
-        }
         if path.is_dir() {
             // Whether files can be made there is better known now than in the end.
             NewFile::begin(&path.join("charts.svg"))?;
-            return Ok(Self::Each(path.to_owned()));
+        } else if !ends_like_one {
+            return NewFile::begin(path).map(Self::One);
+        } else if path
+            .parent()
+            .is_some_and(|above| !above.as_os_str().is_empty() && !above.is_dir())
+        {
+            return Err(Failure::new(format!(
+                "{} cannot be made: the directory above it does not exist",
+                path.display()
+            )));
         }
-        NewFile::begin(path).map(Self::One)
+        Ok(Self::Each(path.to_owned()))
     }
 }
 

@@ -1,0 +1,192 @@
+//! A small slice of each experiment: what a person reads, what programs read, and that threads change nothing.
+
+use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Value};
+
+/// The slice of each experiment that is run here.
+fn slice(name: &str) -> Options {
+    let (seeds, up_to) = match name {
+        "mutex-cost" => (Some(2), Some(8)),
+        _ => (Some(4), None),
+    };
+    Options { seeds, up_to, threads: None }
+}
+
+fn run(name: &str, threads: Option<usize>) -> Findings {
+    let experiment = Experiment::by_name(name).unwrap();
+    experiment.run(&Options { threads, ..slice(name) }, &()).unwrap()
+}
+
+fn text(findings: &Findings) -> String {
+    let mut text = Vec::new();
+    findings.write_text(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn json(name: &str, findings: &Findings) -> serde_json::Value {
+    let mut json = Vec::new();
+    findings.write_json(name, &mut json).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+#[test]
+fn what_a_person_reads_fits_a_hundred_columns() {
+    for experiment in EXPERIMENTS {
+        let text = text(&run(experiment.name, None));
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        insta::assert_snapshot!(experiment.name, text);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    for experiment in EXPERIMENTS {
+        let (one, three) = (run(experiment.name, Some(1)), run(experiment.name, Some(3)));
+        assert!(one == three, "{} differs", experiment.name);
+        let bytes = |findings: &Findings| {
+            let mut bytes = text(findings).into_bytes();
+            findings.table.write_csv(&mut bytes).unwrap();
+            findings.write_json(experiment.name, &mut bytes).unwrap();
+            findings.charts.iter().for_each(|chart| bytes.extend(chart.svg().into_bytes()));
+            bytes
+        };
+        assert!(bytes(&one) == bytes(&three), "{} differs", experiment.name);
+    }
+}
+
+#[test]
+fn numbers_are_numbers_and_every_row_has_every_column() {
+    for experiment in EXPERIMENTS {
+        let json = json(experiment.name, &run(experiment.name, None));
+        assert_eq!(json["name"], experiment.name);
+        let rows = json["rows"].as_array().unwrap();
+        let keys =
+            |row: &serde_json::Value| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert!(!rows.is_empty() && rows.iter().all(|row| keys(row) == keys(&rows[0])));
+        assert!(rows.iter().all(|row| row["processes"].is_u64()));
+    }
+}
+
+#[test]
+fn exact_formulas_are_met_exactly() {
+    let findings = run("mutex-cost", None);
+    let number = |value: Option<&Value>| match value {
+        Some(Value::Number(number)) => *number,
+        other => panic!("{other:?} is no number"),
+    };
+    let mut compared = 0;
+    for row in findings.table.rows() {
+        let Some(Value::Text(algorithm)) = row.get("algorithm") else { panic!("no algorithm") };
+        let Some(Value::Count(n)) = row.get("processes") else { panic!("no processes") };
+        let others = *n as f64 - 1.0;
+        let messages = match algorithm.as_str() {
+            "central" => 3.0,
+            "lamport" => 3.0 * others,
+            "ricart-agrawala" => 2.0 * others,
+            _ => continue,
+        };
+        for load in ["light", "saturated"] {
+            assert_eq!(
+                number(row.get(&format!("{load}_messages"))),
+                messages,
+                "{algorithm} {n} {load}"
+            );
+            assert_eq!(row.get(&format!("{load}_comparison")), Some(&"equal".into()));
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 3 * 2, "three algorithms at two sizes have exact formulas");
+    for row in findings.table.rows() {
+        if let Some(Value::Text(algorithm)) = row.get("algorithm")
+            && ["maekawa", "agrawal-el-abbadi", "raymond"].contains(&algorithm.as_str())
+        {
+            assert_eq!(row.get("light_comparison"), Some(&"equal".into()), "{algorithm}");
+            assert!(number(row.get("light_links")) <= number(row.get("light_messages")));
+        }
+    }
+}
+
+#[test]
+fn a_role_that_does_not_exist_is_not_measured() {
+    // Of each algorithm: has it a server, a token, voters?
+    let roles = [
+        ("central", [true, false, false]),
+        ("token-ring", [false, true, false]),
+        ("lamport", [false, false, false]),
+        ("ricart-agrawala", [false, false, false]),
+        ("singhal", [false, false, false]),
+        ("suzuki-kasami", [false, true, false]),
+        ("raymond", [false, true, false]),
+        ("maekawa", [false, false, true]),
+        ("agrawal-el-abbadi", [false, false, true]),
+    ];
+    let findings = run("mutex-faults", None);
+    for (algorithm, [server, token, voter]) in roles {
+        let rows = findings.table.rows();
+        let rows = rows.filter(|row| row.get("algorithm") == Some(&algorithm.into()));
+        for row in rows {
+            let applies = match row.get("fault") {
+                Some(Value::Text(fault)) if fault == "crash-of-server" => server,
+                Some(Value::Text(fault)) if fault == "crash-of-token-owner" => token,
+                Some(Value::Text(fault)) if fault == "crash-of-voter" => voter,
+                _ => true,
+            };
+            let runs = if applies { 4u64 } else { 0 };
+            assert_eq!(row.get("applies"), Some(&applies.into()), "{row:?}");
+            assert_eq!(row.get("runs"), Some(&runs.into()), "{row:?}");
+            assert_eq!(row.get("outcome") == Some(&Value::Missing), !applies, "{row:?}");
+        }
+    }
+    let mut healthy =
+        findings.table.rows().filter(|row| row.get("fault") == Some(&"nothing".into()));
+    assert!(healthy.all(|row| row.get("outcome") == Some(&"holds".into())));
+}
+
+/// What the literature says, as far as it says anything: each of these was seen in every run or in none.
+#[test]
+fn algorithms_survive_what_they_are_said_to_survive() {
+    let findings = run("mutex-faults", None);
+    let outcomes = |algorithm: &str, fault: &str| -> Vec<Value> {
+        let of = |row: &quorate_lab::experiment::Row<'_>| {
+            row.get("algorithm") == Some(&algorithm.into())
+                && row.get("fault") == Some(&fault.into())
+        };
+        findings.table.rows().filter(of).filter_map(|row| row.get("outcome").cloned()).collect()
+    };
+    for (algorithm, fault, outcome) in [
+        ("central", "crash-of-holder", "holds"),
+        ("central", "crash-of-waiter", "holds"),
+        ("central", "crash-of-idle", "holds"),
+        ("central", "crash-of-server", "blocks"),
+        ("token-ring", "crash-of-token-owner", "holds"),
+        ("suzuki-kasami", "crash-of-token-owner", "blocks"),
+        ("lamport", "crash-of-idle", "blocks"),
+        ("ricart-agrawala", "crash-of-idle", "blocks"),
+        ("ricart-agrawala", "loss-of-message", "blocks"),
+        ("maekawa", "crash-of-voter", "blocks"),
+        ("agrawal-el-abbadi", "crash-of-voter", "holds"),
+    ] {
+        let found = outcomes(algorithm, fault);
+        assert!(
+            !found.is_empty() && found.iter().all(|found| *found == outcome.into()),
+            "{algorithm} {fault}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_a_sentence() {
+    let refusal = |name: &str, options: Options| {
+        let experiment = Experiment::by_name(name);
+        experiment.and_then(|experiment| experiment.run(&options, &())).unwrap_err().to_string()
+    };
+    let none = Options::default();
+    let refusals = [
+        refusal("mutex-cots", none),
+        refusal("weather", none),
+        refusal("mutex-cost", Options { up_to: Some(3), ..none }),
+        refusal("mutex-cost", Options { seeds: Some(0), ..none }),
+        refusal("mutex-cost", Options { threads: Some(0), ..none }),
+        refusal("mutex-faults", Options { up_to: Some(8), ..none }),
+    ];
+    insta::assert_snapshot!(refusals.join("\n"));
+}
