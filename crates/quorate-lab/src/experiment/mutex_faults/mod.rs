@@ -203,8 +203,8 @@ impl Row {
 
     /// The worst outcome, and how often it came.
     fn worst(&self) -> Option<(Outcome, u64)> {
-        let came = Outcome::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
-        came.last()
+        let mut came = Outcome::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
+        came.next_back()
     }
 
     fn values(&self) -> Vec<(&'static str, Value)> {
