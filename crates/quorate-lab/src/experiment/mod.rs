@@ -1,7 +1,7 @@
 //! Experiments: many runs, one table.
 //!
 //! An experiment is a flat list of independent cells, each a function of what it is and of its seed. They are
-//! run on as many threads as there are ([`sweep`]) and put together in their order, so that the number of
+//! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
 //! threads changes nothing.
 
 mod findings;
