@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_core::Layer;
 use serde::{Deserialize, Serialize};
 
 use crate::monitor::Status;
@@ -46,7 +47,9 @@ impl Expect {
         let properties =
             report.properties.iter().map(|property| (property.id.to_owned(), property.status));
         let own = report.messages.by_kind.0.iter();
-        let below = report.layers.values().flat_map(|messages| messages.by_kind.0.iter());
+        // A detector's messages are not the algorithm's.
+        let apart = report.layers.iter().filter(|(layer, _)| **layer != Layer::Detector.name());
+        let below = apart.flat_map(|(_, messages)| messages.by_kind.0.iter());
         let by_kind = own
             .chain(below.filter(|(_, count)| *count > 0))
             .map(|(kind, count)| ((*kind).to_owned(), *count));

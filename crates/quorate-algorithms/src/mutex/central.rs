@@ -60,7 +60,7 @@ struct Desk {
     crashed: ProcessSet,
 }
 
-/// What clients and server say. Permissions are numbered.
+/// What clients and server say. Permissions are numbered where they are handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// Client: I want in.
@@ -94,7 +94,9 @@ impl Central {
     fn grant_next(&mut self, out: &mut Effects<Self>) {
         let desk = &mut self.desk;
         desk.named = false;
-        desk.holder = desk.queue.pop_front().map(|holder| (holder, desk.given + 1));
+        // Only permissions that are handed over need numbers.
+        let permission = desk.given + u64::from(self.hand_over);
+        desk.holder = desk.queue.pop_front().map(|holder| (holder, permission));
         if let Some((holder, permission)) = desk.holder {
             desk.given = permission;
             out.send(holder, Message::Grant(permission));
@@ -162,7 +164,7 @@ impl Central {
     }
 
     fn on_grant(&mut self, permission: u64, out: &mut Effects<Self>) {
-        if permission <= self.latest {
+        if self.hand_over && permission <= self.latest {
             return out.ignored("a permission that this process has had before");
         }
         if self.phase == Phase::Waiting {

@@ -59,8 +59,7 @@ impl<C: Claim> Ballot<C> {
         match known.find(|claim| claim.process() == theirs.process()) {
             Some(newer) if *newer > theirs => return,
             Some(&older) => {
-                self.waiting.remove(&older);
-                self.granted = self.granted.filter(|granted| *granted != older);
+                self.release(older, &mut say);
             }
             None => {}
         }
@@ -185,7 +184,8 @@ mod tests {
         let mut ballot = Ballot::default();
         said(|say| ballot.request(stamp(5), say));
         said(|say| ballot.request(stamp(7), say));
-        assert_eq!(said(|say| ballot.request(again, say)), [Answer::Reply(stamp(7))]);
+        let answers = [Answer::Reply(stamp(7)), Answer::Failed(again)];
+        assert_eq!(said(|say| ballot.request(again, say)), answers);
         assert_eq!(said(|say| assert!(ballot.release(stamp(7), say))), [Answer::Reply(again)]);
     }
 }
