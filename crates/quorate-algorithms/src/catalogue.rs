@@ -3,10 +3,12 @@
 //! An algorithm is a type, and drivers are compiled for each: [`visit`] calls a [`Visitor`] with the
 //! type that a name stands for.
 
+use quorate_core::detector::{Detector, Tempo};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
+use crate::detector::{Heartbeat, VcubeDiagnosis};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Raymond, RicartAgrawala,
     RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
@@ -23,6 +25,8 @@ pub struct Setup {
     pub tree: SpanningTree,
     /// Whose votes are enough, where the algorithm votes.
     pub quorums: AnySystem,
+    /// What a detector may know about time.
+    pub tempo: Tempo,
 }
 
 impl Setup {
@@ -67,6 +71,9 @@ pub trait Visitor {
 
     /// Does it with a mutual exclusion algorithm.
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer;
+
+    /// Does it with a failure detector.
+    fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
 }
 
 macro_rules! catalogue {
@@ -96,4 +103,6 @@ catalogue! {
     mutex Maekawa,
     mutex MaekawaOriginal,
     mutex AgrawalElAbbadi,
+    detector Heartbeat,
+    detector VcubeDiagnosis,
 }

@@ -26,7 +26,7 @@ mod time;
 mod vcube;
 mod vector_clock;
 
-pub use detector::Belief;
+pub use detector::{Belief, Tempo};
 pub use effects::{Effect, Effects, Recipients};
 pub use lamport::{LamportClock, Stamp};
 pub use message::{Kind, Layer, Message};

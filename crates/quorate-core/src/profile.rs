@@ -114,11 +114,29 @@ pub enum Property {
     ME2,
     /// Mutual exclusion, order.
     ME3,
+    /// Failure detection, completeness.
+    Completeness,
+    /// Failure detection, accuracy.
+    Accuracy,
 }
 
 impl Property {
-    /// Every property there is.
-    pub const ALL: [Self; 3] = [Self::ME1, Self::ME2, Self::ME3];
+    /// Every property there is, family by family.
+    pub const ALL: [Self; 5] =
+        [Self::ME1, Self::ME2, Self::ME3, Self::Completeness, Self::Accuracy];
+
+    /// The properties of one family.
+    pub fn of(layer: Layer) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |property| property.layer() == layer)
+    }
+
+    /// The family that it is a property of.
+    pub const fn layer(self) -> Layer {
+        match self {
+            Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
+            Self::Completeness | Self::Accuracy => Layer::Detector,
+        }
+    }
 
     /// Its name in the literature.
     pub const fn id(self) -> &'static str {
@@ -126,6 +144,8 @@ impl Property {
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
+            Self::Completeness => "completeness",
+            Self::Accuracy => "accuracy",
         }
     }
 
@@ -135,6 +155,8 @@ impl Property {
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
+            Self::Completeness => "every crashed process is suspected by every live one",
+            Self::Accuracy => "nobody is suspected who has not crashed",
         }
     }
 }
@@ -145,10 +167,10 @@ impl fmt::Display for Property {
     }
 }
 
-/// What an algorithm promises to cost in one particular world.
+/// What an algorithm promises to cost in one particular world: per entry of a mutex, per round of a detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The paper's formula for messages per entry: `2(n - 1)`.
+    /// The paper's formula for messages: `2(n - 1)`.
     pub formula: &'static str,
     /// What the formula gives here; a range where the formula has one.
     pub messages: RangeInclusive<u64>,
@@ -156,6 +178,8 @@ pub struct Cost {
     pub client_delay: RangeInclusive<u64>,
     /// From exit to the next entry, in message delays.
     pub synchronisation_delay: RangeInclusive<u64>,
+    /// From a crash to when everybody knows of it, in rounds of a detector.
+    pub detection_rounds: Option<u64>,
 }
 
 impl Cost {
@@ -166,7 +190,13 @@ impl Cost {
 
     /// So many messages per entry at least, and so many at most.
     pub fn between(formula: &'static str, least: u64, most: u64) -> Self {
-        Self { formula, messages: least..=most, client_delay: 0..=0, synchronisation_delay: 0..=0 }
+        Self {
+            formula,
+            messages: least..=most,
+            client_delay: 0..=0,
+            synchronisation_delay: 0..=0,
+            detection_rounds: None,
+        }
     }
 
     /// With these delays into a free section and from the holder to its successor.
@@ -177,6 +207,12 @@ impl Cost {
         synchronisation: RangeInclusive<u64>,
     ) -> Self {
         Self { client_delay: client, synchronisation_delay: synchronisation, ..self }
+    }
+
+    /// With everybody told of a crash after so many rounds.
+    #[must_use]
+    pub fn with_detection(self, rounds: u64) -> Self {
+        Self { detection_rounds: Some(rounds), ..self }
     }
 
     /// A single process has nobody to wait for.

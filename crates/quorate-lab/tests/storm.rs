@@ -3,7 +3,7 @@
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{Assumption, Profile};
+use quorate_core::{Assumption, Layer, Profile};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{PropertyReport, Report, Verdict};
@@ -34,7 +34,7 @@ fn calm(algorithm: &str, seed: u64) -> String {
 }
 
 fn sound() -> impl Iterator<Item = &'static Profile> {
-    PROFILES.iter().filter(|profile| profile.specimen.is_none())
+    PROFILES.iter().filter(|profile| profile.specimen.is_none() && profile.layer == Layer::Mutex)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, Property, Span, Tempo, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
@@ -169,6 +169,8 @@ pub enum DetectorChoice {
     Oracle,
     /// Heartbeats: a layer of the processes' own, with messages of its own.
     Heartbeat,
+    /// Tests over the VCube, likewise.
+    Vcube,
     /// Nowhere.
     None,
 }
@@ -179,8 +181,9 @@ impl FromStr for DetectorChoice {
         match text {
             "oracle" => Ok(Self::Oracle),
             "heartbeat" => Ok(Self::Heartbeat),
+            "vcube" => Ok(Self::Vcube),
             "none" => Ok(Self::None),
-            _ => Err(NotationError::new("a detector: oracle, heartbeat or none", text)),
+            _ => Err(NotationError::new("a detector: oracle, heartbeat, vcube or none", text)),
         }
     }
 }
@@ -190,6 +193,7 @@ impl fmt::Display for DetectorChoice {
         f.write_str(match self {
             Self::Oracle => "oracle",
             Self::Heartbeat => "heartbeat",
+            Self::Vcube => "vcube",
             Self::None => "none",
         })
     }
@@ -268,24 +272,37 @@ impl Scenario {
         })
     }
 
-    /// The period and the timeout of heartbeats: the timeout leaves the slowest heartbeat just enough time,
-    /// as far as the timing model lets one know.
-    pub fn heartbeat(&self) -> (Span, Span) {
+    /// What a detector may know about time, as far as the timing model lets one know.
+    pub fn tempo(&self) -> Tempo {
         // Where messages take no time, something else has to set the pace.
         let unit = Some(self.delay_unit())
             .filter(|unit| *unit > Span::ZERO)
             .unwrap_or(Span::from_millis(1));
-        let known = self.delay_bound().filter(|_| self.timing().is_synchronous());
-        // Heartbeats that arrive together queue to be handled.
-        let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
+        let known = match self.timing() {
+            Timing::Rounds(length) => Some(length),
+            timing => self.delay_bound().filter(|_| timing.is_synchronous()),
+        };
+        // What arrives together queues to be handled: word from everybody, and as many answers.
+        let queueing = Span(self.handling.0.0.saturating_mul(2 * self.processes as u64));
         let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
-        let period = Span(unit.0.saturating_mul(4));
-        (period, period + bound + Span(1))
+        Tempo { delay: unit, bound }
+    }
+
+    /// Whether a property is to be watched though it is not promised.
+    pub fn watches(&self, property: Property) -> bool {
+        self.watch.iter().any(|id| id == property.id())
+    }
+
+    /// How many messages are soon under way together if all ask at once and each asks with so many.
+    pub fn burst(&self, messages: u64) -> u64 {
+        let at_once = self.request.is_empty() && self.spread.0 == Span::ZERO;
+        let requesters = if at_once { self.first_requests().len() as u64 } else { 0 };
+        requesters.saturating_mul(messages)
     }
 
     /// Whether the detector's messages never cease, so that the run has to be stopped.
     pub fn is_restless(&self) -> bool {
-        self.detector == DetectorChoice::Heartbeat
+        matches!(self.detector, DetectorChoice::Heartbeat | DetectorChoice::Vcube)
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.

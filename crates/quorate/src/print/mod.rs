@@ -1,5 +1,6 @@
 //! What a person reads: data on stdout, all else on stderr.
 
+mod detection;
 mod timeline;
 mod verdict;
 

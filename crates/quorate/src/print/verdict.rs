@@ -8,10 +8,12 @@ use quorate_sim::monitor::{Status, name_all};
 use quorate_sim::report::{DelayStatistics, Messages, PropertyReport, Report, Verdict};
 use quorate_sim::{Outcome, Scenario};
 
-use super::timeline;
+use super::{detection, timeline};
 
-const GOOD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))).bold();
-const BAD: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red))).bold();
+pub(super) const GOOD: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green))).bold();
+pub(super) const BAD: Style =
+    Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red))).bold();
 const FAINT: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
@@ -35,12 +37,16 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let report = &outcome.report;
     writeln!(out, "{BOLD}{}{BOLD:#}\n", title(scenario))?;
+    let width = report.properties.iter().map(|property| property.id.len()).max().unwrap_or(0);
     for property in &report.properties {
-        write_property(out, property)?;
+        write_property(out, property, width)?;
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    write_entries(out, report)?;
+    match &report.detection {
+        Some(detection) => detection::write(out, report, detection)?,
+        None => write_entries(out, report)?,
+    }
     write_messages(out, report)?;
     write_delays(out, report)?;
     write_faults(out, report)?;
@@ -51,13 +57,13 @@ pub(crate) fn write(
     write_verdict(out, report, command)
 }
 
-fn write_property(out: &mut impl Write, property: &PropertyReport) -> io::Result<()> {
+fn write_property(out: &mut impl Write, property: &PropertyReport, width: usize) -> io::Result<()> {
     let (mark, style) = match property.status {
         Status::Holds => ("✓", GOOD),
         Status::Violated => ("✗", BAD),
         Status::NotChecked => ("-", FAINT),
     };
-    writeln!(out, "  {style}{mark} {}{style:#}  {}", property.id, property.detail)?;
+    writeln!(out, "  {style}{mark} {:<width$}{style:#}  {}", property.id, property.detail)?;
     for evidence in property.events.iter().take(EVIDENCE_MOST) {
         let time = Time(evidence.time).to_string();
         writeln!(
@@ -103,7 +109,9 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
 }
 
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    line(out, "messages", format!("{}{}", kinds(&report.messages), formula(report)))?;
+    // What a detector promises is told by the round.
+    let promise = if report.detection.is_some() { String::new() } else { formula(report) };
+    line(out, "messages", format!("{}{promise}", kinds(&report.messages)))?;
     for (layer, messages) in &report.layers {
         line(out, "", format!("{layer} below: {}", kinds(messages)))?;
     }
@@ -180,6 +188,7 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     let ended = match report.ending {
         "quiescent" => "nothing is left to happen",
+        "content" if report.detection.is_some() => "everyone has been right for a while",
         "content" => "everyone has what they wanted",
         _ => "stopped",
     };
@@ -225,6 +234,6 @@ fn breaks_promise(report: &Report) -> bool {
         .any(|property| property.promised && property.status == Status::Violated)
 }
 
-fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
+pub(super) fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
     writeln!(out, "  {FAINT}{name:<9}{FAINT:#} {text}")
 }
