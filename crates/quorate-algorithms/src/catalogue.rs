@@ -4,11 +4,13 @@
 //! type that a name stands for.
 
 use quorate_core::detector::{Detector, Tempo};
+use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
 use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::multicast::{Basic, VcubeMulticast};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Raymond, RicartAgrawala,
     RicartAgrawalaPriority, Singhal, SuzukiKasami, TokenRing,
@@ -25,6 +27,8 @@ pub struct Setup {
     pub tree: SpanningTree,
     /// Whose votes are enough, where the algorithm votes.
     pub quorums: AnySystem,
+    /// For whom messages are, where the algorithm multicasts.
+    pub to: Group,
     /// What a detector may know about time.
     pub tempo: Tempo,
 }
@@ -72,6 +76,9 @@ pub trait Visitor {
     /// Does it with a mutual exclusion algorithm.
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer;
 
+    /// Does it with a multicast.
+    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
+
     /// Does it with a failure detector.
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
 }
@@ -103,6 +110,8 @@ catalogue! {
     mutex Maekawa,
     mutex MaekawaOriginal,
     mutex AgrawalElAbbadi,
+    multicast Basic,
+    multicast VcubeMulticast,
     detector Heartbeat,
     detector VcubeDiagnosis,
 }

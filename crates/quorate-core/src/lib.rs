@@ -14,6 +14,7 @@ pub mod detector;
 mod effects;
 mod lamport;
 mod message;
+pub mod multicast;
 pub mod mutex;
 mod process;
 mod process_id;

@@ -35,6 +35,11 @@ impl Kind {
         Self { layer: Layer::Mutex, name }
     }
 
+    /// A kind of a multicast.
+    pub const fn multicast(name: &'static str) -> Self {
+        Self { layer: Layer::Multicast, name }
+    }
+
     /// A kind of a failure detector.
     pub const fn detector(name: &'static str) -> Self {
         Self { layer: Layer::Detector, name }
@@ -46,6 +51,8 @@ impl Kind {
 pub enum Layer {
     /// Mutual exclusion.
     Mutex,
+    /// Multicast.
+    Multicast,
     /// Failure detection.
     Detector,
 }
@@ -55,6 +62,7 @@ impl Layer {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
+            Self::Multicast => "multicast",
             Self::Detector => "detector",
         }
     }
@@ -63,6 +71,7 @@ impl Layer {
     pub const fn family(self) -> &'static str {
         match self {
             Self::Mutex => "mutual exclusion",
+            Self::Multicast => "multicast",
             Self::Detector => "detector",
         }
     }

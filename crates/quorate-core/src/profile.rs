@@ -114,6 +114,12 @@ pub enum Property {
     ME2,
     /// Mutual exclusion, order.
     ME3,
+    /// Multicast, validity.
+    DeliveryValidity,
+    /// Multicast, integrity.
+    DeliveryIntegrity,
+    /// Multicast, agreement.
+    DeliveryAgreement,
     /// Failure detection, completeness.
     Completeness,
     /// Failure detection, accuracy.
@@ -122,8 +128,16 @@ pub enum Property {
 
 impl Property {
     /// Every property there is, family by family.
-    pub const ALL: [Self; 5] =
-        [Self::ME1, Self::ME2, Self::ME3, Self::Completeness, Self::Accuracy];
+    pub const ALL: [Self; 8] = [
+        Self::ME1,
+        Self::ME2,
+        Self::ME3,
+        Self::DeliveryValidity,
+        Self::DeliveryIntegrity,
+        Self::DeliveryAgreement,
+        Self::Completeness,
+        Self::Accuracy,
+    ];
 
     /// The properties of one family.
     pub fn of(layer: Layer) -> impl Iterator<Item = Self> {
@@ -134,6 +148,9 @@ impl Property {
     pub const fn layer(self) -> Layer {
         match self {
             Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
+            Self::DeliveryValidity | Self::DeliveryIntegrity | Self::DeliveryAgreement => {
+                Layer::Multicast
+            }
             Self::Completeness | Self::Accuracy => Layer::Detector,
         }
     }
@@ -144,6 +161,9 @@ impl Property {
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
+            Self::DeliveryValidity => "validity",
+            Self::DeliveryIntegrity => "integrity",
+            Self::DeliveryAgreement => "agreement",
             Self::Completeness => "completeness",
             Self::Accuracy => "accuracy",
         }
@@ -155,6 +175,9 @@ impl Property {
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
+            Self::DeliveryValidity => "what a live process multicasts, every live member delivers",
+            Self::DeliveryIntegrity => "only members deliver, once, and only what was multicast",
+            Self::DeliveryAgreement => "what one live member delivers, every live member delivers",
             Self::Completeness => "every crashed process is suspected by every live one",
             Self::Accuracy => "nobody is suspected who has not crashed",
         }
@@ -167,14 +190,15 @@ impl fmt::Display for Property {
     }
 }
 
-/// What an algorithm promises to cost in one particular world: per entry of a mutex, per round of a detector.
+/// What an algorithm promises to cost in one particular world: per entry of a mutex, per
+/// multicast, per round of a detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The paper's formula for messages: `2(n - 1)`.
     pub formula: &'static str,
     /// What the formula gives here; a range where the formula has one.
     pub messages: RangeInclusive<u64>,
-    /// From request to entry with the section free, in message delays.
+    /// From request to entry with the section free, or from multicast to delivery, in message delays.
     pub client_delay: RangeInclusive<u64>,
     /// From exit to the next entry, in message delays.
     pub synchronisation_delay: RangeInclusive<u64>,

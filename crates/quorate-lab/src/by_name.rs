@@ -4,12 +4,15 @@ use quorate_algorithms::catalogue::{self, PROFILES, Visitor};
 use quorate_algorithms::detector::{Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Setup};
 use quorate_core::detector::Detector;
+use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, Given};
 use quorate_core::{Layer, Message, ProcessId, ProcessSet, Property, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
-use quorate_sim::{Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_mutex};
+use quorate_sim::{
+    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_multicast, run_mutex,
+};
 
 /// Why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +78,9 @@ pub fn check(scenario: &Scenario) -> Result<(), LabError> {
         fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
             check_algorithm::<A>(self.0)
         }
+        fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
+            check_algorithm::<A>(self.0)
+        }
         fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
             check_algorithm::<A>(self.0)
         }
@@ -130,6 +136,9 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
         let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
         return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
     }
+    if family != Layer::Multicast && scenario.to.is_some() {
+        return mismatch("to", "it multicasts nothing for its users".to_owned());
+    }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
             return mismatch("detector", "it needs no other detector below it".to_owned());
@@ -169,7 +178,7 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     };
     let tree = scenario.tree.clone().unwrap_or_default().0;
     let server = ProcessId::new(scenario.server);
-    Ok(Setup { n, server, tree, quorums, tempo: scenario.tempo() })
+    Ok(Setup { n, server, tree, quorums, to: scenario.group(), tempo: scenario.tempo() })
 }
 
 /// Simulates whatever it visits.
@@ -206,6 +215,31 @@ impl Visitor for Simulate<'_, '_, '_> {
                     Stack::<A, VcubeDiagnosis>::new(A::build(&setup, id), below)
                 };
                 Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+            }
+        }
+    }
+
+    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        match scenario.detector {
+            DetectorChoice::Oracle | DetectorChoice::None => {
+                let make = move |id| A::build(&setup, id);
+                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+            }
+            DetectorChoice::Heartbeat => {
+                let make = move |id| {
+                    Stack::new(A::build(&setup, id), Heartbeat::paced(setup.n, id, setup.tempo))
+                };
+                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+            }
+            DetectorChoice::Vcube => {
+                let make = move |id| {
+                    let below = VcubeDiagnosis::paced(setup.n, id, setup.tempo);
+                    Stack::<A, VcubeDiagnosis>::new(A::build(&setup, id), below)
+                };
+                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
             }
         }
     }

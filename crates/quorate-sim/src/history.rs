@@ -15,6 +15,10 @@ pub enum Mark {
     Entered,
     /// It left, or gave up.
     Left,
+    /// It multicast something.
+    Sent,
+    /// It delivered something.
+    Delivered,
     /// It began to suspect somebody.
     Suspected,
     /// It took a suspicion back.

@@ -59,6 +59,9 @@ pub struct Report {
     /// What a detector noticed, if the algorithm is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection: Option<DetectionReport>,
+    /// What was multicast and delivered, if the algorithm does that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<MulticastReport>,
     /// How the work was spread: messages sent and received by each process, own layer.
     pub load: LoadReport,
     /// Who still waits.
@@ -178,7 +181,8 @@ impl CostReport {
 pub struct DelayReport {
     /// One message delay, in nanoseconds.
     pub unit: u64,
-    /// From request to entry, with the section free and nobody else waiting.
+    /// From request to entry, with the section free and nobody else waiting; or from the first multicast of a process
+    /// to each delivery by another.
     pub client: DelayStatistics,
     /// From exit to the next entry, with somebody waiting.
     pub synchronisation: DelayStatistics,
@@ -256,6 +260,21 @@ pub struct NoticeReport {
     pub after: u64,
     /// How many rounds after the one of the change.
     pub rounds: u64,
+}
+
+/// What was multicast and delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MulticastReport {
+    /// How many messages were multicast.
+    pub multicasts: u64,
+    /// How many processes each is for.
+    pub members: usize,
+    /// Who multicast any.
+    pub senders: Vec<u32>,
+    /// How often anybody delivered one.
+    pub deliveries: u64,
+    /// How many messages every member has that did not crash.
+    pub everywhere: u64,
 }
 
 /// How the work was spread over the processes.

@@ -205,6 +205,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         duplicated: accounting.duplicated(),
         delays: DelayReport::default(),
         detection: None,
+        multicast: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         virtual_time: now.0,

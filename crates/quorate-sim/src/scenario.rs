@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use quorate_core::multicast::Group;
 use quorate_core::{ProcessId, Property, Span, Tempo, Time};
 use serde::{Deserialize, Serialize};
 
@@ -30,22 +31,25 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter at the start.
+    /// Who asks to enter, or multicasts, at the start.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<Occasion>,
-    /// How often each requester enters.
+    /// How often each requester enters or multicasts.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
+    /// For whom messages are, where the algorithm multicasts: `0,1,4`; everybody if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<SetText>,
     /// The first requests come at times drawn from zero to this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub spread: SpanText,
     /// How long a process stays inside.
     #[serde(default = "millisecond")]
     pub section: SpanText,
-    /// How long a user thinks between leaving and asking again.
+    /// How long a user thinks between leaving and asking again, or between multicasts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub think: SpanText,
     /// The law of message delays.
@@ -211,6 +215,7 @@ impl Scenario {
             requesters: Requesters::default(),
             request: Vec::new(),
             repeat: one(),
+            to: None,
             spread: SpanText::default(),
             section: millisecond(),
             think: SpanText::default(),
@@ -324,6 +329,11 @@ impl Scenario {
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
         let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
         self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
+    }
+
+    /// For whom messages are.
+    pub fn group(&self) -> Group {
+        self.to.as_ref().map_or(Group::All, |to| Group::Only(to.0.clone()))
     }
 
     /// The first requests, and when.

@@ -38,6 +38,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 requesters,
                 request,
                 repeat,
+                to: None,
                 spread,
                 section,
                 think,

@@ -4,11 +4,13 @@
 //! adds users, monitors with what they find, and its own part of the report; each has a file here.
 
 pub(crate) mod detector;
+pub(crate) mod multicast;
 pub(crate) mod mutex;
 
 use quorate_core::{Layer, Process, Property, Time};
 
 pub use detector::DetectorMonitors;
+pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
 
 use crate::assumptions::Incidents;

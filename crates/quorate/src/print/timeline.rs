@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use quorate_core::{ProcessId, Time};
+use quorate_core::{Layer, ProcessId, Time};
 use quorate_sim::plan::Memory;
 use quorate_sim::{Mark, Outcome, Scenario};
 
@@ -20,9 +20,11 @@ const DOWN: char = '~';
 const BACK: char = '↑';
 const SUSPECTS: char = '!';
 const TRUSTS: char = '+';
+const SENDS: char = '▲';
+const DELIVERS: char = '●';
 
 /// What takes no time, and would be painted over by what does.
-const POINTS: [char; 4] = [CRASH, BACK, SUSPECTS, TRUSTS];
+const POINTS: [char; 6] = [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS];
 
 /// Draws the run if it is small enough; tells whether it did.
 pub(crate) fn write(
@@ -35,9 +37,9 @@ pub(crate) fn write(
     if scenario.processes > LANES_MOST || marks.is_empty() || marks.len() > MARKS_MOST || end == 0 {
         return Ok(false);
     }
-    let mut used = match outcome.report.entries + outcome.report.requests {
-        0 => Vec::new(),
-        _ => vec![WAITING, INSIDE],
+    let mut used = match outcome.report.family == Layer::Mutex.family() {
+        true => vec![WAITING, INSIDE],
+        false => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
     for id in ProcessId::all(scenario.processes) {
@@ -51,6 +53,8 @@ pub(crate) fn write(
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "back"),
+        (SENDS, "multicasts"),
+        (DELIVERS, "delivers"),
         (SUSPECTS, "suspects somebody"),
         (TRUSTS, "trusts somebody again"),
     ];
@@ -81,7 +85,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             // One who remembers goes on where it was.
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
-            Mark::Suspected | Mark::Trusted => state,
+            Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -94,6 +98,8 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
         let point = match mark {
             Mark::Crashed => CRASH,
             Mark::Recovered(_) => BACK,
+            Mark::Sent => SENDS,
+            Mark::Delivered => DELIVERS,
             Mark::Suspected => SUSPECTS,
             Mark::Trusted => TRUSTS,
             Mark::Requested | Mark::Entered | Mark::Left => continue,

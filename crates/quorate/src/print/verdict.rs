@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::monitor::{Status, name_all};
-use quorate_sim::report::{DelayStatistics, Messages, PropertyReport, Report, Verdict};
+use quorate_sim::report::{
+    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, Verdict,
+};
 use quorate_sim::{Outcome, Scenario};
 
 use super::{detection, timeline};
@@ -43,9 +45,10 @@ pub(crate) fn write(
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    match &report.detection {
-        Some(detection) => detection::write(out, report, detection)?,
-        None => write_entries(out, report)?,
+    match (&report.detection, &report.multicast) {
+        (Some(detection), _) => detection::write(out, report, detection)?,
+        (_, Some(multicast)) => write_multicasts(out, report, multicast)?,
+        (None, None) => write_entries(out, report)?,
     }
     write_messages(out, report)?;
     write_delays(out, report)?;
@@ -108,6 +111,28 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
 }
 
+fn write_multicasts(
+    out: &mut impl Write,
+    report: &Report,
+    multicast: &MulticastReport,
+) -> io::Result<()> {
+    let members = match multicast.members == report.processes {
+        true => "everybody".to_owned(),
+        false => format!("{} of {} processes", multicast.members, report.processes),
+    };
+    let senders = name_all(multicast.senders.iter().map(|process| ProcessId::new(*process)));
+    let count = multicast.multicasts;
+    let whole = match multicast.everywhere {
+        all if all == count => "all".to_owned(),
+        some => format!("{some}"),
+    };
+    let text = format!(
+        "{count} by {senders} to {members}, {whole} everywhere; {} deliveries",
+        multicast.deliveries
+    );
+    line(out, "sent", text)
+}
+
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
     // What a detector promises is told by the round.
     let promise = if report.detection.is_some() { String::new() } else { formula(report) };
@@ -148,6 +173,7 @@ fn kinds(messages: &Messages) -> String {
 /// The promise beside what was measured: `2(n - 1) = 8 per entry, 8 x 5 = 40 ✓`.
 fn formula(report: &Report) -> String {
     let cost = &report.cost;
+    let per = cost.per;
     let [least, most] = cost.promised_per_entry;
     let promised = if least == most { format!("{least}") } else { format!("{least} to {most}") };
     let stated = if cost.formula == promised {
@@ -156,14 +182,17 @@ fn formula(report: &Report) -> String {
         format!("{} = {promised}", cost.formula)
     };
     match (cost.kept, cost.per_entry) {
-        (Some(true), _) => format!(
-            "; promised {stated} per entry, {promised} x {} entries {GOOD}✓{GOOD:#}",
-            report.entries
-        ),
-        (Some(false), Some(found)) => {
-            format!("; promised {stated} per entry, found {found:.2} {BAD}✗{BAD:#}")
+        (Some(true), _) => {
+            let (count, counted) = match cost.per {
+                "entry" => (report.entries, "entries"),
+                _ => (report.requests, "multicasts"),
+            };
+            format!("; promised {stated} per {per}, {promised} x {count} {counted} {GOOD}✓{GOOD:#}")
         }
-        _ => format!("; promised {stated} per entry, not comparable here"),
+        (Some(false), Some(found)) => {
+            format!("; promised {stated} per {per}, found {found:.2} {BAD}✗{BAD:#}")
+        }
+        _ => format!("; promised {stated} per {per}, not comparable here"),
     }
 }
 
@@ -176,13 +205,15 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
             if least == most { format!("{least}") } else { format!("{least} to {most}") };
         delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
     };
-    let parts: Vec<String> = [
-        text("into the free section", &delays.client),
-        text("from exit to next entry", &delays.synchronisation),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let client = match report.multicast {
+        Some(_) => "to delivery",
+        None => "into the free section",
+    };
+    let parts: Vec<String> =
+        [text(client, &delays.client), text("from exit to next entry", &delays.synchronisation)]
+            .into_iter()
+            .flatten()
+            .collect();
     if !parts.is_empty() {
         line(out, "delays", format!("{}, in message delays of {unit}", parts.join(", ")))?;
     }
