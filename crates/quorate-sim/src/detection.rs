@@ -1,6 +1,6 @@
 //! How long it takes until a crash or a recovery is known, and how many messages a round has.
 
-use quorate_core::{Belief, ProcessId, Span, Time};
+use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
 
 use crate::report::NoticeReport;
 
@@ -22,7 +22,7 @@ pub(crate) struct Change {
     pub(crate) process: ProcessId,
     pub(crate) crash: bool,
     pub(crate) time: Time,
-    pub(crate) noticed: usize,
+    pub(crate) noticed: ProcessSet,
     pub(crate) first: Option<NoticeReport>,
     pub(crate) last: Option<NoticeReport>,
 }
@@ -33,25 +33,36 @@ impl Detection {
     }
 
     pub(crate) fn changed(&mut self, process: ProcessId, crash: bool, time: Time) {
-        self.changes.push(Change { process, crash, time, noticed: 0, first: None, last: None });
+        self.changes.push(Change {
+            process,
+            crash,
+            time,
+            noticed: ProcessSet::new(),
+            first: None,
+            last: None,
+        });
     }
 
-    /// A belief counts for the last change that it tells of. One about a change that never was is false.
-    pub(crate) fn believed(&mut self, observer: ProcessId, belief: Belief, time: Time) {
+    /// A belief counts for the last change that it tells of, once for each observer. To suspect one that is up, though
+    /// one never heard of a crash or has heard of it already, is false; to trust it again is no news.
+    pub(crate) fn believed(&mut self, observer: ProcessId, belief: Belief, time: Time, down: bool) {
         let crash = matches!(belief, Belief::Crashed(_));
-        let rounds = |time: Time| time.0 / self.round.0;
+        let round = |time: Time| time.0 / self.round.0;
         let mut changes = self.changes.iter_mut().rev();
         let told = changes.find(|change| change.process == belief.about() && change.crash == crash);
-        match told {
+        let new = |change: &&mut Change| down == crash || !change.noticed.contains(observer);
+        match told.filter(new) {
             Some(change) => {
                 let notice = NoticeReport {
                     observer: observer.number(),
                     after: (time - change.time).0,
-                    rounds: rounds(time) - rounds(change.time),
+                    rounds: round(time) - round(change.time),
                 };
-                change.noticed += 1;
-                change.first.get_or_insert(notice);
-                change.last = Some(notice);
+                // One that had wrongly trusted a crashed process knows only now.
+                if change.noticed.insert(observer) || crash {
+                    change.first.get_or_insert(notice);
+                    change.last = Some(notice);
+                }
             }
             None if crash => self.false_suspicions += 1,
             None => {}

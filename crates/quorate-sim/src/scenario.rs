@@ -49,7 +49,7 @@ pub struct Scenario {
     /// How long a process stays inside.
     #[serde(default = "millisecond")]
     pub section: SpanText,
-    /// How long a user thinks between leaving and asking again, or between multicasts.
+    /// How long a user thinks between leaving and asking again, or between multicasts (a message delay if zero).
     #[serde(default, skip_serializing_if = "is_default")]
     pub think: SpanText,
     /// The law of message delays.
@@ -287,8 +287,8 @@ impl Scenario {
             Timing::Rounds(length) => Some(length),
             timing => self.delay_bound().filter(|_| timing.is_synchronous()),
         };
-        // What arrives together queues to be handled: word from everybody, and as many answers.
-        let queueing = Span(self.handling.0.0.saturating_mul(2 * self.processes as u64));
+        // What arrives together queues to be handled: word from everybody.
+        let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
         let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
         Tempo { delay: unit, bound }
     }

@@ -1,7 +1,7 @@
 //! Failure detection: what is noticed and when, what a round costs, and whether completeness and accuracy hold.
 //!
-//! A detector never falls silent, so its run has to be stopped: when everybody has been right for `log2 n + 2` rounds
-//! after the last fault, else a hundred rounds after the last fault, or where the scenario says `until`.
+//! A detector never falls silent, so its run has to be stopped: when everybody has been right, after the last fault, for
+//! two rounds longer than a change takes to become known; else a hundred rounds after the last fault, or where the scenario says `until`.
 
 use quorate_core::detector::Detector;
 use quorate_core::{Belief, Layer, Message, ProcessId, ProcessSet, Property, Span, Time, VCube};
@@ -107,7 +107,7 @@ impl DetectorMonitors {
             process: change.process.number(),
             change: if change.crash { "crash" } else { "recovery" },
             time: change.time.0,
-            noticed: change.noticed,
+            noticed: change.noticed.len(),
             first: change.first,
             last: change.last,
             missing: missing.map(ProcessId::number).collect(),
@@ -126,7 +126,8 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
         self.beliefs.believe(at.process, *belief);
         if !self.exempt.contains(at.process) {
             self.accuracy.believed(at, *belief);
-            self.detection.believed(at.process, *belief, at.time);
+            let down = self.beliefs.is_down(belief.about());
+            self.detection.believed(at.process, *belief, at.time, down);
         }
     }
 

@@ -26,11 +26,13 @@ pub fn run_multicast<P: Multicast + 'static>(
     let n = scenario.processes;
     let restless = subject.profile.restless || scenario.is_restless();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
+    // Time has to pass between the messages of one sender, or they would all be under way at once.
+    let pause = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
     let users = MulticastUsers::new(
         n,
         scenario.first_requests(),
         scenario.repeat,
-        scenario.think.0,
+        pause.unwrap_or(scenario.tempo().delay),
         scenario.group(),
         quiet(scenario),
     );
@@ -42,7 +44,8 @@ pub fn run_multicast<P: Multicast + 'static>(
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),
-        bytes_per_process: 0,
+        // What a sender has been asked and has not begun.
+        bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
     };
     run(scenario, subject, conditions, stage, make, trace)
 }

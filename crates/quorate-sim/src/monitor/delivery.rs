@@ -1,6 +1,7 @@
 //! Validity, integrity and agreement of a multicast, from the same notes: who sent what to whom, and who delivered it.
 //!
-//! A process counts as live if it has not crashed in the whole run. Integrity is judged at each delivery, the others
+//! What every member has is forgotten, as numbers rise: one that is neither kept nor higher than the last is done. A
+//! process counts as live if it has not crashed in the whole run. Integrity is judged at each delivery, the others
 //! when the run is over. Cost: O(log m) for each of m messages sent and each delivery, O(n / 64) at the end.
 
 use std::collections::BTreeMap;
@@ -17,6 +18,11 @@ use crate::world::Ending;
 pub(crate) struct Deliveries {
     n: usize,
     sent: BTreeMap<(ProcessId, u64), Sent>,
+    /// The last number of each sender, and how many messages there were.
+    last: BTreeMap<ProcessId, u64>,
+    messages: u64,
+    /// How many every member has.
+    done: u64,
     /// Who has crashed at any time, and traitors, of whom nothing is expected.
     discounted: ProcessSet,
     count: u64,
@@ -45,6 +51,9 @@ impl Deliveries {
         Self {
             n,
             sent: BTreeMap::new(),
+            last: BTreeMap::new(),
+            messages: 0,
+            done: 0,
             discounted: traitors,
             count: 0,
             validity: None,
@@ -57,6 +66,8 @@ impl Deliveries {
     pub(crate) fn sent(&mut self, at: Moment, id: u64, to: Group) {
         let sent = Sent { at, to, delivered: ProcessSet::new(), first: Vec::new() };
         self.sent.insert((at.process, id), sent);
+        self.last.insert(at.process, id);
+        self.messages += 1;
     }
 
     /// A delivery; tells when the message was sent, if it was.
@@ -64,7 +75,9 @@ impl Deliveries {
         self.count += 1;
         let what = format!("message {id} of {origin}");
         let Some(sent) = self.sent.get_mut(&(origin, id)) else {
-            self.breach(at, format!("{what}, which was not multicast"));
+            let done = self.last.get(&origin).is_some_and(|last| id <= *last);
+            let why = if done { " twice" } else { ", which was not multicast" };
+            self.breach(at, format!("{what}{why}"));
             return None;
         };
         let time = sent.at.time;
@@ -74,6 +87,11 @@ impl Deliveries {
             self.breach(at, format!("{what} twice"));
         } else if sent.first.len() < EVIDENCE_MOST {
             sent.first.push(at);
+        }
+        let kept = self.sent.get(&(origin, id));
+        if kept.is_some_and(|sent| sent.delivered.len() == sent.to.size(self.n)) {
+            self.sent.remove(&(origin, id));
+            self.done += 1;
         }
         Some(time)
     }
@@ -156,7 +174,7 @@ impl Deliveries {
 
     /// How many messages were multicast.
     pub(crate) fn messages(&self) -> u64 {
-        self.sent.len() as u64
+        self.messages
     }
 
     /// How many messages all their members have, those that are down apart.
@@ -166,7 +184,7 @@ impl Deliveries {
             missing.subtract(&self.discounted);
             missing.is_empty()
         };
-        self.sent.values().filter(whole).count() as u64
+        self.done + self.sent.values().filter(whole).count() as u64
     }
 
     fn breach(&mut self, at: Moment, what: String) {

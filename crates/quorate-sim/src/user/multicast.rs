@@ -1,4 +1,6 @@
-//! Users of a multicast: each sends its messages at their times, whatever becomes of the earlier ones.
+//! Users of a multicast: each sends its messages one after the other, whatever becomes of the earlier ones.
+
+use std::collections::VecDeque;
 
 use quorate_core::multicast::{Command, Group, Multicast, Output};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
@@ -9,16 +11,37 @@ use crate::user::{Agenda, User};
 /// The senders. They are content once every message is where it should be and nothing has happened for a while.
 #[derive(Clone, Debug)]
 pub struct MulticastUsers {
-    planned: Vec<(ProcessId, Span, u64)>,
+    planned: Vec<(ProcessId, Span)>,
+    repeat: u64,
+    pause: Span,
     to: Group,
     members: ProcessSet,
-    /// Messages whose time has not come.
-    ahead: usize,
+    places: Vec<Place>,
+    /// How many live processes still have something to send.
+    wanting: usize,
     /// What has been sent, and which live members have not delivered it.
     missing: Vec<Missing>,
     down: ProcessSet,
     quiet: Span,
     settled_since: Option<Time>,
+}
+
+/// The user at one process.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    down: bool,
+    /// Requests whose time has not come.
+    ahead: u32,
+    /// The first numbers of the requests whose time has come, the present one first.
+    due: VecDeque<u64>,
+    /// The next number to send.
+    next: u64,
+}
+
+impl Place {
+    fn wants(&self) -> bool {
+        !self.down && (self.ahead > 0 || !self.due.is_empty())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -30,63 +53,101 @@ struct Missing {
 }
 
 impl MulticastUsers {
-    /// Senders among n processes: when each first sends, how often it sends again and how long after, and to whom. A
-    /// run that would not end by itself is over when nothing is missing for `quiet`.
+    /// Senders among n processes: when each begins, how many messages it sends then, how long it pauses in between,
+    /// and to whom they are. A run that would not end by itself is over when nothing is missing for `quiet`.
     pub fn new(
         n: usize,
-        first: Vec<(ProcessId, Span)>,
+        mut planned: Vec<(ProcessId, Span)>,
         repeat: u32,
-        think: Span,
+        pause: Span,
         to: Group,
         quiet: Span,
     ) -> Self {
-        let times = |(process, after): (ProcessId, Span)| {
-            let again = |count: u32| Span(think.0.saturating_mul(count.into()));
-            (0..repeat).map(move |count| (process, after + again(count)))
-        };
-        let mut times: Vec<(ProcessId, Span)> = first.into_iter().flat_map(times).collect();
-        // Numbers rise with time at each process; who sends at the same time does so in the order of the plan.
-        times.sort_by_key(|(_, after)| *after);
-        let mut next = vec![0; n];
-        let number = |(process, after): (ProcessId, Span)| {
-            let id = next[process.index()];
-            next[process.index()] += 1;
-            (process, after, id)
-        };
-        let planned: Vec<_> = times.into_iter().map(number).collect();
+        // Numbers rise with time at each process.
+        planned.sort_by_key(|(_, after)| *after);
+        let mut places = vec![Place::default(); n];
+        for (process, _) in &planned {
+            places[process.index()].ahead += 1;
+        }
+        let wanting = places.iter().filter(|place| place.wants()).count();
         Self {
-            ahead: planned.len(),
             planned,
+            repeat: repeat.into(),
+            pause,
             members: to.members(n),
             to,
+            places,
+            wanting,
             missing: Vec::new(),
             down: ProcessSet::new(),
             quiet,
             settled_since: None,
         }
     }
+
+    fn command(&self, id: u64) -> Command {
+        Command::Multicast { id, to: self.to.clone() }
+    }
+
+    /// Changes a user's place and keeps the count of those who want something.
+    fn change<R>(&mut self, process: ProcessId, change: impl FnOnce(&mut Place) -> R) -> R {
+        let place = &mut self.places[process.index()];
+        let before = place.wants();
+        let answer = change(place);
+        match (before, place.wants()) {
+            (true, false) => self.wanting -= 1,
+            (false, true) => self.wanting += 1,
+            _ => {}
+        }
+        self.settled_since = None;
+        answer
+    }
 }
 
 impl<P: Multicast> User<P> for MulticastUsers {
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
-        let planned = std::mem::take(&mut self.planned).into_iter();
-        agenda.extend(planned.map(|(process, after, id)| {
-            (process, after, Command::Multicast { id, to: self.to.clone() })
-        }));
-    }
-
-    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
-        self.ahead -= 1;
-        self.settled_since = None;
-        if up {
-            let Command::Multicast { id, .. } = command;
-            let members = &self.members - &self.down;
-            self.missing.push(Missing { origin: process, id: *id, members, delivered: false });
+        let mut ranks = vec![0; self.places.len()];
+        for (process, after) in std::mem::take(&mut self.planned) {
+            let rank: &mut u64 = &mut ranks[process.index()];
+            agenda.push((process, after, self.command(*rank * self.repeat)));
+            *rank += 1;
         }
-        up
     }
 
-    fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
+    /// One who is still sending, or down, begins when that is over.
+    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
+        let Command::Multicast { id, .. } = *command;
+        self.change(process, |place| {
+            let idle = place.due.is_empty();
+            place.ahead -= 1;
+            place.due.push_back(id);
+            if idle {
+                place.next = id;
+            }
+            up && idle
+        })
+    }
+
+    fn accepted(&mut self, process: ProcessId, command: &Command, agenda: &mut Agenda<Command>) {
+        let Command::Multicast { id, .. } = *command;
+        // The sender has delivered its own by now, or never will: it says so before its command is accepted.
+        let mut members = &self.members - &self.down;
+        members.remove(process);
+        if !members.is_empty() {
+            self.missing.push(Missing { origin: process, id, members, delivered: false });
+        }
+        let repeat = self.repeat;
+        let next = self.change(process, |place| {
+            place.next = id + 1;
+            if place.due.front().is_some_and(|first| place.next >= first + repeat) {
+                place.due.pop_front();
+                place.next = place.due.front().copied().unwrap_or(0);
+            }
+            // One that crashed while sending goes on when it is back.
+            (!place.down && !place.due.is_empty()).then_some(place.next)
+        });
+        agenda.extend(next.map(|id| (process, self.pause, self.command(id))));
+    }
 
     fn hear(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
         let Output::Delivered { origin, id } = *output;
@@ -103,21 +164,26 @@ impl<P: Multicast> User<P> for MulticastUsers {
 
     fn crashed(&mut self, process: ProcessId) {
         self.down.insert(process);
-        self.settled_since = None;
+        self.change(process, |place| place.down = true);
         self.missing.retain_mut(|sent| {
             sent.members.remove(process);
             !sent.members.is_empty()
         });
     }
 
-    fn recovered(&mut self, process: ProcessId, _: Memory, _: &mut Agenda<Command>) {
+    fn recovered(&mut self, process: ProcessId, _: Memory, agenda: &mut Agenda<Command>) {
         self.down.remove(process);
+        let next = self.change(process, |place| {
+            place.down = false;
+            (!place.due.is_empty()).then_some(place.next)
+        });
+        agenda.extend(next.map(|id| (process, Span::ZERO, self.command(id))));
     }
 
     fn is_content(&mut self, now: Time) -> bool {
         // Nobody needs to deliver what nobody has, if its sender is gone.
         let lost = |sent: &Missing| !sent.delivered && self.down.contains(sent.origin);
-        if self.ahead > 0 || !self.missing.iter().all(lost) {
+        if self.wanting > 0 || !self.missing.iter().all(lost) {
             return false;
         }
         let since = *self.settled_since.get_or_insert(now);

@@ -104,7 +104,11 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Trusted => TRUSTS,
             Mark::Requested | Mark::Entered | Mark::Left => continue,
         };
-        lane[column(*time)] = point;
+        // A delivery is the least of what may happen at once.
+        let here = &mut lane[column(*time)];
+        if point != DELIVERS || !POINTS.contains(here) {
+            *here = point;
+        }
     }
     lane
 }

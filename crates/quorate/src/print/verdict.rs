@@ -126,10 +126,11 @@ fn write_multicasts(
         all if all == count => "all".to_owned(),
         some => format!("{some}"),
     };
-    let text = format!(
-        "{count} by {senders} to {members}, {whole} everywhere; {} deliveries",
-        multicast.deliveries
-    );
+    let deliveries = match multicast.deliveries {
+        1 => "1 delivery".to_owned(),
+        some => format!("{some} deliveries"),
+    };
+    let text = format!("{count} by {senders} to {members}, {whole} everywhere; {deliveries}");
     line(out, "sent", text)
 }
 
