@@ -8,7 +8,7 @@ use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, Given};
 use quorate_core::{Layer, Message, ProcessId, ProcessSet, Property, Stack};
-use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_multicast, run_mutex,
@@ -145,9 +145,6 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
         }
         if scenario.detection.is_some() || !scenario.detection_pair.is_empty() {
             return mismatch("detection", "no oracle tells it anything".to_owned());
-        }
-        if scenario.requesters != Requesters::default() || !scenario.request.is_empty() {
-            return mismatch("requesters", "nobody asks it for anything".to_owned());
         }
         if !scenario.faults.suspect.is_empty() {
             return mismatch("faults.suspect", "no oracle misleads it".to_owned());

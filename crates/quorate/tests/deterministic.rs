@@ -74,7 +74,12 @@ fn watching_does_not_change_what_is_watched() {
         let plain = quorate(folder.path(), &format!("sim {flags} --json")).stdout;
         let traced = quorate(folder.path(), &format!("sim {flags} --json --trace t.json")).stdout;
         assert_eq!(plain, traced, "{flags}");
-        let watched = format!("{flags} --watch ME3");
+        let property = match flags.split(' ').next() {
+            Some("vcube-diagnosis") => "accuracy",
+            Some("vcube-multicast") => "agreement",
+            _ => "ME3",
+        };
+        let watched = format!("{flags} --watch {property}");
         assert!(trace(flags, "jsonl") == trace(&watched, "jsonl"), "{flags}");
     }
 }

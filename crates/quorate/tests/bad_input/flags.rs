@@ -160,7 +160,6 @@ fn values_that_make_no_sense_are_refused_with_an_example() {
         ("sim central --to 1,2", "it multicasts nothing"),
         ("sim basic --to 1,9", "--to: there is no process 9"),
         ("sim basic --to 1,1", "processes such as 0,1,4"),
-        ("sim heartbeat --requesters all", "nobody asks it"),
         ("sim heartbeat --detector vcube", "needs no other detector"),
         ("sim heartbeat --detection constant:1ms", "no oracle tells it"),
         ("sim vcube-diagnosis --suspect 0-1@0", "no oracle misleads it"),
