@@ -44,6 +44,8 @@ pub struct VcubeDiagnosis<O = Belief> {
     /// How often each process has crashed or come back, as far as is known here.
     changes: BTreeMap<ProcessId, u32>,
     crashed: ProcessSet,
+    /// Whom to test; none if that has to be found out again, because others are believed to have crashed.
+    tests: Option<Vec<ProcessId>>,
     /// Tested in this round, without an answer so far: few, so that a set of bits would be larger.
     unanswered: Vec<ProcessId>,
     /// What each process lets ride, and which version of it.
@@ -128,6 +130,7 @@ impl<O: Finding> VcubeDiagnosis<O> {
             timeout,
             changes: BTreeMap::new(),
             crashed: ProcessSet::new(),
+            tests: None,
             unanswered: Vec::new(),
             cargo: BTreeMap::new(),
             output: PhantomData,
@@ -135,16 +138,17 @@ impl<O: Finding> VcubeDiagnosis<O> {
     }
 
     /// Those whom it is this process's turn to test.
-    fn to_test(&self) -> ProcessSet {
+    fn to_test(&self) -> Vec<ProcessId> {
         let mine = |s, &j: &ProcessId| self.vcube.first_live(j, s, &self.crashed) == Some(self.id);
         let clusters = self.vcube.clusters();
         clusters.flat_map(|s| self.vcube.cluster(self.id, s).filter(move |j| mine(s, j))).collect()
     }
 
     fn begin_round(&mut self, out: &mut Effects<Self>) {
-        let tested = self.to_test();
-        self.unanswered = tested.iter().collect();
-        out.multicast(tested, Message::Test);
+        let tests = self.tests.take().unwrap_or_else(|| self.to_test());
+        self.unanswered.clone_from(&tests);
+        out.multicast(tests.iter().copied().collect(), Message::Test);
+        self.tests = Some(tests);
         out.set_timer(Timer::Timeout, self.timeout);
         out.set_timer(Timer::Round, self.round);
     }
@@ -202,6 +206,9 @@ impl<O: Finding> VcubeDiagnosis<O> {
     fn change(&mut self, about: ProcessId, changes: u32, out: &mut Effects<Self>) {
         self.changes.insert(about, changes);
         let down = changes % 2 == 1;
+        if down != self.crashed.contains(about) {
+            self.tests = None;
+        }
         if down && self.crashed.insert(about) {
             out.output(Belief::Crashed(about).into());
         } else if !down && self.crashed.remove(about) {
@@ -347,7 +354,9 @@ mod tests {
     }
 
     fn tested(process: &VcubeDiagnosis) -> Vec<u32> {
-        process.to_test().iter().map(ProcessId::number).collect()
+        let mut tested: Vec<u32> = process.to_test().into_iter().map(ProcessId::number).collect();
+        tested.sort_unstable();
+        tested
     }
 
     #[test]
