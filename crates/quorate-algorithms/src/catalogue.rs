@@ -5,10 +5,14 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::detector::{Detector, Tempo};
+use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
+use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::multicast::{Basic, VcubeMulticast};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
@@ -32,6 +36,10 @@ pub struct Setup {
     pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
+    /// For whom messages are, where the algorithm multicasts.
+    pub to: Group,
+    /// What a detector may know about time.
+    pub tempo: Tempo,
 }
 
 impl Setup {
@@ -70,6 +78,9 @@ pub trait Algorithm: Process {
     /// Whether its processes talk along a spanning tree.
     const ALONG_A_TREE: bool = false;
 
+    /// Whether a permission may go straight from the leaving to the next.
+    const HANDS_OVER: bool = false;
+
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
         let _ = setup;
@@ -93,6 +104,21 @@ pub trait Visitor {
 
     /// Does it with a mutual exclusion algorithm.
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer;
+
+    /// Does it with a multicast.
+    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
+
+    /// Does it with a failure detector.
+    fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
+}
+
+/// Something to be done with any algorithm, whatever its family.
+pub trait Look {
+    /// What comes of it.
+    type Answer;
+
+    /// Does it.
+    fn look<A: Algorithm>(self) -> Self::Answer;
 }
 
 macro_rules! catalogue {
@@ -104,6 +130,14 @@ macro_rules! catalogue {
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Answer> {
             $(if name == <$algorithm>::PROFILE.name {
                 return Some(visitor.$visit::<$algorithm>());
+            })*
+            None
+        }
+
+        /// The same for one who does not care about families.
+        pub fn look_at<L: Look>(name: &str, look: L) -> Option<L::Answer> {
+            $(if name == <$algorithm>::PROFILE.name {
+                return Some(look.look::<$algorithm>());
             })*
             None
         }
@@ -125,4 +159,8 @@ catalogue! {
     mutex Quorum,
     mutex QuorumPublished,
     mutex QuorumWithoutAttempts,
+    multicast Basic,
+    multicast VcubeMulticast,
+    detector Heartbeat,
+    detector VcubeDiagnosis,
 }

@@ -9,6 +9,7 @@ extern crate std;
 
 pub mod catalogue;
 pub mod detector;
+pub mod multicast;
 pub mod mutex;
 
 pub use catalogue::{Algorithm, Setup, Sound};

@@ -1,6 +1,6 @@
 //! What a failure detector tells the processes above it.
 
-use crate::{Process, ProcessId};
+use crate::{Process, ProcessId, Span};
 
 /// A change of what a failure detector believes about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,5 +20,18 @@ impl Belief {
     }
 }
 
-/// A process whose outputs are beliefs, told again after a recovery: whatever stands over it hears them as its own detector's.
-pub trait Detector: Process<Output = Belief> {}
+/// A process whose outputs are beliefs, told again after a recovery: whatever stands over it hears them as its own
+/// detector's.
+pub trait Detector: Process<Output = Belief> {
+    /// How long one round of its work takes: the unit in which its latency is told.
+    fn round(&self) -> Span;
+}
+
+/// What is known about time, from which a detector takes its pace; a guess where nothing is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tempo {
+    /// How long a message usually takes.
+    pub delay: Span,
+    /// The longest that it takes to arrive and be handled.
+    pub bound: Span,
+}

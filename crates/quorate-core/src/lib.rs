@@ -14,6 +14,7 @@ pub mod detector;
 mod effects;
 mod lamport;
 mod message;
+pub mod multicast;
 pub mod mutex;
 mod process;
 mod process_id;
@@ -26,7 +27,7 @@ mod time;
 mod vcube;
 mod vector_clock;
 
-pub use detector::Belief;
+pub use detector::{Belief, Tempo};
 pub use effects::{Effect, Effects, Recipients};
 pub use lamport::{LamportClock, Stamp};
 pub use message::{Kind, Layer, Message};

@@ -40,6 +40,11 @@ impl Kind {
         Self { layer: Layer::View, name }
     }
 
+    /// A kind of a multicast.
+    pub const fn multicast(name: &'static str) -> Self {
+        Self { layer: Layer::Multicast, name }
+    }
+
     /// A kind of a failure detector.
     pub const fn detector(name: &'static str) -> Self {
         Self { layer: Layer::Detector, name }
@@ -53,6 +58,8 @@ pub enum Layer {
     Mutex,
     /// Agreement on who has failed.
     View,
+    /// Multicast.
+    Multicast,
     /// Failure detection.
     Detector,
 }
@@ -63,6 +70,7 @@ impl Layer {
         match self {
             Self::Mutex => "mutex",
             Self::View => "view",
+            Self::Multicast => "multicast",
             Self::Detector => "detector",
         }
     }
@@ -72,6 +80,7 @@ impl Layer {
         match self {
             Self::Mutex => "mutual exclusion",
             Self::View => "views",
+            Self::Multicast => "multicast",
             Self::Detector => "detector",
         }
     }

@@ -119,11 +119,46 @@ pub enum Property {
     ME2,
     /// Mutual exclusion, order.
     ME3,
+    /// Multicast, validity.
+    DeliveryValidity,
+    /// Multicast, integrity.
+    DeliveryIntegrity,
+    /// Multicast, agreement.
+    DeliveryAgreement,
+    /// Failure detection, completeness.
+    Completeness,
+    /// Failure detection, accuracy.
+    Accuracy,
 }
 
 impl Property {
-    /// Every property there is.
-    pub const ALL: [Self; 3] = [Self::ME1, Self::ME2, Self::ME3];
+    /// Every property there is, family by family.
+    pub const ALL: [Self; 8] = [
+        Self::ME1,
+        Self::ME2,
+        Self::ME3,
+        Self::DeliveryValidity,
+        Self::DeliveryIntegrity,
+        Self::DeliveryAgreement,
+        Self::Completeness,
+        Self::Accuracy,
+    ];
+
+    /// The properties of one family.
+    pub fn of(layer: Layer) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |property| property.layer() == layer)
+    }
+
+    /// The family that it is a property of.
+    pub const fn layer(self) -> Layer {
+        match self {
+            Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
+            Self::DeliveryValidity | Self::DeliveryIntegrity | Self::DeliveryAgreement => {
+                Layer::Multicast
+            }
+            Self::Completeness | Self::Accuracy => Layer::Detector,
+        }
+    }
 
     /// Its name in the literature.
     pub const fn id(self) -> &'static str {
@@ -131,6 +166,11 @@ impl Property {
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
+            Self::DeliveryValidity => "validity",
+            Self::DeliveryIntegrity => "integrity",
+            Self::DeliveryAgreement => "agreement",
+            Self::Completeness => "completeness",
+            Self::Accuracy => "accuracy",
         }
     }
 
@@ -140,6 +180,11 @@ impl Property {
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
+            Self::DeliveryValidity => "what a live process multicasts, every live member delivers",
+            Self::DeliveryIntegrity => "only members deliver, once, and only what was multicast",
+            Self::DeliveryAgreement => "what one live member delivers, every live member delivers",
+            Self::Completeness => "every crashed process is suspected by every live one",
+            Self::Accuracy => "nobody is suspected who has not crashed",
         }
     }
 }
@@ -150,17 +195,20 @@ impl fmt::Display for Property {
     }
 }
 
-/// What an algorithm promises to cost in one particular world.
+/// What an algorithm promises to cost in one particular world: per entry of a mutex, per
+/// multicast, per round of a detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The paper's formula for messages per entry: `2(n - 1)`.
+    /// The paper's formula for messages: `2(n - 1)`.
     pub formula: &'static str,
     /// What the formula gives here; a range where the formula has one.
     pub messages: RangeInclusive<u64>,
-    /// From request to entry with the section free, in message delays.
+    /// From request to entry with the section free, or from multicast to delivery, in message delays.
     pub client_delay: RangeInclusive<u64>,
     /// From exit to the next entry, in message delays.
     pub synchronisation_delay: RangeInclusive<u64>,
+    /// From a crash to when everybody knows of it, in rounds of a detector.
+    pub detection_rounds: Option<u64>,
 }
 
 impl Cost {
@@ -171,7 +219,13 @@ impl Cost {
 
     /// So many messages per entry at least, and so many at most.
     pub fn between(formula: &'static str, least: u64, most: u64) -> Self {
-        Self { formula, messages: least..=most, client_delay: 0..=0, synchronisation_delay: 0..=0 }
+        Self {
+            formula,
+            messages: least..=most,
+            client_delay: 0..=0,
+            synchronisation_delay: 0..=0,
+            detection_rounds: None,
+        }
     }
 
     /// With these delays into a free section and from the holder to its successor.
@@ -182,6 +236,12 @@ impl Cost {
         synchronisation: RangeInclusive<u64>,
     ) -> Self {
         Self { client_delay: client, synchronisation_delay: synchronisation, ..self }
+    }
+
+    /// With everybody told of a crash after so many rounds.
+    #[must_use]
+    pub fn with_detection(self, rounds: u64) -> Self {
+        Self { detection_rounds: Some(rounds), ..self }
     }
 
     /// A single process has nobody to wait for.

@@ -267,7 +267,11 @@ mod tests {
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Watcher;
 
-    impl Detector for Watcher {}
+    impl Detector for Watcher {
+        fn round(&self) -> Span {
+            Span(5)
+        }
+    }
 
     impl Process for Watcher {
         type Command = Infallible;

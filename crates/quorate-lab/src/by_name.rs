@@ -1,14 +1,18 @@
 //! Runs the algorithm that a scenario names.
 
-use quorate_algorithms::catalogue::{self, PROFILES, Visitor};
-use quorate_algorithms::detector::Heartbeat;
+use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
+use quorate_algorithms::detector::{Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Setup};
+use quorate_core::detector::Detector;
+use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Cost, Message, ProcessId, ProcessSet, Stack};
+use quorate_core::{Cost, Layer, Message, ProcessId, ProcessSet, Property, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
-use quorate_sim::{Conditions, Outcome, RunError, Scenario, Subject, run_mutex};
+use quorate_sim::{
+    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_multicast, run_mutex,
+};
 
 /// Why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +57,18 @@ pub enum LabError {
         /// What went wrong.
         problem: String,
     },
+    /// The algorithm is of another family than what the scenario says.
+    #[error("{algorithm} is a {family} algorithm: {problem}")]
+    OtherFamily {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// Its family.
+        family: &'static str,
+        /// The key of the scenario.
+        key: &'static str,
+        /// What does not go together.
+        problem: String,
+    },
     /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -72,9 +88,9 @@ pub fn run(
 /// Whether the algorithm exists and works over what the scenario wants.
 pub fn check(scenario: &Scenario) -> Result<(), LabError> {
     struct Check<'a>(&'a Scenario);
-    impl Visitor for Check<'_> {
+    impl Look for Check<'_> {
         type Answer = Result<(), LabError>;
-        fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
+        fn look<A: Algorithm>(self) -> Self::Answer {
             let expected = self.0.expect.iter().flat_map(|expect| expect.by_kind.keys());
             let is_known =
                 |kind: &&String| A::Message::KINDS.iter().any(|known| known.name == kind.as_str());
@@ -85,22 +101,27 @@ pub fn check(scenario: &Scenario) -> Result<(), LabError> {
             setup::<A>(self.0).map(|_| ())
         }
     }
-    let name = scenario.algorithm.as_str();
-    catalogue::visit(name, Check(scenario))
-        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
+    look_at(scenario, Check(scenario))
 }
 
 /// What the scenario's algorithm promises to cost there, and the world as it is told of it.
 pub(crate) fn promise(scenario: &Scenario) -> Result<(Cost, Setup), LabError> {
     struct Promise<'a>(&'a Scenario);
-    impl Visitor for Promise<'_> {
+    impl Look for Promise<'_> {
         type Answer = Result<(Cost, Setup), LabError>;
-        fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
+        fn look<A: Algorithm>(self) -> Self::Answer {
             setup::<A>(self.0).map(|setup| (A::cost(&setup), setup))
         }
     }
+    look_at(scenario, Promise(scenario))
+}
+
+fn look_at<T>(
+    scenario: &Scenario,
+    look: impl Look<Answer = Result<T, LabError>>,
+) -> Result<T, LabError> {
     let name = scenario.algorithm.as_str();
-    catalogue::visit(name, Promise(scenario))
+    catalogue::look_at(name, look)
         .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
 }
 
@@ -124,8 +145,41 @@ fn shortened(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
+/// What a scenario says must make sense for the algorithm's family: nothing is left out silently.
+fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
+    let family = A::PROFILE.layer;
+    let mismatch = |key, problem| {
+        let (algorithm, family) = (A::PROFILE.name, family.family());
+        Err(LabError::OtherFamily { algorithm, family, key, problem })
+    };
+    let known = |id: &&String| Property::of(family).any(|property| property.id() == id.as_str());
+    let expected = scenario.expect.iter().flat_map(|expect| expect.properties.keys());
+    let watched = scenario.watch.iter().map(|id| ("watch", id));
+    let ids = watched.chain(expected.map(|id| ("expect.properties", id)));
+    if let Some((key, id)) = ids.into_iter().find(|(_, id)| !known(id)) {
+        let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
+        return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
+    }
+    if family != Layer::Multicast && scenario.to.is_some() {
+        return mismatch("to", "it multicasts nothing for its users".to_owned());
+    }
+    if family == Layer::Detector {
+        if scenario.detector != DetectorChoice::default() {
+            return mismatch("detector", "it needs no other detector below it".to_owned());
+        }
+        if scenario.detection.is_some() || !scenario.detection_pair.is_empty() {
+            return mismatch("detection", "no oracle tells it anything".to_owned());
+        }
+        if !scenario.faults.suspect.is_empty() {
+            return mismatch("faults.suspect", "no oracle misleads it".to_owned());
+        }
+    }
+    Ok(())
+}
+
 /// The world that an algorithm is to live in, as the scenario describes it.
 fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
+    check_family::<A>(scenario)?;
     let n = scenario.processes;
     let unknown = |quorums: &str| LabError::UnknownQuorums {
         algorithm: A::PROFILE.name,
@@ -155,17 +209,10 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
         }
     };
     let tree = scenario.tree.clone().unwrap_or_default().0;
+    let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
-    Ok(Setup {
-        n,
-        server: ProcessId::new(scenario.server),
-        tree,
-        quorums,
-        no_cancel,
-        hand_over,
-        clocks,
-    })
+    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, to, tempo })
 }
 
 /// Simulates whatever it visits.
@@ -191,12 +238,51 @@ impl Visitor for Simulate<'_, '_, '_> {
                 trace,
             )?),
             DetectorChoice::Heartbeat => {
-                let (period, timeout) = scenario.heartbeat();
                 let make = move |id| {
-                    Stack::new(A::build(&setup, id), Heartbeat::new(setup.n, id, period, timeout))
+                    Stack::new(A::build(&setup, id), Heartbeat::paced(setup.n, id, setup.tempo))
+                };
+                Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+            }
+            DetectorChoice::Vcube => {
+                let make = move |id| {
+                    let below = VcubeDiagnosis::paced(setup.n, id, setup.tempo);
+                    Stack::<A, VcubeDiagnosis>::new(A::build(&setup, id), below)
                 };
                 Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
             }
         }
+    }
+
+    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        match scenario.detector {
+            DetectorChoice::Oracle | DetectorChoice::None => {
+                let make = move |id| A::build(&setup, id);
+                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+            }
+            DetectorChoice::Heartbeat => {
+                let make = move |id| {
+                    Stack::new(A::build(&setup, id), Heartbeat::paced(setup.n, id, setup.tempo))
+                };
+                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+            }
+            DetectorChoice::Vcube => {
+                let make = move |id| {
+                    let below = VcubeDiagnosis::paced(setup.n, id, setup.tempo);
+                    Stack::<A, VcubeDiagnosis>::new(A::build(&setup, id), below)
+                };
+                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+            }
+        }
+    }
+
+    fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        let make = move |id| A::build(&setup, id);
+        Ok(run_detector(scenario, &subject, conditions, make, trace)?)
     }
 }

@@ -3,7 +3,7 @@
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{Assumption, Profile};
+use quorate_core::{Assumption, Layer, Profile};
 use quorate_lab::campaign::{CampaignReport, Worlds, campaign};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
@@ -25,7 +25,7 @@ fn profile(name: &str) -> Profile {
 }
 
 fn sound() -> impl Iterator<Item = &'static Profile> {
-    PROFILES.iter().filter(|profile| profile.specimen.is_none())
+    PROFILES.iter().filter(|profile| profile.specimen.is_none() && profile.layer == Layer::Mutex)
 }
 
 #[test]

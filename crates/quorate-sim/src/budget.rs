@@ -1,6 +1,6 @@
 //! How much memory a run may take, and whether it fits: said before the memory is full.
 
-use quorate_core::{Cost, Process, Span};
+use quorate_core::Process;
 
 use crate::run::RunError;
 use crate::scenario::Scenario;
@@ -37,8 +37,9 @@ impl Budget {
     }
 
     /// The process itself, what its driver keeps for it, its users, its books and its monitors.
-    pub(crate) fn check_processes<P>(self, n: usize) -> Result<(), RunError> {
-        let needed = (n as u64).saturating_mul(size_of::<P>() as u64 + 400);
+    pub(crate) fn check_processes<P>(self, n: usize, more_each: u64) -> Result<(), RunError> {
+        let each = (size_of::<P>() as u64 + 400).saturating_add(more_each);
+        let needed = (n as u64).saturating_mul(each);
         if needed > self.bytes {
             return Err(RunError::TooManyProcesses {
                 n,
@@ -49,12 +50,8 @@ impl Budget {
         Ok(())
     }
 
-    /// When all ask at once, half of the messages of their entries are soon under way together: better to say
-    /// that they do not fit than to fill the memory with them first.
-    pub(crate) fn check_burst(self, scenario: &Scenario, cost: &Cost) -> Result<(), RunError> {
-        let at_once = scenario.request.is_empty() && scenario.spread.0 == Span::ZERO;
-        let requesters = if at_once { scenario.first_requests().len() as u64 } else { 0 };
-        let messages = requesters.saturating_mul(*cost.messages.start() / 2);
+    /// Better to say that what is under way at once does not fit than to fill the memory with it first.
+    pub(crate) fn check_burst(self, messages: u64) -> Result<(), RunError> {
         if messages.saturating_mul(self.per_message) > self.bytes {
             return Err(self.too_many_messages(messages));
         }

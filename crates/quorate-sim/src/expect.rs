@@ -27,6 +27,15 @@ pub struct Expect {
     /// Who still waits at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Vec<u32>>,
+    /// How often anybody delivers a multicast.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<u64>,
+    /// The most rounds that a detector takes until everybody knows of a crash or a recovery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detection_rounds: Option<u64>,
+    /// How often a detector suspects one that is up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub false_suspicions: Option<u64>,
     /// The assumptions that the run breaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_assumptions: Option<Vec<String>>,
@@ -59,6 +68,9 @@ impl Expect {
             order: Some(report.order.clone()),
             messages: Some(report.messages.total),
             waiting: Some(report.waiting.clone()),
+            deliveries: deliveries(report),
+            detection_rounds: detection_rounds(report),
+            false_suspicions: false_suspicions(report),
             broken_assumptions: Some(broken(report)),
             sends: None,
             properties: properties.collect(),
@@ -74,6 +86,15 @@ impl Expect {
         compare(&mut all, "order of entries", self.order.as_ref(), &report.order);
         compare(&mut all, "messages", self.messages.as_ref(), &report.messages.total);
         compare(&mut all, "waiting", self.waiting.as_ref(), &report.waiting);
+        let own = [
+            ("deliveries", self.deliveries, deliveries(report)),
+            ("rounds of detection", self.detection_rounds, detection_rounds(report)),
+            ("false suspicions", self.false_suspicions, false_suspicions(report)),
+        ];
+        for (what, expected, found) in own.into_iter().filter(|(_, expected, _)| expected.is_some())
+        {
+            compare(&mut all, what, Some(&expected), &found);
+        }
         compare(&mut all, "broken assumptions", self.broken_assumptions.as_ref(), &broken(report));
         compare(&mut all, "sends", self.sends.as_ref(), &report.messages.by_process);
         for (id, expected) in &self.properties {
@@ -88,6 +109,19 @@ impl Expect {
         }
         all
     }
+}
+
+fn deliveries(report: &Report) -> Option<u64> {
+    report.multicast.as_ref().map(|multicast| multicast.deliveries)
+}
+
+fn detection_rounds(report: &Report) -> Option<u64> {
+    let changes = &report.detection.as_ref()?.changes;
+    changes.iter().filter_map(|change| change.last).map(|last| last.rounds).max()
+}
+
+fn false_suspicions(report: &Report) -> Option<u64> {
+    report.detection.as_ref().map(|detection| detection.false_suspicions)
 }
 
 fn broken(report: &Report) -> Vec<String> {

@@ -4,14 +4,50 @@ use quorate_core::{ProcessId, Time};
 
 use crate::monitor::Sighting;
 use crate::observer::Moment;
+use crate::plan::Memory;
+
+/// Something that users saw of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It asked to enter.
+    Requested,
+    /// It was inside.
+    Entered,
+    /// It left, or gave up.
+    Left,
+    /// It multicast something.
+    Sent,
+    /// It delivered something.
+    Delivered,
+    /// It began to suspect somebody.
+    Suspected,
+    /// It took a suspicion back.
+    Trusted,
+    /// It crashed.
+    Crashed,
+    /// It came back.
+    Recovered(Memory),
+}
+
+impl From<Sighting> for Mark {
+    fn from(sighting: Sighting) -> Self {
+        match sighting {
+            Sighting::Requested => Self::Requested,
+            Sighting::Entered => Self::Entered,
+            Sighting::Left | Sighting::GaveUp | Sighting::Expelled => Self::Left,
+            Sighting::Crashed => Self::Crashed,
+            Sighting::Recovered(memory) => Self::Recovered(memory),
+        }
+    }
+}
 
 /// How many entries are kept in order.
 const ORDER_MOST: usize = 10_000;
 
-/// Requests, entries, exits, crashes and recoveries in order, up to a bound.
+/// Marks in order, up to a bound.
 #[derive(Clone, Debug)]
 pub struct History {
-    marks: Vec<(Time, ProcessId, Sighting)>,
+    marks: Vec<(Time, ProcessId, Mark)>,
     most: usize,
     left_out: u64,
     order: Vec<u32>,
@@ -24,19 +60,19 @@ impl History {
     }
 
     /// Sees something of a process.
-    pub fn see(&mut self, at: Moment, sighting: Sighting) {
-        if sighting == Sighting::Entered && self.order.len() < ORDER_MOST {
+    pub fn see(&mut self, at: Moment, mark: Mark) {
+        if mark == Mark::Entered && self.order.len() < ORDER_MOST {
             self.order.push(at.process.number());
         }
         if self.marks.len() == self.most {
             self.left_out += 1;
         } else {
-            self.marks.push((at.time, at.process, sighting));
+            self.marks.push((at.time, at.process, mark));
         }
     }
 
     /// What was kept.
-    pub fn marks(&self) -> &[(Time, ProcessId, Sighting)] {
+    pub fn marks(&self) -> &[(Time, ProcessId, Mark)] {
         &self.marks
     }
 

@@ -2,15 +2,18 @@
 //!
 //! A run is a function of a [`Scenario`] and nothing else: integer virtual time, seeded chance, a fixed
 //! order of events. [`World`] drives any [`quorate_core::Process`]; monitors watch it, books are kept, a
-//! trace is written if somebody asks. [`run_mutex`] does all of it for a scenario.
+//! trace is written if somebody asks. [`run_mutex`] and its like do all of it for a scenario.
 
 pub mod accounting;
 mod assumptions;
+mod beliefs;
 mod budget;
 mod delay;
 pub mod delays;
+mod detection;
 mod engine;
 mod expect;
+pub mod family;
 pub mod fault;
 mod history;
 mod load;
@@ -39,14 +42,18 @@ pub use assumptions::Incidents;
 pub use budget::Bytes;
 pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
-pub use history::History;
+pub use family::detector::run_detector;
+pub use family::multicast::run_multicast;
+pub use family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
+pub use family::{DetectorMonitors, MulticastMonitors, MutexMonitors};
+pub use history::{History, Mark};
 pub use load::{FileError, load, misfit, parse};
 pub use oracle::OracleModel;
 pub use report::Report;
-pub use run::{Conditions, ME3_PROCESSES_MOST, Outcome, RunError, Subject, run_mutex};
+pub use run::{Conditions, Outcome, RunError, Subject};
 pub use scenario::Scenario;
 pub use timing::Timing;
-pub use user::{Agenda, MutexUsers, User};
+pub use user::{Agenda, DetectorUsers, MulticastUsers, MutexUsers, User};
 pub use validate::Invalid;
-pub use watch::MutexWatch;
+pub use watch::Watch;
 pub use world::{Ending, Limits, World, WorldModel};

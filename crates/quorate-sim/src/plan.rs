@@ -168,6 +168,16 @@ pub enum Mishap {
 }
 
 impl Plan {
+    /// When the last of it has happened.
+    pub fn end(&self) -> Time {
+        self.deeds.iter().map(|(time, _)| *time).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The processes that follow a strategy instead of the algorithm.
+    pub fn traitors(&self) -> ProcessSet {
+        self.traitors.iter().map(|(traitor, _)| *traitor).collect()
+    }
+
     /// Settles the faults of a world of n processes. The faults must have been validated.
     pub fn new(faults: &Faults, n: usize, seed: u64) -> Self {
         let mut draw =

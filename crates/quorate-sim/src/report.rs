@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_core::Span;
+use quorate_core::{Cost, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{KindCounts, LayerAccount};
@@ -26,6 +26,8 @@ pub enum Verdict {
 pub struct Report {
     /// The algorithm's name.
     pub algorithm: String,
+    /// The family it belongs to.
+    pub family: &'static str,
     /// How many processes there were.
     pub processes: usize,
     /// The seed.
@@ -38,7 +40,7 @@ pub struct Report {
     pub assumptions: Vec<AssumptionReport>,
     /// How many requests were made.
     pub requests: u64,
-    /// How often anybody entered.
+    /// How often anybody entered; nobody does where there is no section.
     pub entries: u64,
     /// Who entered, in order, the first ten thousand.
     pub order: Vec<u32>,
@@ -54,6 +56,12 @@ pub struct Report {
     pub cost: CostReport,
     /// How long entries took.
     pub delays: DelayReport,
+    /// What a detector noticed, if the algorithm is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detection: Option<DetectionReport>,
+    /// What was multicast and delivered, if the algorithm does that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<MulticastReport>,
     /// How the work was spread: messages sent and received by each process, own layer.
     pub load: LoadReport,
     /// Who still waits.
@@ -135,8 +143,10 @@ impl From<LayerAccount> for Messages {
 /// A promise about messages and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostReport {
-    /// The formula for messages per entry.
+    /// The formula for messages per entry, or whatever else is counted.
     pub formula: &'static str,
+    /// For what it is paid: an entry, a multicast, or a round of a detector.
+    pub per: &'static str,
     /// What it gives here: the least and the most per entry.
     pub promised_per_entry: [u64; 2],
     /// Messages per entry, if anybody entered.
@@ -145,19 +155,41 @@ pub struct CostReport {
     pub kept: Option<bool>,
 }
 
+impl CostReport {
+    /// So many messages were paid for so many entries, or whatever it is paid for.
+    pub fn new(
+        cost: &Cost,
+        per: &'static str,
+        messages: u64,
+        count: u64,
+        comparable: bool,
+    ) -> Self {
+        let (least, most) = (*cost.messages.start(), *cost.messages.end());
+        let promised = least.saturating_mul(count)..=most.saturating_mul(count);
+        Self {
+            formula: cost.formula,
+            per,
+            promised_per_entry: [least, most],
+            per_entry: (count > 0).then(|| messages as f64 / count as f64),
+            kept: (count > 0 && comparable).then(|| promised.contains(&messages)),
+        }
+    }
+}
+
 /// How long entries took, in nanoseconds and in message delays.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelayReport {
     /// One message delay, in nanoseconds.
     pub unit: u64,
-    /// From request to entry, with the section free and nobody else waiting.
+    /// From request to entry, with the section free and nobody else waiting; or from the first multicast of a process
+    /// to each delivery by another.
     pub client: DelayStatistics,
     /// From exit to the next entry, with somebody waiting.
     pub synchronisation: DelayStatistics,
 }
 
 /// Some delays in a nutshell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DelayStatistics {
     /// How many were measured.
     pub count: u64,
@@ -177,6 +209,72 @@ impl DelayStatistics {
         let (min, max) = (spread.min.0, spread.max.0);
         Self { count: spread.count, mean: spread.mean_in(unit), min, max, promised }
     }
+}
+
+/// What a failure detector noticed, and at what price.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DetectionReport {
+    /// How long a round takes, in nanoseconds.
+    pub round: u64,
+    /// How many rounds began.
+    pub rounds: u64,
+    /// The kind of message that is counted by the round.
+    pub kind: &'static str,
+    /// How many of them a round has in the mean.
+    pub per_round: f64,
+    /// The most in any round.
+    pub per_round_most: u64,
+    /// What is promised: how many rounds after a crash everybody knows of it.
+    pub promised_rounds: Option<u64>,
+    /// Crashes and recoveries in order, and who noticed when.
+    pub changes: Vec<ChangeReport>,
+    /// How often anybody suspected one that was up.
+    pub false_suspicions: u64,
+}
+
+/// A crash or a recovery, and who noticed it when.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChangeReport {
+    /// Who crashed or came back.
+    pub process: u32,
+    /// `crash` or `recovery`.
+    pub change: &'static str,
+    /// When, in nanoseconds.
+    pub time: u64,
+    /// How many noticed.
+    pub noticed: usize,
+    /// Who noticed first.
+    pub first: Option<NoticeReport>,
+    /// Who noticed last.
+    pub last: Option<NoticeReport>,
+    /// Who was up at the end and did not know.
+    pub missing: Vec<u32>,
+}
+
+/// Somebody noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NoticeReport {
+    /// Who.
+    pub observer: u32,
+    /// How long after the change, in nanoseconds.
+    pub after: u64,
+    /// How many rounds after the one of the change.
+    pub rounds: u64,
+}
+
+/// What was multicast and delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MulticastReport {
+    /// How many messages were multicast.
+    pub multicasts: u64,
+    /// How many processes each is for.
+    pub members: usize,
+    /// Who multicast any.
+    pub senders: Vec<u32>,
+    /// How often anybody delivered one.
+    pub deliveries: u64,
+    /// How many messages every member has that did not crash.
+    pub everywhere: u64,
 }
 
 /// How the work was spread over the processes.

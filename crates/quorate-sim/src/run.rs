@@ -1,29 +1,27 @@
-//! Runs a scenario once and says what came of it.
+//! Runs a scenario once and says what came of it, whatever the family of the algorithm.
 
-use quorate_core::mutex::Mutex;
-use quorate_core::{Cost, Message, ProcessId, Profile, Property, Span};
+use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
 use crate::budget::{Budget, Bytes};
+use crate::family::{End, Monitors, Telling};
 use crate::history::History;
-use crate::monitor::{Me2, Me3, Status, Violation};
+use crate::monitor::{Status, Violation};
+use crate::oracle::OracleModel;
 use crate::plan::Plan;
 use crate::report::{
-    AssumptionReport, CostReport, DelayReport, DelayStatistics, FaultReport, LoadReport, Messages,
-    PropertyReport, Report, Verdict,
+    AssumptionReport, CostReport, DelayReport, FaultReport, LoadReport, Messages, PropertyReport,
+    Report, Verdict,
 };
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
-use crate::user::MutexUsers;
-use crate::watch::MutexWatch;
+use crate::user::User;
+use crate::watch::Watch;
 use crate::world::{Ending, Limits, World, WorldModel};
 
-/// ME3 is watched without being asked up to this many processes.
-pub const ME3_PROCESSES_MOST: usize = 64;
-
-/// How many requests, entries and exits are kept to be drawn.
-const HISTORY_MOST: usize = 20_000;
+/// How many marks are kept to be drawn.
+pub(crate) const HISTORY_MOST: usize = 20_000;
 
 /// What is to be run: an algorithm's statement and its promise for this world.
 #[derive(Clone, Debug)]
@@ -99,57 +97,55 @@ pub enum RunError {
     Trace(#[from] std::io::Error),
 }
 
-/// Runs a mutual exclusion algorithm. The scenario must have been validated.
-pub fn run_mutex<P: Mutex + 'static>(
+/// What a family brings to a run.
+pub(crate) struct Stage<U, M> {
+    pub(crate) users: U,
+    pub(crate) monitors: M,
+    pub(crate) plan: Plan,
+    pub(crate) oracle: Option<OracleModel>,
+    pub(crate) until: Time,
+    /// Whether the processes never fall silent, so that the run stops when its users are content.
+    pub(crate) restless: bool,
+    /// How many messages are soon under way together.
+    pub(crate) burst: u64,
+    /// What each process will need beyond its size, in bytes.
+    pub(crate) bytes_per_process: u64,
+}
+
+/// Runs a scenario with a family's users and monitors. The scenario must have been validated.
+pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     scenario: &Scenario,
     subject: &Subject,
     conditions: Conditions,
+    stage: Stage<U, M>,
     make: impl Fn(ProcessId) -> P + 'static,
     mut trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
     let budget = Budget::new::<P>(conditions.memory, scenario);
-    budget.check_processes::<P>(n)?;
-    budget.check_burst(scenario, &subject.cost)?;
-    let timeless =
-        scenario.links().timing.is_timeless(&scenario.delay) && scenario.handling.0 == Span::ZERO;
-    if subject.profile.restless && timeless {
-        return Err(RunError::TimeStandsStill { name: subject.profile.name });
-    }
-    let restless = subject.profile.restless || scenario.is_restless();
-    let plan = Plan::new(&scenario.faults, n, scenario.seed);
-    let me3 = watches_me3(scenario, &subject.profile).then(|| Me3::new(n));
-    let mut watch = MutexWatch::new(
+    budget.check_processes::<P>(n, stage.bytes_per_process)?;
+    budget.check_burst(stage.burst)?;
+    let mut watch = Watch::new(
         Accounting::new(n, P::Message::KINDS),
-        Me2::new(n, scenario.patience(restless)),
-        me3,
-        History::new(HISTORY_MOST),
+        stage.monitors,
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
     );
-    watch.incidents.traitors = plan.traitors.clone();
-    watch.exempt = plan.traitors.iter().map(|(traitor, _)| *traitor).collect();
-    let users = MutexUsers::new(
-        n,
-        scenario.first_requests(),
-        scenario.repeat,
-        scenario.section.0,
-        scenario.think.0,
-    );
+    watch.incidents.traitors = stage.plan.traitors.clone();
     let model = WorldModel {
         n,
         seed: scenario.seed,
         links: scenario.links(),
         handling: scenario.handling.0,
-        oracle: scenario.oracle(),
-        plan,
+        oracle: stage.oracle,
+        plan: stage.plan,
         limits: Limits {
-            until: scenario.until(restless),
+            until: stage.until,
             events: conditions.events,
             queued: budget.most_messages(),
-            stop_when_content: restless,
+            stop_when_content: stage.restless,
         },
     };
-    let mut world = World::new(model, make, users, watch);
+    let mut world = World::new(model, make, stage.users, watch);
     let ending = world.run();
     if ending == Ending::Queued {
         return Err(budget.too_many_messages(world.queued() as u64));
@@ -161,17 +157,11 @@ pub fn run_mutex<P: Mutex + 'static>(
     Ok(outcome)
 }
 
-fn watches_me3(scenario: &Scenario, profile: &Profile) -> bool {
-    let asked = scenario.watch.iter().any(|id| id == Property::ME3.id());
-    asked
-        || (profile.guarantees.contains(&Property::ME3) && scenario.processes <= ME3_PROCESSES_MOST)
-}
-
-fn summarise<P: Mutex>(
+fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     scenario: &Scenario,
     subject: &Subject,
     conditions: Conditions,
-    world: World<P, MutexUsers, MutexWatch<'_>>,
+    world: World<P, U, Watch<'_, M>>,
     ending: Ending,
 ) -> Result<Outcome, RunError> {
     let (now, events, deliveries) = (world.now(), world.events(), world.deliveries());
@@ -179,134 +169,92 @@ fn summarise<P: Mutex>(
     if let Some(error) = watch.take_trace_error() {
         return Err(error.into());
     }
-    watch.me1.end();
-    let incidents = &watch.incidents;
-    let me2 = watch.me2.end(
-        now,
-        ending,
-        |process| processes[process.index()].waits_for(),
-        |process| incidents.fallen(process),
-    );
-    let waiting: Vec<u32> = watch.me2.waiting().map(|since| since.process.number()).collect();
-    let properties = judge(scenario, &subject.profile, &watch, me2);
-    let assumptions: Vec<AssumptionReport> = subject
-        .profile
-        .assumes
-        .iter()
-        .map(|&assumption| {
-            let broken_by = breach(assumption, scenario, &watch.incidents, &watch.accounting);
-            let (id, sentence) = (assumption.id(), assumption.sentence());
-            AssumptionReport { id, sentence, met: broken_by.is_none(), broken_by }
-        })
-        .collect();
+    let Watch { accounting, incidents, mut monitors, .. } = watch;
+    monitors.end(&End { now, ending, processes: &processes, incidents: &incidents });
+    let properties = judge(scenario, &subject.profile, &monitors);
+    let assumptions = assumptions(scenario, &subject.profile, &incidents, &accounting);
+    let inside = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
         Verdict::Violated
-    } else if assumptions.iter().any(|assumption| !assumption.met) {
-        Verdict::OutsideAssumptions
-    } else {
+    } else if inside {
         Verdict::Holds
+    } else {
+        Verdict::OutsideAssumptions
     };
-    let messages =
-        Messages::from(watch.accounting.layer(subject.profile.layer, conditions.count_self));
-    let below = watch.accounting.layers().iter().filter(|layer| **layer != subject.profile.layer);
-    let layers = below
-        .map(|layer| {
-            (layer.name(), Messages::from(watch.accounting.layer(*layer, conditions.count_self)))
-        })
-        .collect();
+    let of_layer = |layer| Messages::from(accounting.layer(layer, conditions.count_self));
+    let messages = of_layer(subject.profile.layer);
+    let below = accounting.layers().iter().filter(|layer| **layer != subject.profile.layer);
     let complete = matches!(ending, Ending::Quiescent | Ending::Content);
-    // A token that goes round costs messages whether anybody wants in or not: there is nothing to compare.
-    let undisturbed = complete
-        && !subject.profile.restless
-        && waiting.is_empty()
-        && watch.incidents.deeds.is_empty()
-        && watch.accounting.losses().is_empty();
-    let report = Report {
+    let undisturbed = complete && incidents.deeds.is_empty() && accounting.losses().is_empty();
+    let mut report = Report {
         algorithm: scenario.algorithm.clone(),
+        family: subject.profile.layer.family(),
         processes: scenario.processes,
         seed: scenario.seed,
         verdict,
         properties,
         assumptions,
-        requests: watch.requests,
-        entries: watch.entries,
-        order: watch.history.order().to_vec(),
-        cost: cost_report(
-            &subject.cost,
-            &messages,
-            watch.entries,
-            undisturbed,
-            conditions.count_self,
-        ),
+        requests: 0,
+        entries: 0,
+        order: Vec::new(),
+        cost: CostReport::new(&subject.cost, "entry", 0, 0, false),
         load: LoadReport::new(&messages),
         messages,
-        layers,
-        lost: watch.accounting.losses().iter().map(|(why, count)| (why.name(), *count)).collect(),
-        duplicated: watch.accounting.duplicated(),
-        delays: delay_report(&subject.cost, &watch, scenario.delay_unit()),
-        waiting,
-        no_quorum: watch.without_quorum.iter().map(ProcessId::number).collect(),
+        layers: below.map(|layer| (layer.name(), of_layer(*layer))).collect(),
+        lost: accounting.losses().iter().map(|(why, count)| (why.name(), *count)).collect(),
+        duplicated: accounting.duplicated(),
+        delays: DelayReport::default(),
+        detection: None,
+        multicast: None,
+        waiting: Vec::new(),
+        no_quorum: Vec::new(),
         virtual_time: now.0,
         events,
         deliveries,
         ending: ending_name(ending),
-        faults: fault_reports(&watch.incidents),
-        me3_merges: watch.me3.as_ref().map(Me3::merges),
+        faults: fault_reports(&incidents),
+        me3_merges: None,
     };
-    Ok(Outcome { report, history: watch.history })
+    let count_self = conditions.count_self;
+    monitors.report(&Telling { scenario, subject, undisturbed, inside, count_self }, &mut report);
+    Ok(Outcome { report, history: monitors.into_history() })
 }
 
-fn judge(
+fn assumptions(
     scenario: &Scenario,
     profile: &Profile,
-    watch: &MutexWatch<'_>,
-    me2: Status,
-) -> Vec<PropertyReport> {
-    Property::ALL
-        .into_iter()
-        .map(|property| {
-            let promised = profile.guarantees.contains(&property);
-            let asked = scenario.watch.iter().any(|id| id == property.id());
-            let (violation, status) = match property {
-                Property::ME1 => (watch.me1.violation(), Status::Holds),
-                Property::ME2 => (watch.me2.violation(), me2),
-                Property::ME3 => {
-                    let watched =
-                        if watch.me3.is_some() { Status::Holds } else { Status::NotChecked };
-                    (watch.me3.as_ref().and_then(Me3::violation), watched)
-                }
-            };
-            if !promised && !asked {
-                return report(
-                    property,
-                    promised,
-                    Status::NotChecked,
-                    not_promised(property),
-                    None,
-                );
-            }
-            match (violation, status) {
-                (Some(found), _) => {
-                    report(property, promised, Status::Violated, found.detail.clone(), Some(found))
-                }
-                (None, Status::NotChecked) => {
-                    report(property, promised, status, undecided(property), None)
-                }
-                (None, _) => {
-                    report(property, promised, status, property.sentence().to_owned(), None)
-                }
-            }
-        })
-        .collect()
+    incidents: &Incidents,
+    accounting: &Accounting,
+) -> Vec<AssumptionReport> {
+    let told = |&assumption| {
+        let broken_by = breach(assumption, scenario, incidents, accounting);
+        let (id, sentence) = (assumption.id(), assumption.sentence());
+        AssumptionReport { id, sentence, met: broken_by.is_none(), broken_by }
+    };
+    profile.assumes.iter().map(told).collect()
 }
 
-fn undecided(property: Property) -> String {
-    match property {
-        Property::ME3 => {
-            format!("not watched beyond {ME3_PROCESSES_MOST} processes; `--watch ME3` watches it all the same")
+/// What became of each property of the family. One that is not promised is judged only if that was asked for.
+fn judge<P: Process, M: Monitors<P>>(
+    scenario: &Scenario,
+    profile: &Profile,
+    monitors: &M,
+) -> Vec<PropertyReport> {
+    let told = |property: Property| {
+        let promised = profile.guarantees.contains(&property);
+        if !promised && !scenario.watches(property) {
+            let why = not_promised(property);
+            return report(property, promised, Status::NotChecked, why, None);
         }
-        _ => "the run was stopped while processes were waiting; whether they would have entered is open".to_owned(),
-    }
+        let finding = monitors.finding(property);
+        let detail = match (finding.violation, finding.status) {
+            (Some(found), _) => found.detail.clone(),
+            (None, Status::NotChecked) => finding.open,
+            (None, _) => property.sentence().to_owned(),
+        };
+        report(property, promised, finding.status, detail, finding.violation)
+    };
+    Property::of(M::FAMILY).map(told).collect()
 }
 
 fn report(
@@ -318,36 +266,6 @@ fn report(
 ) -> PropertyReport {
     let events = found.map(|violation| violation.events.clone()).unwrap_or_default();
     PropertyReport { id: property.id(), status, detail, promised, events }
-}
-
-fn cost_report(
-    cost: &Cost,
-    messages: &Messages,
-    entries: u64,
-    undisturbed: bool,
-    with_self: bool,
-) -> CostReport {
-    let (least, most) = (*cost.messages.start(), *cost.messages.end());
-    let within = (least * entries..=most * entries).contains(&messages.total);
-    CostReport {
-        formula: cost.formula,
-        promised_per_entry: [least, most],
-        per_entry: (entries > 0).then(|| messages.total as f64 / entries as f64),
-        kept: (entries > 0 && undisturbed && with_self).then_some(within),
-    }
-}
-
-fn delay_report(cost: &Cost, watch: &MutexWatch<'_>, unit: Span) -> DelayReport {
-    let ends = |range: &std::ops::RangeInclusive<u64>| [*range.start(), *range.end()];
-    DelayReport {
-        unit: unit.0,
-        client: DelayStatistics::new(watch.delays.client(), unit, ends(&cost.client_delay)),
-        synchronisation: DelayStatistics::new(
-            watch.delays.synchronisation(),
-            unit,
-            ends(&cost.synchronisation_delay),
-        ),
-    }
 }
 
 fn fault_reports(incidents: &Incidents) -> Vec<FaultReport> {

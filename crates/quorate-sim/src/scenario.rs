@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::multicast::Group;
+use quorate_core::{ProcessId, Property, Span, Tempo, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
@@ -32,22 +33,25 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter at the start.
+    /// Who asks to enter, or multicasts, at the start.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<Occasion>,
-    /// How often each requester enters.
+    /// How often each requester enters or multicasts.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
+    /// For whom messages are, where the algorithm multicasts: `0,1,4`; everybody if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<SetText>,
     /// The first requests come at times drawn from zero to this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub spread: SpanText,
     /// How long a process stays inside.
     #[serde(default = "millisecond")]
     pub section: SpanText,
-    /// How long a user thinks between leaving and asking again.
+    /// How long a user thinks between leaving and asking again, or between multicasts (a message delay if zero).
     #[serde(default, skip_serializing_if = "is_default")]
     pub think: SpanText,
     /// The law of message delays.
@@ -183,6 +187,8 @@ pub enum DetectorChoice {
     Oracle,
     /// Heartbeats: a layer of the processes' own, with messages of its own.
     Heartbeat,
+    /// Tests over the VCube, likewise.
+    Vcube,
     /// Nowhere.
     None,
 }
@@ -193,8 +199,9 @@ impl FromStr for DetectorChoice {
         match text {
             "oracle" => Ok(Self::Oracle),
             "heartbeat" => Ok(Self::Heartbeat),
+            "vcube" => Ok(Self::Vcube),
             "none" => Ok(Self::None),
-            _ => Err(NotationError::new("a detector: oracle, heartbeat or none", text)),
+            _ => Err(NotationError::new("a detector: oracle, heartbeat, vcube or none", text)),
         }
     }
 }
@@ -204,6 +211,7 @@ impl fmt::Display for DetectorChoice {
         f.write_str(match self {
             Self::Oracle => "oracle",
             Self::Heartbeat => "heartbeat",
+            Self::Vcube => "vcube",
             Self::None => "none",
         })
     }
@@ -221,6 +229,7 @@ impl Scenario {
             requesters: Requesters::default(),
             request: Vec::new(),
             repeat: one(),
+            to: None,
             spread: SpanText::default(),
             section: millisecond(),
             think: SpanText::default(),
@@ -286,24 +295,37 @@ impl Scenario {
         })
     }
 
-    /// The period and the timeout of heartbeats: the timeout leaves the slowest heartbeat just enough time,
-    /// as far as the timing model lets one know.
-    pub fn heartbeat(&self) -> (Span, Span) {
+    /// What a detector may know about time, as far as the timing model lets one know.
+    pub fn tempo(&self) -> Tempo {
         // Where messages take no time, something else has to set the pace.
         let unit = Some(self.delay_unit())
             .filter(|unit| *unit > Span::ZERO)
             .unwrap_or(Span::from_millis(1));
-        let known = self.delay_bound().filter(|_| self.timing().is_synchronous());
-        // Heartbeats that arrive together queue to be handled.
+        let known = match self.timing() {
+            Timing::Rounds(length) => Some(length),
+            timing => self.delay_bound().filter(|_| timing.is_synchronous()),
+        };
+        // What arrives together queues to be handled: word from everybody.
         let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
         let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
-        let period = Span(unit.0.saturating_mul(4));
-        (period, period + bound + Span(1))
+        Tempo { delay: unit, bound }
+    }
+
+    /// Whether a property is to be watched though it is not promised.
+    pub fn watches(&self, property: Property) -> bool {
+        self.watch.iter().any(|id| id == property.id())
+    }
+
+    /// How many messages are soon under way together if all ask at once and each asks with so many.
+    pub fn burst(&self, messages: u64) -> u64 {
+        let at_once = self.request.is_empty() && self.spread.0 == Span::ZERO;
+        let requesters = if at_once { self.first_requests().len() as u64 } else { 0 };
+        requesters.saturating_mul(messages)
     }
 
     /// Whether the detector's messages never cease, so that the run has to be stopped.
     pub fn is_restless(&self) -> bool {
-        self.detector == DetectorChoice::Heartbeat
+        matches!(self.detector, DetectorChoice::Heartbeat | DetectorChoice::Vcube)
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.
@@ -325,6 +347,11 @@ impl Scenario {
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
         let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
         self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
+    }
+
+    /// For whom messages are.
+    pub fn group(&self) -> Group {
+        self.to.as_ref().map_or(Group::All, |to| Group::Only(to.0.clone()))
     }
 
     /// The first requests, and when.

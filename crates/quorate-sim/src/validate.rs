@@ -118,6 +118,9 @@ impl Scenario {
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }
+        for member in self.to.iter().flat_map(|to| &to.0) {
+            self.exists(Who::Process(member)).map_err(|problem| Invalid::new("to", problem))?;
+        }
         for (place, request) in self.request.iter().enumerate() {
             self.exists(request.who).map_err(|problem| Invalid::at("request", place, problem))?;
         }

@@ -1,43 +1,25 @@
-//! The one observer of a mutual exclusion run: feeds the monitors, the books and the trace.
+//! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
+//! algorithm's family.
 
-use quorate_core::mutex::{Command, Mutex, Output};
-use quorate_core::{Belief, Message, Process, ProcessId, ProcessSet};
+use quorate_core::{Belief, Message, Process, ProcessId};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
-use crate::delays::EntryDelays;
-use crate::history::History;
-use crate::monitor::{Me1, Me2, Me3, Sighting};
+use crate::family::Monitors;
 use crate::network::Loss;
 use crate::observer::{Departure, Input, Moment, Observer};
 use crate::plan::{Deed, Memory};
 use crate::slab::Slab;
 use crate::trace::{Letter, Record, TraceSink, What};
 
-/// Watches a run.
-pub struct MutexWatch<'t> {
+/// Watches a run with the monitors of a family.
+pub struct Watch<'t, M> {
     /// The books.
     pub accounting: Accounting,
-    /// Safety.
-    pub me1: Me1,
-    /// Liveness.
-    pub me2: Me2,
-    /// Order, if it is watched.
-    pub me3: Option<Me3>,
-    /// How long entries take.
-    pub delays: EntryDelays,
-    /// What users saw.
-    pub history: History,
     /// What went wrong.
     pub incidents: Incidents,
-    /// How often anybody entered.
-    pub entries: u64,
-    /// How many requests were made.
-    pub requests: u64,
-    /// Who has given up because no quorum was left.
-    pub without_quorum: ProcessSet,
-    /// Traitors, by whose deeds no property is judged.
-    pub exempt: ProcessSet,
+    /// What is watched for.
+    pub monitors: M,
     tracer: Option<Tracer<'t>>,
     carried: Slab<Carried>,
 }
@@ -45,32 +27,18 @@ pub struct MutexWatch<'t> {
 /// What travels with a message for its watchers.
 #[derive(Clone, Copy, Debug)]
 struct Carried {
-    clock: u32,
+    mark: u32,
     id: u64,
     sent_in: u64,
 }
 
-impl<'t> MutexWatch<'t> {
+impl<'t, M> Watch<'t, M> {
     /// Watches with these monitors and writes to this trace, if there is one.
-    pub fn new(
-        accounting: Accounting,
-        me2: Me2,
-        me3: Option<Me3>,
-        history: History,
-        trace: Option<&'t mut dyn TraceSink>,
-    ) -> Self {
+    pub fn new(accounting: Accounting, monitors: M, trace: Option<&'t mut dyn TraceSink>) -> Self {
         Self {
             accounting,
-            me1: Me1::default(),
-            me2,
-            me3,
-            delays: EntryDelays::default(),
-            history,
             incidents: Incidents::default(),
-            entries: 0,
-            requests: 0,
-            without_quorum: ProcessSet::new(),
-            exempt: ProcessSet::new(),
+            monitors,
             tracer: trace.map(|sink| Tracer { sink, failed: None }),
             carried: Slab::default(),
         }
@@ -81,23 +49,13 @@ impl<'t> MutexWatch<'t> {
         self.tracer.as_mut().and_then(|tracer| tracer.failed.take())
     }
 
-    fn see(&mut self, at: Moment, sighting: Sighting) {
-        self.history.see(at, sighting);
-        if self.exempt.contains(at.process) {
-            return;
-        }
-        self.me1.see(at, sighting);
-        self.me2.see(at, sighting);
-        if let Some(me3) = &mut self.me3 {
-            me3.see(at, sighting);
-        }
-        self.delays.see(at, sighting);
-    }
-
     /// Whether messages carry anything for their watchers.
     #[inline]
-    fn carries(&self) -> bool {
-        self.me3.is_some() || self.tracer.is_some()
+    fn carries<P: Process>(&self) -> bool
+    where
+        M: Monitors<P>,
+    {
+        self.monitors.marks_messages() || self.tracer.is_some()
     }
 
     fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
@@ -123,13 +81,13 @@ impl<'t> MutexWatch<'t> {
         tag: u32,
         message: &P::Message,
         lost: Option<Loss>,
-    ) {
-        let Carried { clock, id, sent_in } = self.carried.remove(tag);
-        if let Some(me3) = &mut self.me3 {
-            match lost {
-                None => me3.received(at.process.index(), clock),
-                Some(_) => me3.lost(clock),
-            }
+    ) where
+        M: Monitors<P>,
+    {
+        let Carried { mark, id, sent_in } = self.carried.remove(tag);
+        match lost {
+            None => self.monitors.arrived(at, mark),
+            Some(_) => self.monitors.gone(mark),
         }
         self.trace(at, Some(sent_in), || {
             let letter = letter::<P>(id, from, at.process, message);
@@ -141,7 +99,7 @@ impl<'t> MutexWatch<'t> {
     }
 }
 
-impl<P: Mutex> Observer<P> for MutexWatch<'_> {
+impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
     fn input(&mut self, at: Moment, input: &Input<'_, P>) {
         match input {
             Input::Start => {
@@ -154,14 +112,8 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
             }
             Input::Command(command, because_of) => {
                 self.trace(at, *because_of, || What::Command { command: format!("{command:?}") });
-                // What is asked counts from the asking: a process that enters at once does so after it.
-                match command {
-                    Command::Acquire => {
-                        self.requests += 1;
-                        self.see(at, Sighting::Requested);
-                    }
-                    Command::Release => self.see(at, Sighting::Left),
-                }
+                // What is asked counts from the asking: a process that answers at once does so after it.
+                self.monitors.asked(at, command);
             }
             Input::Timer(timer, set_in) => {
                 self.trace(at, Some(*set_in), || What::Timer { timer: format!("{timer:?}") });
@@ -170,7 +122,7 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
             Input::RoundEnd(round) => self.trace(at, None, || What::RoundEnd { round: *round }),
             Input::Recovery(memory) => {
                 self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
-                self.see(at, Sighting::Recovered(*memory));
+                self.monitors.recovered(at, *memory);
             }
         }
     }
@@ -185,7 +137,8 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
         departure: Departure,
     ) -> u32 {
         self.accounting.sent(at.process, to, message.kind(), departure);
-        if !self.carries() {
+        self.monitors.sent(at, message.kind(), departure);
+        if !self.carries::<P>() {
             return 0;
         }
         let letter = || letter::<P>(id, at.process, to, message);
@@ -200,41 +153,31 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
         if matches!(departure, Departure::Lost(_)) {
             return 0;
         }
-        let clock = self.me3.as_mut().map_or(0, |me3| me3.sent(at.process.index()));
-        self.carried.insert(Carried { clock, id, sent_in: at.event })
+        let mark = self.monitors.mark(at);
+        self.carried.insert(Carried { mark, id, sent_in: at.event })
     }
 
     #[inline]
     fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
         self.accounting.received(from, at.process, message.kind());
-        if self.carries() {
+        if self.carries::<P>() {
             self.pick_up::<P>(at, from, tag, message, None);
         }
     }
 
     fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
         self.accounting.lost(why);
-        if self.carries() {
+        if self.carries::<P>() {
             self.pick_up::<P>(at, from, tag, message, Some(why));
         }
     }
 
-    fn output(&mut self, at: Moment, output: &Output) {
+    fn output(&mut self, at: Moment, output: &P::Output) {
         self.trace(at, None, || What::Output { output: format!("{output:?}") });
-        match output {
-            Output::Entered => {
-                self.entries += 1;
-                self.see(at, Sighting::Entered);
-            }
-            Output::NoQuorum => {
-                self.without_quorum.insert(at.process);
-                self.see(at, Sighting::GaveUp);
-            }
-            Output::Expelled => self.see(at, Sighting::Expelled),
-        }
+        self.monitors.told(at, output);
     }
 
-    fn refuse(&mut self, at: Moment, command: &Command, why: &P::Misuse) {
+    fn refuse(&mut self, at: Moment, command: &P::Command, why: &P::Misuse) {
         self.trace(at, None, || What::Refuse {
             command: format!("{command:?}"),
             why: why.to_string(),
@@ -253,7 +196,7 @@ impl<P: Mutex> Observer<P> for MutexWatch<'_> {
         self.incidents.deeds.push((at.time, deed.clone()));
         if let Deed::Crash(_) = deed {
             self.trace(at, None, || What::Crash);
-            self.see(at, Sighting::Crashed);
+            self.monitors.crashed(at);
         } else if !matches!(deed, Deed::Recover(..)) {
             self.trace(at, None, || What::Fault { fault: deed.to_string() });
         }

@@ -225,7 +225,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             Item::Errand(place) => {
                 let errand = engine.errands.remove(place);
                 self.run_errand(errand);
-                if self.engine.limits.stop_when_content && self.engine.user.is_content() {
+                let now = self.engine.now;
+                if self.engine.limits.stop_when_content && self.engine.user.is_content(now) {
                     return Some(Ending::Content);
                 }
             }

@@ -11,7 +11,8 @@ use quorate_sim::monitor::Me2;
 use quorate_sim::network::LinkModel;
 use quorate_sim::plan::Plan;
 use quorate_sim::{
-    Delay, Ending, History, Limits, MutexUsers, MutexWatch, OracleModel, Timing, World, WorldModel,
+    Delay, Ending, History, Limits, MutexMonitors, MutexUsers, MutexWatch, OracleModel, Timing,
+    World, WorldModel,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -39,7 +40,11 @@ fn world(n: usize, requesters: usize, repeat: u32) -> Ricart {
     let first = ProcessId::all(requesters).map(|process| (process, Span::ZERO)).collect();
     let users = MutexUsers::new(n, first, repeat, Span(1000), Span::ZERO);
     let accounting = Accounting::new(n, <RicartAgrawala as Process>::Message::KINDS);
-    let watch = MutexWatch::new(accounting, Me2::new(n, None), None, History::new(0), None);
+    let watch = MutexWatch::new(
+        accounting,
+        MutexMonitors::new(Me2::new(n, None), None, History::new(0)),
+        None,
+    );
     World::new(model, move |id| RicartAgrawala::new(n, id), users, watch)
 }
 

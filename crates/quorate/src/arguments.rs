@@ -126,22 +126,25 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter at the start: one (process 0), all, or the first K
+    /// Who asks to enter, or multicasts, at the start: one (process 0), all, or the first K
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<Occasion>,
-    /// How often each requester enters
+    /// How often each requester enters or multicasts
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
+    /// For whom messages are, where the algorithm multicasts; everybody if not said
+    #[arg(long, value_name = "P,P,..")]
+    to: Option<SetText>,
     /// Draw the times of the first requests between 0 and this
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     spread: Span,
     /// Time inside the critical section
     #[arg(long, value_name = "D", default_value = "1ms", value_parser = parse_span)]
     section: Span,
-    /// Time between leaving and asking again
+    /// Time between leaving and asking again, or between multicasts
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
     /// The process that serves the others, where the algorithm has one
@@ -192,7 +195,7 @@ struct TimingFlags {
     /// Time to handle a message
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     handling: Span,
-    /// Failure detector: oracle, heartbeat or none
+    /// Failure detector: oracle, heartbeat, vcube or none
     #[arg(long, value_name = "DETECTOR", default_value = "oracle")]
     detector: DetectorChoice,
     /// How long the oracle takes to tell each observer; a mean link delay if not said
@@ -343,6 +346,7 @@ impl Sim {
             requesters: workload.requesters,
             request: workload.request,
             repeat: workload.repeat,
+            to: workload.to,
             spread: SpanText(workload.spread),
             section: SpanText(workload.section),
             think: SpanText(workload.think),

@@ -8,7 +8,7 @@ use support::quorate;
 use tempfile::TempDir;
 
 /// Runs in which chance decides as much as it can.
-const RUNS: [&str; 4] = [
+const RUNS: [&str; 6] = [
     "ricart-agrawala -n 5 --requesters all --seed 7",
     "ricart-agrawala -n 8 --requesters all --repeat 3 --delay exponential:1ms --loss 0.01 \
      --duplication 0.1 --reordering 0.1 --seed 1981",
@@ -16,6 +16,9 @@ const RUNS: [&str; 4] = [
      --crash ?@0~30ms --recover ?@40ms:amnesia --detection exponential:3ms --seed 15",
     "central -n 6 --requesters all --detector heartbeat --crash ?@0~9ms --traitor ?:random --slow \
      ?@1ms~3ms..20ms:1ms --until 100ms --seed 3",
+    "vcube-diagnosis -n 9 --delay exponential:1ms --crash ?@0~30ms --recover ?@40ms:amnesia --loss 0.01 --seed 5",
+    "vcube-multicast -n 9 --requesters all --repeat 2 --delay uniform:1ms..5ms --crash-mid ?@0~9ms:1 \
+     --crash ?@0~9ms --detector vcube --seed 8",
 ];
 
 /// The bytes of a trace.
@@ -71,7 +74,12 @@ fn watching_does_not_change_what_is_watched() {
         let plain = quorate(folder.path(), &format!("sim {flags} --json")).stdout;
         let traced = quorate(folder.path(), &format!("sim {flags} --json --trace t.json")).stdout;
         assert_eq!(plain, traced, "{flags}");
-        let watched = format!("{flags} --watch ME3");
+        let property = match flags.split(' ').next() {
+            Some("vcube-diagnosis") => "accuracy",
+            Some("vcube-multicast") => "agreement",
+            _ => "ME3",
+        };
+        let watched = format!("{flags} --watch {property}");
         assert!(trace(flags, "jsonl") == trace(&watched, "jsonl"), "{flags}");
     }
 }

@@ -72,6 +72,18 @@ fn heartbeats_stand_below_the_algorithm() {
 }
 
 #[test]
+fn a_detector_is_told_of_by_what_it_noticed() {
+    let flags = "-n 8 --crash 3@5ms --recover 3@30ms";
+    insta::assert_snapshot!("a-diagnosis", stdout(&format!("sim vcube-diagnosis {flags}")));
+}
+
+#[test]
+fn a_multicast_is_told_of_by_who_delivers() {
+    let flags = "-n 8 --crash-mid 0@0:2";
+    insta::assert_snapshot!("a-multicast", stdout(&format!("sim vcube-multicast {flags}")));
+}
+
+#[test]
 fn two_inside_are_named_with_their_times() {
     let flags = "-n 3 --request 1@0 --request 2@0 --section 5ms --suspect 0-1@3ms..9ms";
     insta::assert_snapshot!("two-inside", stdout(&format!("sim central {flags}")));

@@ -59,7 +59,7 @@ fn every_scenario_says_what_becomes_of_each_promise() {
 }
 
 /// Flags in which every fault and everything else that a scenario can say occurs.
-const FLAGS: [&str; 30] = [
+const FLAGS: [&str; 36] = [
     "ricart-agrawala -n 5 --requesters all --seed 7",
     "central -n 5 --requesters 3 --repeat 2 --think 500us --section 2ms --spread 3ms --server 4",
     "central -n 4 --request 1@0 --request 2@1ms --request ?@0~5ms --watch ME3",
@@ -76,6 +76,12 @@ const FLAGS: [&str; 30] = [
     "central -n 4 --requesters all --crash ?@0~9ms --detection-pair 0-1=constant:9ms",
     "central -n 4 --requesters all --crash 1@2.5ms --detector heartbeat",
     "central -n 4 --requesters all --crash 1@2.5ms --detector none",
+    "central -n 4 --requesters all --crash 1@2.5ms --detector vcube",
+    "heartbeat -n 4 --crash 1@2.5ms",
+    "vcube-diagnosis -n 6 --crash 1@2.5ms --recover 1@30ms --slow 2@50ms..60ms:3ms",
+    "basic -n 5 --requesters all --repeat 2 --think 1ms --to 0,2,4 --crash-mid 0@0:1 --watch agreement",
+    "vcube-multicast -n 7 --request 3@1ms --request ?@0~2ms --crash 5@2ms --fifo no",
+    "vcube-multicast -n 7 --requesters 2 --to 1,5,6 --crash 5@2ms --detector vcube",
     "ricart-agrawala -n 4 --requesters all --crash-mid 1@0:2 --crash-mid ?@0~2ms:1",
     "central -n 4 --requesters all --crash 1@1ms --recover 1@5ms --crash 2@2ms --recover 2@6ms:amnesia",
     "ricart-agrawala -n 4 --requesters all --omit-send 1@0..3ms:0.5 --omit-send ?@1ms",

@@ -13,7 +13,12 @@
 use core::convert::Infallible;
 
 use quorate_core::detector::Detector;
-use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet, Span};
+use quorate_core::{
+    Assumption, Belief, Cost, Effects, Kind, Layer, Message, Process, ProcessId, ProcessSet,
+    Profile, Property, Span, Tempo,
+};
+
+use crate::{Algorithm, Setup, Sound};
 
 /// One process of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +51,13 @@ impl Heartbeat {
         Self { id, n, period, timeout, heard: ProcessSet::new(), suspected: ProcessSet::new() }
     }
 
+    /// The detector at process `id` of n, as fast as messages allow: the timeout leaves the slowest heartbeat just
+    /// enough time.
+    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
+        let period = Span(tempo.delay.0.saturating_mul(4));
+        Self::new(n, id, period, period + tempo.bound + Span(1))
+    }
+
     fn beat(&self, out: &mut Effects<Self>) {
         out.send_to_others(Alive);
         out.set_timer(Timer::Beat, self.period);
@@ -64,7 +76,11 @@ impl Heartbeat {
     }
 }
 
-impl Detector for Heartbeat {}
+impl Detector for Heartbeat {
+    fn round(&self) -> Span {
+        self.period
+    }
+}
 
 impl Process for Heartbeat {
     type Command = Infallible;
@@ -110,3 +126,32 @@ impl Message for Alive {
         0
     }
 }
+
+impl Algorithm for Heartbeat {
+    const PROFILE: Profile = Profile {
+        name: "heartbeat",
+        layer: Layer::Detector,
+        summary: "everyone tells everyone that it is alive; silence means a crash",
+        source: "Chandra, Toueg, JACM 43(2), 1996",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],
+        guarantees: &[Property::Completeness, Property::Accuracy],
+        cost: "n(n - 1) messages a round",
+        restless: true,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::paced(setup.n, id, setup.tempo)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        // A crash just after a heartbeat is noticed when a whole timeout has been silent: two timeouts and a bound.
+        let heartbeat = Self::build(setup, ProcessId::new(0));
+        let noticed = heartbeat.timeout + heartbeat.timeout + setup.tempo.bound;
+        let rounds = noticed.0.div_ceil(heartbeat.period.0);
+        Cost::between("n(n - 1)", 0, n * (n - 1)).with_detection(rounds)
+    }
+}
+
+impl Sound for Heartbeat {}

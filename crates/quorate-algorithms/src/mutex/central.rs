@@ -294,6 +294,8 @@ impl Algorithm for Central {
         restless: false,
     };
 
+    const HANDS_OVER: bool = true;
+
     fn build(setup: &Setup, id: ProcessId) -> Self {
         let process = Self::new(id, setup.server);
         if setup.hand_over { process.handing_over() } else { process }

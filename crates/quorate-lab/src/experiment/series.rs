@@ -1,8 +1,7 @@
 //! What is compared: every sound mutual exclusion algorithm, over each quorum system or tree it can work over.
 
 use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, PROFILES, Visitor};
-use quorate_core::mutex::Mutex;
+use quorate_algorithms::catalogue::{self, Look, PROFILES};
 use quorate_core::{Assumption, Layer, SpanningTree};
 use quorate_sim::Scenario;
 use quorate_sim::notation::TreeText;
@@ -11,7 +10,7 @@ use quorate_sim::notation::TreeText;
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) algorithm: &'static str,
-    /// The quorum system or tree, if there is a choice.
+    /// The quorum system or tree, or that permissions are handed over, if there is a choice.
     pub(super) over: Option<&'static str>,
     /// The place of the algorithm among those compared.
     pub(super) group: usize,
@@ -25,6 +24,9 @@ pub(super) struct Series {
     pub(super) votes: bool,
     along_a_tree: bool,
 }
+
+/// What a server can be made to do.
+const HAND_OVER: &str = "hand-over";
 
 const TREES: [(&str, SpanningTree); 3] = [
     ("chain", SpanningTree::Chain),
@@ -40,7 +42,7 @@ impl Series {
         };
         let names = PROFILES.iter().filter(sound).map(|profile| profile.name).enumerate();
         names
-            .flat_map(|(group, name)| catalogue::visit(name, OfAlgorithm(group)))
+            .flat_map(|(group, name)| catalogue::look_at(name, OfAlgorithm(group)))
             .flatten()
             .collect()
     }
@@ -59,6 +61,8 @@ impl Series {
         if self.along_a_tree {
             let tree = TREES.iter().find(|(name, _)| Some(*name) == self.over);
             scenario.tree = tree.map(|(_, tree)| TreeText(tree.clone()));
+        } else if self.over == Some(HAND_OVER) {
+            scenario.hand_over = true;
         } else {
             scenario.quorums = self.over.map(str::to_owned);
         }
@@ -68,12 +72,13 @@ impl Series {
 
 struct OfAlgorithm(usize);
 
-impl Visitor for OfAlgorithm {
+impl Look for OfAlgorithm {
     type Answer = Vec<Series>;
 
-    fn mutex<A: Algorithm + Mutex + 'static>(self) -> Vec<Series> {
+    fn look<A: Algorithm>(self) -> Vec<Series> {
         let overs: Vec<Option<&'static str>> = match (A::ALONG_A_TREE, A::QUORUMS) {
             (true, _) => TREES.iter().map(|(name, _)| Some(*name)).collect(),
+            (false, []) if A::HANDS_OVER => vec![None, Some(HAND_OVER)],
             (false, []) => vec![None],
             (false, systems) => systems.iter().copied().map(Some).collect(),
         };

@@ -10,7 +10,7 @@ use quorate_sim::fault::{
     Suspect, Traitor,
 };
 use quorate_sim::monitor::Status;
-use quorate_sim::notation::{Factor, Link, Rate, SpanText, When, Who, Window};
+use quorate_sim::notation::{Factor, Link, Rate, SetText, SpanText, When, Who, Window};
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
@@ -21,8 +21,9 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     (2u32..70).prop_flat_map(|n| {
         let parts =
             (requests(n), lengths(), links(n), detection(n), faults(n), option::of(expect()));
-        let rest = (".*", any::<u64>(), 1u32.., 0..n, vec(select(&["ME1", "ME2", "ME3"]), 0..3));
-        (parts, rest).prop_map(move |(parts, (algorithm, seed, repeat, server, watch))| {
+        let watch = vec(select(&["ME1", "ME2", "ME3", "agreement", "accuracy"]), 0..3);
+        let rest = (".*", any::<u64>(), 1u32.., 0..n, watch, option::of(members(n)));
+        (parts, rest).prop_map(move |(parts, (algorithm, seed, repeat, server, watch, to))| {
             let (requests, lengths, links, detection, mut faults, expect) = parts;
             let (requesters, request, spread) = requests;
             let (section, think, handling, until, patience) = lengths;
@@ -38,6 +39,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 requesters,
                 request,
                 repeat,
+                to,
                 spread,
                 section,
                 think,
@@ -65,6 +67,10 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
             }
         })
     })
+}
+
+fn members(n: u32) -> impl Strategy<Value = SetText> {
+    btree_set(0..n, 1..4).prop_map(|set| SetText(set.into_iter().map(ProcessId::new).collect()))
 }
 
 fn requests(n: u32) -> impl Strategy<Value = (Requesters, Vec<Occasion>, SpanText)> {
@@ -97,7 +103,7 @@ fn links(n: u32) -> impl Strategy<Value = (Delay, Vec<LinkDelay>, Option<Timing>
 fn detection(n: u32) -> impl Strategy<Value = (DetectorChoice, Option<Delay>, Vec<LinkDelay>)> {
     let oracle =
         (Just(DetectorChoice::Oracle), option::of(delay()), vec(link_delay(n), 0..2)).boxed();
-    let without = select(&[DetectorChoice::Heartbeat, DetectorChoice::None]);
+    let without = select(&[DetectorChoice::Heartbeat, DetectorChoice::Vcube, DetectorChoice::None]);
     prop_oneof![oracle, (without, Just(None), Just(Vec::new()))]
 }
 
@@ -172,20 +178,24 @@ fn expect() -> impl Strategy<Value = Expect> {
     let status = select(&[Status::Holds, Status::Violated, Status::NotChecked]);
     let parts = (
         option::of(verdict),
-        [option::of(any::<u64>()), option::of(any::<u64>())],
+        [(); 5].map(|()| option::of(any::<u64>())),
         [option::of(vec(any::<u32>(), 0..4)), option::of(vec(any::<u32>(), 0..4))],
         option::of(vec(select(&["no-loss", "no-crash"]).prop_map(str::to_owned), 0..3)),
         btree_map(select(&["ME1", "ME2", "ME3"]).prop_map(str::to_owned), status, 0..3),
         btree_map(".*", any::<u64>(), 0..3),
     );
     parts.prop_map(|(verdict, counts, lists, broken_assumptions, properties, by_kind)| {
-        let ([entries, messages], [order, waiting]) = (counts, lists);
+        let [entries, messages, deliveries, detection_rounds, false_suspicions] = counts;
+        let [order, waiting] = lists;
         Expect {
             verdict,
             entries,
             order,
             messages,
             waiting,
+            deliveries,
+            detection_rounds,
+            false_suspicions,
             broken_assumptions,
             sends: messages.map(|messages| vec![messages, 0]),
             properties,

@@ -16,7 +16,9 @@ use quorate_sim::monitor::{Me2, Me3};
 use quorate_sim::network::LinkModel;
 use quorate_sim::observer::Observer;
 use quorate_sim::plan::Plan;
-use quorate_sim::{Delay, History, Limits, MutexUsers, MutexWatch, Timing, World, WorldModel};
+use quorate_sim::{
+    Delay, History, Limits, MutexMonitors, MutexUsers, MutexWatch, Timing, World, WorldModel,
+};
 
 const SECTION: u64 = 1000;
 const SEED: u64 = 7;
@@ -103,13 +105,9 @@ fn per_second(run: &mut dyn Fn() -> u64, n: usize, seconds: f64) -> f64 {
 
 fn watch(n: usize, order: bool) -> MutexWatch<'static> {
     let accounting = Accounting::new(n, Messages::KINDS);
-    MutexWatch::new(
-        accounting,
-        Me2::new(n, None),
-        order.then(|| Me3::new(n)),
-        History::new(0),
-        None,
-    )
+    let me3 = order.then(|| Me3::new(n));
+    let monitors = MutexMonitors::new(Me2::new(n, None), me3, History::new(0));
+    MutexWatch::new(accounting, monitors, None)
 }
 
 fn deliver<O: Observer<RicartAgrawala>>(

@@ -1,5 +1,8 @@
 //! Monitors: each watches one property online and keeps the events that broke it.
 
+mod accuracy;
+mod completeness;
+mod delivery;
 mod me1;
 mod me2;
 mod me3;
@@ -7,6 +10,9 @@ mod me3;
 use quorate_core::{ProcessId, Property, Time};
 use serde::Serialize;
 
+pub(crate) use accuracy::Accuracy;
+pub(crate) use completeness::Completeness;
+pub(crate) use delivery::Deliveries;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;

@@ -1,6 +1,6 @@
 //! A process that does little enough to see what its world does to it.
 
-use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, Span};
+use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, Span, Time};
 use quorate_sim::network::Loss;
 use quorate_sim::observer::{Departure, Input, Moment, Observer};
 use quorate_sim::plan::{Deed, Memory, Plan};
@@ -88,7 +88,7 @@ impl User<Parrot> for Asks {
     fn hear(&mut self, _: ProcessId, _: &String, _: &mut Agenda<Ask>) {}
     fn crashed(&mut self, _: ProcessId) {}
     fn recovered(&mut self, _: ProcessId, _: Memory, _: &mut Agenda<Ask>) {}
-    fn is_content(&self) -> bool {
+    fn is_content(&mut self, _: Time) -> bool {
         false
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn list(list: &List) -> Done {
         writeln!(out, "    source      {}\n", profile.source)?;
     }
     for property in Property::ALL {
-        writeln!(out, "  {property}  {}", property.sentence())?;
+        writeln!(out, "  {property:<12}  {}", property.sentence())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -50,6 +50,7 @@ fn load(flags: &Replay) -> Result<Scenario, Failure> {
         Ok(()) => Ok(scenario),
         Err(error @ LabError::UnknownQuorums { .. }) => Err(misfit("quorums", error)),
         Err(error @ LabError::UnknownKind { .. }) => Err(misfit("expect.by-kind", error)),
+        Err(error @ LabError::OtherFamily { key, .. }) => Err(misfit(key, error)),
         Err(error) => Err(misfit("algorithm", error)),
     }
 }

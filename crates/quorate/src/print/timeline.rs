@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use quorate_core::{ProcessId, Time};
-use quorate_sim::monitor::Sighting;
+use quorate_core::{Layer, ProcessId, Time};
 use quorate_sim::plan::Memory;
-use quorate_sim::{Outcome, Scenario};
+use quorate_sim::{Mark, Outcome, Scenario};
 
 /// With more processes than this a timeline in text tells nothing.
 const LANES_MOST: usize = 16;
@@ -19,6 +18,13 @@ const INSIDE: char = '█';
 const CRASH: char = '✗';
 const DOWN: char = '~';
 const BACK: char = '↑';
+const SUSPECTS: char = '!';
+const TRUSTS: char = '+';
+const SENDS: char = '▲';
+const DELIVERS: char = '●';
+
+/// What takes no time, and would be painted over by what does.
+const POINTS: [char; 6] = [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS];
 
 /// Draws the run if it is small enough; tells whether it did.
 pub(crate) fn write(
@@ -31,11 +37,14 @@ pub(crate) fn write(
     if scenario.processes > LANES_MOST || marks.is_empty() || marks.len() > MARKS_MOST || end == 0 {
         return Ok(false);
     }
-    let mut used = vec![WAITING, INSIDE];
+    let mut used = match outcome.report.family == Layer::Mutex.family() {
+        true => vec![WAITING, INSIDE],
+        false => Vec::new(),
+    };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
     for id in ProcessId::all(scenario.processes) {
         let lane = lane(marks, id, end);
-        used.extend(lane.iter().filter(|c| [CRASH, DOWN, BACK].contains(c)));
+        used.extend(lane.iter().filter(|c| **c == DOWN || POINTS.contains(c)));
         writeln!(out, "  {:<4} {}", id.to_string(), lane.iter().collect::<String>().trim_end())?;
     }
     let legend = [
@@ -44,6 +53,10 @@ pub(crate) fn write(
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "back"),
+        (SENDS, "multicasts"),
+        (DELIVERS, "delivers"),
+        (SUSPECTS, "suspects somebody"),
+        (TRUSTS, "trusts somebody again"),
     ];
     let shown: Vec<String> = legend
         .iter()
@@ -54,38 +67,47 @@ pub(crate) fn write(
     Ok(true)
 }
 
-fn lane(marks: &[(Time, ProcessId, Sighting)], id: ProcessId, end: u64) -> Vec<char> {
+fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char> {
     let column = |time: Time| {
         (u128::from(time.0) * WIDTH as u128 / u128::from(end)).min(WIDTH as u128 - 1) as usize
     };
     let mut lane = vec![IDLE; WIDTH];
     let (mut state, mut since, mut before_crash) = (IDLE, 0, IDLE);
     let own: Vec<_> = marks.iter().filter(|(_, process, _)| *process == id).collect();
-    for (time, _, sighting) in &own {
+    for (time, _, mark) in &own {
         let here = column(*time);
         fill(&mut lane, state, since, here);
-        let next = match sighting {
-            Sighting::Requested => WAITING,
-            Sighting::Entered => INSIDE,
-            Sighting::Left | Sighting::GaveUp | Sighting::Expelled => IDLE,
-            Sighting::Crashed => DOWN,
+        let next = match mark {
+            Mark::Requested => WAITING,
+            Mark::Entered => INSIDE,
+            Mark::Left => IDLE,
+            Mark::Crashed => DOWN,
             // One who remembers goes on where it was.
-            Sighting::Recovered(Memory::Kept) => before_crash,
-            Sighting::Recovered(Memory::Lost) => IDLE,
+            Mark::Recovered(Memory::Kept) => before_crash,
+            Mark::Recovered(Memory::Lost) => IDLE,
+            Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
         };
-        if *sighting == Sighting::Crashed {
+        if *mark == Mark::Crashed {
             before_crash = state;
         }
         (state, since) = (next, here);
     }
     let last = if state == IDLE { since } else { WIDTH };
     fill(&mut lane, state, since, last);
-    // Crashes and recoveries take no time and would be painted over.
-    for (time, _, sighting) in own {
-        match sighting {
-            Sighting::Crashed => lane[column(*time)] = CRASH,
-            Sighting::Recovered(_) => lane[column(*time)] = BACK,
-            _ => {}
+    for (time, _, mark) in own {
+        let point = match mark {
+            Mark::Crashed => CRASH,
+            Mark::Recovered(_) => BACK,
+            Mark::Sent => SENDS,
+            Mark::Delivered => DELIVERS,
+            Mark::Suspected => SUSPECTS,
+            Mark::Trusted => TRUSTS,
+            Mark::Requested | Mark::Entered | Mark::Left => continue,
+        };
+        // A delivery is the least of what may happen at once.
+        let here = &mut lane[column(*time)];
+        if point != DELIVERS || !POINTS.contains(here) {
+            *here = point;
         }
     }
     lane

@@ -4,11 +4,13 @@ use std::io::{self, Write};
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::monitor::{Status, name_all};
-use quorate_sim::report::{DelayStatistics, Messages, PropertyReport, Report, Verdict};
+use quorate_sim::report::{
+    DelayStatistics, Messages, MulticastReport, PropertyReport, Report, Verdict,
+};
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::timeline;
+use super::{detection, timeline};
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;
@@ -30,12 +32,17 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let report = &outcome.report;
     writeln!(out, "{BOLD}{}{BOLD:#}\n", title(scenario))?;
+    let width = report.properties.iter().map(|property| property.id.len()).max().unwrap_or(0);
     for property in &report.properties {
-        write_property(out, property)?;
+        write_property(out, property, width)?;
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    write_entries(out, report)?;
+    match (&report.detection, &report.multicast) {
+        (Some(detection), _) => detection::write(out, report, detection)?,
+        (_, Some(multicast)) => write_multicasts(out, report, multicast)?,
+        (None, None) => write_entries(out, report)?,
+    }
     write_messages(out, report)?;
     write_delays(out, report)?;
     write_faults(out, report)?;
@@ -46,13 +53,13 @@ pub(crate) fn write(
     write_verdict(out, report, command)
 }
 
-fn write_property(out: &mut impl Write, property: &PropertyReport) -> io::Result<()> {
+fn write_property(out: &mut impl Write, property: &PropertyReport, width: usize) -> io::Result<()> {
     let (mark, style) = match property.status {
         Status::Holds => ("✓", GOOD),
         Status::Violated => ("✗", BAD),
         Status::NotChecked => ("-", FAINT),
     };
-    writeln!(out, "  {style}{mark} {}{style:#}  {}", property.id, property.detail)?;
+    writeln!(out, "  {style}{mark} {:<width$}{style:#}  {}", property.id, property.detail)?;
     for evidence in property.events.iter().take(EVIDENCE_MOST) {
         let time = Time(evidence.time).to_string();
         writeln!(
@@ -97,8 +104,33 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
 }
 
+fn write_multicasts(
+    out: &mut impl Write,
+    report: &Report,
+    multicast: &MulticastReport,
+) -> io::Result<()> {
+    let members = match multicast.members == report.processes {
+        true => "everybody".to_owned(),
+        false => format!("{} of {} processes", multicast.members, report.processes),
+    };
+    let senders = name_all(multicast.senders.iter().map(|process| ProcessId::new(*process)));
+    let count = multicast.multicasts;
+    let whole = match multicast.everywhere {
+        all if all == count => "all".to_owned(),
+        some => format!("{some}"),
+    };
+    let deliveries = match multicast.deliveries {
+        1 => "1 delivery".to_owned(),
+        some => format!("{some} deliveries"),
+    };
+    let text = format!("{count} by {senders} to {members}, {whole} everywhere; {deliveries}");
+    line(out, "sent", text)
+}
+
 fn write_messages(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    line(out, "messages", format!("{}{}", kinds(&report.messages), formula(report)))?;
+    // What a detector promises is told by the round.
+    let promise = if report.detection.is_some() { String::new() } else { formula(report) };
+    line(out, "messages", format!("{}{promise}", kinds(&report.messages)))?;
     for (layer, messages) in report.layers.iter().filter(|(_, messages)| messages.total > 0) {
         line(out, "", format!("{layer} layer apart: {}", kinds(messages)))?;
     }
@@ -135,6 +167,7 @@ fn kinds(messages: &Messages) -> String {
 /// The promise beside what was measured: `2(n - 1) = 8 per entry, 8 x 5 = 40 ✓`.
 fn formula(report: &Report) -> String {
     let cost = &report.cost;
+    let per = cost.per;
     let [least, most] = cost.promised_per_entry;
     let promised = if least == most { format!("{least}") } else { format!("{least} to {most}") };
     let stated = if cost.formula == promised {
@@ -143,14 +176,17 @@ fn formula(report: &Report) -> String {
         format!("{} = {promised}", cost.formula)
     };
     match (cost.kept, cost.per_entry) {
-        (Some(true), _) => format!(
-            "; promised {stated} per entry, {promised} x {} entries {GOOD}✓{GOOD:#}",
-            report.entries
-        ),
-        (Some(false), Some(found)) => {
-            format!("; promised {stated} per entry, found {found:.2} {BAD}✗{BAD:#}")
+        (Some(true), _) => {
+            let (count, counted) = match cost.per {
+                "entry" => (report.entries, "entries"),
+                _ => (report.requests, "multicasts"),
+            };
+            format!("; promised {stated} per {per}, {promised} x {count} {counted} {GOOD}✓{GOOD:#}")
         }
-        _ => format!("; promised {stated} per entry, not comparable here"),
+        (Some(false), Some(found)) => {
+            format!("; promised {stated} per {per}, found {found:.2} {BAD}✗{BAD:#}")
+        }
+        _ => format!("; promised {stated} per {per}, not comparable here"),
     }
 }
 
@@ -163,18 +199,21 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
             if least == most { format!("{least}") } else { format!("{least} to {most}") };
         delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
     };
-    let parts: Vec<String> = [
-        text("into the free section", &delays.client),
-        text("from exit to next entry", &delays.synchronisation),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let client = match report.multicast {
+        Some(_) => "to delivery",
+        None => "into the free section",
+    };
+    let parts: Vec<String> =
+        [text(client, &delays.client), text("from exit to next entry", &delays.synchronisation)]
+            .into_iter()
+            .flatten()
+            .collect();
     if !parts.is_empty() {
         line(out, "delays", format!("{}, in message delays of {unit}", parts.join(", ")))?;
     }
     let ended = match report.ending {
         "quiescent" => "nothing is left to happen",
+        "content" if report.detection.is_some() => "everyone has been right for a while",
         "content" => "everyone has what they wanted",
         _ => "stopped",
     };
@@ -220,6 +259,6 @@ fn breaks_promise(report: &Report) -> bool {
         .any(|property| property.promised && property.status == Status::Violated)
 }
 
-fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
+pub(super) fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {
     writeln!(out, "  {FAINT}{name:<9}{FAINT:#} {text}")
 }

@@ -72,6 +72,36 @@ fn a_report_has_the_fields_of_the_contract() {
 }
 
 #[test]
+fn every_family_has_the_fields_of_the_contract_and_its_own() {
+    let detector = "sim vcube-diagnosis -n 8 --crash 3@5ms";
+    let (detected, run) = report(here(), detector);
+    let change = &detected["detection"]["changes"][0];
+    assert_eq!((&change["process"], &change["change"]), (&3.into(), &"crash".into()), "{run}");
+    assert!(number(&change["last"]["rounds"]) <= 3, "{run}");
+    assert_eq!(number(&change["noticed"]), 7, "{run}");
+    assert!(number(&detected["detection"]["per_round_most"]) <= 24, "{run}");
+    let multicast = "sim vcube-multicast -n 8 --to 1,2,5";
+    let (delivered, run) = report(here(), multicast);
+    assert_eq!(delivered["messages"]["by_kind"]["TREE"], 3, "{run}");
+    assert_eq!(delivered["multicast"]["deliveries"], 3, "{run}");
+    let families = [
+        (detected, "detector", vec!["completeness", "accuracy"]),
+        (delivered, "multicast", vec!["validity", "integrity", "agreement"]),
+    ];
+    for (report, family, expected) in families {
+        assert_eq!((&report["verdict"], &report["family"]), (&"holds".into(), &family.into()));
+        let properties = report["properties"].as_array().expect("a list");
+        let ids: Vec<&Value> = properties.iter().map(|property| &property["id"]).collect();
+        assert_eq!(ids, expected);
+        assert_eq!(number(&report["entries"]), 0);
+        assert!(numbers(&report["waiting"]).is_empty());
+        assert_eq!(numbers(&report["messages"]["by_process"]).len(), 8);
+        number(&report["virtual_time"]);
+        number(&report["events"]);
+    }
+}
+
+#[test]
 fn a_report_is_one_line_that_ends_and_nothing_is_on_stderr() {
     for command in RUNS {
         let (_, run) = report(here(), command);

@@ -3,9 +3,8 @@
 use std::io;
 
 use quorate_core::ProcessId;
-use quorate_sim::monitor::Sighting;
 use quorate_sim::trace::{Record, TraceSink, What};
-use quorate_sim::{History, Scenario};
+use quorate_sim::{History, Mark, Scenario};
 
 use super::super::series::Series;
 
@@ -64,23 +63,20 @@ impl Roles {
 
     /// Adds what users saw of the run.
     pub(super) fn see(&mut self, history: &History) {
-        for &(time, process, sighting) in history.marks() {
+        for &(time, process, mark) in history.marks() {
             let (time, process) = (time.0, process.number());
             let stay = Stay { process, from: time, to: u64::MAX };
-            match sighting {
-                Sighting::Requested => {
+            match mark {
+                Mark::Requested => {
                     self.last_request[process as usize] = time;
                     self.waiting.push(stay);
                 }
-                Sighting::Entered => {
+                Mark::Entered => {
                     end(&mut self.waiting, process, time);
                     self.inside.push(stay);
                 }
-                Sighting::Left => end(&mut self.inside, process, time),
-                Sighting::GaveUp
-                | Sighting::Expelled
-                | Sighting::Crashed
-                | Sighting::Recovered(_) => {}
+                Mark::Left => end(&mut self.inside, process, time),
+                _ => {}
             }
         }
         for &(time, from, to) in self.requests.iter().filter(|_| self.votes) {

@@ -1,44 +1,10 @@
-//! Users: who asks the processes for something, and when.
+//! Users of a mutex: each asks, stays inside for a while, leaves, thinks, and asks again.
 
 use quorate_core::mutex::{Command, Mutex, Output};
-use quorate_core::{Process, ProcessId, Span};
+use quorate_core::{ProcessId, Span, Time};
 
 use crate::plan::Memory;
-
-/// What users want done: at a process, so much later.
-pub type Agenda<C> = Vec<(ProcessId, Span, C)>;
-
-/// The users of all processes of a world. Nobody asks anything of a process that is down.
-pub trait User<P: Process> {
-    /// The run begins: what users plan to ask, whatever happens until then.
-    fn begin(&mut self, agenda: &mut Agenda<P::Command>);
-
-    /// The time of a planned command has come; tells whether it is to be given now.
-    fn falls_due(&mut self, process: ProcessId, command: &P::Command, up: bool) -> bool {
-        let _ = (process, command);
-        up
-    }
-
-    /// A process has accepted a command.
-    fn accepted(
-        &mut self,
-        process: ProcessId,
-        command: &P::Command,
-        agenda: &mut Agenda<P::Command>,
-    );
-
-    /// A process says something.
-    fn hear(&mut self, process: ProcessId, output: &P::Output, agenda: &mut Agenda<P::Command>);
-
-    /// A process has crashed; what its user wanted in answer to something is gone with it.
-    fn crashed(&mut self, process: ProcessId);
-
-    /// A process is back.
-    fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<P::Command>);
-
-    /// Whether nobody at a live process wants anything any more.
-    fn is_content(&self) -> bool;
-}
+use crate::user::{Agenda, User};
 
 /// Users of a mutex: each asks, stays inside for a while, leaves, thinks, and asks again.
 #[derive(Clone, Debug)]
@@ -172,7 +138,7 @@ impl<P: Mutex> User<P> for MutexUsers {
         }
     }
 
-    fn is_content(&self) -> bool {
+    fn is_content(&mut self, _: Time) -> bool {
         self.wanting == 0
     }
 }

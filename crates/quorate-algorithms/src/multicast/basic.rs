@@ -1,0 +1,106 @@
+//! Basic multicast: the sender sends to each member, and whoever receives delivers.
+//!
+//! - **Source**: Coulouris et al., Distributed Systems, 5th edition, section 15.4.1 (B-multicast).
+//! - **Assumes**: links that neither lose nor duplicate; any order.
+//! - **Guarantees**: validity and integrity. Not agreement: a sender that crashes in the middle has told some only.
+//! - **Costs**: n - 1 messages, one message delay.
+//! - **Departs from the paper**: the sender delivers its own message at once instead of sending it to itself.
+
+use core::convert::Infallible;
+
+use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Basic {
+    id: ProcessId,
+    n: usize,
+    last: Option<u64>,
+}
+
+/// A message, known by its sender and its number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Message {
+    id: u64,
+}
+
+impl Basic {
+    /// Process `id` of n.
+    pub fn new(n: usize, id: ProcessId) -> Self {
+        Self { id, n, last: None }
+    }
+}
+
+impl Process for Basic {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Multicast { id, to }: Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if self.last.is_some_and(|last| id <= last) {
+            return Err(Misuse::NumberUsed(id));
+        }
+        self.last = Some(id);
+        let mut others = to.members(self.n);
+        if others.remove(self.id) {
+            out.output(Output::Delivered { origin: self.id, id });
+        }
+        out.multicast(others, Message { id });
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        out.output(Output::Delivered { origin: from, id: message.id });
+    }
+}
+
+impl quorate_core::Message for Message {
+    const KINDS: &'static [Kind] = &[Kind::multicast("SEND")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        Self { id: choice % 8 }
+    }
+}
+
+impl Algorithm for Basic {
+    const PROFILE: Profile = Profile {
+        name: "basic",
+        layer: Layer::Multicast,
+        summary: "the sender sends to each member",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.4",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::NoDuplication, Assumption::Honesty],
+        guarantees: &[Property::DeliveryValidity, Property::DeliveryIntegrity],
+        cost: "n - 1 messages per multicast",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, id)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let members = setup.to.size(setup.n) as u64;
+        let cost = match setup.to {
+            Group::All => Cost::exact("n - 1", members - 1),
+            // A sender that is no member sends to one more.
+            Group::Only(_) => Cost::between("members - 1", members - 1, members),
+        };
+        cost.with_delays(1..=1, 0..=0)
+    }
+}
+
+impl Sound for Basic {}

@@ -1,0 +1,95 @@
+//! How long it takes until a crash or a recovery is known, and how many messages a round has.
+
+use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
+
+use crate::report::NoticeReport;
+
+/// Measures a detector.
+#[derive(Clone, Debug)]
+pub(crate) struct Detection {
+    round: Span,
+    changes: Vec<Change>,
+    false_suspicions: u64,
+    /// The round of the last counted message, and how many there were in it.
+    current: (u64, u64),
+    most: u64,
+    total: u64,
+}
+
+/// A crash or a recovery, and who noticed.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) process: ProcessId,
+    pub(crate) crash: bool,
+    pub(crate) time: Time,
+    pub(crate) noticed: ProcessSet,
+    pub(crate) first: Option<NoticeReport>,
+    pub(crate) last: Option<NoticeReport>,
+}
+
+impl Detection {
+    pub(crate) fn new(round: Span) -> Self {
+        Self { round, changes: Vec::new(), false_suspicions: 0, current: (0, 0), most: 0, total: 0 }
+    }
+
+    pub(crate) fn changed(&mut self, process: ProcessId, crash: bool, time: Time) {
+        self.changes.push(Change {
+            process,
+            crash,
+            time,
+            noticed: ProcessSet::new(),
+            first: None,
+            last: None,
+        });
+    }
+
+    /// A belief counts for the last change that it tells of, once for each observer. To suspect one that is up, though
+    /// one never heard of a crash or has heard of it already, is false; to trust it again is no news.
+    pub(crate) fn believed(&mut self, observer: ProcessId, belief: Belief, time: Time, down: bool) {
+        let crash = matches!(belief, Belief::Crashed(_));
+        let round = |time: Time| time.0 / self.round.0;
+        let mut changes = self.changes.iter_mut().rev();
+        let told = changes.find(|change| change.process == belief.about() && change.crash == crash);
+        let new = |change: &&mut Change| down == crash || !change.noticed.contains(observer);
+        match told.filter(new) {
+            Some(change) => {
+                let notice = NoticeReport {
+                    observer: observer.number(),
+                    after: (time - change.time).0,
+                    rounds: round(time) - round(change.time),
+                };
+                // One that had wrongly trusted a crashed process knows only now.
+                if change.noticed.insert(observer) || crash {
+                    change.first.get_or_insert(notice);
+                    change.last = Some(notice);
+                }
+            }
+            None if crash => self.false_suspicions += 1,
+            None => {}
+        }
+    }
+
+    /// A message that is counted by the round.
+    pub(crate) fn sent(&mut self, time: Time) {
+        let round = time.0 / self.round.0;
+        if round != self.current.0 {
+            self.current = (round, 0);
+        }
+        self.current.1 += 1;
+        self.most = self.most.max(self.current.1);
+        self.total += 1;
+    }
+
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    pub(crate) fn false_suspicions(&self) -> u64 {
+        self.false_suspicions
+    }
+
+    /// Messages in all, and the most in any round.
+    pub(crate) fn counted(&self) -> (u64, u64) {
+        (self.total, self.most)
+    }
+}

@@ -1,0 +1,201 @@
+//! Failure detection: what is noticed and when, what a round costs, and whether completeness and accuracy hold.
+//!
+//! A detector never falls silent, so its run has to be stopped: when everybody has been right, after the last fault, for
+//! two rounds longer than a change takes to become known; else a hundred rounds after the last fault, or where the scenario says `until`.
+
+use quorate_core::detector::Detector;
+use quorate_core::{Belief, Layer, Message, ProcessId, ProcessSet, Property, Span, Time, VCube};
+
+use crate::beliefs::Beliefs;
+use crate::detection::{Change, Detection};
+use crate::family::{End, Finding, Monitors, Telling};
+use crate::history::{History, Mark};
+use crate::monitor::{Accuracy, Completeness};
+use crate::observer::{Departure, Moment};
+use crate::plan::{Memory, Plan};
+use crate::report::{ChangeReport, CostReport, DetectionReport, Report};
+use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::scenario::Scenario;
+use crate::timing::Timing;
+use crate::trace::TraceSink;
+use crate::user::DetectorUsers;
+
+/// Where beliefs do not come right, a run goes on for so many rounds after the last fault.
+const ROUNDS_MOST: u64 = 100;
+
+/// Runs a failure detector. The scenario must have been validated.
+pub fn run_detector<P: Detector + 'static>(
+    scenario: &Scenario,
+    subject: &Subject,
+    conditions: Conditions,
+    make: impl Fn(ProcessId) -> P + 'static,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, RunError> {
+    let n = scenario.processes;
+    let plan = Plan::new(&scenario.faults, n, scenario.seed);
+    let round = make(ProcessId::new(0)).round();
+    let grace = grace(n, subject, round);
+    let last_fault = match scenario.timing() {
+        Timing::Eventually(settled) => plan.end().max(settled),
+        _ => plan.end(),
+    };
+    let until = last_fault + Span(round.0.saturating_mul(ROUNDS_MOST));
+    let stage = Stage {
+        users: DetectorUsers::new(n, plan.traitors(), last_fault, grace),
+        monitors: DetectorMonitors::new(
+            n,
+            plan.traitors(),
+            P::Message::KINDS[0].name,
+            round,
+            grace,
+        ),
+        plan,
+        oracle: None,
+        until: scenario.until.map_or(until, |until| Time(until.0.0)),
+        restless: true,
+        burst: *subject.cost.messages.end(),
+        // Whom each suspects, once in the process and once in the monitors.
+        bytes_per_process: n as u64 / 4,
+    };
+    run(scenario, subject, conditions, stage, make, trace)
+}
+
+/// Two rounds longer than it takes until everybody knows.
+fn grace(n: usize, subject: &Subject, round: Span) -> Span {
+    let rounds = subject.cost.detection_rounds.unwrap_or(0).max(VCube::new(n).dimension().into());
+    Span(round.0.saturating_mul(rounds + 2))
+}
+
+/// The monitors of failure detection.
+#[derive(Clone, Debug)]
+pub struct DetectorMonitors {
+    completeness: Completeness,
+    accuracy: Accuracy,
+    beliefs: Beliefs,
+    detection: Detection,
+    history: History,
+    /// The kind of message that is counted by the round: the first that the detector declares.
+    counted: &'static str,
+    round: Span,
+    grace: Span,
+    end: Time,
+    exempt: ProcessSet,
+}
+
+impl DetectorMonitors {
+    fn new(n: usize, exempt: ProcessSet, counted: &'static str, round: Span, grace: Span) -> Self {
+        Self {
+            completeness: Completeness::default(),
+            accuracy: Accuracy::new(grace),
+            beliefs: Beliefs::new(n, exempt.clone()),
+            detection: Detection::new(round),
+            history: History::new(HISTORY_MOST),
+            counted,
+            round,
+            grace,
+            end: Time::ZERO,
+            exempt,
+        }
+    }
+
+    fn change_report(&self, change: &Change) -> ChangeReport {
+        let stands = change.crash == self.beliefs.is_down(change.process);
+        let last = self.detection.changes().iter().rev().find(|any| any.process == change.process);
+        let is_last = last.is_some_and(|last| last.time == change.time && stands);
+        let missing = self.beliefs.mistaken_about(change.process).filter(|_| is_last);
+        ChangeReport {
+            process: change.process.number(),
+            change: if change.crash { "crash" } else { "recovery" },
+            time: change.time.0,
+            noticed: change.noticed.len(),
+            first: change.first,
+            last: change.last,
+            missing: missing.map(ProcessId::number).collect(),
+        }
+    }
+}
+
+impl<P: Detector> Monitors<P> for DetectorMonitors {
+    const FAMILY: Layer = Layer::Detector;
+
+    fn asked(&mut self, _: Moment, _: &P::Command) {}
+
+    fn told(&mut self, at: Moment, belief: &Belief) {
+        let crashed = matches!(belief, Belief::Crashed(_));
+        self.history.see(at, if crashed { Mark::Suspected } else { Mark::Trusted });
+        self.beliefs.believe(at.process, *belief);
+        if !self.exempt.contains(at.process) {
+            self.accuracy.believed(at, *belief);
+            let down = self.beliefs.is_down(belief.about());
+            self.detection.believed(at.process, *belief, at.time, down);
+        }
+    }
+
+    fn crashed(&mut self, at: Moment) {
+        self.history.see(at, Mark::Crashed);
+        self.beliefs.crash(at.process);
+        self.completeness.turned(at);
+        self.accuracy.crashed(at.process);
+        self.detection.changed(at.process, true, at.time);
+    }
+
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        self.history.see(at, Mark::Recovered(memory));
+        self.beliefs.recover(at.process, memory);
+        self.completeness.turned(at);
+        self.accuracy.recovered(at.process, at.time);
+        self.detection.changed(at.process, false, at.time);
+    }
+
+    #[inline]
+    fn sent(&mut self, at: Moment, kind: usize, departure: Departure) {
+        if kind == 0 && departure != Departure::Duplicated {
+            self.detection.sent(at.time);
+        }
+    }
+
+    fn end(&mut self, end: &End<'_, P>) {
+        self.end = end.now;
+        self.completeness.end(end.now, self.grace, &self.beliefs);
+    }
+
+    fn finding(&self, property: Property) -> Finding<'_> {
+        match property {
+            Property::Completeness => {
+                let open = self.completeness.is_open();
+                Finding::of(self.completeness.violation()).or_open(
+                    open.then_some("the run ended before everybody could have noticed every crash"),
+                )
+            }
+            Property::Accuracy => Finding::of(self.accuracy.violation()),
+            _ => unreachable!("a property of another family"),
+        }
+    }
+
+    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+        let rounds = self.end.0.div_ceil(self.round.0).max(1);
+        let (total, most) = self.detection.counted();
+        let cost = &telling.subject.cost;
+        // While a recovery is becoming known, the one that is back and its stand-ins do the same work.
+        let recovered = self.detection.changes().iter().any(|change| !change.crash);
+        let comparable = telling.inside && !recovered;
+        let mut paid = CostReport::new(cost, "round", total, rounds, comparable);
+        // What is promised holds for every round, not only in the mean.
+        paid.kept = paid.kept.map(|_| most <= *cost.messages.end());
+        report.cost = paid;
+        report.detection = Some(DetectionReport {
+            round: self.round.0,
+            rounds,
+            kind: self.counted,
+            per_round: total as f64 / rounds as f64,
+            per_round_most: most,
+            promised_rounds: cost.detection_rounds,
+            changes: self.detection.changes().iter().map(|c| self.change_report(c)).collect(),
+            false_suspicions: self.detection.false_suspicions(),
+        });
+    }
+
+    fn into_history(self) -> History {
+        self.history
+    }
+}

@@ -1,0 +1,141 @@
+//! Families of algorithms: what a run is made of that is not the same for a mutex and a detector.
+//!
+//! The world, the books, the incidents, the trace and the skeleton of the report are common ([`crate::run`]). A family
+//! adds users, monitors with what they find, and its own part of the report; each has a file here.
+
+pub(crate) mod detector;
+pub(crate) mod multicast;
+pub(crate) mod mutex;
+
+use quorate_core::{Layer, Process, Property, Time};
+
+pub use detector::DetectorMonitors;
+pub use multicast::MulticastMonitors;
+pub use mutex::MutexMonitors;
+
+use crate::assumptions::Incidents;
+use crate::history::History;
+use crate::monitor::{Status, Violation};
+use crate::observer::{Departure, Moment};
+use crate::plan::Memory;
+use crate::report::Report;
+use crate::run::Subject;
+use crate::scenario::Scenario;
+use crate::world::Ending;
+
+/// The monitors of a family, and what they make of a run.
+pub trait Monitors<P: Process> {
+    /// The family.
+    const FAMILY: Layer;
+
+    /// A process has taken a command.
+    fn asked(&mut self, at: Moment, command: &P::Command);
+
+    /// A process tells its user something.
+    fn told(&mut self, at: Moment, output: &P::Output);
+
+    /// A process has crashed.
+    fn crashed(&mut self, at: Moment);
+
+    /// A process is back.
+    fn recovered(&mut self, at: Moment, memory: Memory);
+
+    /// A message of this kind leaves.
+    #[inline]
+    fn sent(&mut self, at: Moment, kind: usize, departure: Departure) {
+        let _ = (at, kind, departure);
+    }
+
+    /// Whether messages carry a mark for the monitors.
+    #[inline]
+    fn marks_messages(&self) -> bool {
+        false
+    }
+
+    /// The mark of a message that leaves.
+    #[inline]
+    fn mark(&mut self, at: Moment) -> u32 {
+        let _ = at;
+        0
+    }
+
+    /// A message has arrived with its mark.
+    fn arrived(&mut self, at: Moment, mark: u32) {
+        let _ = (at, mark);
+    }
+
+    /// A message with this mark will not arrive.
+    fn gone(&mut self, mark: u32) {
+        let _ = mark;
+    }
+
+    /// The run is over.
+    fn end(&mut self, end: &End<'_, P>);
+
+    /// What became of a property of the family.
+    fn finding(&self, property: Property) -> Finding<'_>;
+
+    /// Writes the family's part of the report.
+    fn report(&self, telling: &Telling<'_>, report: &mut Report);
+
+    /// What was kept for drawing.
+    fn into_history(self) -> History;
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct End<'a, P> {
+    /// When.
+    pub now: Time,
+    /// Why.
+    pub ending: Ending,
+    /// The processes as they are then.
+    pub processes: &'a [P],
+    /// What went wrong on the way.
+    pub incidents: &'a Incidents,
+}
+
+/// What became of a property.
+#[derive(Clone, Debug)]
+pub struct Finding<'a> {
+    /// Whether it held.
+    pub status: Status,
+    /// The first violation.
+    pub violation: Option<&'a Violation>,
+    /// Why it is open, if it is.
+    pub open: String,
+}
+
+impl<'a> Finding<'a> {
+    /// It held unless there is a violation.
+    pub fn of(violation: Option<&'a Violation>) -> Self {
+        let status = if violation.is_some() { Status::Violated } else { Status::Holds };
+        Self { status, violation, open: String::new() }
+    }
+
+    /// As above, but where there is no violation it may be open for this reason.
+    #[must_use]
+    pub fn or_open(self, why: Option<impl Into<String>>) -> Self {
+        match why {
+            Some(why) if self.violation.is_none() => {
+                Self { status: Status::NotChecked, open: why.into(), ..self }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// What a family may want to know when it tells of a run.
+#[derive(Debug)]
+pub struct Telling<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The algorithm and its promise.
+    pub subject: &'a Subject,
+    /// Whether nothing went wrong and the run came to its end, so that the promise can be held against it.
+    pub undisturbed: bool,
+    /// Whether the run kept every assumption.
+    pub inside: bool,
+    /// Whether messages to oneself were counted.
+    pub count_self: bool,
+}

@@ -1,0 +1,156 @@
+//! Multicast: what is delivered to whom and how soon, and whether validity, integrity and agreement hold.
+
+use quorate_core::multicast::{Command, Multicast, Output};
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, VCube};
+
+use crate::delays::Spread;
+use crate::family::{End, Finding, Monitors, Telling};
+use crate::history::{History, Mark};
+use crate::monitor::Deliveries;
+use crate::observer::Moment;
+use crate::plan::{Memory, Plan};
+use crate::report::{CostReport, DelayStatistics, MulticastReport, Report};
+use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::scenario::Scenario;
+use crate::trace::TraceSink;
+use crate::user::MulticastUsers;
+
+/// Runs a multicast. The scenario must have been validated.
+pub fn run_multicast<P: Multicast + 'static>(
+    scenario: &Scenario,
+    subject: &Subject,
+    conditions: Conditions,
+    make: impl Fn(ProcessId) -> P + 'static,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, RunError> {
+    let n = scenario.processes;
+    let restless = subject.profile.restless || scenario.is_restless();
+    let plan = Plan::new(&scenario.faults, n, scenario.seed);
+    // Time has to pass between the messages of one sender, or they would all be under way at once.
+    let pause = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
+    let users = MulticastUsers::new(
+        n,
+        scenario.first_requests(),
+        scenario.repeat,
+        pause.unwrap_or(scenario.tempo().delay),
+        scenario.group(),
+        quiet(scenario),
+    );
+    let stage = Stage {
+        users,
+        monitors: MulticastMonitors::new(n, plan.traitors(), scenario.patience(restless)),
+        plan,
+        oracle: scenario.oracle(),
+        until: scenario.until(restless),
+        restless,
+        burst: scenario.burst(*subject.cost.messages.start() / 2),
+        // What a sender has been asked and has not begun.
+        bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
+    };
+    run(scenario, subject, conditions, stage, make, trace)
+}
+
+/// Long enough for a detector below to notice a crash and for the tree to be mended.
+fn quiet(scenario: &Scenario) -> Span {
+    let levels = u64::from(VCube::new(scenario.processes).dimension());
+    Span(scenario.tempo().bound.0.saturating_mul(20 * (levels + 2)))
+}
+
+/// The monitors of multicast.
+#[derive(Clone, Debug)]
+pub struct MulticastMonitors {
+    deliveries: Deliveries,
+    /// From multicast to delivery by another, for the first message of each sender: a later one may have to wait.
+    delays: Spread,
+    senders: ProcessSet,
+    history: History,
+    patience: Option<Span>,
+    exempt: ProcessSet,
+}
+
+impl MulticastMonitors {
+    fn new(n: usize, traitors: ProcessSet, patience: Option<Span>) -> Self {
+        Self {
+            deliveries: Deliveries::new(n, traitors.clone()),
+            delays: Spread::default(),
+            senders: ProcessSet::new(),
+            history: History::new(HISTORY_MOST),
+            patience,
+            exempt: traitors,
+        }
+    }
+}
+
+impl<P: Multicast> Monitors<P> for MulticastMonitors {
+    const FAMILY: Layer = Layer::Multicast;
+
+    fn asked(&mut self, at: Moment, Command::Multicast { id, to }: &Command) {
+        self.history.see(at, Mark::Sent);
+        self.deliveries.sent(at, *id, to.clone());
+        self.senders.insert(at.process);
+    }
+
+    fn told(&mut self, at: Moment, Output::Delivered { origin, id }: &Output) {
+        self.history.see(at, Mark::Delivered);
+        if self.exempt.contains(at.process) {
+            return;
+        }
+        let sent = self.deliveries.delivered(at, *origin, *id);
+        if let Some(sent) = sent.filter(|_| *id == 0 && *origin != at.process) {
+            self.delays.add(at.time - sent);
+        }
+    }
+
+    fn crashed(&mut self, at: Moment) {
+        self.history.see(at, Mark::Crashed);
+        self.deliveries.crashed(at.process);
+    }
+
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        self.history.see(at, Mark::Recovered(memory));
+        if memory == Memory::Lost {
+            self.deliveries.forgot(at.process);
+        }
+    }
+
+    fn end(&mut self, end: &End<'_, P>) {
+        self.deliveries.end(end.now, end.ending, self.patience);
+    }
+
+    fn finding(&self, property: Property) -> Finding<'_> {
+        let open = || {
+            let open = self.deliveries.is_open();
+            open.then_some("the run was stopped while deliveries were missing; whether they would have come is open")
+        };
+        match property {
+            Property::DeliveryValidity => Finding::of(self.deliveries.validity()).or_open(open()),
+            Property::DeliveryIntegrity => Finding::of(self.deliveries.integrity()),
+            Property::DeliveryAgreement => Finding::of(self.deliveries.agreement()).or_open(open()),
+            _ => unreachable!("a property of another family"),
+        }
+    }
+
+    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+        let messages = self.deliveries.messages();
+        report.requests = messages;
+        let cost = &telling.subject.cost;
+        let comparable = telling.undisturbed && telling.count_self;
+        report.cost =
+            CostReport::new(cost, "multicast", report.messages.total, messages, comparable);
+        let unit = telling.scenario.delay_unit();
+        let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
+        report.delays.unit = unit.0;
+        report.delays.client = DelayStatistics::new(self.delays, unit, promised);
+        report.multicast = Some(MulticastReport {
+            multicasts: messages,
+            members: telling.scenario.group().size(telling.scenario.processes),
+            senders: self.senders.iter().map(ProcessId::number).collect(),
+            deliveries: self.deliveries.count(),
+            everywhere: self.deliveries.everywhere(),
+        });
+    }
+
+    fn into_history(self) -> History {
+        self.history
+    }
+}

@@ -1,0 +1,236 @@
+//! Mutual exclusion: who enters, how long it takes, and whether ME1, ME2 and ME3 hold.
+
+use quorate_core::mutex::{Command, Mutex, Output};
+use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
+
+use crate::delays::EntryDelays;
+use crate::family::{End, Finding, Monitors, Telling};
+use crate::history::History;
+use crate::monitor::{Me1, Me2, Me3, Sighting, Status};
+use crate::observer::Moment;
+use crate::plan::{Memory, Plan};
+use crate::report::{CostReport, DelayReport, DelayStatistics, Report};
+use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::scenario::Scenario;
+use crate::trace::TraceSink;
+use crate::user::MutexUsers;
+use crate::watch::Watch;
+
+/// ME3 is watched without being asked up to this many processes.
+pub const ME3_PROCESSES_MOST: usize = 64;
+
+/// The observer of a mutual exclusion run.
+pub type MutexWatch<'t> = Watch<'t, MutexMonitors>;
+
+/// Runs a mutual exclusion algorithm. The scenario must have been validated.
+pub fn run_mutex<P: Mutex + 'static>(
+    scenario: &Scenario,
+    subject: &Subject,
+    conditions: Conditions,
+    make: impl Fn(ProcessId) -> P + 'static,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, RunError> {
+    let n = scenario.processes;
+    let timeless =
+        scenario.links().timing.is_timeless(&scenario.delay) && scenario.handling.0 == Span::ZERO;
+    if subject.profile.restless && timeless {
+        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    }
+    let restless = subject.profile.restless || scenario.is_restless();
+    let plan = Plan::new(&scenario.faults, n, scenario.seed);
+    let me3 = watches_me3(scenario, &subject.profile).then(|| Me3::new(n));
+    let me2 = Me2::new(n, scenario.patience(restless));
+    let users = MutexUsers::new(
+        n,
+        scenario.first_requests(),
+        scenario.repeat,
+        scenario.section.0,
+        scenario.think.0,
+    );
+    let stage = Stage {
+        users,
+        monitors: MutexMonitors::new(me2, me3, History::new(HISTORY_MOST)).exempting(&plan),
+        plan,
+        oracle: scenario.oracle(),
+        until: scenario.until(restless),
+        restless,
+        burst: scenario.burst(*subject.cost.messages.start() / 2),
+        bytes_per_process: 0,
+    };
+    run(scenario, subject, conditions, stage, make, trace)
+}
+
+fn watches_me3(scenario: &Scenario, profile: &Profile) -> bool {
+    scenario.watches(Property::ME3)
+        || (profile.guarantees.contains(&Property::ME3) && scenario.processes <= ME3_PROCESSES_MOST)
+}
+
+/// The monitors of mutual exclusion.
+#[derive(Clone, Debug)]
+pub struct MutexMonitors {
+    me1: Me1,
+    me2: Me2,
+    /// What the end said of ME2.
+    me2_status: Status,
+    me3: Option<Me3>,
+    delays: EntryDelays,
+    history: History,
+    entries: u64,
+    requests: u64,
+    without_quorum: ProcessSet,
+    /// Traitors, by whose deeds no property is judged.
+    exempt: ProcessSet,
+}
+
+impl MutexMonitors {
+    /// With these monitors; ME3 is watched if there is one.
+    pub fn new(me2: Me2, me3: Option<Me3>, history: History) -> Self {
+        Self {
+            me1: Me1::default(),
+            me2,
+            me2_status: Status::NotChecked,
+            me3,
+            delays: EntryDelays::default(),
+            history,
+            entries: 0,
+            requests: 0,
+            without_quorum: ProcessSet::new(),
+            exempt: ProcessSet::new(),
+        }
+    }
+
+    fn exempting(self, plan: &Plan) -> Self {
+        Self { exempt: plan.traitors(), ..self }
+    }
+
+    fn see(&mut self, at: Moment, sighting: Sighting) {
+        self.history.see(at, sighting.into());
+        if self.exempt.contains(at.process) {
+            return;
+        }
+        self.me1.see(at, sighting);
+        self.me2.see(at, sighting);
+        if let Some(me3) = &mut self.me3 {
+            me3.see(at, sighting);
+        }
+        self.delays.see(at, sighting);
+    }
+}
+
+impl<P: Mutex> Monitors<P> for MutexMonitors {
+    const FAMILY: Layer = Layer::Mutex;
+
+    fn asked(&mut self, at: Moment, command: &Command) {
+        match command {
+            Command::Acquire => {
+                self.requests += 1;
+                self.see(at, Sighting::Requested);
+            }
+            Command::Release => self.see(at, Sighting::Left),
+        }
+    }
+
+    fn told(&mut self, at: Moment, output: &Output) {
+        match output {
+            Output::Entered => {
+                self.entries += 1;
+                self.see(at, Sighting::Entered);
+            }
+            Output::NoQuorum => {
+                self.without_quorum.insert(at.process);
+                self.see(at, Sighting::GaveUp);
+            }
+            Output::Expelled => self.see(at, Sighting::Expelled),
+        }
+    }
+
+    fn crashed(&mut self, at: Moment) {
+        self.see(at, Sighting::Crashed);
+    }
+
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        self.see(at, Sighting::Recovered(memory));
+    }
+
+    #[inline]
+    fn marks_messages(&self) -> bool {
+        self.me3.is_some()
+    }
+
+    #[inline]
+    fn mark(&mut self, at: Moment) -> u32 {
+        self.me3.as_mut().map_or(0, |me3| me3.sent(at.process.index()))
+    }
+
+    fn arrived(&mut self, at: Moment, mark: u32) {
+        if let Some(me3) = &mut self.me3 {
+            me3.received(at.process.index(), mark);
+        }
+    }
+
+    fn gone(&mut self, mark: u32) {
+        if let Some(me3) = &mut self.me3 {
+            me3.lost(mark);
+        }
+    }
+
+    fn end(&mut self, end: &End<'_, P>) {
+        self.me1.end();
+        let waits_for = |process: ProcessId| end.processes[process.index()].waits_for();
+        let fallen = |process| end.incidents.fallen(process);
+        self.me2_status = self.me2.end(end.now, end.ending, waits_for, fallen);
+    }
+
+    fn finding(&self, property: Property) -> Finding<'_> {
+        match property {
+            Property::ME1 => Finding::of(self.me1.violation()),
+            Property::ME2 => {
+                let open = self.me2_status == Status::NotChecked;
+                Finding::of(self.me2.violation()).or_open(open.then_some(
+                    "the run was stopped while processes were waiting; whether they would have entered is open",
+                ))
+            }
+            Property::ME3 => {
+                let open = self.me3.is_none().then(|| {
+                    format!(
+                        "not watched beyond {ME3_PROCESSES_MOST} processes; `--watch ME3` watches it all the same"
+                    )
+                });
+                Finding::of(self.me3.as_ref().and_then(Me3::violation)).or_open(open)
+            }
+            _ => unreachable!("a property of another family"),
+        }
+    }
+
+    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+        report.requests = self.requests;
+        report.entries = self.entries;
+        report.order = self.history.order().to_vec();
+        report.waiting = self.me2.waiting().map(|since| since.process.number()).collect();
+        report.no_quorum = self.without_quorum.iter().map(ProcessId::number).collect();
+        report.me3_merges = self.me3.as_ref().map(Me3::merges);
+        // A token that goes round costs messages whether anybody wants in or not: there is nothing to compare.
+        let comparable = telling.undisturbed
+            && telling.count_self
+            && !telling.subject.profile.restless
+            && report.waiting.is_empty();
+        let cost = &telling.subject.cost;
+        report.cost =
+            CostReport::new(cost, "entry", report.messages.total, self.entries, comparable);
+        let unit = telling.scenario.delay_unit();
+        let ends = |range: &std::ops::RangeInclusive<u64>| [*range.start(), *range.end()];
+        report.delays = DelayReport {
+            unit: unit.0,
+            client: DelayStatistics::new(self.delays.client(), unit, ends(&cost.client_delay)),
+            synchronisation: DelayStatistics::new(
+                self.delays.synchronisation(),
+                unit,
+                ends(&cost.synchronisation_delay),
+            ),
+        };
+    }
+
+    fn into_history(self) -> History {
+        self.history
+    }
+}

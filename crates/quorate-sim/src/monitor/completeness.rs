@@ -1,0 +1,66 @@
+//! Strong completeness: every crashed process is in the end suspected by every live one.
+//!
+//! Judged when the run is over. Whoever crashed or came back only just before may not have been noticed yet, or have
+//! noticed: then the property is open. Cost: O(n) for each crash still standing at the end.
+
+use quorate_core::{ProcessSet, Property, Span, Time};
+
+use super::{Evidence, Violation, name_all};
+use crate::beliefs::Beliefs;
+use crate::observer::Moment;
+
+/// Watches completeness.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Completeness {
+    /// When each process last crashed or came back.
+    turned: Vec<Moment>,
+    open: bool,
+    violation: Option<Violation>,
+}
+
+impl Completeness {
+    /// A process has crashed or come back.
+    pub(crate) fn turned(&mut self, at: Moment) {
+        self.turned.retain(|turn| turn.process != at.process);
+        self.turned.push(at);
+    }
+
+    /// Judges the end of a run, where a crash is noticed within `grace`.
+    pub(crate) fn end(&mut self, now: Time, grace: Span, beliefs: &Beliefs) {
+        let settled = |turn: &&Moment| now - turn.time > grace;
+        let unsettled: ProcessSet =
+            self.turned.iter().filter(|turn| !settled(turn)).map(|turn| turn.process).collect();
+        for crash in self.turned.iter().filter(|turn| beliefs.is_down(turn.process)) {
+            let unaware: ProcessSet = beliefs.mistaken_about(crash.process).collect();
+            if unaware.is_empty() {
+                continue;
+            }
+            let late = &unaware - &unsettled;
+            if late.is_empty() || unsettled.contains(crash.process) {
+                self.open = true;
+                continue;
+            }
+            self.violation.get_or_insert_with(|| Violation {
+                property: Property::Completeness,
+                time: now,
+                detail: format!(
+                    "{} did not suspect {} at the end, at {now}, though it had crashed at {}",
+                    name_all(&late),
+                    crash.process,
+                    crash.time
+                ),
+                events: vec![Evidence::new(*crash, "crashed")],
+            });
+        }
+    }
+
+    /// Whether the end came too soon to tell.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// The first violation.
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+}

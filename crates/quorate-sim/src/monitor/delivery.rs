@@ -1,0 +1,198 @@
+//! Validity, integrity and agreement of a multicast, from the same notes: who sent what to whom, and who delivered it.
+//!
+//! What every member has is forgotten, as numbers rise: one that is neither kept nor higher than the last is done. A
+//! process counts as live if it has not crashed in the whole run. Integrity is judged at each delivery, the others
+//! when the run is over. Cost: O(log m) for each of m messages sent and each delivery, O(n / 64) at the end.
+
+use std::collections::BTreeMap;
+
+use quorate_core::multicast::Group;
+use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
+
+use super::{Evidence, Violation, name_all};
+use crate::observer::Moment;
+use crate::world::Ending;
+
+/// Watches the deliveries of n processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Deliveries {
+    n: usize,
+    sent: BTreeMap<(ProcessId, u64), Sent>,
+    /// The last number of each sender, and how many messages there were.
+    last: BTreeMap<ProcessId, u64>,
+    messages: u64,
+    /// How many every member has.
+    done: u64,
+    /// Who has crashed at any time, and traitors, of whom nothing is expected.
+    discounted: ProcessSet,
+    count: u64,
+    validity: Option<Violation>,
+    integrity: Option<Violation>,
+    agreement: Option<Violation>,
+    /// Whether the run was stopped before validity and agreement were decided.
+    open: bool,
+}
+
+/// A message, and who has it.
+#[derive(Clone, Debug)]
+struct Sent {
+    at: Moment,
+    to: Group,
+    delivered: ProcessSet,
+    /// The first delivery by each of the few first members.
+    first: Vec<Moment>,
+}
+
+/// How many deliveries of a message are kept as evidence.
+const EVIDENCE_MOST: usize = 64;
+
+impl Deliveries {
+    pub(crate) fn new(n: usize, traitors: ProcessSet) -> Self {
+        Self {
+            n,
+            sent: BTreeMap::new(),
+            last: BTreeMap::new(),
+            messages: 0,
+            done: 0,
+            discounted: traitors,
+            count: 0,
+            validity: None,
+            integrity: None,
+            agreement: None,
+            open: false,
+        }
+    }
+
+    pub(crate) fn sent(&mut self, at: Moment, id: u64, to: Group) {
+        let sent = Sent { at, to, delivered: ProcessSet::new(), first: Vec::new() };
+        self.sent.insert((at.process, id), sent);
+        self.last.insert(at.process, id);
+        self.messages += 1;
+    }
+
+    /// A delivery; tells when the message was sent, if it was.
+    pub(crate) fn delivered(&mut self, at: Moment, origin: ProcessId, id: u64) -> Option<Time> {
+        self.count += 1;
+        let what = format!("message {id} of {origin}");
+        let Some(sent) = self.sent.get_mut(&(origin, id)) else {
+            let done = self.last.get(&origin).is_some_and(|last| id <= *last);
+            let why = if done { " twice" } else { ", which was not multicast" };
+            self.breach(at, format!("{what}{why}"));
+            return None;
+        };
+        let time = sent.at.time;
+        if !sent.to.contains(at.process) {
+            self.breach(at, format!("{what}, which was not for it"));
+        } else if !sent.delivered.insert(at.process) {
+            self.breach(at, format!("{what} twice"));
+        } else if sent.first.len() < EVIDENCE_MOST {
+            sent.first.push(at);
+        }
+        let kept = self.sent.get(&(origin, id));
+        if kept.is_some_and(|sent| sent.delivered.len() == sent.to.size(self.n)) {
+            self.sent.remove(&(origin, id));
+            self.done += 1;
+        }
+        Some(time)
+    }
+
+    pub(crate) fn crashed(&mut self, process: ProcessId) {
+        self.discounted.insert(process);
+    }
+
+    /// One that has forgotten everything may deliver again what it had delivered.
+    pub(crate) fn forgot(&mut self, process: ProcessId) {
+        for sent in self.sent.values_mut() {
+            sent.delivered.remove(process);
+        }
+    }
+
+    /// Judges the end of a run. What was sent longer than `patience` ago should be everywhere even if the run was
+    /// stopped.
+    pub(crate) fn end(&mut self, now: Time, ending: Ending, patience: Option<Span>) {
+        let complete = matches!(ending, Ending::Quiescent | Ending::Content);
+        for ((origin, id), sent) in &self.sent {
+            let mut missing = &sent.to.members(self.n) - &sent.delivered;
+            missing.subtract(&self.discounted);
+            let by_live = sent.first.iter().find(|at| !self.discounted.contains(at.process));
+            let sender_lives = !self.discounted.contains(*origin);
+            if missing.is_empty() || (by_live.is_none() && !sender_lives) {
+                continue;
+            }
+            if !complete && patience.is_none_or(|patience| now - sent.at.time <= patience) {
+                self.open = true;
+                continue;
+            }
+            let who = name_all(&missing);
+            let mut events = vec![Evidence::new(sent.at, format!("multicast message {id}"))];
+            if sender_lives {
+                self.validity.get_or_insert_with(|| Violation {
+                    property: Property::DeliveryValidity,
+                    time: now,
+                    detail: format!(
+                        "{who} did not deliver message {id} of {origin}, multicast at {}",
+                        sent.at.time
+                    ),
+                    events: events.clone(),
+                });
+            }
+            if let Some(by) = by_live {
+                events.push(Evidence::new(*by, format!("delivered message {id} of {origin}")));
+                self.agreement.get_or_insert_with(|| Violation {
+                    property: Property::DeliveryAgreement,
+                    time: now,
+                    detail: format!(
+                        "{who} did not deliver message {id} of {origin}, which {} delivered at {}",
+                        by.process, by.time
+                    ),
+                    events,
+                });
+            }
+        }
+    }
+
+    pub(crate) fn validity(&self) -> Option<&Violation> {
+        self.validity.as_ref()
+    }
+
+    pub(crate) fn integrity(&self) -> Option<&Violation> {
+        self.integrity.as_ref()
+    }
+
+    pub(crate) fn agreement(&self) -> Option<&Violation> {
+        self.agreement.as_ref()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// How often anybody delivered anything.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How many messages were multicast.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// How many messages all their members have, those that are down apart.
+    pub(crate) fn everywhere(&self) -> u64 {
+        let whole = |sent: &&Sent| {
+            let mut missing = &sent.to.members(self.n) - &sent.delivered;
+            missing.subtract(&self.discounted);
+            missing.is_empty()
+        };
+        self.done + self.sent.values().filter(whole).count() as u64
+    }
+
+    fn breach(&mut self, at: Moment, what: String) {
+        self.integrity.get_or_insert_with(|| Violation {
+            property: Property::DeliveryIntegrity,
+            time: at.time,
+            detail: format!("{} delivered {what}, at {}", at.process, at.time),
+            events: vec![Evidence::new(at, format!("delivered {what}"))],
+        });
+    }
+}

@@ -1,0 +1,56 @@
+//! Those who watch a detector: they ask nothing, and are content when it has been right for a while.
+
+use quorate_core::detector::Detector;
+use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
+
+use crate::beliefs::Beliefs;
+use crate::plan::Memory;
+use crate::user::{Agenda, User};
+
+/// A detector never falls silent. Its run is over once everybody has been right for a while, and nothing more is
+/// planned to go wrong.
+#[derive(Clone, Debug)]
+pub struct DetectorUsers {
+    beliefs: Beliefs,
+    quiet: Span,
+    /// Since when everybody is right; not before the last fault.
+    right_since: Option<Time>,
+    last_fault: Time,
+}
+
+impl DetectorUsers {
+    /// Watches n processes until all have been right for `quiet` after the last fault. Traitors do not count.
+    pub fn new(n: usize, traitors: ProcessSet, last_fault: Time, quiet: Span) -> Self {
+        let beliefs = Beliefs::new(n, traitors);
+        Self { beliefs, quiet, right_since: None, last_fault }
+    }
+}
+
+impl<P: Detector> User<P> for DetectorUsers {
+    fn begin(&mut self, _: &mut Agenda<P::Command>) {}
+
+    fn accepted(&mut self, _: ProcessId, _: &P::Command, _: &mut Agenda<P::Command>) {}
+
+    fn hear(&mut self, process: ProcessId, belief: &Belief, _: &mut Agenda<P::Command>) {
+        self.beliefs.believe(process, *belief);
+        self.right_since = None;
+    }
+
+    fn crashed(&mut self, process: ProcessId) {
+        self.beliefs.crash(process);
+        self.right_since = None;
+    }
+
+    fn recovered(&mut self, process: ProcessId, memory: Memory, _: &mut Agenda<P::Command>) {
+        self.beliefs.recover(process, memory);
+        self.right_since = None;
+    }
+
+    fn is_content(&mut self, now: Time) -> bool {
+        if !self.beliefs.all_right() {
+            return false;
+        }
+        let since = *self.right_since.get_or_insert(now.max(self.last_fault));
+        now >= since + self.quiet
+    }
+}

@@ -1,0 +1,48 @@
+//! Users: who asks the processes for something, and when.
+
+mod detector;
+mod multicast;
+mod mutex;
+
+use quorate_core::{Process, ProcessId, Span, Time};
+
+pub use detector::DetectorUsers;
+pub use multicast::MulticastUsers;
+pub use mutex::MutexUsers;
+
+use crate::plan::Memory;
+
+/// What users want done: at a process, so much later.
+pub type Agenda<C> = Vec<(ProcessId, Span, C)>;
+
+/// The users of all processes of a world. Nobody asks anything of a process that is down.
+pub trait User<P: Process> {
+    /// The run begins: what users plan to ask, whatever happens until then.
+    fn begin(&mut self, agenda: &mut Agenda<P::Command>);
+
+    /// The time of a planned command has come; tells whether it is to be given now.
+    fn falls_due(&mut self, process: ProcessId, command: &P::Command, up: bool) -> bool {
+        let _ = (process, command);
+        up
+    }
+
+    /// A process has accepted a command.
+    fn accepted(
+        &mut self,
+        process: ProcessId,
+        command: &P::Command,
+        agenda: &mut Agenda<P::Command>,
+    );
+
+    /// A process says something.
+    fn hear(&mut self, process: ProcessId, output: &P::Output, agenda: &mut Agenda<P::Command>);
+
+    /// A process has crashed; what its user wanted in answer to something is gone with it.
+    fn crashed(&mut self, process: ProcessId);
+
+    /// A process is back.
+    fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<P::Command>);
+
+    /// Whether nobody at a live process wants anything any more.
+    fn is_content(&mut self, now: Time) -> bool;
+}
