@@ -3,12 +3,12 @@
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{Assumption, Layer, Profile};
+use quorate_core::{Assumption, Layer, Profile, Span};
 use quorate_lab::campaign::{CampaignReport, Worlds, campaign};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
-use quorate_sim::{Conditions, Scenario, parse};
+use quorate_sim::{Conditions, Delay, Scenario, parse};
 
 fn report(scenario: &Scenario) -> Report {
     run(scenario, Conditions::default(), None)
@@ -70,6 +70,32 @@ fn voters_agree_over_every_quorum_system() {
             let quorums = Some(system.to_owned());
             let report = storm(&Worlds { quorums, ..Worlds::new(profile(algorithm)) }, 200);
             assert_eq!(report.violations, [], "{algorithm} over {system}");
+        }
+    }
+}
+
+#[test]
+fn permissions_handed_over_survive_crashes() {
+    let worlds = Worlds::new(profile("central"));
+    for seed in 0..1000 {
+        let scenario = Scenario { hand_over: true, ..worlds.scenario(seed) };
+        let report = report(&scenario);
+        assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
+    }
+}
+
+/// Requests that know of another come at least a message delay after it, and so reach no voter before it.
+#[test]
+fn with_equal_delays_maekawa_keeps_the_order() {
+    for system in AnyCoterie::NAMES {
+        let quorums = Some(system.to_owned());
+        let worlds = Worlds { quorums, ..Worlds::new(profile("maekawa")) };
+        for seed in 0..200 {
+            let delay = Delay::Constant(Span::from_millis(1));
+            let watch = vec!["ME3".to_owned()];
+            let scenario = Scenario { delay, watch, fifo: true, ..worlds.scenario(seed) };
+            let report = report(&scenario);
+            assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
         }
     }
 }

@@ -134,7 +134,7 @@ fn mistakes_are_explained_on_a_line() {
     insta::assert_snapshot!(stderr("sim centrl"), @"error: invalid value 'centrl' for '<ALGORITHM>'; tip: a similar value exists: 'central'");
     insta::assert_snapshot!(stderr("sim central --requestrs all"), @"error: unexpected argument '--requestrs' found; tip: a similar argument exists: '--requesters'");
     insta::assert_snapshot!(stderr("sim central --requesters all --request 1@0"), @"error: the argument '--requesters <one|all|K>' cannot be used with '--request <P@T>'");
-    insta::assert_snapshot!(stderr("sim central -n 100000 --memory 1MB"), @"error: 100000 processes need about 45.8 MiB of memory, the bound is 976.6 KiB; use fewer processes or requesters, or raise --memory");
+    insta::assert_snapshot!(stderr("sim central -n 100000 --memory 1MB"), @"error: 100000 processes need about 51.9 MiB of memory, the bound is 976.6 KiB; use fewer processes or requesters, or raise --memory");
     insta::assert_snapshot!(stderr("replay missing.toml"), @"error: missing.toml: cannot be read: No such file or directory (os error 2)");
 }
 

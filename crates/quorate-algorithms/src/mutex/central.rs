@@ -94,6 +94,7 @@ impl Central {
     fn grant_next(&mut self, out: &mut Effects<Self>) {
         let desk = &mut self.desk;
         desk.named = false;
+        desk.queue.retain(|waiting| !desk.crashed.contains(*waiting));
         // Only permissions that are handed over need numbers.
         let permission = desk.given + u64::from(self.hand_over);
         desk.holder = desk.queue.pop_front().map(|holder| (holder, permission));
@@ -236,7 +237,6 @@ impl Process for Central {
                 let named = first.filter(|_| self.desk.named);
                 self.desk.queue.retain(|&waiting| waiting != client || Some(waiting) == named);
                 if self.desk.holder.is_some_and(|(holder, _)| holder == client) {
-                    self.desk.queue.retain(|&waiting| !self.desk.crashed.contains(waiting));
                     self.grant_next(out);
                 }
             }

@@ -5,13 +5,14 @@
 //!   TOCS 5(3), 1987.
 //! - **Assumes**: fixed membership and a fixed coterie; no process crashes; links that neither lose nor
 //!   duplicate. Any order: every message names the request it is about.
-//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3, though textbooks say so: votes go by stamps, but
-//!   a process whose request happened later may have all its votes before the earlier request has reached a
-//!   voter they share. With equal delays on all links that cannot happen, and ME3 holds.
+//! - **Guarantees**: ME1, ME2 if holders leave. Not ME3, though textbooks say that queueing in happened-before order
+//!   gives it: a process whose request happened later may have all its votes before the earlier request has reached
+//!   a voter they share. With equal delays on all links that cannot happen, and ME3 holds.
 //! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals; up to 6K with them. Two message
 //!   delays into a free section, two from the holder to its successor.
 //! - **Departs from the paper**: votes, inquiries and failures carry the stamp of the request they are about,
-//!   so that what crosses a release on the way is recognised.
+//!   so that what crosses a release on the way is recognised; and every message carries its sender's clock, or
+//!   stamps would not follow the happened-before order.
 
 use core::convert::Infallible;
 
@@ -53,21 +54,32 @@ struct Campaign {
     inquiries: ProcessSet,
 }
 
-/// What processes say: always about the request with this time.
+/// What processes say about a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Message {
+pub struct Message {
+    /// What.
+    pub what: What,
+    /// The time of the request it is about.
+    pub request: u64,
+    /// What the sender's clock shows.
+    pub clock: u64,
+}
+
+/// The kinds of message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
     /// Candidate: I want in.
-    Request(u64),
+    Request,
     /// Voter: my vote is yours.
-    Reply(u64),
+    Reply,
     /// Candidate: I have left.
-    Release(u64),
+    Release,
     /// Voter: may I have my vote back?
-    Inquire(u64),
+    Inquire,
     /// Voter: another is better than you.
-    Failed(u64),
+    Failed,
     /// Candidate: have your vote back, for now.
-    Yield(u64),
+    Yield,
 }
 
 impl Maekawa {
@@ -84,12 +96,16 @@ impl Maekawa {
         let none = ProcessSet::new;
         self.phase =
             Phase::Waiting(Campaign { mine, votes: none(), failed: none(), inquiries: none() });
-        out.multicast(self.quorum.clone(), Message::Request(mine.time));
+        self.tell(self.quorum.clone(), What::Request, mine.time, out);
     }
 
     fn release(&mut self, mine: Stamp, out: &mut Effects<Self>) {
         self.phase = Phase::Outside;
-        out.multicast(self.quorum.clone(), Message::Release(mine.time));
+        self.tell(self.quorum.clone(), What::Release, mine.time, out);
+    }
+
+    fn tell(&self, to: ProcessSet, what: What, request: u64, out: &mut Effects<Self>) {
+        out.multicast(to, Message { what, request, clock: self.clock.time() });
     }
 
     /// The campaign that a voter's message is about, if it is the present one.
@@ -97,6 +113,24 @@ impl Maekawa {
         match &mut self.phase {
             Phase::Waiting(campaign) if campaign.mine.time == time => Some(campaign),
             _ => None,
+        }
+    }
+
+    fn on_answer(&mut self, from: ProcessId, what: What, time: u64, out: &mut Effects<Self>) {
+        let Some(campaign) = self.campaign(time) else {
+            return out.ignored("an answer to a request that is over");
+        };
+        match what {
+            What::Failed if campaign.votes.contains(from) => {}
+            What::Failed => {
+                campaign.failed.insert(from);
+                self.yield_if_hopeless(out);
+            }
+            What::Inquire => {
+                campaign.inquiries.insert(from);
+                self.yield_if_hopeless(out);
+            }
+            _ => self.on_reply(from, time, out),
         }
     }
 
@@ -111,32 +145,35 @@ impl Maekawa {
             self.phase = Phase::Inside(campaign.mine);
             out.output(Output::Entered);
         } else {
-            campaign.yield_if_hopeless(out);
+            self.yield_if_hopeless(out);
         }
     }
-}
 
-impl Campaign {
     /// One who cannot win for now gives back what is asked for; one who may still win keeps it.
-    fn yield_if_hopeless(&mut self, out: &mut Effects<Maekawa>) {
-        if self.failed.is_empty() {
+    fn yield_if_hopeless(&mut self, out: &mut Effects<Self>) {
+        let Phase::Waiting(campaign) = &mut self.phase else { return };
+        if campaign.failed.is_empty() {
             return;
         }
-        let back = &self.inquiries & &self.votes;
-        self.inquiries.subtract(&back);
-        self.votes.subtract(&back);
-        self.failed.union_with(&back);
+        let back = &campaign.inquiries & &campaign.votes;
+        campaign.inquiries.subtract(&back);
+        campaign.votes.subtract(&back);
+        campaign.failed.union_with(&back);
+        let request = campaign.mine.time;
         if !back.is_empty() {
-            out.multicast(back, Message::Yield(self.mine.time));
+            self.tell(back, What::Yield, request, out);
         }
     }
 }
 
-fn say(out: &mut Effects<Maekawa>) -> impl FnMut(Answer<Stamp>) + '_ {
-    |answer| match answer {
-        Answer::Reply(stamp) => out.send(stamp.process, Message::Reply(stamp.time)),
-        Answer::Inquire(stamp) => out.send(stamp.process, Message::Inquire(stamp.time)),
-        Answer::Failed(stamp) => out.send(stamp.process, Message::Failed(stamp.time)),
+fn say(clock: LamportClock, out: &mut Effects<Maekawa>) -> impl FnMut(Answer<Stamp>) + '_ {
+    move |answer| {
+        let (what, stamp) = match answer {
+            Answer::Reply(stamp) => (What::Reply, stamp),
+            Answer::Inquire(stamp) => (What::Inquire, stamp),
+            Answer::Failed(stamp) => (What::Failed, stamp),
+        };
+        out.send(stamp.process, Message { what, request: stamp.time, clock: clock.time() });
     }
 }
 
@@ -158,32 +195,18 @@ impl Process for Maekawa {
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
-        match message {
-            Message::Request(time) => {
-                self.clock.hear(time);
-                self.ballot.request(Stamp { time, process: from }, say(out));
+        let Message { what, request: time, clock } = message;
+        self.clock.hear(clock);
+        let (theirs, clock) = (Stamp { time, process: from }, self.clock);
+        match what {
+            What::Request => self.ballot.request(theirs, say(clock, out)),
+            What::Yield => {
+                self.ballot.give_back(theirs, say(clock, out));
             }
-            Message::Yield(time) => {
-                self.ballot.give_back(Stamp { time, process: from }, say(out));
+            What::Release => {
+                self.ballot.release(theirs, say(clock, out));
             }
-            Message::Release(time) => {
-                self.ballot.release(Stamp { time, process: from }, say(out));
-            }
-            Message::Reply(time) => self.on_reply(from, time, out),
-            Message::Failed(time) => {
-                let Some(campaign) = self.campaign(time) else { return };
-                if !campaign.votes.contains(from) {
-                    campaign.failed.insert(from);
-                    campaign.yield_if_hopeless(out);
-                }
-            }
-            Message::Inquire(time) => {
-                let Some(campaign) = self.campaign(time) else {
-                    return out.ignored("an inquiry after a vote that is used or returned");
-                };
-                campaign.inquiries.insert(from);
-                campaign.yield_if_hopeless(out);
-            }
+            What::Reply | What::Failed | What::Inquire => self.on_answer(from, what, time, out),
         }
     }
 
@@ -206,14 +229,7 @@ impl CoreMessage for Message {
     ];
 
     fn kind(&self) -> usize {
-        match self {
-            Self::Request(_) => 0,
-            Self::Reply(_) => 1,
-            Self::Release(_) => 2,
-            Self::Inquire(_) => 3,
-            Self::Failed(_) => 4,
-            Self::Yield(_) => 5,
-        }
+        self.what as usize
     }
 }
 

@@ -145,6 +145,8 @@ pub(super) fn promise(
     use Figure::{Client, Light, Saturated, Synchronisation};
     let n = setup.n as f64;
     match (series.algorithm, figure) {
+        ("central", Saturated) if setup.hand_over => Promise::between("3 to 4", 3.0, 4.0),
+        ("central", Synchronisation) if setup.hand_over => Promise::exact("1", 1.0),
         ("central", Light | Saturated) => Promise::exact("3", 3.0),
         ("central", Client | Synchronisation) => Promise::exact("2", 2.0),
         ("maekawa", Light | Saturated) | ("agrawal-el-abbadi", Light) => {
@@ -227,13 +229,17 @@ pub(super) fn reason(
         );
     }
     match (series.algorithm, figure) {
+        ("central", Synchronisation) if series.over.is_some() => Some(
+            "the server can name nobody in time while the first requests are still under way, and messages between it \
+             and itself take no time",
+        ),
         ("central", Client | Synchronisation) => {
             Some("the server is a client as well, and messages between it and itself take no time")
         }
         ("maekawa", Saturated) => {
             Some("the formula leaves rivals out: FAILED, INQUIRE and YIELD come on top, up to 6K")
         }
-        ("maekawa" | "agrawal-el-abbadi", Synchronisation) => Some(
+        ("maekawa" | "agrawal-el-abbadi" | "quorum", Synchronisation) => Some(
             "2 is RELEASE and then REPLY: less where the voter that both share is one of the two itself, more where a \
              vote is first inquired back",
         ),
