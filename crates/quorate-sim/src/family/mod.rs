@@ -1,6 +1,6 @@
 //! Families of algorithms: what a run is made of that is not the same for a mutex and a detector.
 //!
-//! The world, the books, the incidents, the trace and the skeleton of the report are common ([`crate::run`]). A family
+//! The world, the books, the incidents, the trace and the skeleton of the report are common (`run.rs`). A family
 //! adds users, monitors with what they find, and its own part of the report; each has a file here.
 
 pub(crate) mod detector;
