@@ -213,6 +213,25 @@ fn the_rows_of_thesis_keep_their_contract() {
 }
 
 #[test]
+fn without_cancel_everyone_still_enters_and_the_schedules_are_the_same() {
+    let json = json("without-cancel", &run("without-cancel", None));
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 2 * 3 * 2);
+    for row in rows {
+        assert_eq!(row["with_cancel_incomplete_runs"], 0, "{row}");
+        assert_eq!(row["without_cancel_incomplete_runs"], 0, "{row}");
+        let number = |name: &str| row[name].as_f64().unwrap();
+        let difference = number("without_cancel") - number("with_cancel");
+        assert!((difference - number("difference")).abs() < 1e-9, "{row}");
+        if number("cancels") == 0.0 {
+            assert_eq!(difference, 0.0, "nothing to leave out, nothing changed: {row}");
+        }
+    }
+    let cancels = rows.iter().filter(|row| row["cancels"].as_f64() > Some(0.0));
+    assert!(cancels.count() > rows.len() / 2, "most cells have something to leave out");
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_in_a_sentence() {
     let refusal = |name: &str, options: Options| {
         let experiment = Experiment::by_name(name);

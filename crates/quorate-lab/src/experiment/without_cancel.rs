@@ -189,6 +189,9 @@ fn block(generator: &str, rows: &[Row]) -> Block {
 fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
     vec![
         finding(rows),
+        "A CANCEL that is not sent is a RELEASE later. What comes on top are REPLYs of votes that nobody needs any more; \
+         what is saved are REQUESTs to voters that come back into the quorum, and the answers to them."
+            .to_owned(),
         format!(
             "{seeds} schedules for each cell, the same with and without CANCEL; the differences are taken schedule by \
              schedule, ± is half of the 95 % interval. Acknowledgements of crashes are not in the figures. \

@@ -165,11 +165,11 @@ impl Row {
         Some(self.mean()? - f64::from(self.printed_mean()?))
     }
 
-    /// Whether the printed mean, which was cut down to a whole number, is that of some run.
+    /// Whether the printed mean, a whole number, lies between those of the runs.
     fn within(&self) -> Option<bool> {
         let (least, most) = self.range?;
         let printed = f64::from(self.printed_mean()?);
-        Some((least.floor()..=most).contains(&printed))
+        Some((least.floor()..=most.ceil()).contains(&printed))
     }
 
     fn misprint(&self) -> Option<Misprint> {

@@ -141,7 +141,7 @@ pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
              value came from one schedule, which is not printed. A process that crashes before it has entered does \
              not count as an entry, its messages do."
         ),
-        "= the printed mean; in: between the run with the fewest and that with the most; ≠: neither. none: runs in \
+        "= the printed mean, but for its digits; in: between the run with the fewest and that with the most; ≠: neither. none: runs in \
          which somebody was told that no quorum is left; hung: in which a live process waits for ever; two: with two \
          inside at once; as published and, as far as it goes, ours if not said otherwise. Runs of the first two kinds are in no mean."
             .to_owned(),
