@@ -12,7 +12,7 @@ Examples:
   quorate experiment                                   what there is
   quorate experiment mutex-cost --up-to 32             a smaller one, in a second
   quorate experiment mutex-cost --svg charts/ --csv cost.csv
-  quorate experiment thesis --up-to 64                 the tables of the monograph, up to 64 processes
+  quorate experiment thesis --up-to 64                 a published study, in seconds
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
 pub(crate) struct Experiment {
     /// Its name; without one, what there is
