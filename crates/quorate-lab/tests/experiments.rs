@@ -6,9 +6,11 @@ use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Value}
 fn slice(name: &str) -> Options {
     let (seeds, up_to) = match name {
         "mutex-cost" => (Some(2), Some(8)),
+        "thesis" => (Some(3), Some(16)),
+        "without-cancel" => (Some(5), Some(16)),
         _ => (Some(4), None),
     };
-    Options { seeds, up_to, threads: None }
+    Options { seeds, up_to, ..Options::default() }
 }
 
 fn run(name: &str, threads: Option<usize>) -> Findings {
@@ -118,6 +120,7 @@ fn a_role_that_does_not_exist_is_not_measured() {
         ("raymond", [false, true, false]),
         ("maekawa", [false, false, true]),
         ("agrawal-el-abbadi", [false, false, true]),
+        ("quorum", [false, false, true]),
     ];
     let findings = run("mutex-faults", None);
     for (algorithm, [server, token, voter]) in roles {
@@ -164,6 +167,8 @@ fn algorithms_survive_what_they_are_said_to_survive() {
         ("ricart-agrawala", "loss-of-message", "blocks"),
         ("maekawa", "crash-of-voter", "blocks"),
         ("agrawal-el-abbadi", "crash-of-voter", "holds"),
+        ("quorum", "crash-of-voter", "holds"),
+        ("quorum", "crash-of-holder", "holds"),
     ] {
         let found = outcomes(algorithm, fault);
         assert!(
@@ -171,6 +176,59 @@ fn algorithms_survive_what_they_are_said_to_survive() {
             "{algorithm} {fault}"
         );
     }
+}
+
+/// The fields that other programs read.
+#[test]
+fn the_rows_of_thesis_keep_their_contract() {
+    let json = json("thesis", &run("thesis", None));
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 24 * 2 * 2, "a row for each printed column, size and variant");
+    for row in rows {
+        for text in ["table", "variant", "generator", "requesters", "failures"] {
+            assert!(row[text].is_string(), "{text}: {row}");
+        }
+        for count in ["processes", "printed_mean", "runs", "no_quorum_runs", "hung_runs"] {
+            assert!(row[count].is_u64(), "{count}: {row}");
+        }
+        assert!(row["printed_sigma"].is_f64() && row["misprint"].is_boolean());
+        let complete = row["complete_runs"].as_u64().unwrap();
+        assert_eq!(row["mean"].is_f64() && row["sigma"].is_f64(), complete > 0, "{row}");
+        let out = row["no_quorum_runs"].as_u64().unwrap() + row["hung_runs"].as_u64().unwrap();
+        assert!(
+            complete + out >= row["runs"].as_u64().unwrap(),
+            "every run is accounted for: {row}"
+        );
+        let acknowledged =
+            row["variant"] == "ours" && row["generator"] != "tree" && row["failures"] != "0";
+        assert_eq!(row["acknowledgements"].as_f64().unwrap_or(0.0) > 0.0, acknowledged, "{row}");
+        if row["variant"] == "ours" {
+            assert_eq!(
+                (&row["hung_runs"], &row["two_inside_runs"]),
+                (&0.into(), &0.into()),
+                "{row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_cancel_everyone_still_enters_and_the_schedules_are_the_same() {
+    let json = json("without-cancel", &run("without-cancel", None));
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 2 * 3 * 2);
+    for row in rows {
+        assert_eq!(row["with_cancel_incomplete_runs"], 0, "{row}");
+        assert_eq!(row["without_cancel_incomplete_runs"], 0, "{row}");
+        let number = |name: &str| row[name].as_f64().unwrap();
+        let difference = number("without_cancel") - number("with_cancel");
+        assert!((difference - number("difference")).abs() < 1e-9, "{row}");
+        if number("cancels") == 0.0 {
+            assert_eq!(difference, 0.0, "nothing to leave out, nothing changed: {row}");
+        }
+    }
+    let cancels = rows.iter().filter(|row| row["cancels"].as_f64() > Some(0.0));
+    assert!(cancels.count() > rows.len() / 2, "most cells have something to leave out");
 }
 
 #[test]
@@ -187,6 +245,9 @@ fn what_cannot_be_asked_is_refused_in_a_sentence() {
         refusal("mutex-cost", Options { seeds: Some(0), ..none }),
         refusal("mutex-cost", Options { threads: Some(0), ..none }),
         refusal("mutex-faults", Options { up_to: Some(8), ..none }),
+        refusal("mutex-cost", Options { ours_up_to: Some(8), ..none }),
+        refusal("thesis", Options { ours_up_to: Some(5000), ..none }),
+        refusal("thesis", Options { up_to: Some(4), ..none }),
     ];
     insta::assert_snapshot!(refusals.join("\n"));
 }

@@ -41,6 +41,8 @@ fn what_cannot_be_done_is_said_on_one_line_and_leaves_nothing() {
         ("mutex-cost --seeds 0", "--seeds: expected 1 to 100000, found 0"),
         ("mutex-faults --up-to 8", "leave --up-to out"),
         ("mutex-faults --svg a.svg", "draws no charts"),
+        ("mutex-cost --ours-up-to 8", "leave --ours-up-to out"),
+        ("thesis --up-to 5000", "--up-to: expected 8 to 4096, found 5000"),
         ("mutex-cost --csv nowhere/a.csv", "there is no directory nowhere"),
         ("mutex-cost --svg nowhere/a.svg", "there is no directory nowhere"),
         ("mutex-cost --svg nowhere/charts/", "the directory above it does not exist"),

@@ -181,9 +181,11 @@ impl QuorumPublished {
 
     /// Whatever the process had or wanted here is over.
     fn strike(&mut self, process: ProcessId, out: &mut Effects<Self>) {
-        self.queue.retain(|request| request.process != process);
+        // A process has one request at most, which has the vote or waits.
         if self.blocked_by.is_some_and(|holder| holder.process == process) {
             self.reply_to_first(out);
+        } else {
+            self.queue.retain(|request| request.process != process);
         }
     }
 }

@@ -7,6 +7,8 @@ use plotters::backend::DrawingBackend;
 use plotters::element::ComposedElement;
 use plotters::prelude::{Color, EmptyElement, PathElement, Polygon, RGBColor, ShapeStyle, WHITE};
 
+use super::Line;
+
 /// Colours that people with any of the usual colour deficiencies tell apart (Okabe and Ito, 2008). The
 /// yellow of the original is too pale for lines on white: grey takes its place, and two dark ones are added.
 const COLOURS: [RGBColor; 10] = [
@@ -46,11 +48,12 @@ struct Outline {
 }
 
 impl Outline {
-    fn points(&self) -> Vec<(i32, i32)> {
+    fn points(&self, wider: f64) -> Vec<(i32, i32)> {
         let corner = |place: u32| {
             let angle = TAU * (f64::from(place) + self.turn) / f64::from(self.corners);
             let (sine, cosine) = angle.sin_cos();
-            ((self.radius * sine).round() as i32, (-self.radius * cosine).round() as i32)
+            let radius = self.radius + wider;
+            ((radius * sine).round() as i32, (-radius * cosine).round() as i32)
         };
         (0..=self.corners).map(corner).collect()
     }
@@ -71,6 +74,10 @@ impl Look {
         Self { group, variant }
     }
 
+    pub(super) fn is_joined(self) -> bool {
+        self.variant != Line::POINTS
+    }
+
     pub(super) fn stroke(self) -> ShapeStyle {
         COLOURS[self.group % COLOURS.len()].stroke_width(2)
     }
@@ -83,8 +90,12 @@ impl Look {
     pub(super) fn marker<B: DrawingBackend, Place>(self, at: Place) -> Marker<B, Place> {
         let outline = &OUTLINES[self.group % OUTLINES.len()];
         let colour = COLOURS[self.group % COLOURS.len()];
-        let area = if outline.hollow { WHITE.filled() } else { colour.filled() };
-        let points = outline.points();
+        let area = match self.is_joined() {
+            false => WHITE.mix(0.0).filled(),
+            true if outline.hollow => WHITE.filled(),
+            true => colour.filled(),
+        };
+        let points = outline.points(if self.is_joined() { 0.0 } else { 3.0 });
         EmptyElement::at(at)
             + Polygon::new(points.clone(), area)
             + PathElement::new(points, colour.stroke_width(2))
@@ -92,6 +103,9 @@ impl Look {
 
     /// A piece of the line for a legend, from a place to the right; its dashes are those of the chart.
     pub(super) fn sample(self, (x, y): (i32, i32), length: i32) -> Vec<PathElement<(i32, i32)>> {
+        if !self.is_joined() {
+            return Vec::new();
+        }
         let piece = |start, end| PathElement::new(vec![(start, y), (end, y)], self.stroke());
         let Some((dash, gap)) = self.dash() else { return vec![piece(x, x + length)] };
         let starts = (x..x + length).step_by((dash + gap) as usize);

@@ -45,10 +45,15 @@ pub struct Line {
     pub label: String,
     /// Lines of one group share a colour and a marker.
     pub group: usize,
-    /// Lines of one group that differ in this differ in their dashes.
+    /// Lines of one group that differ in this differ in their dashes; [`Line::POINTS`] has none at all.
     pub variant: usize,
     /// Its points from left to right. What an axis has no place for is left out.
     pub points: Vec<(f64, f64)>,
+}
+
+impl Line {
+    /// The variant whose points are not joined: hollow markers, large enough to be seen round others.
+    pub const POINTS: usize = usize::MAX;
 }
 
 impl Chart {
@@ -104,12 +109,15 @@ impl Chart {
             let look = Look::new(line.group, line.variant);
             let points = self.shown(line);
             match look.dash() {
-                None => chart.draw_series(LineSeries::new(points.clone(), look.stroke()))?,
+                _ if !look.is_joined() => {}
+                None => {
+                    chart.draw_series(LineSeries::new(points.clone(), look.stroke()))?;
+                }
                 Some((dash, gap)) => {
                     let dashed = DashedLineSeries::new(points.clone(), dash, gap, look.stroke());
-                    chart.draw_series(dashed)?
+                    chart.draw_series(dashed)?;
                 }
-            };
+            }
             chart.draw_series(points.into_iter().map(|point| look.marker(point)))?;
         }
         Ok(())
@@ -216,6 +224,15 @@ mod tests {
     fn the_same_chart_is_the_same_file() {
         assert_eq!(page("all", &[chart(), chart()]), page("all", &[chart(), chart()]));
         insta::assert_snapshot!(chart().svg());
+    }
+
+    #[test]
+    fn points_that_are_not_joined_are_markers_only() {
+        let mut points = chart();
+        points.lines.push(Line { variant: Line::POINTS, ..points.lines[0].clone() });
+        let (with, without) = (points.svg(), chart().svg());
+        // An outline for each of the three points and for the legend.
+        assert_eq!(with.matches("<polyline").count(), without.matches("<polyline").count() + 4);
     }
 
     #[test]

@@ -79,6 +79,11 @@ impl Block {
     }
 }
 
+/// Two digits are enough, and fewer where there are many before them.
+pub(super) fn figure(value: f64) -> String {
+    if value.abs() >= 1_000.0 { format!("{value:.1}") } else { format!("{value:.2}") }
+}
+
 /// A note as a paragraph: its first word begins the line, the rest is indented below.
 fn write_note(out: &mut impl Write, note: &str) -> io::Result<()> {
     let mut line = String::new();

@@ -4,13 +4,18 @@
 //! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
 //! threads changes nothing.
 
+mod crashes;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
+mod replay;
 mod series;
 mod statistics;
 mod sweep;
 mod table;
+mod thesis;
+mod votes;
+mod without_cancel;
 
 pub use findings::{Block, Findings};
 pub use statistics::Statistics;
@@ -21,7 +26,12 @@ use crate::LabError;
 use crate::by_name::nearest;
 
 /// Everything that can be asked for by name.
-pub const EXPERIMENTS: &[Experiment] = &[mutex_cost::EXPERIMENT, mutex_faults::EXPERIMENT];
+pub const EXPERIMENTS: &[Experiment] = &[
+    mutex_cost::EXPERIMENT,
+    mutex_faults::EXPERIMENT,
+    thesis::EXPERIMENT,
+    without_cancel::EXPERIMENT,
+];
 
 /// A published table or figure, or a question of our own, as something to run.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +44,8 @@ pub struct Experiment {
     pub seeds: u64,
     /// The numbers of processes it goes up to, if it grows: the least, the usual and the most.
     pub sizes: Option<Sizes>,
+    /// Where our own algorithm stops earlier than the published one, if nobody says.
+    pub ours: Option<usize>,
     /// Whether it draws charts.
     pub draws: bool,
     run: fn(&Request<'_>) -> Result<Findings, LabError>,
@@ -57,6 +69,8 @@ pub struct Options {
     pub seeds: Option<u64>,
     /// The largest number of processes.
     pub up_to: Option<usize>,
+    /// The same for our own algorithm, where it is compared with a published one.
+    pub ours_up_to: Option<usize>,
     /// How many threads; as many as there are cores if not said.
     pub threads: Option<usize>,
 }
@@ -65,6 +79,7 @@ pub struct Options {
 struct Request<'p> {
     seeds: u64,
     up_to: usize,
+    ours_up_to: usize,
     threads: usize,
     progress: &'p dyn Progress,
 }
@@ -102,12 +117,32 @@ impl Experiment {
                 return Err(LabError::Option(problem));
             }
         };
+        let ours_up_to = match (self.ours, options.ours_up_to) {
+            (Some(usual), said) => {
+                let most = self.sizes.map_or(usual, |sizes| sizes.most);
+                within("--ours-up-to", said.map(as_u64), as_u64(usual), 1, as_u64(most))?.min(up_to)
+            }
+            (None, None) => up_to,
+            (None, Some(_)) => {
+                let problem = format!(
+                    "{} goes equally far with every algorithm; leave --ours-up-to out",
+                    self.name
+                );
+                return Err(LabError::Option(problem));
+            }
+        };
         // Zero asks for as many as there are cores.
         let threads = options.threads.map(as_u64);
         let threads = within("--threads", threads, 0, 1, as_u64(THREADS_MOST))?;
-        let (up_to, threads) = (up_to as usize, threads as usize);
-        (self.run)(&Request { seeds, up_to, threads, progress })
+        let (up_to, ours_up_to) = (up_to as usize, ours_up_to as usize);
+        let threads = threads as usize;
+        (self.run)(&Request { seeds, up_to, ours_up_to, threads, progress })
     }
+}
+
+/// Doubling from the least up to the most.
+fn doubling(least: usize, most: usize) -> Vec<usize> {
+    std::iter::successors(Some(least), |n| Some(n * 2)).take_while(|n| *n <= most).collect()
 }
 
 fn as_u64(size: usize) -> u64 {

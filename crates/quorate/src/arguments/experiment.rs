@@ -12,6 +12,7 @@ Examples:
   quorate experiment                                   what there is
   quorate experiment mutex-cost --up-to 32             a smaller one, in a second
   quorate experiment mutex-cost --svg charts/ --csv cost.csv
+  quorate experiment thesis --up-to 64                 a published study, in seconds
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
 pub(crate) struct Experiment {
     /// Its name; without one, what there is
@@ -25,6 +26,9 @@ pub(crate) struct Experiment {
     /// The largest number of processes, where it grows
     #[arg(long, value_name = "N")]
     up_to: Option<usize>,
+    /// The same for our own algorithm, where it is compared with a published one
+    #[arg(long, value_name = "N")]
+    ours_up_to: Option<usize>,
     /// How many threads; one for each core if not said. The results are the same
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
@@ -41,6 +45,11 @@ pub(crate) struct Experiment {
 
 impl Experiment {
     pub(crate) fn options(&self) -> Options {
-        Options { seeds: self.seeds, up_to: self.up_to, threads: self.threads }
+        Options {
+            seeds: self.seeds,
+            up_to: self.up_to,
+            ours_up_to: self.ours_up_to,
+            threads: self.threads,
+        }
     }
 }

@@ -12,7 +12,7 @@ use load::{Load, Measured, measure};
 
 use super::series::Series;
 use super::sweep::sweep;
-use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value};
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 use crate::LabError;
 use crate::by_name;
 
@@ -21,6 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     summary: "messages and delays of every mutual exclusion algorithm, beside the formulas",
     seeds: 10,
     sizes: Some(Sizes { least: 4, usual: 256, most: 1024 }),
+    ours: None,
     draws: true,
     run,
 };
@@ -70,9 +71,7 @@ struct Compared {
 
 fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     let all = Series::all();
-    let sizes: Vec<usize> = std::iter::successors(Some(4), |n| Some(n * 2))
-        .take_while(|n| *n <= request.up_to)
-        .collect();
+    let sizes = doubling(4, request.up_to);
     let mut cells = Vec::new();
     for series in &all {
         for &n in &sizes {

@@ -4,6 +4,7 @@ use super::formulas::{Comparison, Figure, Promise};
 use super::load::{REPEAT, REQUESTS};
 use super::{Compared, Row};
 use crate::experiment::Block;
+use crate::experiment::findings::figure;
 
 pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
     let letters = letters(rows);
@@ -158,11 +159,6 @@ fn measured(compared: &Compared) -> String {
         Comparison::Differs if looks_equal => format!("{:.5}", compared.measured),
         _ => short,
     }
-}
-
-/// Two digits are enough, and fewer where there are many before them.
-fn figure(value: f64) -> String {
-    if value >= 1_000.0 { format!("{value:.1}") } else { format!("{value:.2}") }
 }
 
 fn promised(promise: &Promise) -> String {

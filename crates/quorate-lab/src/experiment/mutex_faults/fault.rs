@@ -151,28 +151,3 @@ fn link(from: u32, to: u32) -> Link {
 fn window(from: u64) -> Window {
     Window { from: When::At(Time(from)), until: Some(When::At(Time(from) + SUSPICION)) }
 }
-
-/// The command that runs such a scenario alone.
-pub(super) fn command(scenario: &Scenario) -> String {
-    let mut command = format!(
-        "quorate sim {} -n {} --requesters {} --repeat {} --spread {} --think {} --section {} --delay {} --seed {}",
-        scenario.algorithm,
-        scenario.processes,
-        scenario.requesters,
-        scenario.repeat,
-        scenario.spread,
-        scenario.think,
-        scenario.section,
-        scenario.delay,
-        scenario.seed,
-    );
-    let mut flag = |name: &str, value: &dyn std::fmt::Display| {
-        command.push_str(&format!(" --{name} {value}"));
-    };
-    scenario.quorums.iter().for_each(|quorums| flag("quorums", quorums));
-    scenario.tree.iter().for_each(|tree| flag("tree", tree));
-    scenario.faults.crash.iter().for_each(|crash| flag("crash", crash));
-    scenario.faults.lose.iter().for_each(|lose| flag("lose", lose));
-    scenario.faults.suspect.iter().for_each(|suspect| flag("suspect", suspect));
-    command
-}

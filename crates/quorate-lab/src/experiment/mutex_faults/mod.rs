@@ -18,6 +18,7 @@ use quorate_sim::report::Report;
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Delay, Outcome as Ran, Scenario};
 
+use super::replay::command;
 use super::series::Series;
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Table, Value};
@@ -29,6 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     summary: "what each mutual exclusion algorithm survives: crashes, a loss, a false suspicion",
     seeds: 50,
     sizes: None,
+    ours: None,
     draws: false,
     run,
 };
@@ -222,7 +224,7 @@ impl Row {
             ("blocks", blocks.into()),
             ("violates", violates.into()),
             ("unplaced", self.unplaced.into()),
-            ("replay", self.example.as_ref().map(fault::command).into()),
+            ("replay", self.example.as_ref().map(command).into()),
         ]
     }
 }

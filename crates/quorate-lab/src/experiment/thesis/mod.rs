@@ -1,0 +1,317 @@
+//! Tables 5.1 to 5.8 and Figures 5.3 and 5.4 of the monograph on a quorum mutex over the VCube: what it prints, what
+//! its algorithm really costs, and what ours does.
+//!
+//! A cell of its tables is one run. Here a cell with failures is many, each with failures of its own; without
+//! failures nothing is left to chance, and one run is enough.
+
+mod charts;
+mod printed;
+mod text;
+
+use printed::{Misprint, PRINTED, Printed};
+
+use super::crashes::Failures;
+use super::replay::command;
+use super::sweep::sweep;
+use super::votes::{Measured, Votes, count, over};
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
+use crate::LabError;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "thesis",
+    summary: "the monograph's Tables 5.1 to 5.8: as printed, as its algorithm gives, as ours gives",
+    seeds: 20,
+    sizes: Some(Sizes { least: 8, usual: 512, most: 4096 }),
+    ours: Some(128),
+    draws: true,
+    run,
+};
+
+/// Whose algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    Published,
+    Ours,
+}
+
+impl Variant {
+    const ALL: [Self; 2] = [Self::Published, Self::Ours];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Ours => "ours",
+        }
+    }
+
+    fn algorithm(self) -> &'static str {
+        match self {
+            Self::Published => "quorum-published",
+            Self::Ours => "quorum",
+        }
+    }
+}
+
+/// A cell of a table, as one algorithm fills it.
+struct Row {
+    printed: &'static Printed,
+    n: usize,
+    variant: Variant,
+    runs: u64,
+    no_quorum: u64,
+    hung: u64,
+    two_inside: u64,
+    /// Messages per entry, over the runs that can be compared.
+    messages: Option<Statistics>,
+    /// The run with the fewest messages per entry, and that with the most.
+    range: Option<(f64, f64)>,
+    entries: Option<f64>,
+    sigma: Option<f64>,
+    plain_sigma: Option<f64>,
+    acknowledgements: Option<f64>,
+    /// The command that shows the first run that hung or had two inside.
+    broken: Option<String>,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+    let rows = rows(request)?;
+    Ok(Findings {
+        table: Table::new(rows.iter().map(Row::values)),
+        blocks: text::blocks(&rows),
+        notes: text::notes(&rows, request.seeds),
+        charts: charts::charts(&rows),
+    })
+}
+
+fn rows(request: &Request<'_>) -> Result<Vec<Row>, LabError> {
+    let mut fields: Vec<(&'static Printed, usize, Variant, u64)> = Vec::new();
+    for printed in &PRINTED {
+        let runs = if printed.failures == Failures::None { 1 } else { request.seeds };
+        for n in doubling(printed::SIZES[0], request.up_to) {
+            let goes_so_far = |variant: &Variant| match variant {
+                Variant::Published => true,
+                Variant::Ours => n <= request.ours_up_to,
+            };
+            let variants = Variant::ALL.into_iter().filter(goes_so_far);
+            fields.extend(variants.map(|variant| (printed, n, variant, runs)));
+        }
+    }
+    let cells: Vec<(Votes, u64)> = fields
+        .iter()
+        .flat_map(|&(printed, n, variant, runs)| {
+            let votes = votes(printed, n, variant);
+            (0..runs).map(move |seed| (votes, seed))
+        })
+        .collect();
+    let mut measured = sweep(request, &cells, |(votes, seed)| votes.measure(*seed))?.into_iter();
+    let row = |(printed, n, variant, runs): (&'static Printed, usize, Variant, u64)| {
+        let measured: Vec<Measured> = measured.by_ref().take(runs as usize).collect();
+        Row::new(printed, n, variant, &measured)
+    };
+    Ok(fields.into_iter().map(row).collect())
+}
+
+fn votes(printed: &Printed, n: usize, variant: Variant) -> Votes {
+    Votes {
+        algorithm: variant.algorithm(),
+        generator: printed.generator,
+        requesters: printed.requesters,
+        failures: printed.failures,
+        n,
+        no_cancel: false,
+    }
+}
+
+impl Row {
+    fn new(printed: &'static Printed, n: usize, variant: Variant, runs: &[Measured]) -> Self {
+        let mean = |figure| over(runs, figure).map(|figures| figures.mean);
+        let complete = runs.iter().filter(|run| run.is_complete()).map(|run| run.messages);
+        let range = complete.fold(None, |range, messages| {
+            let (least, most) = range.unwrap_or((messages, messages));
+            Some((messages.min(least), messages.max(most)))
+        });
+        let broken = runs.iter().position(|run| run.hung || run.two_inside);
+        Self {
+            printed,
+            n,
+            variant,
+            runs: runs.len() as u64,
+            no_quorum: count(runs, |run| run.no_quorum),
+            hung: count(runs, |run| run.hung),
+            two_inside: count(runs, |run| run.two_inside),
+            messages: over(runs, |run| run.messages),
+            range,
+            entries: mean(|run| run.entries as f64),
+            sigma: mean(|run| run.sigma),
+            plain_sigma: mean(|run| run.plain_sigma),
+            acknowledgements: mean(|run| run.acknowledgements),
+            broken: broken.map(|seed| command(&votes(printed, n, variant).scenario(seed as u64))),
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        self.messages.map(|messages| messages.mean)
+    }
+
+    fn half_width(&self) -> Option<f64> {
+        self.messages.and_then(|messages| messages.half_width())
+    }
+
+    fn printed_mean(&self) -> Option<u32> {
+        self.printed.at(self.n).map(|(mean, _)| mean)
+    }
+
+    fn difference(&self) -> Option<f64> {
+        Some(self.mean()? - f64::from(self.printed_mean()?))
+    }
+
+    /// Whether the printed mean, a whole number, lies between those of the runs.
+    fn within(&self) -> Option<bool> {
+        let (least, most) = self.range?;
+        let printed = f64::from(self.printed_mean()?);
+        Some((least.floor()..=most.ceil()).contains(&printed))
+    }
+
+    fn misprint(&self) -> Option<Misprint> {
+        self.printed.misprint(self.n)
+    }
+
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        let (printed, misprint) = (self.printed.at(self.n), self.misprint());
+        let complete = self.messages.map_or(0, |messages| messages.count);
+        vec![
+            ("table", self.printed.table.into()),
+            ("variant", self.variant.name().into()),
+            ("generator", self.printed.generator.into()),
+            ("requesters", self.printed.requesters.to_string().into()),
+            ("failures", self.printed.failures.name().into()),
+            ("processes", self.n.into()),
+            ("printed_mean", printed.map(|(mean, _)| u64::from(mean)).into()),
+            ("printed_sigma", printed.map(|(_, sigma)| sigma).into()),
+            ("mean", self.mean().into()),
+            ("sigma", self.sigma.into()),
+            ("runs", self.runs.into()),
+            ("no_quorum_runs", self.no_quorum.into()),
+            ("hung_runs", self.hung.into()),
+            ("misprint", misprint.is_some_and(|misprint| misprint.mean).into()),
+            ("sigma_misprint", misprint.is_some_and(|misprint| !misprint.mean).into()),
+            ("reason", misprint.map(|misprint| misprint.reason).into()),
+            ("difference", self.difference().into()),
+            ("half_width_95", self.half_width().into()),
+            ("least", self.range.map(|(least, _)| least).into()),
+            ("most", self.range.map(|(_, most)| most).into()),
+            ("printed_within", self.within().into()),
+            ("no_quorum_share", (self.no_quorum as f64 / self.runs as f64).into()),
+            ("complete_runs", complete.into()),
+            ("two_inside_runs", self.two_inside.into()),
+            ("entries", self.entries.into()),
+            ("plain_sigma", self.plain_sigma.into()),
+            ("acknowledgements", self.acknowledgements.into()),
+            ("replay", self.broken.clone().into()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_sim::scenario::Requesters;
+
+    /// The published algorithm in every cell without failures.
+    fn without_failures(requesters: Requesters) -> Vec<Row> {
+        let of = |printed: &&Printed| {
+            printed.failures == Failures::None && printed.requesters == requesters
+        };
+        let cells =
+            PRINTED.iter().filter(of).flat_map(|printed| printed::SIZES.map(|n| (printed, n)));
+        let row = |(printed, n)| {
+            let run = votes(printed, n, Variant::Published).measure(0).unwrap();
+            Row::new(printed, n, Variant::Published, &[run])
+        };
+        cells.map(row).collect()
+    }
+
+    #[test]
+    fn one_requester_takes_what_is_printed_but_for_three_misprints() {
+        let rows = without_failures(Requesters::One);
+        assert_eq!(rows.len(), 21);
+        let mut misprints = 0;
+        for row in rows {
+            let (mean, sigma) = row.printed.at(row.n).unwrap();
+            let measured = row.mean().unwrap();
+            if row.misprint().is_some_and(|misprint| misprint.mean) {
+                // REQUEST, REPLY and RELEASE are a third each.
+                assert_eq!(
+                    f64::from(mean),
+                    measured * 2.0 / 3.0,
+                    "{} {}",
+                    row.printed.generator,
+                    row.n
+                );
+                misprints += 1;
+                continue;
+            }
+            assert_eq!(f64::from(mean), measured, "{} {}", row.printed.generator, row.n);
+            let off = (row.sigma.unwrap() - sigma).abs();
+            assert_eq!(
+                off < 0.02,
+                row.misprint().is_none(),
+                "{} {}: {off}",
+                row.printed.generator,
+                row.n
+            );
+        }
+        assert_eq!(misprints, 3);
+    }
+
+    #[test]
+    fn with_everyone_requesting_means_and_the_deviations_of_the_tree_come_close() {
+        let rows = without_failures(Requesters::All);
+        assert_eq!(rows.len(), 21);
+        for row in rows {
+            let (mean, sigma) = row.printed.at(row.n).unwrap();
+            let (generator, n) = (row.printed.generator, row.n);
+            let off = row.mean().unwrap() / f64::from(mean) - 1.0;
+            assert!(off.abs() < 0.07, "{generator} {n}: {off}");
+            if generator == "tree" && n >= 64 {
+                let off = row.sigma.unwrap() - sigma;
+                assert!(off.abs() < 0.05, "{generator} {n}: {off}");
+            }
+        }
+    }
+
+    /// What is said of the 22 in Table 5.7.
+    #[test]
+    fn one_crash_among_eight_takes_13_to_16_messages_over_the_vcube() {
+        use quorate_sim::fault::Occasion;
+        use quorate_sim::notation::{When, Who};
+        let printed = PRINTED.iter().find(|printed| printed.table == "5.7").unwrap();
+        let healthy = votes(printed, 8, Variant::Published).scenario(0);
+        let mut found = std::collections::BTreeSet::new();
+        for victim in quorate_core::ProcessId::all(8).skip(1) {
+            for time in (0..4_000_000).step_by(250_000) {
+                let at = When::At(quorate_core::Time(time));
+                let mut scenario = healthy.clone();
+                scenario.faults.crash = vec![Occasion { who: Who::Process(victim), at }];
+                let outcome = crate::run(&scenario, quorate_sim::Conditions::default(), None);
+                found.insert(outcome.unwrap().report.messages.total);
+            }
+        }
+        assert_eq!(found, (13..=16).collect());
+    }
+
+    #[test]
+    fn every_printed_cell_is_there_once() {
+        let names: std::collections::BTreeSet<String> = PRINTED
+            .iter()
+            .map(|p| format!("{} {} {} {}", p.table, p.generator, p.requesters, p.failures.name()))
+            .collect();
+        assert_eq!(names.len() * printed::SIZES.len(), 168);
+        let misprints = PRINTED
+            .iter()
+            .flat_map(|printed| printed::SIZES.into_iter().filter_map(|n| printed.misprint(n)));
+        let (means, sigmas): (Vec<Misprint>, Vec<Misprint>) =
+            misprints.partition(|misprint| misprint.mean);
+        assert_eq!((means.len(), sigmas.len()), (3, 4));
+    }
+}

@@ -1,0 +1,249 @@
+//! The tables as a person reads them: one block each, the three columns side by side.
+
+use quorate_sim::scenario::Requesters;
+
+use super::super::crashes::{Failures, WINDOW};
+use super::super::findings::figure;
+use super::{Row, Variant};
+use crate::experiment::Block;
+
+/// What the tables are called: the quorum system in the monograph's words, where there is one.
+fn title(row: &Row) -> String {
+    let who = match row.printed.requesters {
+        Requesters::One => "one requester",
+        _ => "everyone requests",
+    };
+    match (row.printed.failures, row.printed.generator) {
+        (Failures::None, _) => format!("Table {}: no failures, {who}", row.printed.table),
+        (_, generator) => format!("Table {}: {generator} with failures, {who}", row.printed.table),
+    }
+}
+
+pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
+    let letters = letters(rows);
+    rows.chunk_by(|a, b| a.printed.table == b.printed.table)
+        .map(|table| {
+            let fails = table[0].printed.failures != Failures::None;
+            let cells = table.chunk_by(|a, b| a.n == b.n);
+            Block {
+                title: title(&table[0]),
+                head: head(fails),
+                rows: cells.map(|cell| line(cell, fails, &letters)).collect(),
+            }
+        })
+        .collect()
+}
+
+fn head(fails: bool) -> Vec<&'static str> {
+    let mut head = vec![if fails { "fail" } else { "quorums" }, " n", " printed", " σ"];
+    head.push(" published");
+    head.extend(fails.then_some(" ±"));
+    head.extend([" diff.", "", " σ", " ours"]);
+    head.extend(fails.then_some(" ±"));
+    head.push(" σ");
+    head.extend(fails.then_some(" acks"));
+    head.push("");
+    head
+}
+
+/// One cell of the monograph: the published algorithm's row and, as far as it goes, ours.
+fn line(cell: &[Row], fails: bool, letters: &[&str]) -> Vec<String> {
+    let published = &cell[0];
+    let ours = cell.iter().find(|row| row.variant == Variant::Ours);
+    let printed = published.printed.at(published.n);
+    let mut line = vec![
+        if fails { published.printed.failures.name() } else { published.printed.generator }
+            .to_owned(),
+        published.n.to_string(),
+        printed.map_or_else(dash, |(mean, _)| mean.to_string()),
+        printed.map_or_else(dash, |(_, sigma)| format!("{sigma:.2}")),
+        optional(published.mean()),
+    ];
+    line.extend(fails.then(|| optional(published.half_width())));
+    line.extend([
+        published.difference().map_or_else(dash, |difference| format!("{difference:+.2}")),
+        sign(published).to_owned(),
+        optional(published.sigma),
+        optional(ours.and_then(Row::mean)),
+    ]);
+    line.extend(fails.then(|| optional(ours.and_then(Row::half_width))));
+    line.push(optional(ours.and_then(|ours| ours.sigma)));
+    line.extend(fails.then(|| optional(ours.and_then(|ours| ours.acknowledgements))));
+    line.push(remarks(published, ours, letters));
+    line
+}
+
+fn optional(value: Option<f64>) -> String {
+    value.map_or_else(dash, figure)
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+fn sign(row: &Row) -> &'static str {
+    match row.within() {
+        None => "",
+        Some(false) => "≠",
+        Some(true) if row.runs == 1 => "=",
+        Some(true) => "in",
+    }
+}
+
+fn remarks(published: &Row, ours: Option<&Row>, letters: &[&str]) -> String {
+    let mut remarks = Vec::new();
+    if let Some(misprint) = published.misprint() {
+        let place = letters.iter().position(|letter| *letter == misprint.reason);
+        remarks.extend(place.map(|place| letter(place).to_string()));
+    }
+    let mut count = |of: fn(&Row) -> u64, what: &str| {
+        let (runs, as_published, as_ours) = (published.runs, of(published), ours.map(of));
+        match as_ours.filter(|as_ours| *as_ours != as_published) {
+            Some(as_ours) => {
+                remarks.push(format!("{what} {as_published}/{runs}, ours {as_ours}/{runs}"));
+            }
+            None if as_published > 0 => remarks.push(format!("{what} {as_published}/{runs}")),
+            None => {}
+        }
+    };
+    count(|row| row.no_quorum, "none");
+    count(|row| row.hung, "hung");
+    count(|row| row.two_inside, "two");
+    remarks.join(", ")
+}
+
+/// Every reason that is given, each once, in the order of the rows.
+fn letters(rows: &[Row]) -> Vec<&'static str> {
+    let mut letters = Vec::new();
+    for misprint in rows.iter().filter_map(Row::misprint) {
+        if !letters.contains(&misprint.reason) {
+            letters.push(misprint.reason);
+        }
+    }
+    letters
+}
+
+fn letter(place: usize) -> char {
+    char::from(b'a' + (place % 26) as u8)
+}
+
+pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
+    let mut notes = vec![
+        "Messages per entry. Printed: as in the monograph, its means cut down to whole numbers. Published: its \
+         algorithm as printed (quorum-published). Ours: quorum, which is safe. All ask at the start, messages and the \
+         stay inside take 1 ms each, crashes are noticed after 1 ms; messages to oneself count and take no time."
+            .to_owned(),
+        "σ is reckoned as the monograph does: the root of the sum over processes of (what it sent - messages per \
+         entry)², over the entries. For one requester that is no deviation in the usual sense; --json has the plain one."
+            .to_owned(),
+        format!(
+            "{WINDOW} With failures each cell is the mean of {seeds} such runs and half of its 95 % interval; a printed \
+             value came from one schedule, which is not printed. A process that crashes before it has entered does \
+             not count as an entry, its messages do."
+        ),
+        "= the printed mean, but for its digits; in: between the run with the fewest and that with the most; ≠: neither. none: runs in \
+         which somebody was told that no quorum is left; hung: in which a live process waits for ever; two: with two \
+         inside at once; as published and, as far as it goes, ours if not said otherwise. Runs of the first two kinds are in no mean."
+            .to_owned(),
+        agreement(rows),
+        outcomes(rows),
+    ];
+    notes.extend(price(rows));
+    let letters = letters(rows).into_iter().enumerate();
+    notes.extend(letters.map(|(place, why)| format!("{}: {why}.", letter(place))));
+    notes
+}
+
+/// How many printed cells are met.
+fn agreement(rows: &[Row]) -> String {
+    let compared: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.variant == Variant::Published)
+        .filter(|row| !row.misprint().is_some_and(|misprint| misprint.mean))
+        .filter(|row| row.within().is_some())
+        .collect();
+    let met = |fails: bool| {
+        let these = || {
+            let fails = move |row: &&&Row| (row.printed.failures != Failures::None) == fails;
+            compared.iter().filter(fails)
+        };
+        let met = these().filter(|row| row.within() == Some(true)).count();
+        format!("{met} of {}", these().count())
+    };
+    let worst = compared.iter().filter_map(|row| {
+        let printed = f64::from(row.printed_mean()?);
+        let mean = row.mean()?;
+        Some((row, (printed / mean).max(mean / printed)))
+    });
+    let worst =
+        worst.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or_else(String::new, |(row, off)| {
+            format!(
+                " Farthest off is Table {} with {} failures and n = {}, by a factor of {off:.1}.",
+                row.printed.table,
+                row.printed.failures.name(),
+                row.n
+            )
+        });
+    format!(
+        "Of the printed means, misprints aside, {} without failures come out, and {} with failures lie between our runs.{worst}",
+        met(false),
+        met(true)
+    )
+}
+
+fn outcomes(rows: &[Row]) -> String {
+    let of = |variant: Variant| {
+        let sum = |count: fn(&Row) -> u64| -> u64 {
+            rows.iter().filter(|row| row.variant == variant).map(count).sum()
+        };
+        format!(
+            "Of {} runs as {}, {} hung, {} had two inside, {} ran out of quorums",
+            sum(|row| row.runs),
+            if variant == Variant::Published { "published" } else { "we do it" },
+            sum(|row| row.hung),
+            sum(|row| row.two_inside),
+            sum(|row| row.no_quorum)
+        )
+    };
+    let broken = rows.iter().any(|row| row.hung + row.two_inside > 0);
+    let hidden = if broken {
+        "The commands in --json show the first of them."
+    } else {
+        "Equal delays and requests all at once hide the faults of the published one: `quorate campaign \
+         quorum-published` finds them."
+    };
+    format!("{}. {}. {hidden}", of(Variant::Published), of(Variant::Ours))
+}
+
+/// What it costs to be right, at the largest size that both reach.
+fn price(rows: &[Row]) -> Option<String> {
+    let n = rows.iter().filter(|row| row.variant == Variant::Ours).map(|row| row.n).max()?;
+    let of = |generator: &str, failures: Failures| {
+        let row = |variant: Variant| {
+            rows.iter().find(|row| {
+                row.n == n
+                    && row.variant == variant
+                    && row.printed.generator == generator
+                    && row.printed.failures == failures
+                    && row.printed.requesters == Requesters::All
+            })
+        };
+        let (published, ours) = (row(Variant::Published)?, row(Variant::Ours)?);
+        let acknowledgements = ours.acknowledgements.filter(|count| *count > 0.0);
+        let and =
+            acknowledgements.map_or_else(String::new, |count| format!(" and {count:.0} acks"));
+        Some(format!("{:.0} to {:.0}{and}", published.mean()?, ours.mean()?))
+    };
+    let list = |failures| {
+        let of = |generator| Some(format!("{generator} {}", of(generator, failures)?));
+        let all: Vec<String> = ["grid", "tree", "vcube"].into_iter().filter_map(of).collect();
+        all.join(", ")
+    };
+    Some(format!(
+        "The price of being right, everyone requesting, n = {n}, from published to ours: {} without failures; {} with \
+         n/2 failures. Over grid and vcube ours needs more than half of the processes whose crash is not settled, and \
+         everyone acknowledges every crash to everyone (acks, apart from the messages); over the tree neither.",
+        list(Failures::None),
+        list(Failures::Half)
+    ))
+}

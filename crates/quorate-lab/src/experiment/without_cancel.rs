@@ -1,0 +1,236 @@
+//! The question that the monograph leaves open: what if a vote that is no longer needed were kept until leaving, so
+//! that there were no CANCEL?
+
+use quorate_sim::scenario::Requesters;
+
+use super::crashes::{Failures, WINDOW};
+use super::findings::figure;
+use super::sweep::sweep;
+use super::votes::{Measured, Votes, over};
+use super::{Block, Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
+use crate::LabError;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "without-cancel",
+    summary: "messages per entry of the quorum mutex with and without CANCEL, while processes crash",
+    seeds: 100,
+    sizes: Some(Sizes { least: 8, usual: 64, most: 512 }),
+    ours: None,
+    draws: false,
+    run,
+};
+
+/// The systems whose quorums lose live members when others crash.
+const GENERATORS: [&str; 2] = ["grid", "vcube"];
+
+/// The same schedules with and without CANCEL.
+struct Row {
+    votes: Votes,
+    with: Side,
+    without: Side,
+    /// Without less with, schedule by schedule.
+    difference: Option<Statistics>,
+    cancels: Option<f64>,
+    runs: usize,
+}
+
+/// What one of the two costs.
+struct Side {
+    messages: Option<Statistics>,
+    hand_over: Option<f64>,
+    incomplete: usize,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+    let mut fields = Vec::new();
+    for generator in GENERATORS {
+        for requesters in [Requesters::One, Requesters::All] {
+            for failures in Failures::SOME {
+                fields.extend(doubling(8, request.up_to).into_iter().map(|n| {
+                    let (algorithm, no_cancel) = ("quorum", false);
+                    Votes { algorithm, generator, requesters, failures, n, no_cancel }
+                }));
+            }
+        }
+    }
+    let cells: Vec<(Votes, u64)> = fields
+        .iter()
+        .flat_map(|&votes| [votes, Votes { no_cancel: true, ..votes }])
+        .flat_map(|votes| (0..request.seeds).map(move |seed| (votes, seed)))
+        .collect();
+    let measured = sweep(request, &cells, |(votes, seed)| votes.measure(*seed))?;
+    let seeds = request.seeds as usize;
+    let pairs = fields.into_iter().zip(measured.chunks(2 * seeds));
+    let rows: Vec<Row> =
+        pairs.map(|(votes, runs)| Row::new(votes, &runs[..seeds], &runs[seeds..])).collect();
+    Ok(Findings {
+        table: Table::new(rows.iter().map(Row::values)),
+        blocks: GENERATORS.map(|generator| block(generator, &rows)).into(),
+        notes: notes(&rows, request.seeds),
+        charts: Vec::new(),
+    })
+}
+
+impl Row {
+    fn new(votes: Votes, with: &[Measured], without: &[Measured]) -> Self {
+        let differences = with
+            .iter()
+            .zip(without)
+            .filter(|(with, without)| with.is_complete() && without.is_complete())
+            .map(|(with, without)| without.messages - with.messages);
+        Self {
+            votes,
+            with: Side::new(with),
+            without: Side::new(without),
+            difference: Statistics::of(differences),
+            cancels: over(with, |run| run.cancels).map(|cancels| cancels.mean),
+            runs: with.len(),
+        }
+    }
+
+    /// What is saved or added, as a share of what it costs with CANCEL.
+    fn share(&self) -> Option<f64> {
+        Some(self.difference?.mean / self.with.messages?.mean)
+    }
+
+    /// Without CANCEL: fewer messages, more, or no difference that the interval could tell.
+    fn effect(&self) -> Option<&'static str> {
+        let difference = self.difference?;
+        Some(match difference.half_width()? {
+            half if difference.mean + half < 0.0 => "fewer",
+            half if difference.mean - half > 0.0 => "more",
+            _ => "same",
+        })
+    }
+
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        let half_width = |of: Option<Statistics>| of.and_then(|of| of.half_width());
+        let mean = |of: Option<Statistics>| of.map(|of| of.mean);
+        let Self { votes, with, without, difference, .. } = self;
+        vec![
+            ("generator", votes.generator.into()),
+            ("requesters", votes.requesters.to_string().into()),
+            ("failures", votes.failures.name().into()),
+            ("processes", votes.n.into()),
+            ("runs", self.runs.into()),
+            ("with_cancel", mean(with.messages).into()),
+            ("with_cancel_half_width_95", half_width(with.messages).into()),
+            ("without_cancel", mean(without.messages).into()),
+            ("without_cancel_half_width_95", half_width(without.messages).into()),
+            ("difference", mean(*difference).into()),
+            ("difference_half_width_95", half_width(*difference).into()),
+            ("share", self.share().into()),
+            ("effect", self.effect().into()),
+            ("cancels", self.cancels.into()),
+            ("with_cancel_hand_over", with.hand_over.into()),
+            ("without_cancel_hand_over", without.hand_over.into()),
+            ("with_cancel_incomplete_runs", with.incomplete.into()),
+            ("without_cancel_incomplete_runs", without.incomplete.into()),
+        ]
+    }
+}
+
+impl Side {
+    fn new(runs: &[Measured]) -> Self {
+        let waited = runs.iter().filter(|run| run.is_complete() && !run.hand_over.is_nan());
+        Self {
+            messages: over(runs, |run| run.messages),
+            hand_over: Statistics::of(waited.map(|run| run.hand_over)).map(|delays| delays.mean),
+            incomplete: runs.iter().filter(|run| !run.is_complete()).count(),
+        }
+    }
+}
+
+fn block(generator: &str, rows: &[Row]) -> Block {
+    let line = |row: &Row| {
+        let cell = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), figure);
+        let pair = |of: Option<Statistics>| {
+            [cell(of.map(|of| of.mean)), cell(of.and_then(|of| of.half_width()))]
+        };
+        let votes = &row.votes;
+        let mut line = vec![
+            votes.requesters.to_string(),
+            votes.failures.name().to_owned(),
+            votes.n.to_string(),
+        ];
+        line.extend(pair(row.with.messages));
+        line.push(cell(row.cancels));
+        line.extend(pair(row.without.messages));
+        line.extend(pair(row.difference));
+        line.push(
+            row.share().map_or_else(|| "-".to_owned(), |share| format!("{:+.1}", 100.0 * share)),
+        );
+        line.push(row.effect().unwrap_or("-").to_owned());
+        line.extend([cell(row.with.hand_over), cell(row.without.hand_over)]);
+        line
+    };
+    Block {
+        title: format!("{generator}: messages per entry with and without CANCEL"),
+        head: vec![
+            "asks",
+            "fail",
+            " n",
+            " with",
+            " ±",
+            " CANCEL",
+            " without",
+            " ±",
+            " difference",
+            " ±",
+            " %",
+            "",
+            " with",
+            " without",
+        ],
+        rows: rows.iter().filter(|row| row.votes.generator == generator).map(line).collect(),
+    }
+}
+
+fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
+    vec![
+        finding(rows),
+        "A CANCEL that is not sent is a RELEASE later. What comes on top are REPLYs of votes that nobody needs any more; \
+         what is saved are REQUESTs to voters that come back into the quorum, and the answers to them."
+            .to_owned(),
+        format!(
+            "{seeds} schedules for each cell, the same with and without CANCEL; the differences are taken schedule by \
+             schedule, ± is half of the 95 % interval. Acknowledgements of crashes are not in the figures. \
+             The last two columns are message delays from one exit to the next entry."
+        ),
+        WINDOW.to_owned(),
+    ]
+}
+
+/// What it shows, in a paragraph.
+fn finding(rows: &[Row]) -> String {
+    let count = |effect| rows.iter().filter(|row| row.effect() == Some(effect)).count();
+    let shares = |generator: &str, requesters: Requesters| {
+        let of = rows.iter().filter(|row| {
+            row.votes.generator == generator
+                && row.votes.requesters == requesters
+                && row.votes.failures == Failures::Half
+        });
+        let shares: Vec<f64> = of.filter_map(|row| Some(100.0 * row.share()?)).collect();
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        format!("{least:+.1} to {most:+.1} % over {generator}")
+    };
+    let both = |requesters| GENERATORS.map(|generator| shares(generator, requesters)).join(" and ");
+    let slower = |row: &&Row| match (row.with.hand_over, row.without.hand_over) {
+        (Some(with), Some(without)) => without > with,
+        _ => false,
+    };
+    let incomplete: usize =
+        rows.iter().map(|row| row.with.incomplete + row.without.incomplete).sum();
+    format!(
+        "Without CANCEL an entry takes fewer messages in {} of {} cells, more in {}, and in the others no difference can \
+         be told. With n/2 failures that is {} if everyone requests, and {} with one requester. Passing the section on \
+         takes longer in {} of the cells in which everyone requests. {incomplete} runs were incomplete.",
+        count("fewer"),
+        rows.len(),
+        count("more"),
+        both(Requesters::All),
+        both(Requesters::One),
+        rows.iter().filter(slower).count(),
+    )
+}
