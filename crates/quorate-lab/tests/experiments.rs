@@ -6,6 +6,7 @@ use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Value}
 fn slice(name: &str) -> Options {
     let (seeds, up_to) = match name {
         "mutex-cost" => (Some(2), Some(8)),
+        "vcube-diagnosis" => (Some(6), Some(32)),
         _ => (Some(4), None),
     };
     Options { seeds, up_to, threads: None }
@@ -171,6 +172,27 @@ fn algorithms_survive_what_they_are_said_to_survive() {
             "{algorithm} {fault}"
         );
     }
+}
+
+#[test]
+fn one_crash_is_known_in_time_and_a_round_never_has_too_many_tests() {
+    let findings = run("vcube-diagnosis", None);
+    let mut sizes = 0;
+    for row in findings.table.rows() {
+        assert_eq!(row.get("tests_kept"), Some(&true.into()), "{row:?}");
+        let (Some(Value::Count(n)), Some(Value::Count(rounds))) =
+            (row.get("processes"), row.get("latency_bound"))
+        else {
+            panic!("{row:?} has no bound")
+        };
+        assert_eq!(*rounds, u64::from(n.next_power_of_two().trailing_zeros()), "{row:?}");
+        assert_eq!(row.get("tests_bound"), Some(&(n * rounds).into()), "{row:?}");
+        if row.get("crashes") == Some(&"1".into()) {
+            assert_eq!(row.get("latency_kept"), Some(&true.into()), "{row:?}");
+            sizes += 1;
+        }
+    }
+    assert_eq!(sizes, 5, "8, 12, 16, 24 and 32 processes");
 }
 
 #[test]

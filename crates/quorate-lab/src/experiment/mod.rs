@@ -11,6 +11,7 @@ mod series;
 mod statistics;
 mod sweep;
 mod table;
+mod vcube_diagnosis;
 
 pub use findings::{Block, Findings};
 pub use statistics::Statistics;
@@ -21,7 +22,8 @@ use crate::LabError;
 use crate::by_name::nearest;
 
 /// Everything that can be asked for by name.
-pub const EXPERIMENTS: &[Experiment] = &[mutex_cost::EXPERIMENT, mutex_faults::EXPERIMENT];
+pub const EXPERIMENTS: &[Experiment] =
+    &[mutex_cost::EXPERIMENT, mutex_faults::EXPERIMENT, vcube_diagnosis::EXPERIMENT];
 
 /// A published table or figure, or a question of our own, as something to run.
 #[derive(Clone, Copy, Debug)]
