@@ -317,7 +317,7 @@ impl Sound for VcubeDiagnosis {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_core::{Effect, Over, Stack, Time};
+    use quorate_core::{Effect, Over, Route, Stack, Time};
 
     type Carrier = VcubeDiagnosis<Diagnosed>;
 
@@ -343,8 +343,13 @@ mod tests {
     }
 
     impl Over<Carrier> for Passenger {
+        type Up = Diagnosed;
+
         fn on_below(&mut self, found: Diagnosed, out: &mut Effects<Self>) {
             out.output(found);
+        }
+        fn route(found: Diagnosed) -> Route<Diagnosed, Carry> {
+            Route::Up(found)
         }
     }
 
