@@ -196,7 +196,10 @@ impl<O: Finding> VcubeDiagnosis<O> {
             }
         }
         for (by, version, cargo) in news.cargo {
-            if by != self.id && self.cargo.get(&by).is_none_or(|(known, _)| version > *known) {
+            if by.index() >= self.vcube.processes() {
+                out.ignored("impossible news");
+            } else if by != self.id && self.cargo.get(&by).is_none_or(|(known, _)| version > *known)
+            {
                 O::carried(by, &cargo).into_iter().for_each(|finding| out.output(finding));
                 self.cargo.insert(by, (version, cargo));
             }
