@@ -97,6 +97,15 @@ pub trait Algorithm: Process {
 /// An algorithm that is not a specimen. Whatever runs one for real asks for this.
 pub trait Sound: Algorithm {}
 
+/// A mutex that lets some of what it has to say ride on the answers of a VCube diagnosis below it.
+pub trait Rides: Algorithm {
+    /// The two together.
+    type Riding: Mutex + 'static;
+
+    /// Their process `id`.
+    fn build_riding(setup: &Setup, id: ProcessId) -> Self::Riding;
+}
+
 /// Something to be done with an algorithm whose type is known only by name.
 pub trait Visitor {
     /// What comes of it.
@@ -104,6 +113,14 @@ pub trait Visitor {
 
     /// Does it with a mutual exclusion algorithm.
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer;
+
+    /// Does it with one that can ride on a diagnosis, where that makes a difference.
+    fn riding_mutex<A: Rides + Mutex + 'static>(self) -> Self::Answer
+    where
+        Self: Sized,
+    {
+        self.mutex::<A>()
+    }
 
     /// Does it with a multicast.
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
@@ -156,9 +173,9 @@ catalogue! {
     mutex Maekawa,
     mutex MaekawaOriginal,
     mutex AgrawalElAbbadi,
-    mutex Quorum,
+    riding_mutex Quorum,
     mutex QuorumPublished,
-    mutex QuorumWithoutAttempts,
+    riding_mutex QuorumWithoutAttempts,
     multicast Basic,
     multicast VcubeMulticast,
     detector Heartbeat,

@@ -12,4 +12,4 @@ pub mod detector;
 pub mod multicast;
 pub mod mutex;
 
-pub use catalogue::{Algorithm, Setup, Sound};
+pub use catalogue::{Algorithm, Rides, Setup, Sound};

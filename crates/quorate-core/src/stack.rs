@@ -5,6 +5,7 @@
 //! upper one is told; what the upper one puts out goes to the user or, where [`Over::route`] says so,
 //! down as a command. Every message stays marked with its layer and is counted there.
 
+use core::fmt::Debug;
 use core::hash::Hash;
 
 use crate::detector::Detector;
@@ -12,13 +13,14 @@ use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessS
 
 /// A process that can stand over another.
 pub trait Over<L: Process>: Process {
+    /// What the two together tell their user: the upper layer's outputs, without those that go down.
+    type Up: Clone + Eq + Hash + Debug;
+
     /// The layer below has put something out.
     fn on_below(&mut self, output: L::Output, out: &mut Effects<Self>);
 
     /// Where an output goes: to the user, or down as a command.
-    fn route(output: Self::Output) -> Route<Self::Output, L::Command> {
-        Route::Up(output)
-    }
+    fn route(output: Self::Output) -> Route<Self::Up, L::Command>;
 }
 
 /// Where an output of an upper layer goes.
@@ -32,9 +34,15 @@ pub enum Route<O, C> {
 
 /// Every process hears a detector below it the same way as it hears its driver's.
 impl<U: Process, D: Detector> Over<D> for U {
+    type Up = U::Output;
+
     fn on_below(&mut self, belief: Belief, out: &mut Effects<Self>) {
         out.push(Effect::Believed(belief));
         self.on_belief(belief, out);
+    }
+
+    fn route(output: U::Output) -> Route<U::Output, D::Command> {
+        Route::Up(output)
     }
 }
 
@@ -140,7 +148,7 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
     type Command = U::Command;
     type Message = Layered<U::Message, L::Message>;
     type Timer = Layered<U::Timer, L::Timer>;
-    type Output = U::Output;
+    type Output = U::Up;
     type Misuse = U::Misuse;
 
     fn on_start(&mut self, out: &mut Effects<Self>) {
@@ -347,6 +355,8 @@ mod tests {
     }
 
     impl Over<Shouter> for Talker {
+        type Up = &'static str;
+
         fn on_below(&mut self, word: &'static str, out: &mut Effects<Self>) {
             out.output(word);
         }

@@ -2,7 +2,7 @@
 
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{Heartbeat, VcubeDiagnosis};
-use quorate_algorithms::{Algorithm, Setup};
+use quorate_algorithms::{Algorithm, Rides, Setup};
 use quorate_core::detector::Detector;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
@@ -251,6 +251,17 @@ impl Visitor for Simulate<'_, '_, '_> {
                 Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
             }
         }
+    }
+
+    fn riding_mutex<A: Rides + Mutex + 'static>(self) -> Self::Answer {
+        if self.scenario.detector != DetectorChoice::Vcube {
+            return self.mutex::<A>();
+        }
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
+        let make = move |id| A::build_riding(&setup, id);
+        Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {

@@ -8,6 +8,7 @@ fn slice(name: &str) -> Options {
         "mutex-cost" => (Some(2), Some(8)),
         "thesis" => (Some(3), Some(16)),
         "without-cancel" => (Some(5), Some(16)),
+        "vcube-diagnosis" => (Some(6), Some(32)),
         _ => (Some(4), None),
     };
     Options { seeds, up_to, ..Options::default() }
@@ -229,6 +230,27 @@ fn without_cancel_everyone_still_enters_and_the_schedules_are_the_same() {
     }
     let cancels = rows.iter().filter(|row| row["cancels"].as_f64() > Some(0.0));
     assert!(cancels.count() > rows.len() / 2, "most cells have something to leave out");
+}
+
+#[test]
+fn one_crash_is_known_in_time_and_a_round_never_has_too_many_tests() {
+    let findings = run("vcube-diagnosis", None);
+    let mut sizes = 0;
+    for row in findings.table.rows() {
+        assert_eq!(row.get("tests_kept"), Some(&true.into()), "{row:?}");
+        let (Some(Value::Count(n)), Some(Value::Count(rounds))) =
+            (row.get("processes"), row.get("latency_bound"))
+        else {
+            panic!("{row:?} has no bound")
+        };
+        assert_eq!(*rounds, u64::from(n.next_power_of_two().trailing_zeros()), "{row:?}");
+        assert_eq!(row.get("tests_bound"), Some(&(n * rounds).into()), "{row:?}");
+        if row.get("crashes") == Some(&"1".into()) {
+            assert_eq!(row.get("latency_kept"), Some(&true.into()), "{row:?}");
+            sizes += 1;
+        }
+    }
+    assert_eq!(sizes, 5, "8, 12, 16, 24 and 32 processes");
 }
 
 #[test]

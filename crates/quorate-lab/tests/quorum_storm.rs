@@ -58,6 +58,34 @@ fn our_mutex_excludes_and_never_hangs_over_any_system() {
     }
 }
 
+/// Over views, many of these runs leave fewer alive than half of all: only what rode can let them in.
+#[test]
+fn acknowledgements_ride_on_the_diagnosis() {
+    for system in AnySystem::names() {
+        for seed in 0..SEEDS {
+            let n = [4, 7, 8, 16][seed as usize % 4];
+            let mut toml = format!(
+                "algorithm = \"quorum\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"all\"\nrepeat = {}\n\
+                 spread = \"4ms\"\ndelay = \"uniform:500us..1500us\"\nquorums = \"{system}\"\nno-cancel = {}\n\
+                 detector = \"vcube\"\n[faults]\ncrash = [",
+                1 + seed / 4 % 2,
+                seed / 8 % 4 == 3,
+            );
+            let window = [8, 60][seed as usize / 5 % 2];
+            for _ in 0..(seed / 7) % n {
+                write!(toml, "\"?@0~{window}ms\", ").expect("a string takes everything");
+            }
+            toml += "]\n";
+            let report = report(&toml);
+            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+            assert!(report.waiting.is_empty(), "{toml}{:?}", report.waiting);
+            let views = matches!(system, "vcube" | "grid");
+            assert!(!views || report.no_quorum.is_empty(), "{toml}");
+            assert_eq!(report.layers["view"].total, 0, "{toml}");
+        }
+    }
+}
+
 /// How many runs of the storm break the property, among those where somebody crashes or nobody does.
 fn count(system: &str, crashes: bool, property: &str) -> usize {
     let breaks = |seed: &u64| {

@@ -196,7 +196,10 @@ impl<O: Finding> VcubeDiagnosis<O> {
             }
         }
         for (by, version, cargo) in news.cargo {
-            if by != self.id && self.cargo.get(&by).is_none_or(|(known, _)| version > *known) {
+            if by.index() >= self.vcube.processes() {
+                out.ignored("impossible news");
+            } else if by != self.id && self.cargo.get(&by).is_none_or(|(known, _)| version > *known)
+            {
                 O::carried(by, &cargo).into_iter().for_each(|finding| out.output(finding));
                 self.cargo.insert(by, (version, cargo));
             }
@@ -317,7 +320,7 @@ impl Sound for VcubeDiagnosis {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_core::{Effect, Over, Stack, Time};
+    use quorate_core::{Effect, Over, Route, Stack, Time};
 
     type Carrier = VcubeDiagnosis<Diagnosed>;
 
@@ -343,8 +346,13 @@ mod tests {
     }
 
     impl Over<Carrier> for Passenger {
+        type Up = Diagnosed;
+
         fn on_below(&mut self, found: Diagnosed, out: &mut Effects<Self>) {
             out.output(found);
+        }
+        fn route(found: Diagnosed) -> Route<Diagnosed, Carry> {
+            Route::Up(found)
         }
     }
 

@@ -9,14 +9,17 @@
 //! - **Guarantees**: ME1. ME2 with up to n - 1 crashes over view-dependent systems, and over fixed coteries as long
 //!   as a quorum is alive; where none is, the process says so and gives up. Not ME3.
 //! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals or failures; up to 6K with rivals.
-//!   A crash costs up to n - 1 acknowledgements of each process, over view-dependent systems only. Two message
-//!   delays into a free section, two from the holder to its successor.
+//!   A crash costs up to n - 1 acknowledgements of each process, over view-dependent systems only; over the VCube
+//!   diagnosis none, since they ride on its answers and take up to log2 n rounds. Two message delays into a free
+//!   section, two from the holder to its successor.
 //! - **Departs from the paper**: (1) whoever is not the best waiting request is told FAILED, also a displaced
 //!   head: as printed, it deadlocks. (2) Over view-dependent systems crashes are acknowledged to everyone, outside
 //!   the section only, and a quorum counts only with the votes of more than half of those outside the crashes that
 //!   everyone has acknowledged: as printed, it lets two in. (3) A request carries an attempt, fresh after each
 //!   CANCEL to that voter, and every answer echoes it. (4) A process that comes back asks everyone to be welcomed
 //!   before it votes. (5) On request it never sends CANCEL and keeps the votes until it leaves.
+
+mod riding;
 
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -30,6 +33,8 @@ use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Message as CoreMessage, Process,
     ProcessId, ProcessSet, Profile, Property,
 };
+
+use riding::Saying;
 
 use super::voting::Ticket;
 use super::voting::{Answer, Asked, Ballot, Basis, Candidacy, Claim, Vote};
@@ -51,9 +56,10 @@ pub trait Rule: Clone + Eq + Hash + Debug {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempts;
 
-/// A process that enters with the votes of its quorum.
+/// A process that enters with the votes of its quorum. `O` is what it puts out: what a mutex tells its user, or [`riding::Said`]
+/// if the layer below takes its acknowledgements to the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct QuorumVoting<R> {
+pub struct QuorumVoting<R, O = Output> {
     id: ProcessId,
     basis: Basis,
     /// Whether votes that are no longer needed are given back before leaving.
@@ -68,7 +74,7 @@ pub struct QuorumVoting<R> {
     owed: ProcessSet,
     /// Came back where nobody may: takes part in nothing any more.
     retired: bool,
-    rule: PhantomData<R>,
+    rule: PhantomData<(R, O)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +109,7 @@ pub enum Message {
     Welcome,
 }
 
-impl<R: Rule> QuorumVoting<R> {
+impl<R: Rule, O: Saying> QuorumVoting<R, O> {
     /// Process `id` over a quorum system; one that never cancels keeps all votes until it leaves.
     pub fn new(id: ProcessId, system: &AnySystem, clock: LamportClock, cancels: bool) -> Self {
         let none = ProcessSet::new;
@@ -115,7 +121,7 @@ impl<R: Rule> QuorumVoting<R> {
 
     fn acquire(&mut self, out: &mut Effects<Self>) {
         if self.retired {
-            return out.output(Output::NoQuorum);
+            return out.output(Output::NoQuorum.into());
         }
         self.phase = Phase::Waiting(Candidacy::new(self.clock.tick()));
         self.reconsider(out);
@@ -128,7 +134,7 @@ impl<R: Rule> QuorumVoting<R> {
         let Some(quorum) = self.basis.quorum(self.id, &self.crashed) else {
             tell(&candidacy.asked, &candidacy.asked.voters, Message::Release, out);
             self.phase = Phase::Outside;
-            return out.output(Output::NoQuorum);
+            return out.output(Output::NoQuorum.into());
         };
         let left = &candidacy.asked.voters - &quorum;
         if self.cancels && !left.is_empty() {
@@ -151,7 +157,7 @@ impl<R: Rule> QuorumVoting<R> {
             && candidacy.quorum.len() >= self.basis.votes_needed();
         if complete {
             self.phase = Phase::Inside(mem::take(&mut candidacy.asked));
-            out.output(Output::Entered);
+            out.output(Output::Entered.into());
         }
     }
 
@@ -172,7 +178,8 @@ impl<R: Rule> QuorumVoting<R> {
         }
     }
 
-    /// Tells everyone still alive which crashes it has taken note of, if that is news and it is outside.
+    /// Tells everyone still alive which crashes it has taken note of, if that is news and it is outside: with messages
+    /// of its own, unless the layer below takes it along.
     fn acknowledge(&mut self, out: &mut Effects<Self>) {
         if matches!(self.phase, Phase::Inside(_)) {
             return;
@@ -183,8 +190,10 @@ impl<R: Rule> QuorumVoting<R> {
             return;
         }
         views.acknowledge(self.id, &self.crashed);
-        if !others.is_empty() {
-            out.multicast(others, Message::Acknowledge(self.crashed.clone()));
+        match O::acknowledged(&self.crashed) {
+            Some(said) => out.output(said),
+            None if others.is_empty() => {}
+            None => out.multicast(others, Message::Acknowledge(self.crashed.clone())),
         }
     }
 
@@ -292,16 +301,16 @@ impl<R: Rule> QuorumVoting<R> {
 }
 
 /// Says something about a request to each of these voters.
-fn tell<R: Rule>(
+fn tell<R: Rule, O: Saying>(
     asked: &Asked,
     voters: &ProcessSet,
     message: fn(Ticket) -> Message,
-    out: &mut Effects<QuorumVoting<R>>,
+    out: &mut Effects<QuorumVoting<R, O>>,
 ) {
     asked.by_ticket(voters).for_each(|(to, ticket)| out.multicast(to, message(ticket)));
 }
 
-fn say<R: Rule>(out: &mut Effects<QuorumVoting<R>>) -> impl FnMut(Answer<Vote>) + '_ {
+fn say<R: Rule, O: Saying>(out: &mut Effects<QuorumVoting<R, O>>) -> impl FnMut(Answer<Vote>) + '_ {
     |answer| {
         let (vote, message): (Vote, fn(Ticket) -> Message) = match answer {
             Answer::Reply(vote) => (vote, Message::Reply),
@@ -312,11 +321,11 @@ fn say<R: Rule>(out: &mut Effects<QuorumVoting<R>>) -> impl FnMut(Answer<Vote>) 
     }
 }
 
-impl<R: Rule> Process for QuorumVoting<R> {
+impl<R: Rule, O: Saying> Process for QuorumVoting<R, O> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
-    type Output = Output;
+    type Output = O;
     type Misuse = Misuse;
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
@@ -372,13 +381,13 @@ impl<R: Rule> Process for QuorumVoting<R> {
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         let before = mem::replace(&mut self.phase, Phase::Outside);
         if let Phase::Inside(_) = before {
-            out.output(Output::Expelled);
+            out.output(Output::Expelled.into());
         }
         self.owed.clear();
         if let Basis::Agreed { .. } = self.basis {
             self.retired = true;
             if let Phase::Waiting(_) = before {
-                out.output(Output::NoQuorum);
+                out.output(Output::NoQuorum.into());
             }
             return;
         }

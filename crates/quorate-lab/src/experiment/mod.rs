@@ -14,6 +14,7 @@ mod statistics;
 mod sweep;
 mod table;
 mod thesis;
+mod vcube_diagnosis;
 mod votes;
 mod without_cancel;
 
@@ -31,6 +32,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     mutex_faults::EXPERIMENT,
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
+    vcube_diagnosis::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.

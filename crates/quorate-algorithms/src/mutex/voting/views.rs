@@ -48,7 +48,8 @@ impl Views {
         process: ProcessId,
         crashed: &ProcessSet,
     ) -> bool {
-        if process.index() >= self.n {
+        // Nobody honest speaks of processes that do not exist.
+        if process.index() >= self.n || crashed.last().is_some_and(|last| last.index() >= self.n) {
             return false;
         }
         if self.acknowledged.is_empty() {
@@ -127,6 +128,14 @@ mod tests {
         assert_eq!(views.settled(), &set(&[3]), "1 has not acknowledged 2");
         assert!(told(&mut views, 1, &[2, 3]));
         assert_eq!(views.settled(), &set(&[2, 3]));
+    }
+
+    #[test]
+    fn processes_that_do_not_exist_settle_nothing() {
+        let mut views = Views::new(3);
+        assert!(!told(&mut views, 1, &[0, 1, 2, 3]));
+        assert!(!told(&mut views, 3, &[0, 1, 2]));
+        assert!(views.settled().is_empty());
     }
 
     #[test]

@@ -1,0 +1,247 @@
+//! How fast the VCube diagnosis is and what it costs: rounds until a crash is known everywhere, and tests a round, beside
+//! the bounds of log2 n and n log2 n.
+
+mod charts;
+mod text;
+
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_core::detector::Detector;
+use quorate_core::{Belief, ProcessId, Time};
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{When, Who};
+use quorate_sim::random::{Random, Stream};
+use quorate_sim::report::{DetectionReport, Report, Verdict};
+use quorate_sim::{Conditions, Scenario};
+
+use super::sweep::sweep;
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value};
+use crate::LabError;
+use crate::by_name::{promise, run as run_once};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: ALGORITHM,
+    summary: "rounds until crashes are known and tests a round of the VCube diagnosis, beside its bounds",
+    seeds: 20,
+    sizes: Some(Sizes { least: 8, usual: 256, most: 1024 }),
+    ours: None,
+    draws: true,
+    run,
+};
+
+const ALGORITHM: &str = "vcube-diagnosis";
+
+/// How many crash at the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Crashes {
+    One,
+    Two,
+    Half,
+}
+
+impl Crashes {
+    const ALL: [Self; 3] = [Self::One, Self::Two, Self::Half];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Two => "2",
+            Self::Half => "n/2",
+        }
+    }
+
+    const fn among(self, n: usize) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Half => n / 2,
+        }
+    }
+}
+
+/// A run to be made.
+struct Cell {
+    n: usize,
+    crashes: Crashes,
+    seed: u64,
+}
+
+/// What a run has shown.
+struct Measured {
+    /// How many rounds after its own each crash was known to everyone left.
+    latencies: Vec<u64>,
+    tests: f64,
+    tests_most: u64,
+    messages: f64,
+    /// What is promised: rounds, and tests a round.
+    bounds: (u64, u64),
+    command: String,
+}
+
+/// What so many crashes among n processes have shown, over all seeds.
+struct Row {
+    n: usize,
+    crashes: Crashes,
+    runs: u64,
+    /// Over all crashes of all runs.
+    latency: Statistics,
+    latency_least: u64,
+    latency_most: u64,
+    latency_bound: u64,
+    /// How many crashes took longer than the bound.
+    late: u64,
+    tests: f64,
+    tests_most: u64,
+    tests_bound: u64,
+    messages: f64,
+    /// The first run with the longest latency.
+    replay: String,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+    let mut cells = Vec::new();
+    for n in sizes(request.up_to) {
+        for crashes in Crashes::ALL {
+            cells.extend((0..request.seeds).map(|seed| Cell { n, crashes, seed }));
+        }
+    }
+    let measured = sweep(request, &cells, measure)?;
+    let seeds = request.seeds as usize;
+    let runs = cells.chunks(seeds).zip(measured.chunks(seeds));
+    let rows: Vec<Row> = runs.filter_map(|(cells, runs)| Row::new(&cells[0], runs)).collect();
+    Ok(Findings {
+        table: Table::new(rows.iter().map(Row::values)),
+        blocks: text::blocks(&rows),
+        notes: text::notes(&rows),
+        charts: charts::charts(&rows),
+    })
+}
+
+/// Powers of two, and between them sizes that fill the cube by three quarters.
+fn sizes(up_to: usize) -> impl Iterator<Item = usize> {
+    let powers = std::iter::successors(Some(8), |n| Some(n * 2));
+    powers.flat_map(|n| [n, n / 2 * 3]).take_while(move |n| *n <= up_to)
+}
+
+fn measure(cell: &Cell) -> Result<Measured, LabError> {
+    let scenario = scenario(cell)?;
+    let report = run_once(&scenario, Conditions::default(), None)?.report;
+    let unmeasurable = |problem: &str| LabError::Unmeasurable {
+        algorithm: ALGORITHM.to_owned(),
+        processes: cell.n,
+        seed: cell.seed,
+        problem: problem.to_owned(),
+    };
+    let Some(found) = report.detection.as_ref() else {
+        return Err(unmeasurable("it detects nothing"));
+    };
+    if report.verdict != Verdict::Holds {
+        return Err(unmeasurable("a property or an assumption did not hold"));
+    }
+    let latencies = latencies(found, cell.n - cell.crashes.among(cell.n));
+    Ok(Measured {
+        latencies: latencies.ok_or_else(|| unmeasurable("a crash did not become known"))?,
+        tests: found.per_round,
+        tests_most: found.per_round_most,
+        messages: messages(&report, found),
+        bounds: (found.promised_rounds.unwrap_or(0), *promise(&scenario)?.0.messages.end()),
+        command: command(&scenario),
+    })
+}
+
+/// For each crash, how many rounds it took until each of the survivors knew; none if one never did.
+fn latencies(found: &DetectionReport, survivors: usize) -> Option<Vec<u64>> {
+    let known = |change: &quorate_sim::report::ChangeReport| {
+        let everywhere = change.noticed == survivors && change.missing.is_empty();
+        change.last.filter(|_| everywhere).map(|last| last.rounds)
+    };
+    found.changes.iter().map(known).collect()
+}
+
+/// Tests and answers a round.
+fn messages(report: &Report, found: &DetectionReport) -> f64 {
+    report.messages.total as f64 / found.rounds as f64
+}
+
+/// All crash at one moment, which the seed draws from the second round, as it draws who does.
+fn scenario(cell: &Cell) -> Result<Scenario, LabError> {
+    let mut scenario = Scenario::new(ALGORITHM, cell.n);
+    scenario.seed = cell.seed;
+    let tempo = promise(&scenario)?.1.tempo;
+    let round = VcubeDiagnosis::<Belief>::paced(cell.n, ProcessId::new(0), tempo).round();
+    let mut random = Random::new(cell.seed, Stream::Experiment);
+    let moment = Time(round.0 + random.below(round.0));
+    let mut left: Vec<ProcessId> = ProcessId::all(cell.n).collect();
+    for _ in 0..cell.crashes.among(cell.n) {
+        let victim = left.swap_remove(random.below(left.len() as u64) as usize);
+        let crash = Occasion { who: Who::Process(victim), at: When::At(moment) };
+        scenario.faults.crash.push(crash);
+    }
+    Ok(scenario)
+}
+
+/// The command that makes such a run alone.
+fn command(scenario: &Scenario) -> String {
+    let crashes = scenario.faults.crash.iter().map(|crash| format!(" --crash {crash}"));
+    format!(
+        "quorate sim {ALGORITHM} -n {}{} --seed {}",
+        scenario.processes,
+        crashes.collect::<String>(),
+        scenario.seed
+    )
+}
+
+impl Row {
+    fn new(cell: &Cell, runs: &[Measured]) -> Option<Self> {
+        let all = || runs.iter().flat_map(|run| run.latencies.iter().copied());
+        let mean = |figure: fn(&Measured) -> f64| Statistics::of(runs.iter().map(figure));
+        let (latency_bound, tests_bound) = runs.first()?.bounds;
+        let latency_most = all().max()?;
+        let worst = runs.iter().find(|run| run.latencies.contains(&latency_most))?;
+        Some(Self {
+            n: cell.n,
+            crashes: cell.crashes,
+            runs: runs.len() as u64,
+            latency: Statistics::of(all().map(|rounds| rounds as f64))?,
+            latency_least: all().min()?,
+            latency_most,
+            latency_bound,
+            late: all().filter(|rounds| *rounds > latency_bound).count() as u64,
+            tests: mean(|run| run.tests)?.mean,
+            tests_most: runs.iter().map(|run| run.tests_most).max()?,
+            tests_bound,
+            messages: mean(|run| run.messages)?.mean,
+            replay: worst.command.clone(),
+        })
+    }
+
+    const fn latency_kept(&self) -> bool {
+        self.late == 0
+    }
+
+    const fn tests_kept(&self) -> bool {
+        self.tests_most <= self.tests_bound
+    }
+
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("processes", self.n.into()),
+            ("crashes", self.crashes.name().into()),
+            ("crashed", self.crashes.among(self.n).into()),
+            ("runs", self.runs.into()),
+            ("latency_rounds_min", self.latency_least.into()),
+            ("latency_rounds_mean", self.latency.mean.into()),
+            ("latency_rounds_sigma", self.latency.deviation.into()),
+            ("latency_rounds_max", self.latency_most.into()),
+            ("latency_bound", self.latency_bound.into()),
+            ("latency_kept", self.latency_kept().into()),
+            ("crashes_seen", self.latency.count.into()),
+            ("crashes_late", self.late.into()),
+            ("tests_per_round_mean", self.tests.into()),
+            ("tests_per_round_max", self.tests_most.into()),
+            ("tests_bound", self.tests_bound.into()),
+            ("tests_kept", self.tests_kept().into()),
+            ("messages_per_round_mean", self.messages.into()),
+            ("replay", self.replay.as_str().into()),
+        ]
+    }
+}
