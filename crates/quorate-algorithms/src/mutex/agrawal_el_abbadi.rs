@@ -8,7 +8,8 @@
 //!   gives up. Not ME3.
 //! - **Costs**: 3K messages for a quorum of K, oneself included, without rivals; two more for each vote that is
 //!   asked back. Two message delays into a free section, two from the holder to its successor.
-//! - **Departs from the paper**: messages name the request they are about. A candidate whose quorum loses a
+//! - **Departs from the paper**: messages name the request they are about, and a vote for a request that is over is
+//!   given back, for on links that reorder its end may overtake it. A candidate whose quorum loses a
 //!   member keeps the votes it has and asks whoever is new; it releases all it has asked.
 
 use core::convert::Infallible;
@@ -129,6 +130,11 @@ impl AgrawalElAbbadi {
 
     fn on_reply(&mut self, from: ProcessId, time: u64, out: &mut Effects<Self>) {
         let Some(campaign) = self.campaign(time) else {
+            // Inside, all who were asked hear of it on leaving. Otherwise they have heard already, perhaps before the
+            // request that this answers.
+            if !matches!(&self.phase, Phase::Inside { mine, .. } if mine.time == time) {
+                out.send(from, Message::Relinquish(time));
+            }
             return out.ignored("a vote for no request");
         };
         if campaign.inquiries.remove(from) {
