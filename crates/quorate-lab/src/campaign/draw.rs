@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use quorate_core::{Assumption, ProcessId, Profile, Span, Time};
+use quorate_core::{Assumption, Layer, ProcessId, Profile, Span, Time};
 use quorate_sim::fault::{CrashMid, Faults, Occasion};
 use quorate_sim::notation::{SpanText, When, Who};
 use quorate_sim::random::{Random, Stream};
@@ -109,6 +109,10 @@ impl Worlds {
         scenario.faults = faults;
         let quick = draw.between(UNIT / 10, 10 * UNIT);
         let slow = draw.between(quick, 10 * UNIT);
+        // A detector finds out by itself.
+        if self.profile.layer == Layer::Detector {
+            return;
+        }
         scenario.detection = Some(if draw.chance(0.25) {
             Delay::Constant(Span(quick))
         } else {

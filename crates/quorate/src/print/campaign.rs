@@ -40,7 +40,9 @@ pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) 
         }
     }
     writeln!(out)?;
-    line(&mut out, "entries", format!("{} of {} requests", report.entries, report.requests))?;
+    if report.entries > 0 {
+        line(&mut out, "entries", format!("{} of {} requests", report.entries, report.requests))?;
+    }
     line(&mut out, "crashes", report.crashes.to_string())?;
     line(&mut out, "messages", report.messages.to_string())?;
     line(&mut out, "events", report.events.to_string())?;
