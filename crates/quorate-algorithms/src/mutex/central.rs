@@ -10,9 +10,10 @@
 //!   a free section, two from the holder to its successor. With direct hand-over up to 4 messages, and one
 //!   message delay from the holder to its successor where the server could name it in time.
 //! - **Departs from the paper**: on request, the server tells the holder who is next, and the holder hands the
-//!   permission over directly; permissions are numbered, so that a late message is recognised. The permission of a client that crashes inside is regenerated when the
-//!   detector tells the server, and requests still under way from the crashed are not queued. A
-//!   client believed crashed is not listened to, so a wrong suspicion costs the suspected its entry.
+//!   permission over directly; permissions are then numbered, so that a late message is recognised. The
+//!   permission of a client that crashes inside is regenerated when the detector tells the server, and requests
+//!   still under way from the crashed are not queued. A client believed crashed is not listened to, so a wrong
+//!   suspicion costs the suspected its entry.
 
 use alloc::collections::VecDeque;
 use core::convert::Infallible;
@@ -182,7 +183,8 @@ impl Central {
         let permission = self.latest;
         let next = self.next.take().filter(|(named, _)| *named == permission);
         if let Some((_, next)) = next {
-            out.send(next, Message::Grant(permission + 1));
+            // The number came in a message, which may be a lie.
+            out.send(next, Message::Grant(permission.saturating_add(1)));
         }
         out.send(self.server, Message::Release { permission, handed_over: next.is_some() });
     }

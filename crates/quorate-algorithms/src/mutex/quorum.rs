@@ -36,8 +36,7 @@ use quorate_core::{
 
 use riding::Saying;
 
-use super::voting::Ticket;
-use super::voting::{Answer, Asked, Ballot, Basis, Candidacy, Claim, Vote};
+use super::voting::{Answer, Asked, Ballot, Basis, Candidacy, Claim, Ticket, Vote};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.

@@ -98,15 +98,19 @@ pub(crate) mod tests {
 
     #[test]
     fn quorums_of_the_others_meet_within_a_view_but_not_across() {
-        for (name, disjoint) in
-            [("vcube", (set(&[2]), set(&[1, 4, 5]))), ("grid", (set(&[4, 6, 7]), set(&[0, 2, 5])))]
-        {
+        // Who is inside with its first quorum, who crashes then, and who enters beside it with what.
+        let apart_in_time = [
+            ("vcube", 2, set(&[0, 3, 6, 7]), set(&[2]), 4, set(&[1, 4, 5])),
+            ("grid", 7, set(&[1]), set(&[4, 6, 7]), 2, set(&[0, 2, 5])),
+        ];
+        for (name, inside, failed, left, entering, quorum) in apart_in_time {
             let system = AnyPerView::by_name(name, 8).expect("a known name");
             let views = quorums_by_view(&system);
             assert!(views.iter().all(|quorums| apart(quorums).is_none()), "{name}");
-            let contains =
-                |wanted: &ProcessSet| views.iter().flatten().any(|quorum| wanted.is_subset(quorum));
-            assert!(contains(&disjoint.0) && contains(&disjoint.1), "{name}");
+            let first = system.quorum(ProcessId::new(inside), &ProcessSet::new());
+            assert_eq!(&first.expect("nobody has failed") - &failed, left, "{name}");
+            assert_eq!(system.quorum(ProcessId::new(entering), &failed), Some(quorum.clone()));
+            assert!(left.is_disjoint(&quorum), "{name}");
         }
     }
 }
