@@ -10,8 +10,11 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agreement;
+pub mod clock_sync;
 pub mod detector;
 mod effects;
+pub mod election;
 mod lamport;
 mod message;
 pub mod multicast;

@@ -11,6 +11,17 @@ pub trait Message: Clone + Eq + Hash + Debug {
     /// The place of this message's kind in [`Self::KINDS`].
     fn kind(&self) -> usize;
 
+    /// How many bytes it takes on a wire: one for its kind, eight for a number, a process or a time. None where
+    /// nobody has counted.
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+
+    /// The Lamport time of the event that this message announces, where its sender has such a clock.
+    fn stamp(&self) -> Option<u64> {
+        None
+    }
+
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
     /// many lies. A message without contents has nothing to lie about.
     #[must_use]
@@ -45,6 +56,21 @@ impl Kind {
         Self { layer: Layer::Multicast, name }
     }
 
+    /// A kind of an election.
+    pub const fn election(name: &'static str) -> Self {
+        Self { layer: Layer::Election, name }
+    }
+
+    /// A kind of an agreement.
+    pub const fn agreement(name: &'static str) -> Self {
+        Self { layer: Layer::Agreement, name }
+    }
+
+    /// A kind by which clocks are set.
+    pub const fn clock(name: &'static str) -> Self {
+        Self { layer: Layer::Clock, name }
+    }
+
     /// A kind of a failure detector.
     pub const fn detector(name: &'static str) -> Self {
         Self { layer: Layer::Detector, name }
@@ -58,10 +84,16 @@ pub enum Layer {
     Mutex,
     /// Agreement on who has failed.
     View,
+    /// Election of a leader.
+    Election,
+    /// Agreement on a value.
+    Agreement,
     /// Multicast.
     Multicast,
     /// Failure detection.
     Detector,
+    /// Synchronisation of clocks.
+    Clock,
 }
 
 impl Layer {
@@ -70,8 +102,11 @@ impl Layer {
         match self {
             Self::Mutex => "mutex",
             Self::View => "view",
+            Self::Election => "election",
+            Self::Agreement => "agreement",
             Self::Multicast => "multicast",
             Self::Detector => "detector",
+            Self::Clock => "clock",
         }
     }
 
@@ -80,8 +115,11 @@ impl Layer {
         match self {
             Self::Mutex => "mutual exclusion",
             Self::View => "views",
+            Self::Election => "election",
+            Self::Agreement => "agreement",
             Self::Multicast => "multicast",
             Self::Detector => "detector",
+            Self::Clock => "time",
         }
     }
 }

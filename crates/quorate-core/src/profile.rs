@@ -119,29 +119,62 @@ pub enum Property {
     ME2,
     /// Mutual exclusion, order.
     ME3,
+    /// Election, safety.
+    E1,
+    /// Election, liveness.
+    E2,
+    /// Agreement, safety: one decision.
+    Agreement,
+    /// Agreement, safety: no invention.
+    Validity,
+    /// Agreement, liveness.
+    Termination,
     /// Multicast, validity.
     DeliveryValidity,
     /// Multicast, integrity.
     DeliveryIntegrity,
     /// Multicast, agreement.
     DeliveryAgreement,
+    /// Multicast, order of one sender.
+    FifoOrder,
+    /// Multicast, happened-before order.
+    CausalOrder,
+    /// Multicast, one order for all.
+    TotalOrder,
     /// Failure detection, completeness.
     Completeness,
     /// Failure detection, accuracy.
     Accuracy,
+    /// Failure detection, accuracy from some moment on.
+    EventualAccuracy,
+    /// Clocks, truth.
+    ClockError,
+    /// Clocks, agreement.
+    ClockPrecision,
 }
 
 impl Property {
     /// Every property there is, family by family.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 19] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
+        Self::E1,
+        Self::E2,
+        Self::Agreement,
+        Self::Validity,
+        Self::Termination,
         Self::DeliveryValidity,
         Self::DeliveryIntegrity,
         Self::DeliveryAgreement,
+        Self::FifoOrder,
+        Self::CausalOrder,
+        Self::TotalOrder,
         Self::Completeness,
         Self::Accuracy,
+        Self::EventualAccuracy,
+        Self::ClockError,
+        Self::ClockPrecision,
     ];
 
     /// The properties of one family.
@@ -153,10 +186,16 @@ impl Property {
     pub const fn layer(self) -> Layer {
         match self {
             Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
-            Self::DeliveryValidity | Self::DeliveryIntegrity | Self::DeliveryAgreement => {
-                Layer::Multicast
-            }
-            Self::Completeness | Self::Accuracy => Layer::Detector,
+            Self::E1 | Self::E2 => Layer::Election,
+            Self::Agreement | Self::Validity | Self::Termination => Layer::Agreement,
+            Self::DeliveryValidity
+            | Self::DeliveryIntegrity
+            | Self::DeliveryAgreement
+            | Self::FifoOrder
+            | Self::CausalOrder
+            | Self::TotalOrder => Layer::Multicast,
+            Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
+            Self::ClockError | Self::ClockPrecision => Layer::Clock,
         }
     }
 
@@ -166,11 +205,22 @@ impl Property {
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
+            Self::E1 => "E1",
+            Self::E2 => "E2",
+            Self::Agreement => "agreement",
+            Self::Validity => "validity",
+            Self::Termination => "termination",
             Self::DeliveryValidity => "validity",
             Self::DeliveryIntegrity => "integrity",
             Self::DeliveryAgreement => "agreement",
+            Self::FifoOrder => "fifo-order",
+            Self::CausalOrder => "causal-order",
+            Self::TotalOrder => "total-order",
             Self::Completeness => "completeness",
             Self::Accuracy => "accuracy",
+            Self::EventualAccuracy => "eventual-accuracy",
+            Self::ClockError => "error-bound",
+            Self::ClockPrecision => "precision",
         }
     }
 
@@ -180,11 +230,24 @@ impl Property {
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
+            Self::E1 => "all who decide have the same leader, the greatest that is up",
+            Self::E2 => "every live process comes to know a leader that is up",
+            Self::Agreement => "no two correct processes decide differently",
+            Self::Validity => "what is decided was proposed; what all correct propose is decided",
+            Self::Termination => "every correct process decides",
             Self::DeliveryValidity => "what a live process multicasts, every live member delivers",
             Self::DeliveryIntegrity => "only members deliver, once, and only what was multicast",
             Self::DeliveryAgreement => "what one live member delivers, every live member delivers",
+            Self::FifoOrder => "messages of one sender are delivered in the order of sending",
+            Self::CausalOrder => "messages are delivered in their happened-before order",
+            Self::TotalOrder => "any two members deliver messages in the same order",
             Self::Completeness => "every crashed process is suspected by every live one",
             Self::Accuracy => "nobody is suspected who has not crashed",
+            Self::EventualAccuracy => "from some moment on nobody is suspected who has not crashed",
+            Self::ClockError => "every clock that was set is as near to the true time as it says",
+            Self::ClockPrecision => {
+                "clocks that were set together differ by no more than was promised"
+            }
         }
     }
 }
@@ -196,7 +259,7 @@ impl fmt::Display for Property {
 }
 
 /// What an algorithm promises to cost in one particular world: per entry of a mutex, per
-/// multicast, per round of a detector.
+/// multicast, per election, per agreement, per round of a detector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The paper's formula for messages: `2(n - 1)`.

@@ -213,6 +213,20 @@ impl<U: Message, L: Message> Message for Layered<U, L> {
         }
     }
 
+    fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Upper(message) => message.bytes(),
+            Self::Lower(message) => message.bytes(),
+        }
+    }
+
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Upper(message) => message.stamp(),
+            Self::Lower(message) => message.stamp(),
+        }
+    }
+
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Upper(message) => Self::Upper(message.forged(choice)),
