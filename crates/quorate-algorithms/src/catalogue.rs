@@ -11,7 +11,7 @@ use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
-use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use crate::multicast::{Basic, VcubeMulticast};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
@@ -179,5 +179,7 @@ catalogue! {
     multicast Basic,
     multicast VcubeMulticast,
     detector Heartbeat,
+    detector HeartbeatRing,
+    detector AdaptiveHeartbeat,
     detector VcubeDiagnosis,
 }

@@ -58,13 +58,15 @@ pub enum Assumption {
     PerfectDetector,
     /// Delays, steps and clocks keep within known bounds.
     Synchrony,
+    /// From some moment on, delays, steps and clocks keep within bounds; nobody need know either.
+    EventualSynchrony,
     /// Every process follows the algorithm.
     Honesty,
 }
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -74,6 +76,7 @@ impl Assumption {
         Self::Memory,
         Self::PerfectDetector,
         Self::Synchrony,
+        Self::EventualSynchrony,
         Self::Honesty,
     ];
 
@@ -89,6 +92,7 @@ impl Assumption {
             Self::Memory => "memory",
             Self::PerfectDetector => "perfect-detector",
             Self::Synchrony => "synchrony",
+            Self::EventualSynchrony => "eventual-synchrony",
             Self::Honesty => "honesty",
         }
     }
@@ -105,6 +109,9 @@ impl Assumption {
             Self::Memory => "a process that comes back remembers that it was away",
             Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
             Self::Synchrony => "delays, steps and clocks keep within known bounds",
+            Self::EventualSynchrony => {
+                "from some moment on, delays, steps and clocks keep within bounds"
+            }
             Self::Honesty => "every process follows the algorithm",
         }
     }

@@ -1,12 +1,15 @@
 //! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
 //! planned for after the end, or a loss that chance never struck with, breaks nothing.
 
+use std::collections::BTreeMap;
+
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
 use crate::accounting::Accounting;
 use crate::network::Loss;
 use crate::plan::{Deed, Memory, Mishap};
 use crate::scenario::{DetectorChoice, Scenario};
+use crate::timing::Timing;
 use crate::traitor::Strategy;
 
 /// What went wrong in a run, as it happened.
@@ -68,6 +71,7 @@ pub(crate) fn breach(
                     .then(|| format!("timing is {}", scenario.timing()))
             })
         }
+        Assumption::EventualSynchrony => incidents.never_settled(scenario),
         Assumption::Honesty => {
             let traitors = incidents.traitors.iter();
             let named: Vec<String> = traitors.map(describe_traitor).collect();
@@ -107,6 +111,28 @@ impl Incidents {
             few if few.len() <= 3 => Some(few.join(", ")),
             many => Some(format!("{} and {} more", many[..3].join(", "), many.len() - 3)),
         }
+    }
+
+    /// Why bounds, known or not, do not hold in the end. A clock that runs wrong at a steady rate has one; a process
+    /// that is still too slow may fall behind without end.
+    fn never_settled(&self, scenario: &Scenario) -> Option<String> {
+        let mut unsettled = BTreeMap::new();
+        for (time, deed) in &self.deeds {
+            match deed {
+                Deed::Handling(process, slow) => {
+                    unsettled.insert((*process, 0), (slow.is_some(), time, deed));
+                }
+                Deed::Pace(process, factor) => {
+                    unsettled.insert((*process, 1), (*factor != 1.0, time, deed));
+                }
+                _ => {}
+            }
+        }
+        let odd = unsettled.into_values().find(|(odd, ..)| *odd);
+        odd.map(|(_, time, deed)| format!("{deed} from {time} on")).or_else(|| {
+            (scenario.timing() == Timing::Asynchronous)
+                .then(|| format!("timing is {}", Timing::Asynchronous))
+        })
     }
 
     /// When the process last crashed, if it is still down.

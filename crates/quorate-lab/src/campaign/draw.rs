@@ -7,7 +7,7 @@ use quorate_sim::fault::{CrashMid, Faults, Occasion};
 use quorate_sim::notation::{SpanText, When, Who};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
-use quorate_sim::{Delay, Scenario};
+use quorate_sim::{Delay, Scenario, Timing};
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
 const UNIT: u64 = 1_000_000;
@@ -46,7 +46,11 @@ impl Worlds {
         let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
         scenario.quorums.clone_from(&self.quorums);
         scenario.watch.clone_from(&self.watch);
-        scenario.delay = draw.delay(assumes(&self.profile, Assumption::Synchrony));
+        let settles = assumes(&self.profile, Assumption::EventualSynchrony);
+        scenario.delay = draw.delay(settles || assumes(&self.profile, Assumption::Synchrony));
+        if settles {
+            scenario.timing = draw.timing();
+        }
         // Drawn in any case, so that what follows does not depend on the algorithm.
         let ordered = draw.chance(0.5);
         scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
@@ -135,6 +139,15 @@ impl Dice {
 
     fn chance(&mut self, probability: f64) -> bool {
         self.0.chance(probability)
+    }
+
+    /// Bounds that hold from the start, known or not, or later.
+    fn timing(&mut self) -> Option<Timing> {
+        match self.between(0, 3) {
+            0 => None,
+            1 => Some(Timing::UnknownBound),
+            _ => Some(Timing::Eventually(Time(self.between(0, 100 * UNIT)))),
+        }
     }
 
     fn delay(&mut self, bounded: bool) -> Delay {

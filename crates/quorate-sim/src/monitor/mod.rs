@@ -3,6 +3,7 @@
 mod accuracy;
 mod completeness;
 mod delivery;
+mod eventual_accuracy;
 mod me1;
 mod me2;
 mod me3;
@@ -13,6 +14,7 @@ use serde::Serialize;
 pub(crate) use accuracy::Accuracy;
 pub(crate) use completeness::Completeness;
 pub(crate) use delivery::Deliveries;
+pub(crate) use eventual_accuracy::EventualAccuracy;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;
