@@ -187,33 +187,43 @@ pub enum DetectorChoice {
     Oracle,
     /// Heartbeats: a layer of the processes' own, with messages of its own.
     Heartbeat,
+    /// Heartbeats round a ring, likewise.
+    HeartbeatRing,
+    /// Heartbeats with timeouts that adapt, likewise.
+    AdaptiveHeartbeat,
     /// Tests over the VCube, likewise.
     Vcube,
     /// Nowhere.
     None,
 }
 
+impl DetectorChoice {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Oracle, "oracle"),
+        (Self::Heartbeat, "heartbeat"),
+        (Self::HeartbeatRing, "heartbeat-ring"),
+        (Self::AdaptiveHeartbeat, "adaptive-heartbeat"),
+        (Self::Vcube, "vcube"),
+        (Self::None, "none"),
+    ];
+}
+
 impl FromStr for DetectorChoice {
     type Err = NotationError;
     fn from_str(text: &str) -> Result<Self, NotationError> {
-        match text {
-            "oracle" => Ok(Self::Oracle),
-            "heartbeat" => Ok(Self::Heartbeat),
-            "vcube" => Ok(Self::Vcube),
-            "none" => Ok(Self::None),
-            _ => Err(NotationError::new("a detector: oracle, heartbeat, vcube or none", text)),
-        }
+        let found = Self::ALL.into_iter().find(|(_, name)| *name == text);
+        found.map(|(choice, _)| choice).ok_or_else(|| {
+            let expected =
+                "a detector: oracle, heartbeat, heartbeat-ring, adaptive-heartbeat, vcube or none";
+            NotationError::new(expected, text)
+        })
     }
 }
 
 impl fmt::Display for DetectorChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Oracle => "oracle",
-            Self::Heartbeat => "heartbeat",
-            Self::Vcube => "vcube",
-            Self::None => "none",
-        })
+        let name = Self::ALL.into_iter().find(|(choice, _)| choice == self).map_or("", |it| it.1);
+        f.write_str(name)
     }
 }
 
@@ -325,7 +335,7 @@ impl Scenario {
 
     /// Whether the detector's messages never cease, so that the run has to be stopped.
     pub fn is_restless(&self) -> bool {
-        matches!(self.detector, DetectorChoice::Heartbeat | DetectorChoice::Vcube)
+        !matches!(self.detector, DetectorChoice::Oracle | DetectorChoice::None)
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.

@@ -195,7 +195,7 @@ struct TimingFlags {
     /// Time to handle a message
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     handling: Span,
-    /// Failure detector: oracle, heartbeat, vcube or none
+    /// Failure detector: oracle, heartbeat, heartbeat-ring, adaptive-heartbeat, vcube or none
     #[arg(long, value_name = "DETECTOR", default_value = "oracle")]
     detector: DetectorChoice,
     /// How long the oracle takes to tell each observer; a mean link delay if not said

@@ -6,7 +6,13 @@ mod heartbeat;
 mod heartbeat_ring;
 mod vcube;
 
+use quorate_core::Either;
+
 pub use adaptive_heartbeat::AdaptiveHeartbeat;
 pub use heartbeat::Heartbeat;
 pub use heartbeat_ring::HeartbeatRing;
 pub use vcube::{Carry, Diagnosed, Finding, VcubeDiagnosis};
+
+/// Any of the detectors that a layer can stand over.
+pub type AnyDetector =
+    Either<Either<Heartbeat, VcubeDiagnosis>, Either<HeartbeatRing, AdaptiveHeartbeat>>;

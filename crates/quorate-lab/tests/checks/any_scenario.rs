@@ -103,7 +103,13 @@ fn links(n: u32) -> impl Strategy<Value = (Delay, Vec<LinkDelay>, Option<Timing>
 fn detection(n: u32) -> impl Strategy<Value = (DetectorChoice, Option<Delay>, Vec<LinkDelay>)> {
     let oracle =
         (Just(DetectorChoice::Oracle), option::of(delay()), vec(link_delay(n), 0..2)).boxed();
-    let without = select(&[DetectorChoice::Heartbeat, DetectorChoice::Vcube, DetectorChoice::None]);
+    let without = select(&[
+        DetectorChoice::Heartbeat,
+        DetectorChoice::HeartbeatRing,
+        DetectorChoice::AdaptiveHeartbeat,
+        DetectorChoice::Vcube,
+        DetectorChoice::None,
+    ]);
     prop_oneof![oracle, (without, Just(None), Just(Vec::new()))]
 }
 
