@@ -25,8 +25,8 @@ use crate::world::Ending;
 /// Where beliefs do not come right, a run goes on for so many rounds after the last fault.
 const ROUNDS_MOST: u64 = 100;
 
-/// So many rounds after the last fault mistakes have to have ended, where they end (eventual accuracy).
-const ROUNDS_TO_SETTLE: u64 = 50;
+/// A wrong suspicion that lasts longer than so many rounds is not taken back (eventual accuracy).
+const ROUNDS_MISTAKEN: u64 = 50;
 
 /// Runs a failure detector. The scenario must have been validated.
 pub fn run_detector<P: Detector + 'static>(
@@ -44,18 +44,18 @@ pub fn run_detector<P: Detector + 'static>(
         Timing::Eventually(settled) => plan.end().max(settled),
         _ => plan.end(),
     };
-    let after = |rounds| last_fault + Span(round.0.saturating_mul(rounds));
+    let rounds = |count| Span(round.0.saturating_mul(count));
     let (quiet, until) = match scenario.until {
         // Whoever says how long to watch is not content earlier.
         Some(until) => (Span(u64::MAX), Time(until.0.0)),
-        None => (grace, after(ROUNDS_MOST)),
+        None => (grace, last_fault + rounds(ROUNDS_MOST)),
     };
     let stage = Stage {
         users: DetectorUsers::new(n, plan.traitors(), last_fault, quiet),
         monitors: DetectorMonitors {
             completeness: Completeness::default(),
             accuracy: Accuracy::new(grace),
-            eventual_accuracy: EventualAccuracy::new(after(ROUNDS_TO_SETTLE)),
+            eventual_accuracy: EventualAccuracy::new(last_fault, rounds(ROUNDS_MISTAKEN)),
             beliefs: Beliefs::new(n, plan.traitors()),
             detection: Detection::new(round),
             history: History::new(HISTORY_MOST),
@@ -178,7 +178,7 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
             Property::EventualAccuracy => {
                 let open = self.eventual_accuracy.is_open();
                 Finding::of(self.eventual_accuracy.violation())
-                    .or_open(open.then_some("the run ended before mistakes had to have ended"))
+                    .or_open(open.then_some("the run was stopped too soon after the last mistake to tell whether it was the last"))
             }
             _ => unreachable!("a property of another family"),
         }

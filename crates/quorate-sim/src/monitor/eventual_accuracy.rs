@@ -1,58 +1,80 @@
 //! Eventual strong accuracy: from some moment on nobody is suspected who has not crashed.
 //!
-//! A run is finite, so the moment has to be said: a grace after everything has settled, that is after the last fault
-//! and, where bounds hold from a time on (`eventually:T`), after that time. A wrong suspicion that begins later than
-//! that, or still stands at the end of a run that lasted longer, is a violation. Where time has no bound at all nothing
-//! ever settles; the last fault stands in, so that a detector which goes on erring is seen to. A run that ends earlier
-//! tells something only if everybody had been right for a while; else the property is open. Cost: O(1) for each
-//! belief, O(n) for each process at the end.
+//! Nobody can say when that moment is: a rare delay may cause a last mistake arbitrarily late. So a finite run is judged
+//! by how often and how long, from when everything has settled: after the last fault and, where bounds hold from a time
+//! on (`eventually:T`), after that time. Where time has no bound nothing settles, and the last fault stands in.
+//!
+//! - It is violated if one process errs about another more than sixteen times from then on (timeouts that double with
+//!   each mistake have grown by a factor of 65,536 until then), or if a wrong suspicion still stands at the end that
+//!   is older than the grace.
+//! - It is open if the run was stopped earlier than a grace after the last mistake.
+//! - It holds if everybody has been right for long enough.
+//!
+//! Cost: O(log m) for each suspicion, m being the pairs that erred, and O(n) for each process at the end.
 
-use quorate_core::{Belief, ProcessId, Property, Time};
+use std::collections::BTreeMap;
 
-use super::{Evidence, Violation, name_all};
+use quorate_core::{Belief, ProcessId, Property, Span, Time};
+
+use super::{Evidence, Violation};
 use crate::beliefs::Beliefs;
 use crate::observer::Moment;
+
+/// So often anybody may err about the same process.
+const MISTAKES_MOST: u32 = 16;
 
 /// Watches eventual accuracy.
 #[derive(Clone, Debug)]
 pub(crate) struct EventualAccuracy {
-    /// When mistakes have to have ended.
-    deadline: Time,
+    settled: Time,
+    grace: Span,
+    /// How often each pair of observer and victim erred, and when last.
+    mistakes: BTreeMap<(ProcessId, ProcessId), (u32, Moment)>,
     open: bool,
     violation: Option<Violation>,
 }
 
 impl EventualAccuracy {
-    /// Nobody may be wrong later than this.
-    pub(crate) fn new(deadline: Time) -> Self {
-        Self { deadline, open: false, violation: None }
+    /// Everything has settled by that time, and no mistake may last longer than the grace.
+    pub(crate) fn new(settled: Time, grace: Span) -> Self {
+        Self { settled, grace, mistakes: BTreeMap::new(), open: false, violation: None }
     }
 
     /// A process has changed its mind about another, which is up or down.
     pub(crate) fn believed(&mut self, at: Moment, belief: Belief, down: bool) {
         let Belief::Crashed(victim) = belief else { return };
-        if down || at.time <= self.deadline {
+        if down || at.time <= self.settled {
             return;
         }
-        let detail = format!(
-            "{} suspected {victim} at {}, which was up, though mistakes had to end by {}",
-            at.process, at.time, self.deadline
-        );
-        self.violate(at.time, detail, vec![Evidence::new(at, format!("suspected {victim}"))]);
+        let (count, last) = self.mistakes.entry((at.process, victim)).or_insert((0, at));
+        (*count, *last) = (*count + 1, at);
+        if *count > MISTAKES_MOST {
+            let detail = format!(
+                "{} suspected {victim} wrongly at {}, the {count}th time since {}",
+                at.process, at.time, self.settled
+            );
+            self.violate(at.time, detail, vec![Evidence::new(at, format!("suspected {victim}"))]);
+        }
     }
 
     /// Judges the end of a run; `content` if everybody has been right for a while.
     pub(crate) fn end(&mut self, now: Time, content: bool, n: usize, beliefs: &Beliefs) {
-        if now <= self.deadline {
-            self.open = !content;
+        if content {
             return;
         }
+        let mistakes = self.mistakes.values();
+        let last = mistakes.map(|(_, last)| last.time).max().unwrap_or(self.settled);
+        self.open = now <= last + self.grace;
         for victim in ProcessId::all(n).filter(|process| beliefs.counts(*process)) {
-            let mut wrong = beliefs.mistaken_about(victim).peekable();
-            if wrong.peek().is_some() {
-                let who = name_all(wrong);
-                let detail = format!("{who} still suspected {victim} at the end, at {now}");
-                self.violate(now, detail, Vec::new());
+            for observer in beliefs.mistaken_about(victim) {
+                let since = self.mistakes.get(&(observer, victim));
+                let since = since.map_or(self.settled, |(_, last)| last.time);
+                if now > since + self.grace {
+                    let detail = format!(
+                        "{observer} still suspected {victim} wrongly at the end, at {now}, as it had since {since}"
+                    );
+                    return self.violate(now, detail, Vec::new());
+                }
             }
         }
     }
