@@ -5,6 +5,7 @@
 //! threads changes nothing.
 
 mod crashes;
+mod detectors;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
@@ -33,6 +34,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
+    detectors::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.
