@@ -1,6 +1,7 @@
 //! Monitors: each watches one property online and keeps the events that broke it.
 
 mod accuracy;
+mod clock_condition;
 mod completeness;
 mod delivery;
 mod eventual_accuracy;
@@ -12,6 +13,7 @@ use quorate_core::{ProcessId, Property, Time};
 use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
+pub(crate) use clock_condition::{Announced, ClockCondition};
 pub(crate) use completeness::Completeness;
 pub(crate) use delivery::Deliveries;
 pub(crate) use eventual_accuracy::EventualAccuracy;
