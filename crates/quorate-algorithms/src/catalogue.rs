@@ -5,12 +5,16 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::{Detector, Tempo};
 use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
-use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
+use quorate_core::{
+    Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
+};
 
+use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use crate::multicast::{Basic, VcubeMulticast};
 use crate::mutex::{
@@ -40,6 +44,23 @@ pub struct Setup {
     pub to: Group,
     /// What a detector may know about time.
     pub tempo: Tempo,
+    /// How clocks are set, where the algorithm sets them.
+    pub clock: ClockSetup,
+}
+
+/// What an algorithm is told that sets clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockSetup {
+    /// Those who serve the time, where some do.
+    pub servers: ProcessSet,
+    /// How many servers' answers are waited for.
+    pub replies: usize,
+    /// How often they are asked before the best answers are taken.
+    pub probes: u32,
+    /// Clocks further apart than this are not averaged.
+    pub outlier: Span,
+    /// What is known of clocks and links.
+    pub limits: clock_sync::Limits,
 }
 
 impl Setup {
@@ -80,6 +101,12 @@ pub trait Algorithm: Process {
 
     /// Whether a permission may go straight from the leaving to the next.
     const HANDS_OVER: bool = false;
+
+    /// Whether its processes set their clocks by servers that have the true time.
+    const ASKS_SERVERS: bool = false;
+
+    /// Whether it averages clocks, and may leave some out.
+    const AVERAGES_CLOCKS: bool = false;
 
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
@@ -127,6 +154,9 @@ pub trait Visitor {
 
     /// Does it with a failure detector.
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
+
+    /// Does it with one that sets clocks.
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer;
 }
 
 /// Something to be done with any algorithm, whatever its family.
@@ -182,4 +212,6 @@ catalogue! {
     detector HeartbeatRing,
     detector AdaptiveHeartbeat,
     detector VcubeDiagnosis,
+    clock Cristian,
+    clock Berkeley,
 }

@@ -8,8 +8,9 @@ extern crate alloc;
 extern crate std;
 
 pub mod catalogue;
+pub mod clock;
 pub mod detector;
 pub mod multicast;
 pub mod mutex;
 
-pub use catalogue::{Algorithm, Rides, Setup, Sound};
+pub use catalogue::{Algorithm, ClockSetup, Rides, Setup, Sound};

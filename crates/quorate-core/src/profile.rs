@@ -60,13 +60,19 @@ pub enum Assumption {
     Synchrony,
     /// From some moment on, delays, steps and clocks keep within bounds; nobody need know either.
     EventualSynchrony,
+    /// The clocks of those who serve the time are right.
+    TrueServers,
+    /// No clock gains or loses more than is known.
+    BoundedDrift,
+    /// Of the servers whose answers are waited for, fewer than half lie.
+    HonestMajority,
     /// Every process follows the algorithm.
     Honesty,
 }
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -77,6 +83,9 @@ impl Assumption {
         Self::PerfectDetector,
         Self::Synchrony,
         Self::EventualSynchrony,
+        Self::TrueServers,
+        Self::BoundedDrift,
+        Self::HonestMajority,
         Self::Honesty,
     ];
 
@@ -93,6 +102,9 @@ impl Assumption {
             Self::PerfectDetector => "perfect-detector",
             Self::Synchrony => "synchrony",
             Self::EventualSynchrony => "eventual-synchrony",
+            Self::TrueServers => "true-servers",
+            Self::BoundedDrift => "bounded-drift",
+            Self::HonestMajority => "honest-majority",
             Self::Honesty => "honesty",
         }
     }
@@ -112,6 +124,9 @@ impl Assumption {
             Self::EventualSynchrony => {
                 "from some moment on, delays, steps and clocks keep within bounds"
             }
+            Self::TrueServers => "the servers' clocks are right",
+            Self::BoundedDrift => "no clock gains or loses more than is known",
+            Self::HonestMajority => "of the servers waited for, fewer than half lie",
             Self::Honesty => "every process follows the algorithm",
         }
     }

@@ -4,16 +4,18 @@ use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{
     AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
 };
-use quorate_algorithms::{Algorithm, Rides, Setup};
+use quorate_algorithms::{Algorithm, ClockSetup, Rides, Setup};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Stack};
+use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Span, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_multicast, run_mutex,
+    ClockRoles, Conditions, Outcome, RunError, Scenario, Subject, run_clock, run_detector,
+    run_multicast, run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -165,6 +167,19 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
+    if !A::ASKS_SERVERS {
+        let asks = [
+            ("servers", scenario.servers.is_some()),
+            ("replies", scenario.replies != 1),
+            ("probes", scenario.probes != 1),
+        ];
+        if let Some((key, _)) = asks.into_iter().find(|(_, said)| *said) {
+            return mismatch(key, "it asks no time servers".to_owned());
+        }
+    }
+    if !A::AVERAGES_CLOCKS && scenario.outlier.is_some() {
+        return mismatch("outlier", "it averages no clocks".to_owned());
+    }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
             return mismatch("detector", "it needs no other detector below it".to_owned());
@@ -214,7 +229,17 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
-    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, to, tempo })
+    let clock = ClockSetup {
+        servers: scenario.time_servers(),
+        replies: scenario.replies as usize,
+        probes: scenario.probes,
+        outlier: scenario.outlier.map_or(Span::from_millis(1_000), |outlier| outlier.0),
+        limits: clock_sync::Limits {
+            delay_least: scenario.delay_least(),
+            drift: scenario.local_clocks().drift,
+        },
+    };
+    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, to, tempo, clock })
 }
 
 /// How the detector is built that a process brings with it, if it brings one.
@@ -286,6 +311,24 @@ impl Visitor for Simulate<'_, '_, '_> {
             Some(below) => {
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
                 run_multicast(scenario, &subject, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
+    }
+
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
+        let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_clock(scenario, &subject, roles, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_clock(scenario, &subject, roles, conditions, make, trace)
             }
         };
         Ok(outcome?)

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use quorate_core::{Assumption, ProcessId, Property, Time};
+use quorate_core::{Assumption, Drift, ProcessId, Property, Time};
 
 use crate::accounting::Accounting;
+use crate::local_clock::Clocks;
 use crate::network::Loss;
 use crate::plan::{Deed, Memory, Mishap};
 use crate::scenario::{DetectorChoice, Scenario};
@@ -66,18 +67,46 @@ pub(crate) fn breach(
             let odd = incidents.find(|deed| {
                 matches!(deed, Deed::Handling(_, Some(_)) | Deed::Pace(..) | Deed::Clock(..))
             });
-            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(|| {
+            let clocks = scenario.local_clocks();
+            let wrong = || clocks.wrong.first().map(|clock| clock_is_wrong(clock.who));
+            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(wrong).or_else(|| {
                 (!scenario.timing().is_synchronous())
                     .then(|| format!("timing is {}", scenario.timing()))
             })
         }
         Assumption::EventualSynchrony => incidents.never_settled(scenario),
+        Assumption::TrueServers => {
+            let servers = scenario.time_servers();
+            let wrong = Clocks::new(scenario, &servers).wrong;
+            let wrong = wrong.iter().map(|clock| clock.who).find(|who| servers.contains(*who));
+            let odd = |deed: &Deed| matches!(deed, Deed::Clock(who, _) if servers.contains(*who));
+            wrong.map(clock_is_wrong).or_else(|| {
+                incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+            })
+        }
+        Assumption::BoundedDrift => {
+            let known = scenario.local_clocks().drift.0 as f64 / Drift::ONE as f64;
+            let odd =
+                |deed: &Deed| matches!(deed, Deed::Clock(_, rate) if (rate - 1.0).abs() > known);
+            incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+        }
+        Assumption::HonestMajority => {
+            let servers = scenario.time_servers();
+            let liars = incidents.traitors.iter().filter(|(who, _)| servers.contains(*who));
+            let named: Vec<String> = liars.map(describe_traitor).collect();
+            let few = named.len() <= (scenario.replies as usize - 1) / 2;
+            (!few).then(|| named.join(", "))
+        }
         Assumption::Honesty => {
             let traitors = incidents.traitors.iter();
             let named: Vec<String> = traitors.map(describe_traitor).collect();
             (!named.is_empty()).then(|| named.join(", "))
         }
     }
+}
+
+fn clock_is_wrong(who: ProcessId) -> String {
+    format!("the clock of {who} is not right")
 }
 
 /// A traitor in words.

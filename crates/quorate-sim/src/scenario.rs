@@ -4,15 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, Property, Span, Tempo, Time};
+use quorate_core::{ProcessId, ProcessSet, Property, Span, Tempo, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
 use crate::expect::Expect;
 use crate::fault::{Faults, Occasion};
+use crate::local_clock::{Clocks, LocalClock};
 use crate::network::LinkModel;
 use crate::notation::{
-    NotationError, QuorumOf, SetText, SpanText, TreeText, When, Who, serde_as_text,
+    DriftText, NotationError, QuorumOf, SetText, SpanText, TreeText, When, Who, serde_as_text,
 };
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
@@ -102,6 +103,27 @@ pub struct Scenario {
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
+    /// The clocks of single machines: `1:+250ms`, `2:-1s:+50ppm`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local_clock: Vec<LocalClock>,
+    /// Every other clock is off at the start, by up to this, as the seed has it. Servers of the time are right.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock_offset: SpanText,
+    /// Every other clock gains or loses up to this, as the seed has it. Servers of the time are right.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock_drift: DriftText,
+    /// Those who serve the time, where the algorithm asks several; `server` alone if not said: `0,1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<SetText>,
+    /// How many servers' answers are waited for: the first one is believed, several are compared.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub replies: u32,
+    /// How often servers are asked before the best answer is taken.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub probes: u32,
+    /// Clocks further apart than this are not averaged, where the algorithm averages; a second if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outlier: Option<SpanText>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -259,6 +281,13 @@ impl Scenario {
             no_cancel: false,
             hand_over: false,
             clocks: Vec::new(),
+            local_clock: Vec::new(),
+            clock_offset: SpanText::default(),
+            clock_drift: DriftText::default(),
+            servers: None,
+            replies: one(),
+            probes: one(),
+            outlier: None,
             until: None,
             patience: None,
             watch: Vec::new(),
@@ -288,6 +317,31 @@ impl Scenario {
         match self.timing() {
             Timing::Rounds(length) => length,
             _ => self.delay.mean(),
+        }
+    }
+
+    /// The shortest that a message may take.
+    pub fn delay_least(&self) -> Span {
+        match self.timing() {
+            // What is sent late in a round arrives with the rest.
+            Timing::Rounds(_) => Span::ZERO,
+            _ => {
+                let own = self.link_delay.iter().map(|own| own.delay.least());
+                own.fold(self.delay.least(), Span::min)
+            }
+        }
+    }
+
+    /// The clocks of the machines, where none of them serves the time.
+    pub fn local_clocks(&self) -> Clocks {
+        Clocks::new(self, &ProcessSet::new())
+    }
+
+    /// Those who serve the time.
+    pub fn time_servers(&self) -> ProcessSet {
+        match &self.servers {
+            Some(servers) => servers.0.clone(),
+            None => ProcessSet::from_iter([ProcessId::new(self.server)]),
         }
     }
 

@@ -16,10 +16,10 @@ use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
-use quorate_sim::notation::{QuorumOf, Rate, SetText, SpanText, TreeText, parse_span};
+use quorate_sim::notation::{DriftText, QuorumOf, Rate, SetText, SpanText, TreeText, parse_span};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
-use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
+use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
 pub(crate) use quorum::Quorum;
@@ -126,13 +126,13 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter, or multicasts, at the start: one (process 0), all, or the first K
+    /// Who asks to enter, multicasts or sets its clock at the start: one (process 0), all, or the first K
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<Occasion>,
-    /// How often each requester enters or multicasts
+    /// How often each requester enters, multicasts or sets its clock
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
     /// For whom messages are, where the algorithm multicasts; everybody if not said
@@ -144,7 +144,7 @@ struct Workload {
     /// Time inside the critical section
     #[arg(long, value_name = "D", default_value = "1ms", value_parser = parse_span)]
     section: Span,
-    /// Time between leaving and asking again, or between multicasts
+    /// Time between leaving and asking again, between multicasts, or between settings of a clock
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
     /// The process that serves the others, where the algorithm has one
@@ -171,6 +171,18 @@ struct Workload {
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
+    /// Those who serve the time, where several are asked; the server alone if not said
+    #[arg(long, value_name = "P,P,..")]
+    servers: Option<SetText>,
+    /// How many servers' answers are waited for: the first is believed, several are compared
+    #[arg(long, value_name = "R", default_value_t = 1)]
+    replies: u32,
+    /// How often servers are asked before the best answer is taken
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    probes: u32,
+    /// Clocks further apart than this are not averaged; a second if not said
+    #[arg(long, value_name = "D", value_parser = parse_span)]
+    outlier: Option<Span>,
     /// Watch a property though it is not promised or the world is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
@@ -204,6 +216,15 @@ struct TimingFlags {
     /// The same for one observer and victim (repeatable)
     #[arg(long, value_name = "O-V=LAW")]
     detection_pair: Vec<LinkDelay>,
+    /// A machine's clock: by how much it is ahead or behind at the start, and gains or loses (repeatable)
+    #[arg(long, value_name = "P:OFFSET[:DRIFT]")]
+    local_clock: Vec<LocalClock>,
+    /// Let the seed draw by how much each other clock is off at the start, up to this
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    clock_offset: Span,
+    /// Let the seed draw by how much each other clock gains or loses, up to this, such as 100ppm
+    #[arg(long, value_name = "DRIFT", default_value = "0ppm")]
+    clock_drift: DriftText,
     /// Stop at this time
     #[arg(long, value_name = "T", value_parser = parse_span)]
     until: Option<Span>,
@@ -366,6 +387,13 @@ impl Sim {
             no_cancel: workload.no_cancel,
             hand_over: workload.hand_over,
             clocks: workload.clocks,
+            local_clock: timing.local_clock,
+            clock_offset: SpanText(timing.clock_offset),
+            clock_drift: timing.clock_drift,
+            servers: workload.servers,
+            replies: workload.replies,
+            probes: workload.probes,
+            outlier: workload.outlier.map(SpanText),
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,

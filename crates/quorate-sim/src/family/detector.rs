@@ -67,6 +67,7 @@ pub fn run_detector<P: Detector + 'static>(
         },
         plan,
         oracle: None,
+        clocks: scenario.local_clocks(),
         until,
         restless: true,
         burst: *subject.cost.messages.end(),

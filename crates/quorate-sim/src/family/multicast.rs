@@ -41,6 +41,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         monitors: MulticastMonitors::new(n, plan.traitors(), scenario.patience(restless)),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),

@@ -2,6 +2,8 @@
 
 mod accuracy;
 mod clock_condition;
+mod clock_error;
+mod clock_precision;
 mod completeness;
 mod delivery;
 mod eventual_accuracy;
@@ -14,6 +16,8 @@ use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
 pub(crate) use clock_condition::{Announced, ClockCondition};
+pub(crate) use clock_error::{ClockError, Setting};
+pub(crate) use clock_precision::ClockPrecision;
 pub(crate) use completeness::Completeness;
 pub(crate) use delivery::Deliveries;
 pub(crate) use eventual_accuracy::EventualAccuracy;

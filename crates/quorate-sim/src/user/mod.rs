@@ -1,11 +1,13 @@
 //! Users: who asks the processes for something, and when.
 
+mod clock;
 mod detector;
 mod multicast;
 mod mutex;
 
 use quorate_core::{Process, ProcessId, Span, Time};
 
+pub use clock::ClockUsers;
 pub use detector::DetectorUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;

@@ -22,9 +22,11 @@ const SUSPECTS: char = '!';
 const TRUSTS: char = '+';
 const SENDS: char = '▲';
 const DELIVERS: char = '●';
+const SETS: char = '◷';
+const FAILS: char = '?';
 
 /// What takes no time, and would be painted over by what does.
-const POINTS: [char; 6] = [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS];
+const POINTS: [char; 8] = [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, SETS, FAILS];
 
 /// Draws the run if it is small enough; tells whether it did.
 pub(crate) fn write(
@@ -37,9 +39,10 @@ pub(crate) fn write(
     if scenario.processes > LANES_MOST || marks.is_empty() || marks.len() > MARKS_MOST || end == 0 {
         return Ok(false);
     }
-    let mut used = match outcome.report.family == Layer::Mutex.family() {
-        true => vec![WAITING, INSIDE],
-        false => Vec::new(),
+    let mut used = match outcome.report.family {
+        family if family == Layer::Mutex.family() => vec![WAITING, INSIDE],
+        family if family == Layer::Clock.family() => vec![WAITING],
+        _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
     for id in ProcessId::all(scenario.processes) {
@@ -55,6 +58,8 @@ pub(crate) fn write(
         (BACK, "back"),
         (SENDS, "multicasts"),
         (DELIVERS, "delivers"),
+        (SETS, "sets its clock"),
+        (FAILS, "could not"),
         (SUSPECTS, "suspects somebody"),
         (TRUSTS, "trusts somebody again"),
     ];
@@ -85,7 +90,12 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             // One who remembers goes on where it was.
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
-            Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
+            Mark::Sent
+            | Mark::Delivered
+            | Mark::Suspected
+            | Mark::Trusted
+            | Mark::Set
+            | Mark::Failed => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -102,6 +112,8 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Delivered => DELIVERS,
             Mark::Suspected => SUSPECTS,
             Mark::Trusted => TRUSTS,
+            Mark::Set => SETS,
+            Mark::Failed => FAILS,
             Mark::Requested | Mark::Entered | Mark::Left => continue,
         };
         // A delivery is the least of what may happen at once.

@@ -10,7 +10,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{detection, timeline};
+use super::{clock, detection, timeline};
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;
@@ -38,10 +38,11 @@ pub(crate) fn write(
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    match (&report.detection, &report.multicast) {
-        (Some(detection), _) => detection::write(out, report, detection)?,
-        (_, Some(multicast)) => write_multicasts(out, report, multicast)?,
-        (None, None) => write_entries(out, report)?,
+    match (&report.detection, &report.multicast, &report.clock) {
+        (Some(detection), ..) => detection::write(out, report, detection)?,
+        (_, Some(multicast), _) => write_multicasts(out, report, multicast)?,
+        (.., Some(clock)) => clock::write(out, clock)?,
+        (None, None, None) => write_entries(out, report)?,
     }
     write_messages(out, report)?;
     write_delays(out, report)?;
@@ -179,6 +180,7 @@ fn formula(report: &Report) -> String {
         (Some(true), _) => {
             let (count, counted) = match cost.per {
                 "entry" => (report.entries, "entries"),
+                "synchronisation" => (report.requests, "synchronisations"),
                 _ => (report.requests, "multicasts"),
             };
             format!("; promised {stated} per {per}, {promised} x {count} {counted} {GOOD}✓{GOOD:#}")
@@ -201,6 +203,7 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
     };
     let client = match report.multicast {
         Some(_) => "to delivery",
+        None if report.clock.is_some() => "to a clock that is set",
         None => "into the free section",
     };
     let parts: Vec<String> =

@@ -4,6 +4,7 @@
 mod charts;
 mod text;
 
+use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
@@ -188,6 +189,9 @@ fn round(scenario: &Scenario) -> Result<Span, LabError> {
             None
         }
         fn multicast<A: Algorithm + Multicast + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn clock<A: Algorithm + ClockSync + 'static>(self) -> Option<Span> {
             None
         }
         fn detector<A: Algorithm + Detector + 'static>(self) -> Option<Span> {
