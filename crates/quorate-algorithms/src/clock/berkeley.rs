@@ -105,6 +105,11 @@ impl Berkeley {
         candidates.find(|candidate| !self.crashed.contains(*candidate)).unwrap_or(self.id)
     }
 
+    /// The how manyeth it is in the order of succession.
+    fn rank(&self, process: ProcessId) -> usize {
+        (process.index() + self.n - self.first.index()) % self.n
+    }
+
     /// Gets the clock set, by itself or by the master.
     fn pursue(&mut self, out: &mut Effects<Self>) {
         match self.master() {
@@ -160,6 +165,9 @@ impl Berkeley {
     fn answer(&mut self, master: ProcessId, round: u64, out: &mut Effects<Self>) {
         if self.answered.as_ref().is_some_and(|last| (last.master, last.round) == (master, round)) {
             return out.ignored("a second poll of the same round");
+        }
+        if self.answered.as_ref().is_some_and(|last| self.rank(last.master) > self.rank(master)) {
+            return out.ignored("a late poll of a master that has been succeeded");
         }
         let (at, correction) = (out.now(), self.correction);
         out.send(master, Message::Time { round, time: at + correction });
@@ -257,7 +265,11 @@ impl Process for Berkeley {
                     poll.silent.remove(process);
                 }
             }
-            Belief::Alive(process) => drop(self.crashed.remove(process)),
+            Belief::Alive(process) => {
+                self.crashed.remove(process);
+                // It may be master again, before whoever succeeded it.
+                self.answered = None;
+            }
         }
         self.conclude_if_complete(out);
         let succeeded = self.master() != before && matches!(belief, Belief::Crashed(_));

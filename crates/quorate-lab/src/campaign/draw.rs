@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use quorate_core::{Assumption, Layer, ProcessId, Profile, Span, Time};
+use quorate_algorithms::Algorithm;
+use quorate_algorithms::clock::Cristian;
+use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
 use quorate_sim::fault::{CrashMid, Faults, Occasion};
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::notation::{DriftText, SetText, SpanText, When, Who};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, Scenario, Timing};
@@ -62,7 +64,31 @@ impl Worlds {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
         self.draw_crashes(&mut scenario, &mut draw);
+        if self.profile.layer == Layer::Clock {
+            self.draw_clocks(&mut scenario, &mut draw);
+        }
         scenario
+    }
+
+    /// Clocks are wrong by up to half a second and drift by up to a thousandth; links may lose what nobody needs.
+    fn draw_clocks(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        scenario.clock_offset = SpanText(Span(draw.between(0, 500 * UNIT)));
+        scenario.clock_drift = DriftText(Drift(draw.between(0, 1_000_000) as i64));
+        // Time for clocks to drift apart.
+        scenario.think = SpanText(Span(draw.between(UNIT, 5_000 * UNIT)));
+        if !assumes(&self.profile, Assumption::NoLoss) && draw.chance(0.5) {
+            scenario.faults.loss = 0.2;
+        }
+        if self.profile.name == Cristian::PROFILE.name {
+            let servers = draw.between(1, (scenario.processes as u64 - 1).min(5));
+            let set = (0..servers as u32).map(ProcessId::new).collect();
+            scenario.servers = Some(SetText(set));
+            scenario.replies = draw.between(1, servers) as u32;
+            scenario.probes = draw.between(1, 6) as u32;
+        } else {
+            scenario.server = draw.between(0, scenario.processes as u64 - 1) as u32;
+            scenario.outlier = Some(SpanText(Span(draw.between(0, 500 * UNIT))));
+        }
     }
 
     /// Everybody asks: all equally often and soon after one another, or each when and as often as it likes.
