@@ -322,7 +322,7 @@ pub struct SetClock {
     /// Where it had been set before: its offset just before it was set again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drifted: Option<i64>,
-    /// By how much it might have been off then.
+    /// By how much it might have been off then, the true time or the agreed one and as much true time since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drifted_most: Option<u64>,
 }

@@ -4,6 +4,7 @@
 //! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
 //! threads changes nothing.
 
+mod clock_sync;
 mod crashes;
 mod detectors;
 mod findings;
@@ -35,6 +36,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
     detectors::EXPERIMENT,
+    clock_sync::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.

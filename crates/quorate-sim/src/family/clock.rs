@@ -131,18 +131,10 @@ impl ClockMonitors {
         let (own, shown) = (own.ahead_of(right), shown.ahead_of(right));
         let setting = Setting { at, own, shown, error };
         let before = self.last.insert(at.process, setting);
-        // The agreed time runs as its master's clock does, which drifts as well.
-        let standard_drifts = match by {
-            Standard::TrueTime => {
-                self.error.set(before, setting);
-                Span::ZERO
-            }
-            Standard::Agreed { .. } => {
-                self.precision.set(by, setting);
-                let passed = before.map_or(Span::ZERO, |before| at.time - before.at.time);
-                self.clocks.drift.doubt(passed)
-            }
-        };
+        match by {
+            Standard::TrueTime => self.error.set(before, setting),
+            Standard::Agreed { .. } => self.precision.set(by, setting),
+        }
         let row = self.set.entry(at.process).or_insert_with(|| SetClock::new(at.process));
         row.settings += 1;
         row.time = Some(at.time.0);
@@ -151,8 +143,7 @@ impl ClockMonitors {
         row.error = Some(error.0);
         if let Some(before) = before {
             row.drifted = Some(before.later(own).0);
-            let most = before.grown(at.time, self.clocks.drift) + standard_drifts;
-            row.drifted_most = Some(most.0);
+            row.drifted_most = Some(before.grown(at.time, self.clocks.drift).0);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use quorate_core::{Drift, Offset, ProcessId, Span, Time};
+use quorate_sim::Report;
 use quorate_sim::monitor::name_all;
 use quorate_sim::report::{ClockReport, PrecisionReport, SetClock};
 
@@ -12,7 +13,7 @@ use super::verdict::line;
 /// How many clocks are told of.
 const SHOWN: usize = 16;
 
-pub(super) fn write(out: &mut impl Write, clock: &ClockReport) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, report: &Report, clock: &ClockReport) -> io::Result<()> {
     let failures = match clock.failures {
         0 => String::new(),
         1 => ", once in vain".to_owned(),
@@ -31,9 +32,14 @@ pub(super) fn write(out: &mut impl Write, clock: &ClockReport) -> io::Result<()>
         if clock.settings == 1 { "once".to_owned() } else { format!("{} times", clock.settings) };
     line(out, "clocks", format!("set {times}{servers}{failures}; {known}"))?;
     write_table(out, clock)?;
-    match &clock.precision {
-        Some(precision) => line(out, "together", told(precision)),
-        None => Ok(()),
+    if let Some(precision) = &clock.precision {
+        line(out, "together", told(precision))?;
+    }
+    match report.waiting.as_slice() {
+        [] => Ok(()),
+        waiting => {
+            line(out, "", format!("still waiting for its clock to be set: {}", named(waiting)))
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn write(
     match (&report.detection, &report.multicast, &report.clock) {
         (Some(detection), ..) => detection::write(out, report, detection)?,
         (_, Some(multicast), _) => write_multicasts(out, report, multicast)?,
-        (.., Some(clock)) => clock::write(out, clock)?,
+        (.., Some(clock)) => clock::write(out, report, clock)?,
         (None, None, None) => write_entries(out, report)?,
     }
     write_messages(out, report)?;
