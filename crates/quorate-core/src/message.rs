@@ -4,7 +4,7 @@ use core::fmt::{self, Debug};
 use core::hash::Hash;
 
 /// A message of an algorithm.
-pub trait Message: Clone + Eq + Hash + Debug {
+pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     /// The kinds of message there are, in a fixed order; what is counted is counted per kind.
     const KINDS: &'static [Kind];
 

@@ -13,15 +13,15 @@ use crate::{Belief, Effects, Message, ProcessId, ProcessSet};
 ///
 /// A message never makes a process fail: the unexpected is ignored, and said so with
 /// [`Effects::ignored`].
-pub trait Process: Clone + Eq + Hash + Debug {
+pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
     /// What its user may ask.
-    type Command: Clone + Eq + Hash + Debug;
+    type Command: Clone + Eq + Hash + Debug + Send + Sync;
     /// What it says to other processes.
     type Message: Message;
     /// The names of its timers; [`core::convert::Infallible`] if it has none.
-    type Timer: Clone + Eq + Hash + Debug;
+    type Timer: Clone + Eq + Hash + Debug + Send + Sync;
     /// What it tells its user.
-    type Output: Clone + Eq + Hash + Debug;
+    type Output: Clone + Eq + Hash + Debug + Send + Sync;
     /// Why a command may be refused.
     type Misuse: Debug + Display;
 

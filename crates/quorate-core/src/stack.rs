@@ -14,7 +14,7 @@ use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessS
 /// A process that can stand over another.
 pub trait Over<L: Process>: Process {
     /// What the two together tell their user: the upper layer's outputs, without those that go down.
-    type Up: Clone + Eq + Hash + Debug;
+    type Up: Clone + Eq + Hash + Debug + Send + Sync;
 
     /// The layer below has put something out.
     fn on_below(&mut self, output: L::Output, out: &mut Effects<Self>);

@@ -164,6 +164,9 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
         let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
         return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
     }
+    if family != Layer::Mutex && !scenario.section_of.is_empty() {
+        return mismatch("section-of", "nobody enters anything".to_owned());
+    }
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
@@ -195,7 +198,7 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
 }
 
 /// The world that an algorithm is to live in, as the scenario describes it.
-fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
+pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     check_family::<A>(scenario)?;
     let n = scenario.processes;
     let unknown = |quorums: &str| LabError::UnknownQuorums {

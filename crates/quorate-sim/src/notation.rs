@@ -433,6 +433,34 @@ impl fmt::Display for QuorumOf {
     }
 }
 
+/// How long one process stays inside, one time after the other: `0=3ms,1ms`; the last for all that follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionOf {
+    /// Who.
+    pub process: ProcessId,
+    /// How long: never empty.
+    pub stays: Vec<Span>,
+}
+
+impl FromStr for SectionOf {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error =
+            || NotationError::new("a process and its times inside, such as 0=3ms,1ms", text);
+        let (process, stays) = text.split_once('=').ok_or_else(error)?;
+        let process = ProcessId::new(process.parse().map_err(|_| error())?);
+        let stays = stays.split(',').map(parse_span).collect::<Result<_, _>>()?;
+        Ok(Self { process, stays })
+    }
+}
+
+impl fmt::Display for SectionOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stays: Vec<String> = self.stays.iter().map(Span::to_string).collect();
+        write!(f, "{}={}", self.process.number(), stays.join(","))
+    }
+}
+
 /// A spanning tree: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeText(pub SpanningTree);
@@ -474,8 +502,8 @@ impl fmt::Display for TreeText {
 }
 
 serde_as_text!(
-    SetText, QuorumOf, TreeText, SpanText, OffsetText, DriftText, Who, When, Window, Link, Rate,
-    Factor
+    SetText, QuorumOf, SectionOf, TreeText, SpanText, OffsetText, DriftText, Who, When, Window,
+    Link, Rate, Factor
 );
 
 #[cfg(test)]

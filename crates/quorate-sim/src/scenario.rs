@@ -13,7 +13,8 @@ use crate::fault::{Faults, Occasion};
 use crate::local_clock::{Clocks, LocalClock};
 use crate::network::LinkModel;
 use crate::notation::{
-    DriftText, NotationError, QuorumOf, SetText, SpanText, TreeText, When, Who, serde_as_text,
+    DriftText, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When, Who,
+    serde_as_text,
 };
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
@@ -52,6 +53,9 @@ pub struct Scenario {
     /// How long a process stays inside.
     #[serde(default = "millisecond")]
     pub section: SpanText,
+    /// How long single processes stay inside, in place of `section`: `0=3ms,1ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub section_of: Vec<SectionOf>,
     /// How long a user thinks between leaving and asking again, or between multicasts (a message delay if zero).
     #[serde(default, skip_serializing_if = "is_default")]
     pub think: SpanText,
@@ -264,6 +268,7 @@ impl Scenario {
             to: None,
             spread: SpanText::default(),
             section: millisecond(),
+            section_of: Vec::new(),
             think: SpanText::default(),
             delay: constant_millisecond(),
             link_delay: Vec::new(),

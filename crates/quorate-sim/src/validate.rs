@@ -119,6 +119,12 @@ impl Scenario {
             }
             _ => {}
         }
+        for (place, own) in self.section_of.iter().enumerate() {
+            self.exists(Who::Process(own.process))
+                .map_err(|problem| Invalid::at("section-of", place, problem))?;
+        }
+        let own = self.section_of.iter().map(|own| Who::Process(own.process));
+        self.different("section-of", own.map(|who| (who, who)))?;
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }

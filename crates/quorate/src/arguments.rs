@@ -1,6 +1,7 @@
 //! The command line: names, flags and help.
 
 mod campaign;
+mod check;
 mod experiment;
 mod quorum;
 
@@ -16,12 +17,15 @@ use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
-use quorate_sim::notation::{DriftText, QuorumOf, Rate, SetText, SpanText, TreeText, parse_span};
+use quorate_sim::notation::{
+    DriftText, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
+};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
+pub(crate) use check::Check;
 pub(crate) use quorum::Quorum;
 
 use crate::memory::Memory;
@@ -40,6 +44,7 @@ Examples:
   quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
   quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
   quorate campaign ricart-agrawala --seeds 200               many random worlds
+  quorate check ricart-agrawala -n 3 --requests 2            every interleaving
   quorate experiment mutex-cost --up-to 32                   compare them all
   quorate completions bash > quorate.bash                    complete names and flags
 
@@ -63,6 +68,8 @@ pub(crate) enum Command {
     Quorum(Quorum),
     /// Run many random worlds of an algorithm inside its assumptions
     Campaign(Campaign),
+    /// Explore every interleaving of a small world
+    Check(Box<Check>),
     /// Run an experiment: a published table or figure beside ours
     Experiment(Experiment),
     /// Print completions for a shell
@@ -144,6 +151,9 @@ struct Workload {
     /// Time inside the critical section
     #[arg(long, value_name = "D", default_value = "1ms", value_parser = parse_span)]
     section: Span,
+    /// How long one process stays inside, one time after the other; the last for all that follow (repeatable)
+    #[arg(long, value_name = "P=D,D,..")]
+    section_of: Vec<SectionOf>,
     /// Time between leaving and asking again, between multicasts, or between settings of a clock
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
@@ -370,6 +380,7 @@ impl Sim {
             to: workload.to,
             spread: SpanText(workload.spread),
             section: SpanText(workload.section),
+            section_of: workload.section_of,
             think: SpanText(workload.think),
             delay: timing.delay,
             link_delay: timing.link_delay,

@@ -57,6 +57,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 quorums: None,
                 quorum_sets: Vec::new(),
                 quorum_of: Vec::new(),
+                section_of: Vec::new(),
                 no_cancel: seed % 2 == 1,
                 hand_over: seed % 5 == 1,
                 clocks: if seed % 3 == 0 { vec![seed >> 1, 7] } else { Vec::new() },

@@ -1,6 +1,7 @@
 //! What a person reads: data on stdout, all else on stderr.
 
 pub(crate) mod campaign;
+pub(crate) mod check;
 mod clock;
 mod detection;
 pub(crate) mod quorum;
