@@ -22,6 +22,12 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
         None
     }
 
+    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
+    /// explores states may lower all of them together, so that states come again.
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        let _ = show;
+    }
+
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
     /// many lies. A message without contents has nothing to lie about.
     #[must_use]

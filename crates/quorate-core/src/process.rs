@@ -62,6 +62,12 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
         let _ = out;
     }
 
+    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
+    /// explores states may lower all of them together, so that states come again.
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        let _ = show;
+    }
+
     /// For whom it is waiting just now, to enter or to have its vote back. Only explains hangs; no driver acts on it.
     fn waits_for(&self) -> ProcessSet {
         ProcessSet::new()

@@ -120,6 +120,10 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             fifo: scenario.fifo,
             reduce: question.reduce,
             restless: A::PROFILE.restless,
+            immune: match A::PROFILE.assumes.contains(&Assumption::ServerUp) {
+                true => 1 << scenario.server,
+                false => 0,
+            },
             strayed: AtomicBool::new(false),
             process: std::marker::PhantomData,
         };
