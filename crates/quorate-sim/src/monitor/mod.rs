@@ -3,6 +3,8 @@
 mod accuracy;
 mod completeness;
 mod delivery;
+mod e1;
+mod e2;
 mod me1;
 mod me2;
 mod me3;
@@ -13,6 +15,8 @@ use serde::Serialize;
 pub(crate) use accuracy::Accuracy;
 pub(crate) use completeness::Completeness;
 pub(crate) use delivery::Deliveries;
+pub(crate) use e1::E1;
+pub(crate) use e2::E2;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;

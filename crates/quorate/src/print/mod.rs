@@ -2,6 +2,7 @@
 
 pub(crate) mod campaign;
 mod detection;
+mod election;
 pub(crate) mod quorum;
 mod style;
 mod timeline;
