@@ -3,7 +3,8 @@
 //! - **Source**: "the algorithm of Luís", lecture notes of Instituto Superior Técnico (Lisbon) on coordination; it is the
 //!   reduction of the leader detector Omega to P in Chandra, Hadzilacos and Toueg, JACM 43(4), 1996.
 //! - **Assumes**: a perfect detector at every process, which watches everybody, candidates or not; the identifiers of all
-//!   are known to all. Processes may come back, as the detector says so.
+//!   are known to all; the crashed stay away. One who comes back is followed again once the detector has noticed, and
+//!   passed over until then.
 //! - **Guarantees**: E1 and E2, from the start on and without an election ever being begun. While a detector errs there may be
 //!   several leaders at once.
 //! - **Costs**: no message of its own, and no delay beyond the detector's; those are in the detector's layer.
@@ -100,7 +101,7 @@ impl Algorithm for DetectorLeader {
         summary: "the leader is the greatest process that the failure detector believes alive",
         source: "lecture notes (\"the algorithm of Luís\"); Chandra, Hadzilacos, Toueg, JACM 43(4), 1996",
         specimen: None,
-        assumes: &[Assumption::PerfectDetector, Assumption::Honesty],
+        assumes: &[Assumption::CrashStop, Assumption::PerfectDetector, Assumption::Honesty],
         guarantees: &[Property::E1, Property::E2],
         cost: "no messages but the detector's",
         restless: false,

@@ -136,7 +136,9 @@ impl ListRing {
 
     /// Adds itself to the list and passes it on.
     fn add_itself(&mut self, call: Call, roll: &Roll, out: &mut Effects<Self>) {
-        if !self.takes_part() {
+        // An election earlier than the last outcome changes nothing here, but goes its way.
+        let counts = self.outcome.is_none_or(|last| call > last.call);
+        if counts && !self.takes_part() {
             self.standing.keep();
             out.output(Output::Undecided);
         }

@@ -9,7 +9,7 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, Scenario};
 
-use super::elections::{draw_election, draw_news};
+use super::elections::{draw_detector, draw_election};
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
 pub(super) const UNIT: u64 = 1_000_000;
@@ -66,7 +66,7 @@ impl Worlds {
         }
         self.draw_crashes(&mut scenario, &mut draw);
         if election {
-            draw_news(&self.profile, &mut scenario, &mut draw);
+            draw_detector(&mut scenario, &mut draw);
         }
         scenario
     }

@@ -2,9 +2,9 @@
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Look};
-use quorate_core::{Assumption, ProcessId, Profile, Span, Time};
+use quorate_core::{ProcessId, Profile, Span, Time};
 use quorate_sim::Scenario;
-use quorate_sim::fault::{Occasion, Recover};
+use quorate_sim::fault::Occasion;
 use quorate_sim::notation::{Identify, SpanText, When, Who};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 
@@ -59,18 +59,8 @@ pub(super) fn draw_election(profile: &Profile, scenario: &mut Scenario, draw: &m
     }
 }
 
-/// Some who have crashed come back, where that is allowed; and where delays are bounded, detectors of the processes' own
-/// may tell of it.
-pub(super) fn draw_news(profile: &Profile, scenario: &mut Scenario, draw: &mut Dice) {
-    if !profile.assumes.contains(&Assumption::CrashStop) {
-        for crash in scenario.faults.crash.clone() {
-            if draw.chance(0.3) {
-                let at = When::At(crash.at.latest() + Span(draw.between(1, 30 * UNIT)));
-                let memory = draw.chance(0.5);
-                scenario.faults.recover.push(Recover { who: crash.who, at, memory });
-            }
-        }
-    }
+/// Where delays are bounded, detectors of the processes' own may tell of crashes.
+pub(super) fn draw_detector(scenario: &mut Scenario, draw: &mut Dice) {
     let own = draw.between(0, 9);
     if scenario.delay_bound().is_some() && own < 2 {
         scenario.detector = [DetectorChoice::Heartbeat, DetectorChoice::Vcube][own as usize];

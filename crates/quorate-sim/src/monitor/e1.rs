@@ -4,9 +4,9 @@
 //! Two things are watched for.
 //!
 //! When a process names a leader, there must be nobody greater who has been up ever since the process last said something
-//! (that it takes part, whom it followed before, or nothing since the start). Who crashed or came back in between may or
-//! may not have been noticed. A process counts with the smallest identifier that it may have stood with in that time: an
-//! election keeps the identifiers with which it began.
+//! (that it takes part, whom it followed before, or nothing since the start) and since the leader began to stand. Who
+//! crashed or came back in between may or may not have been noticed. A process counts with the smallest identifier that it
+//! may have stood with in that time: an election keeps the identifiers with which it began.
 //!
 //! When the run has come to rest, all live processes that have decided must name the same leader. Until then they may
 //! differ, as some have heard of a crash and some have not.
@@ -43,10 +43,12 @@ struct Place {
     value: u64,
     /// What it stands with in the election that it takes part in.
     stands: Option<u64>,
-    /// What it was before each change, and the event of the change.
+    /// What it was or stood with before each change, and the event of the change.
     before: Vec<(u64, u64)>,
     /// When it last said something.
     said: Option<Moment>,
+    /// The event in which it began to stand before it was last elected.
+    stood_from: Option<u64>,
 }
 
 impl Place {
@@ -55,6 +57,12 @@ impl Place {
         let since = self.before.iter().filter(|(changed, _)| *changed >= event);
         let values = since.map(|(_, value)| *value).chain(self.stands).chain([self.value]);
         values.min().unwrap_or(self.value)
+    }
+
+    /// Its election is over: from now on it counts with what it is.
+    fn sit_down(&mut self, event: u64) {
+        let stood = self.stands.take().filter(|stood| *stood != self.value);
+        self.before.extend(stood.map(|stood| (event, stood)));
     }
 }
 
@@ -83,6 +91,7 @@ impl E1 {
     /// The process takes part in an election.
     pub(crate) fn undecided(&mut self, at: Moment) {
         let place = &mut self.places[at.process.index()];
+        place.sit_down(at.event);
         place.stands = Some(place.value);
         place.said = Some(at);
     }
@@ -91,10 +100,14 @@ impl E1 {
     pub(crate) fn elected(&mut self, at: Moment, leader: Identifier) {
         let place = &mut self.places[at.process.index()];
         let since = place.said.replace(at);
+        if leader.process == at.process {
+            let began = since.filter(|_| place.stands.is_some()).unwrap_or(at);
+            place.stood_from = Some(began.event);
+        }
         if self.violation.is_none() && !self.exempt.contains(at.process) {
             self.violation = self.passed_over(at, since, leader);
         }
-        self.places[at.process.index()].stands = None;
+        self.places[at.process.index()].sit_down(at.event);
     }
 
     pub(crate) fn crashed(&mut self, process: ProcessId) {
@@ -145,7 +158,8 @@ impl E1 {
         since: Option<Moment>,
         leader: Identifier,
     ) -> Option<Violation> {
-        let event = since.map_or(0, |since| since.event);
+        let stood_from = self.places.get(leader.process.index()).and_then(|place| place.stood_from);
+        let event = since.map_or(0, |since| since.event).min(stood_from.unwrap_or(u64::MAX));
         let greater = self.up.range((Bound::Excluded(leader), Bound::Unbounded)).rev();
         let passed_over = greater.into_iter().find(|other| {
             let place = &self.places[other.process.index()];
