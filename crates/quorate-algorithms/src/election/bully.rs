@@ -11,7 +11,8 @@
 //!   constant delays: n^2 - 1 in the worst case. After the leader's crash n - 2 at best, (n - 1)(n - 2) + n - 2 if all
 //!   notice at once. ELECTION and COORDINATOR have 17 bytes, ANSWER 1.
 //! - **Departs from the paper**: as the textbook does, which leaves out the reorganisation of work. With a delay by rank
-//!   (`--rank-delay`), a process waits that long for each one above it before it asks, so that the greatest is first.
+//!   (`--rank-delay`), a process waits that long for each one above it before it asks, so that the greatest is first. Who has
+//!   just heard who leads answers without another election.
 //!
 //! A process ignores what its detector says of those below it: it only has to watch those above.
 

@@ -10,7 +10,8 @@
 //!   2(n - 1) messages if the greatest begins, (n - 1)(3n + 2)/2 if the smallest does. ELECTION and COORDINATOR have
 //!   17 bytes, ANSWER 1.
 //! - **Departs from the paper**: who asks tells its identifier, so that nobody has to know those of the others. With a delay by
-//!   rank (`--rank-delay`), a process waits that long for each one that was greater at the start before it asks.
+//!   rank (`--rank-delay`), a process waits that long for each one that was greater at the start before it asks. Who has
+//!   just heard who leads answers without another election.
 
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};

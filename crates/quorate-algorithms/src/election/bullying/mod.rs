@@ -13,12 +13,19 @@
 //! A message takes the bound at most. Who is asked answers at once, so an answer is here after two bounds. Who has
 //! answered stands itself, and so does everybody above: the greatest of them hears nothing for two bounds more and tells
 //! everybody, so that its word is here four bounds after the question.
+//!
+//! Who asks before it has heard of the new leader may be heard by others after they have. A process that has known its
+//! leader for less than two bounds therefore answers and leaves it at that: who asked will hear of the same leader, or ask
+//! again. If each such question began an election, as the words of the textbook have it, then with delays that vary 64
+//! processes that begin at once would send millions of messages, and not a few thousand.
+//!
+//! The question of a greater one is as good as an answer.
 
 use core::fmt::Debug;
 use core::hash::Hash;
 
 use quorate_core::election::{Candidates, Command, Identifier, Misuse, Output};
-use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet, Span};
+use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet, Span, Time};
 
 use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, Standing};
 use crate::Setup;
@@ -45,6 +52,8 @@ pub struct Contest<A> {
     standing: Standing,
     phase: Phase,
     leader: Option<Identifier>,
+    /// When it came to know its leader.
+    decided_at: Time,
     crashed: ProcessSet,
     patience: Patience,
 }
@@ -107,6 +116,7 @@ impl<A: Audience> Contest<A> {
             standing: Standing::new(setup.candidates.of(id)),
             phase: Phase::Idle,
             leader: None,
+            decided_at: Time::ZERO,
             crashed: ProcessSet::new(),
             patience: Patience { delay: Span(delay), answer, coordinator },
         }
@@ -147,7 +157,7 @@ impl<A: Audience> Contest<A> {
     fn end(&mut self, leader: Identifier, out: &mut Effects<Self>) {
         self.phase = Phase::Idle;
         self.standing.release();
-        self.leader = Some(leader);
+        (self.leader, self.decided_at) = (Some(leader), out.now());
         for timer in [Timer::Delay, Timer::Answer, Timer::Coordinator] {
             out.cancel_timer(timer);
         }
@@ -156,21 +166,29 @@ impl<A: Audience> Contest<A> {
 
     fn on_election(&mut self, from: ProcessId, theirs: Identifier, out: &mut Effects<Self>) {
         if theirs > self.standing.identifier() {
-            return;
+            return self.on_answer(out);
         }
         out.send(from, Word::Answer);
-        if self.phase == Phase::Idle {
+        let since = out.now().since(self.decided_at);
+        let fresh = self.leader.is_some() && since < self.patience.answer;
+        if self.phase == Phase::Idle && !fresh {
             self.begin(out);
         }
     }
 
+    /// Somebody is greater, and stands.
     fn on_answer(&mut self, out: &mut Effects<Self>) {
-        if self.phase != Phase::Asking {
-            return out.ignored("an answer that is no longer needed");
+        match self.phase {
+            Phase::Asking | Phase::Delaying => {
+                self.phase = Phase::Expecting;
+                out.cancel_timer(Timer::Delay);
+                out.cancel_timer(Timer::Answer);
+                out.set_timer(Timer::Coordinator, self.patience.coordinator);
+            }
+            Phase::Idle | Phase::Expecting => {
+                out.ignored("it is known that somebody is greater");
+            }
         }
-        self.phase = Phase::Expecting;
-        out.cancel_timer(Timer::Answer);
-        out.set_timer(Timer::Coordinator, self.patience.coordinator);
     }
 
     fn on_coordinator(&mut self, leader: Identifier, out: &mut Effects<Self>) {
