@@ -9,6 +9,7 @@ extern crate std;
 
 pub mod catalogue;
 pub mod detector;
+pub mod election;
 pub mod multicast;
 pub mod mutex;
 

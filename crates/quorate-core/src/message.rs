@@ -1,5 +1,6 @@
 //! What processes say to each other, as far as a driver must know it.
 
+use core::convert::Infallible;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
@@ -34,6 +35,15 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     fn forged(&self, choice: u64) -> Self {
         let _ = choice;
         self.clone()
+    }
+}
+
+/// The message of those who have nothing to say to each other.
+impl Message for Infallible {
+    const KINDS: &'static [Kind] = &[];
+
+    fn kind(&self) -> usize {
+        match *self {}
     }
 }
 

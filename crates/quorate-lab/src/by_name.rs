@@ -4,14 +4,17 @@ use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Rides, Setup};
 use quorate_core::detector::Detector;
+use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
 use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Stack};
+use quorate_sim::notation::SpanText;
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_multicast, run_mutex,
+    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_election, run_multicast,
+    run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -163,6 +166,22 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if family != Layer::Mutex && !scenario.section_of.is_empty() {
         return mismatch("section-of", "nobody enters anything".to_owned());
     }
+    if family != Layer::Election {
+        if !scenario.ids.is_empty() {
+            return mismatch("ids", "it elects nobody".to_owned());
+        }
+        if !scenario.identify.is_empty() {
+            return mismatch("identify", "it elects nobody".to_owned());
+        }
+    }
+    if A::KNOWS_IDENTIFIERS && !scenario.identify.is_empty() {
+        let problem = "all know the identifiers of all beforehand, so they cannot change; try bully-all or announce-all";
+        return mismatch("identify", problem.to_owned());
+    }
+    if !A::DELAYS_BY_RANK && scenario.rank_delay != SpanText::default() {
+        let problem = "nobody in it waits for those above; bully and bully-all can";
+        return mismatch("rank-delay", problem.to_owned());
+    }
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
@@ -215,7 +234,20 @@ pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError
     let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
-    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, to, tempo })
+    let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
+    Ok(Setup {
+        n,
+        server,
+        tree,
+        quorums,
+        no_cancel,
+        hand_over,
+        clocks,
+        to,
+        tempo,
+        candidates,
+        rank_delay,
+    })
 }
 
 /// How the detector is built that a process brings with it, if it brings one.
@@ -267,6 +299,23 @@ impl Visitor for Simulate<'_, '_, '_> {
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         let make = move |id| A::build_riding(&setup, id);
         Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+    }
+
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_election(scenario, &subject, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_election(scenario, &subject, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {

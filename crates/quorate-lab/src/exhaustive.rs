@@ -7,6 +7,7 @@ use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{Action, Bounds, Budget, End, Exploration, MutexUsers, Progress, World};
 use quorate_core::detector::Detector;
+use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::{Assumption, Property};
@@ -166,6 +167,10 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             checked.story = all.iter().map(Action::to_string).collect();
         }
         Ok(checked)
+    }
+
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+        Err(not_yet::<A>())
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {

@@ -89,7 +89,8 @@ fn what_is_broken_has_a_shortest_counterexample_that_replays() {
 #[test]
 fn reductions_change_the_number_of_states_and_not_the_verdict() {
     let mut fewer = 0;
-    for name in ["central", "ricart-agrawala", "singhal", "maekawa-original", "maekawa", "raymond"] {
+    for name in ["central", "ricart-agrawala", "singhal", "maekawa-original", "maekawa", "raymond"]
+    {
         let reduced = explored(&question(name, 3)).report;
         let full = explored(&Question { reduce: false, ..question(name, 3) }).report;
         assert_eq!(reduced.verdict, full.verdict, "{name}");

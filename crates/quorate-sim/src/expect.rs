@@ -30,6 +30,12 @@ pub struct Expect {
     /// How often anybody delivers a multicast.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<u64>,
+    /// The leaders that live processes name in the end: one if they agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaders: Option<Vec<u32>>,
+    /// How many bytes the algorithm's messages have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// The most rounds that a detector takes until everybody knows of a crash or a recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection_rounds: Option<u64>,
@@ -69,6 +75,8 @@ impl Expect {
             messages: Some(report.messages.total),
             waiting: Some(report.waiting.clone()),
             deliveries: deliveries(report),
+            leaders: leaders(report),
+            bytes: report.messages.bytes,
             detection_rounds: detection_rounds(report),
             false_suspicions: false_suspicions(report),
             broken_assumptions: Some(broken(report)),
@@ -88,12 +96,16 @@ impl Expect {
         compare(&mut all, "waiting", self.waiting.as_ref(), &report.waiting);
         let own = [
             ("deliveries", self.deliveries, deliveries(report)),
+            ("bytes", self.bytes, report.messages.bytes),
             ("rounds of detection", self.detection_rounds, detection_rounds(report)),
             ("false suspicions", self.false_suspicions, false_suspicions(report)),
         ];
         for (what, expected, found) in own.into_iter().filter(|(_, expected, _)| expected.is_some())
         {
             compare(&mut all, what, Some(&expected), &found);
+        }
+        if self.leaders.is_some() {
+            compare(&mut all, "leaders", Some(&self.leaders), &leaders(report));
         }
         compare(&mut all, "broken assumptions", self.broken_assumptions.as_ref(), &broken(report));
         compare(&mut all, "sends", self.sends.as_ref(), &report.messages.by_process);
@@ -113,6 +125,11 @@ impl Expect {
 
 fn deliveries(report: &Report) -> Option<u64> {
     report.multicast.as_ref().map(|multicast| multicast.deliveries)
+}
+
+fn leaders(report: &Report) -> Option<Vec<u32>> {
+    let camps = &report.election.as_ref()?.camps;
+    Some(camps.iter().map(|camp| camp.leader).collect())
 }
 
 fn detection_rounds(report: &Report) -> Option<u64> {

@@ -65,6 +65,14 @@ impl Scenario {
             let problem = format!("{} clocks for {} processes", self.clocks.len(), self.processes);
             return Err(Invalid::new("clocks", problem));
         }
+        if !self.ids.is_empty() && self.ids.len() != self.processes {
+            let problem =
+                format!("{} identifiers for {} processes", self.ids.len(), self.processes);
+            return Err(Invalid::new("ids", problem));
+        }
+        for (place, identify) in self.identify.iter().enumerate() {
+            self.exists(identify.who).map_err(|problem| Invalid::at("identify", place, problem))?;
+        }
         let ways =
             [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
         if ways.into_iter().filter(|way| *way).count() > 1 {

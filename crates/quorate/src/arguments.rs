@@ -17,7 +17,9 @@ use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
-use quorate_sim::notation::{QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span};
+use quorate_sim::notation::{
+    Identify, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
+};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
@@ -109,8 +111,13 @@ pub(crate) struct Sim {
     #[arg(value_parser = algorithm_names(), hide_possible_values = true)]
     algorithm: String,
     /// How many processes
-    #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 5)]
-    processes: usize,
+    #[arg(
+        short = 'n',
+        long = "processes",
+        value_name = "N",
+        help = "How many processes [default: 5, or one for each of --ids]"
+    )]
+    processes: Option<usize>,
     /// The seed of all chance
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -131,13 +138,13 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter, or multicasts, at the start: one (process 0), all, or the first K
+    /// Who asks to enter, multicasts or begins an election, at the start: one (process 0), all, or the first K
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<Occasion>,
-    /// How often each requester enters or multicasts
+    /// How often each requester enters, multicasts or begins an election
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
     /// For whom messages are, where the algorithm multicasts; everybody if not said
@@ -176,6 +183,15 @@ struct Workload {
     /// Let the leaving hand the permission straight to the next, where a server could pass it on
     #[arg(long)]
     hand_over: bool,
+    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said
+    #[arg(long, value_name = "I,I,..", value_delimiter = ',')]
+    ids: Vec<u64>,
+    /// A process gets identifier I at time T, for the elections after that (repeatable)
+    #[arg(long, value_name = "P:I@T")]
+    identify: Vec<Identify>,
+    /// Wait this long for each process above before standing for election, where the algorithm can
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    rank_delay: Span,
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
@@ -325,6 +341,9 @@ pub(crate) struct Replay {
     pub(crate) save: Option<PathBuf>,
 }
 
+/// How many processes there are if nobody says.
+const PROCESSES: usize = 5;
+
 /// A yes or a no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum YesNo {
@@ -347,9 +366,10 @@ impl Sim {
     /// The scenario that the flags describe, and what to do with its outcome.
     pub(crate) fn into_scenario(self) -> (Scenario, Output, Option<PathBuf>) {
         let Self { algorithm, processes, seed, workload, timing, faults, output, save } = self;
+        let usual = if workload.ids.is_empty() { PROCESSES } else { workload.ids.len() };
         let scenario = Scenario {
             algorithm,
-            processes,
+            processes: processes.unwrap_or(usual),
             seed,
             requesters: workload.requesters,
             request: workload.request,
@@ -374,6 +394,9 @@ impl Sim {
             quorum_of: workload.quorum_of,
             no_cancel: workload.no_cancel,
             hand_over: workload.hand_over,
+            ids: workload.ids,
+            identify: workload.identify,
+            rank_delay: SpanText(workload.rank_delay),
             clocks: workload.clocks,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),

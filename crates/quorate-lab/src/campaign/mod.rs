@@ -4,6 +4,7 @@
 //! many threads made them.
 
 mod draw;
+mod elections;
 mod tally;
 
 use std::ops::Range;

@@ -4,12 +4,14 @@
 //! adds users, monitors with what they find, and its own part of the report; each has a file here.
 
 pub(crate) mod detector;
+pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
 
 use quorate_core::{Layer, Process, Property, Time};
 
 pub use detector::DetectorMonitors;
+pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
 

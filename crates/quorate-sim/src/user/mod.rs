@@ -1,12 +1,14 @@
 //! Users: who asks the processes for something, and when.
 
 mod detector;
+mod election;
 mod multicast;
 mod mutex;
 
 use quorate_core::{Process, ProcessId, Span, Time};
 
 pub use detector::DetectorUsers;
+pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;
 

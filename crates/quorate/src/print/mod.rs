@@ -3,6 +3,7 @@
 pub(crate) mod campaign;
 pub(crate) mod check;
 mod detection;
+mod election;
 pub(crate) mod quorum;
 mod style;
 mod timeline;
