@@ -5,9 +5,11 @@
 //! threads changes nothing.
 
 mod crashes;
+mod election_cost;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
+mod promise;
 mod replay;
 mod series;
 mod statistics;
@@ -30,6 +32,7 @@ use crate::by_name::nearest;
 pub const EXPERIMENTS: &[Experiment] = &[
     mutex_cost::EXPERIMENT,
     mutex_faults::EXPERIMENT,
+    election_cost::EXPERIMENT,
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
