@@ -41,6 +41,8 @@ pub(crate) struct Engine<P: Process, U, O> {
 pub(crate) struct Round {
     pub(crate) length: Span,
     pub(crate) awaited_by: ProcessSet,
+    /// The number of the last one that is over.
+    pub(crate) over: u64,
 }
 
 /// What waits in the queue: a message, or a place among the errands.
