@@ -232,7 +232,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
         let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
             return self.dispatch(at, to, message);
         };
-        match strategy.sends(to, message.clone(), &mut self.treason) {
+        let forge = |message: &P::Message, choice| node.process.forge(message, choice);
+        match strategy.sends(to, message.clone(), &mut self.treason, forge) {
             (None, None) => self.swallow(at, to, &message, Loss::Treason),
             (first, second) => {
                 for message in first.into_iter().chain(second) {
