@@ -327,8 +327,9 @@ mod tests {
     proptest! {
         #[test]
         fn leaves_in_the_order_of_a_plain_heap(steps in steps(), horizon in 0u64..5000) {
-            let (mut queue, mut twin) = (Queue::new(horizon, 64), BinaryHeap::new());
-            let (mut now, mut arrival) = (0, 0u32);
+            let mut queue = Queue::new(horizon, 64);
+            let mut twin: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
+            let (mut now, mut arrival) = (0, 0);
             for step in steps {
                 // Looking ahead changes nothing, whatever is pushed after it.
                 prop_assert_eq!(queue.peek_time(), twin.peek().map(|top| top.0.0));
