@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod completeness;
+mod decisions;
 mod delivery;
 mod me1;
 mod me2;
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
 pub(crate) use completeness::Completeness;
+pub(crate) use decisions::Decisions;
 pub(crate) use delivery::Deliveries;
 pub use me1::Me1;
 pub use me2::Me2;
