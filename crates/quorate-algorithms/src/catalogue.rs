@@ -12,7 +12,10 @@ use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
-use crate::agreement::{SyncConsensus, SyncConsensusShort};
+use crate::agreement::{
+    ByzantineGenerals, ByzantineGeneralsObedient, ConsensusFromGenerals, InteractiveConsistency,
+    PublicKeys, SignedGenerals, SyncConsensus, SyncConsensusShort,
+};
 use crate::detector::{Heartbeat, VcubeDiagnosis};
 use crate::multicast::{Basic, VcubeMulticast};
 use crate::mutex::{
@@ -40,6 +43,8 @@ pub struct Setup {
     pub clocks: Vec<u64>,
     /// How many faults an agreement is to bear.
     pub bears: usize,
+    /// What everybody needs to check signatures, where the algorithm signs.
+    pub keys: PublicKeys,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
     /// What a detector may know about time.
@@ -87,6 +92,9 @@ pub trait Algorithm: Process {
 
     /// Whether its processes act in synchronous rounds.
     const IN_ROUNDS: bool = false;
+
+    /// Whether its processes sign what they say.
+    const SIGNS: bool = false;
 
     /// What an agreement is about.
     const MATTER: Matter = Matter::Proposal;
@@ -197,6 +205,11 @@ catalogue! {
     riding_mutex QuorumWithoutAttempts,
     agreement SyncConsensus,
     agreement SyncConsensusShort,
+    agreement ByzantineGenerals,
+    agreement ByzantineGeneralsObedient,
+    agreement SignedGenerals,
+    agreement InteractiveConsistency,
+    agreement ConsensusFromGenerals,
     multicast Basic,
     multicast VcubeMulticast,
     detector Heartbeat,

@@ -232,7 +232,8 @@ struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
 
 impl<U: Message, L: Message> Joined<U, L> {
     const TABLE: [Kind; MOST_KINDS] = {
-        let mut table = [U::KINDS[0]; MOST_KINDS];
+        // A layer may have nothing to say.
+        let mut table = [Kind::view(""); MOST_KINDS];
         let mut next = 0;
         while next < U::KINDS.len() + L::KINDS.len() {
             table[next] = if next < U::KINDS.len() {

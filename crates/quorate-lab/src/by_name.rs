@@ -1,5 +1,6 @@
 //! Runs the algorithm that a scenario names.
 
+use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Rides, Setup};
@@ -293,7 +294,8 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
     let bears = scenario.bears.unwrap_or(0);
-    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, bears, to, tempo })
+    let keys = if A::SIGNS { PublicKeys::simulated(n) } else { PublicKeys::default() };
+    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, bears, keys, to, tempo })
 }
 
 /// How the detector is built that a process brings with it, if it brings one.

@@ -289,6 +289,8 @@ pub struct AgreementReport {
     pub correct: Vec<u32>,
     /// What each process proposed, from process 0 on.
     pub proposals: Vec<Option<u64>>,
+    /// The same in words: `attack`, and `-` for nothing.
+    pub said: Vec<String>,
     /// What each process decided: a value, or one for each process. Traitors are not asked.
     pub decisions: Vec<Option<DecisionReport>>,
     /// The same in words, as expectations name them: `attack`, `4 3 - 1`, and `-` for nothing.
