@@ -64,7 +64,7 @@ pub trait Process: Clone + Eq + Hash + Debug {
 
     /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
     /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
-    /// is the other.
+    /// is the other. See [`Message::forged`].
     #[must_use]
     fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
         message.forged(choice)

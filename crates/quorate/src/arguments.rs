@@ -273,7 +273,7 @@ struct FaultFlags {
     /// Process O wrongly believes that V has crashed
     #[arg(long, value_name = "O-V@WINDOW")]
     suspect: Vec<Suspect>,
-    /// A Byzantine process: silent, liar, equivocator, stutterer or random
+    /// A Byzantine process: silent, liar, equivocator, two-faced, stutterer or random
     #[arg(long, value_name = "P:STRATEGY")]
     traitor: Vec<Traitor>,
 }

@@ -224,9 +224,7 @@ impl CoreMessage for Message {
         match self {
             Self::Order(order) => Self::Order(order.forged(choice)),
             Self::Relay { path, value } => {
-                let made_up = (choice & 1 == 1).then_some(Value::ATTACK);
-                let value = value.map_or(made_up, |value| Some(value.forged(choice)));
-                Self::Relay { path: path.clone(), value }
+                Self::Relay { path: path.clone(), value: Value::forged_or_none(*value, choice) }
             }
         }
     }

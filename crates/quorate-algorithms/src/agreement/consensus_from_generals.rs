@@ -14,8 +14,7 @@ use core::convert::Infallible;
 
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::{
-    Assumption, Cost, Effects, Kind, Layer, Message, Over, Process, ProcessId, Profile, Property,
-    Route, Stack,
+    Cost, Effects, Kind, Layer, Message, Over, Process, ProcessId, Profile, Property, Route, Stack,
 };
 
 use super::interactive_consistency::InteractiveConsistency;

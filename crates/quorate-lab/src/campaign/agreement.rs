@@ -14,10 +14,11 @@ use super::draw::{Dice, UNIT, Worlds, assumes};
 const FAULTS_MOST: usize = 3;
 const TRAITORS_MOST: usize = 2;
 
-const STRATEGIES: [Strategy; 5] = [
+const STRATEGIES: [Strategy; 6] = [
     Strategy::Silent,
     Strategy::Liar,
     Strategy::Equivocator,
+    Strategy::TwoFaced,
     Strategy::Stutterer,
     Strategy::Random,
 ];

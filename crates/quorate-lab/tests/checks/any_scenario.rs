@@ -286,6 +286,7 @@ fn treason() -> impl Strategy<Value = Treason> {
         Treason::Silent,
         Treason::Liar,
         Treason::Equivocator,
+        Treason::TwoFaced,
         Treason::Stutterer,
         Treason::Random,
     ])
