@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::detector::{Detector, Tempo};
 use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
@@ -14,6 +15,10 @@ use quorate_core::{
     Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
 };
 
+use crate::agreement::{
+    ByzantineGenerals, ByzantineGeneralsObedient, ConsensusFromGenerals, InteractiveConsistency,
+    PublicKeys, SignedGenerals, SyncConsensus, SyncConsensusShort,
+};
 use crate::detector::{Heartbeat, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
@@ -30,7 +35,7 @@ use crate::mutex::{
 pub struct Setup {
     /// How many processes there are.
     pub n: usize,
-    /// The process that serves the others or starts with the token, where the algorithm has one.
+    /// The process that serves the others, starts with the token or commands, where the algorithm has one.
     pub server: ProcessId,
     /// The tree to talk along, where the algorithm does.
     pub tree: SpanningTree,
@@ -42,6 +47,10 @@ pub struct Setup {
     pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
+    /// How many faults an agreement is to bear.
+    pub bears: usize,
+    /// What everybody needs to check signatures, where the algorithm signs.
+    pub keys: PublicKeys,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
     /// What may be known about time, where the algorithm is a detector or has timeouts.
@@ -101,6 +110,20 @@ pub trait Algorithm: Process {
 
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
+    /// Whether its processes act in synchronous rounds.
+    const IN_ROUNDS: bool = false;
+
+    /// Whether its processes sign what they say.
+    const SIGNS: bool = false;
+
+    /// What an agreement is about.
+    const MATTER: Matter = Matter::Proposal;
+
+    /// How many faults it is built to bear among n processes if nobody says; none where that is no question.
+    fn bears(n: usize) -> Option<usize> {
+        let _ = n;
+        None
+    }
 
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
@@ -145,6 +168,8 @@ pub trait Visitor {
 
     /// Does it with an election.
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer;
+    /// Does it with an agreement.
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
     /// Does it with a multicast.
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
@@ -207,6 +232,13 @@ catalogue! {
     election Bully,
     election BullyAll,
     election DetectorLeader,
+    agreement SyncConsensus,
+    agreement SyncConsensusShort,
+    agreement ByzantineGenerals,
+    agreement ByzantineGeneralsObedient,
+    agreement SignedGenerals,
+    agreement InteractiveConsistency,
+    agreement ConsensusFromGenerals,
     multicast Basic,
     multicast VcubeMulticast,
     detector Heartbeat,

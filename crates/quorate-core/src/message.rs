@@ -4,6 +4,10 @@ use core::convert::Infallible;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
+/// A choice of a lie from here on does not depend on the truth: conspirators who tell the same lie tell it whatever
+/// they have heard, from each other as well.
+pub const REGARDLESS: u64 = 1 << 63;
+
 /// A message of an algorithm.
 pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     /// The kinds of message there are, in a fixed order; what is counted is counted per kind.
@@ -30,7 +34,9 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     }
 
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
-    /// many lies. A message without contents has nothing to lie about.
+    /// many lies; where there are two things to say, an odd one is the other, and one from [`REGARDLESS`] on is said
+    /// whatever the truth. A message without contents has nothing to
+    /// lie about.
     #[must_use]
     fn forged(&self, choice: u64) -> Self {
         let _ = choice;

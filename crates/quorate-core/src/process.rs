@@ -67,6 +67,13 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
     fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
         let _ = show;
     }
+    /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
+    /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
+    /// is the other. See [`Message::forged`].
+    #[must_use]
+    fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
+        message.forged(choice)
+    }
 
     /// For whom it is waiting just now, to enter or to have its vote back. Only explains hangs; no driver acts on it.
     fn waits_for(&self) -> ProcessSet {

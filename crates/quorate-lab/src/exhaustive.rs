@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{Action, Bounds, Budget, End, Exploration, MutexUsers, Progress, World};
+use quorate_core::agreement::Agreement;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
@@ -167,6 +168,10 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             checked.story = all.iter().map(Action::to_string).collect();
         }
         Ok(checked)
+    }
+
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+        Err(not_yet::<A>())
     }
 
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {

@@ -36,6 +36,9 @@ pub struct Expect {
     /// How many bytes the algorithm's messages have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// What each process decides, in words: `attack`, `4 3 - 1` for a vector, `-` for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Vec<String>>,
     /// The most rounds that a detector takes until everybody knows of a crash or a recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection_rounds: Option<u64>,
@@ -77,6 +80,7 @@ impl Expect {
             deliveries: deliveries(report),
             leaders: leaders(report),
             bytes: report.messages.bytes,
+            decisions: decisions(report),
             detection_rounds: detection_rounds(report),
             false_suspicions: false_suspicions(report),
             broken_assumptions: Some(broken(report)),
@@ -107,6 +111,9 @@ impl Expect {
         if self.leaders.is_some() {
             compare(&mut all, "leaders", Some(&self.leaders), &leaders(report));
         }
+        if self.decisions.is_some() {
+            compare(&mut all, "decisions", Some(&self.decisions), &decisions(report));
+        }
         compare(&mut all, "broken assumptions", self.broken_assumptions.as_ref(), &broken(report));
         compare(&mut all, "sends", self.sends.as_ref(), &report.messages.by_process);
         for (id, expected) in &self.properties {
@@ -130,6 +137,10 @@ fn deliveries(report: &Report) -> Option<u64> {
 fn leaders(report: &Report) -> Option<Vec<u32>> {
     let camps = &report.election.as_ref()?.camps;
     Some(camps.iter().map(|camp| camp.leader).collect())
+}
+
+fn decisions(report: &Report) -> Option<Vec<String>> {
+    report.agreement.as_ref().map(|agreement| agreement.told.clone())
 }
 
 fn detection_rounds(report: &Report) -> Option<u64> {

@@ -25,6 +25,12 @@ pub enum Mark {
     Leads,
     /// It learnt who leads.
     Follows,
+    /// It proposed something.
+    Proposed,
+    /// It decided.
+    Decided,
+    /// It cannot decide.
+    Blocked,
     /// It began to suspect somebody.
     Suspected,
     /// It took a suspicion back.

@@ -34,7 +34,7 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, multicasts or begins an election, at the start.
+    /// Who asks to enter, multicasts or begins an election, at the start., or multicasts, at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
@@ -82,7 +82,7 @@ pub struct Scenario {
     /// The same for single pairs, observer first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detection_pair: Vec<LinkDelay>,
-    /// The process that serves the others, where the algorithm has one.
+    /// The process that serves the others or commands, where the algorithm has one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub server: u32,
     /// The tree to talk along, where the algorithm does.
@@ -115,6 +115,12 @@ pub struct Scenario {
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
+    /// What is proposed in an agreement, from process 0 on; where nothing is said, n to 1, to attack or to commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<u64>,
+    /// How many faults an agreement is to bear; what the algorithm does usually if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bears: Option<usize>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -266,6 +272,8 @@ impl Scenario {
             identify: Vec::new(),
             rank_delay: SpanText::default(),
             clocks: Vec::new(),
+            values: Vec::new(),
+            bears: None,
             until: None,
             patience: None,
             watch: Vec::new(),

@@ -9,6 +9,7 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, Scenario};
 
+use super::agreement;
 use super::elections::{draw_detector, draw_election};
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
@@ -55,6 +56,10 @@ impl Worlds {
         scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
+        if self.profile.layer == Layer::Agreement {
+            agreement::draw(self, &mut scenario, &mut draw);
+            return scenario;
+        }
         let election = self.profile.layer == Layer::Election;
         if election {
             draw_election(&self.profile, &mut scenario, &mut draw);
@@ -131,7 +136,7 @@ impl Worlds {
     }
 }
 
-fn assumes(profile: &Profile, assumption: Assumption) -> bool {
+pub(super) fn assumes(profile: &Profile, assumption: Assumption) -> bool {
     profile.assumes.contains(&assumption)
 }
 
@@ -184,8 +189,11 @@ mod tests {
             assert!(
                 drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)
             );
+            // An agreement is made once.
             assert!(
-                drawn.iter().any(|s| s.repeat > 1) && drawn.iter().any(|s| !s.request.is_empty())
+                profile.layer == Layer::Agreement
+                    || drawn.iter().any(|s| s.repeat > 1)
+                        && drawn.iter().any(|s| !s.request.is_empty())
             );
         }
     }

@@ -4,6 +4,9 @@
 //! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
 //! threads changes nothing.
 
+mod agreements;
+mod byzantine;
+mod consensus_rounds;
 mod crashes;
 mod election_cost;
 mod findings;
@@ -36,6 +39,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
+    byzantine::EXPERIMENT,
+    consensus_rounds::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.

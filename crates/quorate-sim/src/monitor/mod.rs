@@ -3,6 +3,7 @@
 mod accuracy;
 mod clock_condition;
 mod completeness;
+mod decisions;
 mod delivery;
 mod e1;
 mod e2;
@@ -16,6 +17,7 @@ use serde::Serialize;
 pub(crate) use accuracy::Accuracy;
 pub(crate) use clock_condition::{Announced, ClockCondition};
 pub(crate) use completeness::Completeness;
+pub(crate) use decisions::Decisions;
 pub(crate) use delivery::Deliveries;
 pub(crate) use e1::E1;
 pub(crate) use e2::E2;

@@ -1,5 +1,6 @@
 //! Users: who asks the processes for something, and when.
 
+mod agreement;
 mod detector;
 mod election;
 mod multicast;
@@ -7,6 +8,7 @@ mod mutex;
 
 use quorate_core::{Process, ProcessId, Span, Time};
 
+pub use agreement::AgreementUsers;
 pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;

@@ -1,5 +1,6 @@
 //! What a person reads: data on stdout, all else on stderr.
 
+mod agreement;
 pub(crate) mod campaign;
 pub(crate) mod check;
 mod detection;
