@@ -5,8 +5,10 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::{Detector, Tempo};
+use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
@@ -14,8 +16,15 @@ use quorate_core::{
     Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
 };
 
+use crate::agreement::{
+    ByzantineGenerals, ByzantineGeneralsObedient, ConsensusFromGenerals, InteractiveConsistency,
+    PublicKeys, SignedGenerals, SyncConsensus, SyncConsensusShort,
+};
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
+use crate::election::{
+    AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
+};
 use crate::multicast::{Basic, VcubeMulticast};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
@@ -28,7 +37,7 @@ use crate::mutex::{
 pub struct Setup {
     /// How many processes there are.
     pub n: usize,
-    /// The process that serves the others or starts with the token, where the algorithm has one.
+    /// The process that serves the others, starts with the token or commands, where the algorithm has one.
     pub server: ProcessId,
     /// The tree to talk along, where the algorithm does.
     pub tree: SpanningTree,
@@ -40,10 +49,18 @@ pub struct Setup {
     pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
+    /// How many faults an agreement is to bear.
+    pub bears: usize,
+    /// What everybody needs to check signatures, where the algorithm signs.
+    pub keys: PublicKeys,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
-    /// What a detector may know about time.
+    /// What may be known about time, where the algorithm is a detector or has timeouts.
     pub tempo: Tempo,
+    /// With what processes stand, where the algorithm elects.
+    pub candidates: Candidates,
+    /// How long a process waits for each one above it before it stands, where the algorithm can.
+    pub rank_delay: Span,
     /// How clocks are set, where the algorithm sets them.
     pub clock: ClockSetup,
 }
@@ -79,6 +96,11 @@ impl Setup {
         LamportClock::at(self.clocks.get(id.index()).copied().unwrap_or(0))
     }
 
+    /// With what the process stands for election at the start.
+    pub fn identifier(&self, id: ProcessId) -> Identifier {
+        self.candidates.of(id)
+    }
+
     /// The coterie, for an algorithm that works over no other system and says so in its list.
     pub fn coterie(&self) -> &AnyCoterie {
         self.quorums.fixed().expect("an algorithm is given only a quorum system of its list")
@@ -107,6 +129,26 @@ pub trait Algorithm: Process {
 
     /// Whether it averages clocks, and may leave some out.
     const AVERAGES_CLOCKS: bool = false;
+
+    /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
+    const KNOWS_IDENTIFIERS: bool = false;
+
+    /// Whether a process can leave those above it time to stand first.
+    const DELAYS_BY_RANK: bool = false;
+    /// Whether its processes act in synchronous rounds.
+    const IN_ROUNDS: bool = false;
+
+    /// Whether its processes sign what they say.
+    const SIGNS: bool = false;
+
+    /// What an agreement is about.
+    const MATTER: Matter = Matter::Proposal;
+
+    /// How many faults it is built to bear among n processes if nobody says; none where that is no question.
+    fn bears(n: usize) -> Option<usize> {
+        let _ = n;
+        None
+    }
 
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
@@ -148,6 +190,11 @@ pub trait Visitor {
     {
         self.mutex::<A>()
     }
+
+    /// Does it with an election.
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer;
+    /// Does it with an agreement.
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
     /// Does it with a multicast.
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
@@ -206,6 +253,20 @@ catalogue! {
     riding_mutex Quorum,
     mutex QuorumPublished,
     riding_mutex QuorumWithoutAttempts,
+    election AnnounceAll,
+    election ChangRoberts,
+    election ListRing,
+    election HirschbergSinclair,
+    election Bully,
+    election BullyAll,
+    election DetectorLeader,
+    agreement SyncConsensus,
+    agreement SyncConsensusShort,
+    agreement ByzantineGenerals,
+    agreement ByzantineGeneralsObedient,
+    agreement SignedGenerals,
+    agreement InteractiveConsistency,
+    agreement ConsensusFromGenerals,
     multicast Basic,
     multicast VcubeMulticast,
     detector Heartbeat,

@@ -7,9 +7,11 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agreement;
 pub mod catalogue;
 pub mod clock;
 pub mod detector;
+pub mod election;
 pub mod multicast;
 pub mod mutex;
 

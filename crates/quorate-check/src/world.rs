@@ -14,7 +14,9 @@ use std::hash::Hasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quorate_core::{Belief, Effect, Effects, Process, ProcessId, Property, Recipients, Time};
+use quorate_core::{
+    Belief, Effect, Effects, Message as _, Process, ProcessId, Property, Recipients, Time,
+};
 
 use crate::{Class, Fingerprint, Mixer, Model, Successor, Users, fingerprint_of};
 
@@ -48,6 +50,8 @@ pub struct World<P: Process, U, F> {
     pub reduce: bool,
     /// Whether states may come again.
     pub restless: bool,
+    /// Who does not crash, as bits.
+    pub immune: u64,
     /// Set when a process asked for something that is not modelled.
     pub strayed: AtomicBool,
     /// The processes.
@@ -355,7 +359,34 @@ where
             }
         };
         let multicast = self.tell(&mut next, process, input, crash_after);
-        (next, multicast)
+        self.rebase(&mut next);
+        (next, if self.immune & (1 << process) == 0 { multicast } else { 0 })
+    }
+
+    /// Lowers all numbers of which only differences matter, where states are to come again.
+    fn rebase(&self, state: &mut State<P, U::Place>) {
+        if !self.restless {
+            return;
+        }
+        let mut least = u64::MAX;
+        let mut look = |number: &mut u64| least = least.min(*number);
+        for node in &state.nodes {
+            node.process.clone().iter_mut().for_each(|process| process.relative(&mut look));
+        }
+        state.letters.iter_mut().for_each(|letter| letter.message.relative(&mut look));
+        if least == 0 || least == u64::MAX {
+            return;
+        }
+        let mut lower = |number: &mut u64| *number -= least;
+        for node in &mut state.nodes {
+            let mut process = node.process.clone();
+            process.iter_mut().for_each(|process| process.relative(&mut lower));
+            *node = Arc::new(Node::new(process, node.place.clone()));
+        }
+        for letter in &mut state.letters {
+            letter.message.relative(&mut lower);
+            letter.print = fingerprint_of(&letter.message);
+        }
     }
 
     /// What comes of an action.
@@ -435,7 +466,8 @@ where
     fn mishaps(&self, state: &State<P, U::Place>, successors: &mut Vec<Next<P, U::Place>>) {
         let up = || (0..self.n as u8).filter(|process| state.is_up(*process));
         if state.budget.crashes > 0 {
-            up().for_each(|victim| self.push(state, Happening::Crash(victim), None, successors));
+            let mortal = up().filter(|victim| self.immune & (1 << victim) == 0);
+            mortal.for_each(|victim| self.push(state, Happening::Crash(victim), None, successors));
         }
         if state.budget.losses > 0 {
             let mut last = None;

@@ -62,6 +62,19 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
         let _ = out;
     }
 
+    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
+    /// explores states may lower all of them together, so that states come again.
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        let _ = show;
+    }
+    /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
+    /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
+    /// is the other. See [`Message::forged`].
+    #[must_use]
+    fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
+        message.forged(choice)
+    }
+
     /// For whom it is waiting just now, to enter or to have its vote back. Only explains hangs; no driver acts on it.
     fn waits_for(&self) -> ProcessSet {
         ProcessSet::new()

@@ -180,6 +180,13 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
         self.tell_lower(out, L::on_recovery);
     }
 
+    fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
+        match message {
+            Layered::Upper(message) => Layered::Upper(self.upper.forge(message, choice)),
+            Layered::Lower(message) => Layered::Lower(self.lower.forge(message, choice)),
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         self.upper.waits_for()
     }
@@ -225,7 +232,8 @@ struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
 
 impl<U: Message, L: Message> Joined<U, L> {
     const TABLE: [Kind; MOST_KINDS] = {
-        let mut table = [U::KINDS[0]; MOST_KINDS];
+        // A layer may have nothing to say; places that are not used are cut off below.
+        let mut table = [Kind::view(""); MOST_KINDS];
         let mut next = 0;
         while next < U::KINDS.len() + L::KINDS.len() {
             table[next] = if next < U::KINDS.len() {

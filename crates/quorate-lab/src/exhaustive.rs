@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{Action, Bounds, Budget, End, Exploration, MutexUsers, Progress, World};
+use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
+use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::{Assumption, Property};
@@ -121,6 +123,10 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             fifo: scenario.fifo,
             reduce: question.reduce,
             restless: A::PROFILE.restless,
+            immune: match A::PROFILE.assumes.contains(&Assumption::ServerUp) {
+                true => 1 << scenario.server,
+                false => 0,
+            },
             strayed: AtomicBool::new(false),
             process: std::marker::PhantomData,
         };
@@ -163,6 +169,14 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             checked.story = all.iter().map(Action::to_string).collect();
         }
         Ok(checked)
+    }
+
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+        Err(not_yet::<A>())
+    }
+
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+        Err(not_yet::<A>())
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {

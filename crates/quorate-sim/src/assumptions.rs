@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_core::{Assumption, Drift, ProcessId, Property, Time};
+use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
 
 use crate::accounting::Accounting;
 use crate::local_clock::Clocks;
@@ -33,10 +33,11 @@ pub(crate) fn breach(
 ) -> Option<String> {
     match assumption {
         Assumption::NoLoss => {
+            // Links have no part in what a traitor does not say.
             let lost: u64 = accounting
                 .losses()
                 .iter()
-                .filter(|(why, _)| **why != Loss::Down)
+                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Treason))
                 .map(|(_, count)| count)
                 .sum();
             (lost > 0)
@@ -102,6 +103,16 @@ pub(crate) fn breach(
             let named: Vec<String> = traitors.map(describe_traitor).collect();
             (!named.is_empty()).then(|| named.join(", "))
         }
+        Assumption::FewCrashes => too_many(scenario, incidents.crashed().len(), "crashed"),
+        Assumption::FewFaults => {
+            let mut faulty = incidents.crashed();
+            faulty.extend(incidents.traitors.iter().map(|(traitor, _)| *traitor));
+            too_many(scenario, faulty.len(), "crashed or lied")
+        }
+        Assumption::LessThanAThird => {
+            let (n, m) = (scenario.processes, scenario.bears.unwrap_or(0));
+            (n <= m.saturating_mul(3)).then(|| format!("n = {n}, m = {m}"))
+        }
     }
 }
 
@@ -109,9 +120,18 @@ fn clock_is_wrong(who: ProcessId) -> String {
     format!("the clock of {who} is not right")
 }
 
+/// More have failed than the algorithm was to bear.
+fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
+    let bears = scenario.bears.unwrap_or(0);
+    (failed > bears).then(|| {
+        let who = if failed == 1 { "process" } else { "processes" };
+        format!("{failed} {who} {how}, it was to bear {bears}")
+    })
+}
+
 /// A traitor in words.
 pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> String {
-    format!("{process} is a {strategy} traitor")
+    format!("{process} is a traitor ({strategy})")
 }
 
 /// What an algorithm's user would expect of a property that it does not promise.
@@ -162,6 +182,12 @@ impl Incidents {
             (scenario.timing() == Timing::Asynchronous)
                 .then(|| format!("timing is {}", Timing::Asynchronous))
         })
+    }
+
+    /// Everybody who has crashed at any time.
+    fn crashed(&self) -> ProcessSet {
+        let crashes = self.deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Crash(_)));
+        crashes.map(|(_, deed)| deed.victim()).collect()
     }
 
     /// When the process last crashed, if it is still down.

@@ -19,6 +19,18 @@ pub enum Mark {
     Sent,
     /// It delivered something.
     Delivered,
+    /// It took part in an election.
+    TakesPart,
+    /// It was elected.
+    Leads,
+    /// It learnt who leads.
+    Follows,
+    /// It proposed something.
+    Proposed,
+    /// It decided.
+    Decided,
+    /// It cannot decide.
+    Blocked,
     /// It began to suspect somebody.
     Suspected,
     /// It took a suspicion back.

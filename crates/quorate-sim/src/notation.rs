@@ -461,6 +461,35 @@ impl fmt::Display for SectionOf {
     }
 }
 
+/// Another identifier from a moment on: `2:40@5ms`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identify {
+    /// Whose.
+    pub who: Who,
+    /// What it is then.
+    pub value: u64,
+    /// When.
+    pub at: When,
+}
+
+impl FromStr for Identify {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error =
+            || NotationError::new("a process, an identifier and a time, such as 2:40@5ms", text);
+        let (who, rest) = text.split_once(':').ok_or_else(error)?;
+        let (value, at) = rest.split_once('@').ok_or_else(error)?;
+        let value = value.parse().map_err(|_| NotationError::new("an identifier", value))?;
+        Ok(Self { who: who.parse()?, value, at: at.parse()? })
+    }
+}
+
+impl fmt::Display for Identify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}@{}", self.who, self.value, self.at)
+    }
+}
+
 /// A spanning tree: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeText(pub SpanningTree);
@@ -503,7 +532,7 @@ impl fmt::Display for TreeText {
 
 serde_as_text!(
     SetText, QuorumOf, SectionOf, TreeText, SpanText, OffsetText, DriftText, Who, When, Window,
-    Link, Rate, Factor
+    Link, Rate, Factor, Identify
 );
 
 #[cfg(test)]

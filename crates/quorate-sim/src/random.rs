@@ -29,6 +29,8 @@ pub enum Stream {
     Users = 6,
     /// By how much clocks are wrong.
     Clocks = 8,
+    /// Whose identifiers change and when.
+    Identifiers = 20,
     /// What world a campaign makes of a seed.
     Worlds = 16,
     /// What an experiment leaves to the seed before it makes a scenario.

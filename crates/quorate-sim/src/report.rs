@@ -65,6 +65,12 @@ pub struct Report {
     /// What became of clocks, if the algorithm sets them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReport>,
+    /// Who leads and what it took, if the algorithm elects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub election: Option<ElectionReport>,
+    /// What was proposed and decided, if the algorithm is an agreement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<AgreementReport>,
     /// How the work was spread: messages sent and received by each process, own layer.
     pub load: LoadReport,
     /// Who still waits.
@@ -123,6 +129,9 @@ pub struct Messages {
     /// Those to oneself, which are in `total` unless they were asked to be left out.
     #[serde(rename = "self")]
     pub to_self: u64,
+    /// How many bytes they have, where the algorithm counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// By kind.
     pub by_kind: KindCounts,
     /// Sends of each process.
@@ -136,6 +145,7 @@ impl From<LayerAccount> for Messages {
         Self {
             total: account.total,
             to_self: account.to_self,
+            bytes: account.bytes,
             by_kind: account.by_kind,
             by_process: account.by_sender,
             by_receiver: account.by_receiver,
@@ -148,7 +158,7 @@ impl From<LayerAccount> for Messages {
 pub struct CostReport {
     /// The formula for messages per entry, or whatever else is counted.
     pub formula: &'static str,
-    /// For what it is paid: an entry, a multicast, or a round of a detector.
+    /// For what it is paid: an entry, a multicast, an election, or a round of a detector.
     pub per: &'static str,
     /// What it gives here: the least and the most per entry.
     pub promised_per_entry: [u64; 2],
@@ -184,8 +194,8 @@ impl CostReport {
 pub struct DelayReport {
     /// One message delay, in nanoseconds.
     pub unit: u64,
-    /// From request to entry, with the section free and nobody else waiting; or from the first multicast of a process
-    /// to each delivery by another.
+    /// From request to entry, with the section free and nobody else waiting; from the first multicast of a process
+    /// to each delivery by another; or from the first proposal to each decision.
     pub client: DelayStatistics,
     /// From exit to the next entry, with somebody waiting.
     pub synchronisation: DelayStatistics,
@@ -361,6 +371,35 @@ pub struct PrecisionReport {
     pub worst_most: u64,
 }
 
+/// What was proposed and decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgreementReport {
+    /// How many faults the algorithm was to bear.
+    pub bears: Option<usize>,
+    /// Who neither crashed nor lied.
+    pub correct: Vec<u32>,
+    /// What each process proposed, from process 0 on.
+    pub proposals: Vec<Option<u64>>,
+    /// The same in words: `attack`, and `-` for nothing.
+    pub said: Vec<String>,
+    /// What each process decided: a value, or one for each process. Traitors are not asked.
+    pub decisions: Vec<Option<DecisionReport>>,
+    /// The same in words, as expectations name them: `attack`, `4 3 - 1`, and `-` for nothing.
+    pub told: Vec<String>,
+    /// Who can decide nothing until somebody comes back.
+    pub blocked: Vec<u32>,
+}
+
+/// A decision: a value, or one for each process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum DecisionReport {
+    /// One value.
+    Value(u64),
+    /// One for each process.
+    Vector(Vec<Option<u64>>),
+}
+
 /// How the work was spread over the processes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadReport {
@@ -387,6 +426,36 @@ impl LoadReport {
         let busiest = loads.iter().position(|&load| load == max).unwrap_or(0) as u32;
         Self { mean, standard_deviation: (squares / count).sqrt(), max, busiest }
     }
+}
+
+/// Who leads in the end, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ElectionReport {
+    /// Whom all live processes name that have decided; none if they differ or nobody has.
+    pub leader: Option<u32>,
+    /// With what it was elected.
+    pub identifier: Option<u64>,
+    /// The leaders that live processes name, and who names them.
+    pub camps: Vec<CampReport>,
+    /// How many elections users have begun.
+    pub begun: u64,
+    /// How often anybody came to know a leader.
+    pub decisions: u64,
+    /// From the first election's beginning to the last decision, in nanoseconds.
+    pub duration: Option<u64>,
+}
+
+/// A leader and those who follow it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CampReport {
+    /// The leader.
+    pub leader: u32,
+    /// With what it was elected.
+    pub identifier: u64,
+    /// Whether it is up.
+    pub up: bool,
+    /// The live processes that name it.
+    pub followers: Vec<u32>,
 }
 
 /// Something that went wrong.

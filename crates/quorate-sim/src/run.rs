@@ -91,6 +91,21 @@ pub enum RunError {
         /// What there is.
         bound: Bytes,
     },
+    /// The algorithm needs more messages than anybody would wait for.
+    #[error(
+        "{name} has {messages} messages under way or remembered at once ({formula} in all), and at most {most} are \
+         simulated; use fewer processes or a smaller --faults"
+    )]
+    TooCostly {
+        /// The algorithm.
+        name: &'static str,
+        /// How many.
+        messages: u64,
+        /// Its formula for all of them.
+        formula: &'static str,
+        /// How many there may be.
+        most: u64,
+    },
     /// Processes that never fall silent, and messages that take no time.
     #[error(
         "{name} never falls silent: with messages that take no time, time would stand still; give --delay"
@@ -134,7 +149,7 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     budget.check_processes::<P>(n, stage.bytes_per_process)?;
     budget.check_burst(stage.burst)?;
     let mut watch = Watch::new(
-        Accounting::new(n, P::Message::KINDS),
+        Accounting::new(n, subject.profile.layer, P::Message::KINDS),
         stage.monitors,
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
     );
@@ -224,6 +239,8 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         detection: None,
         multicast: None,
         clock: None,
+        election: None,
+        agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         virtual_time: now.0,

@@ -13,8 +13,8 @@ use crate::fault::{Faults, Occasion};
 use crate::local_clock::{Clocks, LocalClock};
 use crate::network::LinkModel;
 use crate::notation::{
-    DriftText, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When, Who,
-    serde_as_text,
+    DriftText, Identify, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When,
+    Who, serde_as_text,
 };
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
@@ -35,13 +35,13 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, or multicasts, at the start.
+    /// Who asks to enter, multicasts or begins an election, at the start., or multicasts, at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<Occasion>,
-    /// How often each requester enters or multicasts.
+    /// How often each requester enters, multicasts or begins an election.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
     /// For whom messages are, where the algorithm multicasts: `0,1,4`; everybody if not said.
@@ -83,7 +83,7 @@ pub struct Scenario {
     /// The same for single pairs, observer first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detection_pair: Vec<LinkDelay>,
-    /// The process that serves the others, where the algorithm has one.
+    /// The process that serves the others or commands, where the algorithm has one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub server: u32,
     /// The tree to talk along, where the algorithm does.
@@ -104,6 +104,15 @@ pub struct Scenario {
     /// Whether the permission goes straight from the leaving to the next, where a server could pass it on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hand_over: bool,
+    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<u64>,
+    /// Other identifiers from a time on: `2:40@5ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identify: Vec<Identify>,
+    /// How long a process waits for each one above it before it stands, where the algorithm can.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rank_delay: SpanText,
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
@@ -128,6 +137,12 @@ pub struct Scenario {
     /// Clocks further apart than this are not averaged, where the algorithm averages; a second if not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outlier: Option<SpanText>,
+    /// What is proposed in an agreement, from process 0 on; where nothing is said, n to 1, to attack or to commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<u64>,
+    /// How many faults an agreement is to bear; what the algorithm does usually if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bears: Option<usize>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -285,6 +300,9 @@ impl Scenario {
             quorum_of: Vec::new(),
             no_cancel: false,
             hand_over: false,
+            ids: Vec::new(),
+            identify: Vec::new(),
+            rank_delay: SpanText::default(),
             clocks: Vec::new(),
             local_clock: Vec::new(),
             clock_offset: SpanText::default(),
@@ -293,6 +311,8 @@ impl Scenario {
             replies: one(),
             probes: one(),
             outlier: None,
+            values: Vec::new(),
+            bears: None,
             until: None,
             patience: None,
             watch: Vec::new(),
@@ -449,5 +469,23 @@ impl Scenario {
             (process, after)
         };
         self.request.iter().map(request).collect()
+    }
+
+    /// Who gets another identifier, when and which.
+    pub fn identifications(&self) -> Vec<(ProcessId, Span, u64)> {
+        let mut random = Random::new(self.seed, Stream::Identifiers);
+        let mut draw = |low: u64, high: u64| random.between(low, high);
+        let settle = |identify: &Identify| {
+            let process = match identify.who {
+                Who::Process(process) => process,
+                Who::Any => ProcessId::from_index(draw(0, self.processes as u64 - 1) as usize),
+            };
+            let after = match identify.at {
+                When::At(time) => Span(time.0),
+                When::Between(low, high) => Span(draw(low.0, high.0)),
+            };
+            (process, after, identify.value)
+        };
+        self.identify.iter().map(settle).collect()
     }
 }

@@ -69,6 +69,24 @@ impl Scenario {
             let problem = format!("{} clocks for {} processes", self.clocks.len(), self.processes);
             return Err(Invalid::new("clocks", problem));
         }
+        if !self.ids.is_empty() && self.ids.len() != self.processes {
+            let problem =
+                format!("{} identifiers for {} processes", self.ids.len(), self.processes);
+            return Err(Invalid::new("ids", problem));
+        }
+        for (place, identify) in self.identify.iter().enumerate() {
+            self.exists(identify.who).map_err(|problem| Invalid::at("identify", place, problem))?;
+        }
+        if self.values.len() > self.processes {
+            let problem = format!("{} values for {} processes", self.values.len(), self.processes);
+            return Err(Invalid::new("values", problem));
+        }
+        if let Some(bears) = self.bears.filter(|bears| *bears >= self.processes) {
+            let most = self.processes - 1;
+            let problem =
+                format!("{bears} of {} processes cannot all fail, at most {most}", self.processes);
+            return Err(Invalid::new("bears", problem));
+        }
         let ways =
             [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
         if ways.into_iter().filter(|way| *way).count() > 1 {

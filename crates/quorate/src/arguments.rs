@@ -18,7 +18,7 @@ use quorate_sim::fault::{
     Suspect, Traitor,
 };
 use quorate_sim::notation::{
-    DriftText, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
+    DriftText, Identify, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
 };
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
@@ -111,8 +111,13 @@ pub(crate) struct Sim {
     #[arg(value_parser = algorithm_names(), hide_possible_values = true)]
     algorithm: String,
     /// How many processes
-    #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 5)]
-    processes: usize,
+    #[arg(
+        short = 'n',
+        long = "processes",
+        value_name = "N",
+        help = "How many processes [default: 5, or one for each of --ids]"
+    )]
+    processes: Option<usize>,
     /// The seed of all chance
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -133,13 +138,14 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter, multicasts or sets its clock at the start: one (process 0), all, or the first K
+    /// Who asks to enter, multicasts, begins an election or sets its clock at the start: one (process 0), all, or the
+    /// first K; in an agreement whoever has to
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<Occasion>,
-    /// How often each requester enters, multicasts or sets its clock
+    /// How often each requester enters, multicasts, begins an election or sets its clock
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
     /// For whom messages are, where the algorithm multicasts; everybody if not said
@@ -157,7 +163,7 @@ struct Workload {
     /// Time between leaving and asking again, between multicasts, or between settings of a clock
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
-    /// The process that serves the others, where the algorithm has one
+    /// The process that serves the others or commands, where the algorithm has one
     #[arg(long, value_name = "P", default_value_t = 0)]
     server: u32,
     /// The tree to talk along: chain, star, binary, or edges such as 0-1,1-2
@@ -178,6 +184,15 @@ struct Workload {
     /// Let the leaving hand the permission straight to the next, where a server could pass it on
     #[arg(long)]
     hand_over: bool,
+    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said
+    #[arg(long, value_name = "I,I,..", value_delimiter = ',')]
+    ids: Vec<u64>,
+    /// A process gets identifier I at time T, for the elections after that (repeatable)
+    #[arg(long, value_name = "P:I@T")]
+    identify: Vec<Identify>,
+    /// Wait this long for each process above before standing for election, where the algorithm can
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    rank_delay: Span,
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
@@ -193,6 +208,12 @@ struct Workload {
     /// Clocks further apart than this are not averaged; a second if not said
     #[arg(long, value_name = "D", value_parser = parse_span)]
     outlier: Option<Span>,
+    /// What is proposed in an agreement, from process 0 on; if not said, n to 1, to attack or to commit
+    #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
+    values: Vec<u64>,
+    /// How many faults an agreement is to bear: f crashes or m traitors; at most 2 of what it can bear if not said
+    #[arg(long, value_name = "F")]
+    faults: Option<usize>,
     /// Watch a property though it is not promised or the world is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
@@ -298,7 +319,7 @@ struct FaultFlags {
     /// Process O wrongly believes that V has crashed
     #[arg(long, value_name = "O-V@WINDOW")]
     suspect: Vec<Suspect>,
-    /// A Byzantine process: silent, liar, equivocator, stutterer or random
+    /// A Byzantine process: silent, liar, equivocator, two-faced, stutterer or random
     #[arg(long, value_name = "P:STRATEGY")]
     traitor: Vec<Traitor>,
 }
@@ -348,6 +369,9 @@ pub(crate) struct Replay {
     pub(crate) save: Option<PathBuf>,
 }
 
+/// How many processes there are if nobody says.
+const PROCESSES: usize = 5;
+
 /// A yes or a no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum YesNo {
@@ -370,9 +394,10 @@ impl Sim {
     /// The scenario that the flags describe, and what to do with its outcome.
     pub(crate) fn into_scenario(self) -> (Scenario, Output, Option<PathBuf>) {
         let Self { algorithm, processes, seed, workload, timing, faults, output, save } = self;
+        let usual = if workload.ids.is_empty() { PROCESSES } else { workload.ids.len() };
         let scenario = Scenario {
             algorithm,
-            processes,
+            processes: processes.unwrap_or(usual),
             seed,
             requesters: workload.requesters,
             request: workload.request,
@@ -397,6 +422,9 @@ impl Sim {
             quorum_of: workload.quorum_of,
             no_cancel: workload.no_cancel,
             hand_over: workload.hand_over,
+            ids: workload.ids,
+            identify: workload.identify,
+            rank_delay: SpanText(workload.rank_delay),
             clocks: workload.clocks,
             local_clock: timing.local_clock,
             clock_offset: SpanText(timing.clock_offset),
@@ -405,6 +433,8 @@ impl Sim {
             replies: workload.replies,
             probes: workload.probes,
             outlier: workload.outlier.map(SpanText),
+            values: workload.values,
+            bears: workload.faults,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,
@@ -444,6 +474,7 @@ impl FaultFlags {
 pub(crate) fn flag_of(key: &str) -> String {
     match key {
         "processes" => "-n".to_owned(),
+        "bears" => "--faults".to_owned(),
         "quorum-sets" => "--quorum-set".to_owned(),
         key => format!("--{}", key.strip_prefix("faults.").unwrap_or(key)),
     }

@@ -10,7 +10,9 @@ use quorate_sim::fault::{
     Suspect, Traitor,
 };
 use quorate_sim::monitor::Status;
-use quorate_sim::notation::{DriftText, Factor, Link, Rate, SetText, SpanText, When, Who, Window};
+use quorate_sim::notation::{
+    DriftText, Factor, Identify, Link, Rate, SetText, SpanText, When, Who, Window,
+};
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
@@ -21,7 +23,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     (2u32..70).prop_flat_map(|n| {
         let parts =
             (requests(n), lengths(), links(n), detection(n), faults(n), option::of(expect()));
-        let watch = vec(select(&["ME1", "ME2", "ME3", "agreement", "accuracy"]), 0..3);
+        let watch = vec(select(&["ME1", "ME2", "ME3", "E1", "agreement", "accuracy"]), 0..3);
         let rest = (".*", any::<u64>(), 1u32.., 0..n, watch, option::of(members(n)), clocks(n));
         (parts, rest).prop_map(move |(parts, rest)| {
             let (algorithm, seed, repeat, server, watch, to, clocks) = rest;
@@ -60,6 +62,9 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 section_of: Vec::new(),
                 no_cancel: seed % 2 == 1,
                 hand_over: seed % 5 == 1,
+                ids: if seed % 7 == 0 { (0..u64::from(n)).rev().collect() } else { Vec::new() },
+                identify: if seed % 7 == 1 { vec![identify(seed >> 1)] } else { Vec::new() },
+                rank_delay: SpanText(Span(if seed % 7 == 2 { seed >> 1 } else { 0 })),
                 clocks: if seed % 3 == 0 { vec![seed >> 1, 7] } else { Vec::new() },
                 local_clock: clocks.0,
                 clock_offset: clocks.1,
@@ -68,6 +73,8 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 replies: if seed % 4 == 1 { 1 + seed as u32 % n } else { 1 },
                 probes: 1 + seed as u32 % 1_000,
                 outlier: (seed % 5 == 2).then_some(SpanText(Span(seed))),
+                values: if seed % 7 < 2 { vec![seed >> 1, 7] } else { Vec::new() },
+                bears: (seed % 11 < 3).then_some(seed as usize % 2),
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),
@@ -76,6 +83,10 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
             }
         })
     })
+}
+
+fn identify(value: u64) -> Identify {
+    Identify { who: Who::Any, value, at: When::Between(Time(3), Time(1_000)) }
 }
 
 fn members(n: u32) -> impl Strategy<Value = SetText> {
@@ -205,15 +216,15 @@ fn expect() -> impl Strategy<Value = Expect> {
     let status = select(&[Status::Holds, Status::Violated, Status::NotChecked]);
     let parts = (
         option::of(verdict),
-        [(); 5].map(|()| option::of(any::<u64>())),
-        [option::of(vec(any::<u32>(), 0..4)), option::of(vec(any::<u32>(), 0..4))],
+        [(); 6].map(|()| option::of(any::<u64>())),
+        [(); 3].map(|()| option::of(vec(any::<u32>(), 0..4))),
         option::of(vec(select(&["no-loss", "no-crash"]).prop_map(str::to_owned), 0..3)),
         btree_map(select(&["ME1", "ME2", "ME3"]).prop_map(str::to_owned), status, 0..3),
         btree_map(".*", any::<u64>(), 0..3),
     );
     parts.prop_map(|(verdict, counts, lists, broken_assumptions, properties, by_kind)| {
-        let [entries, messages, deliveries, detection_rounds, false_suspicions] = counts;
-        let [order, waiting] = lists;
+        let [entries, messages, deliveries, bytes, detection_rounds, false_suspicions] = counts;
+        let [order, waiting, leaders] = lists;
         Expect {
             verdict,
             entries,
@@ -221,6 +232,9 @@ fn expect() -> impl Strategy<Value = Expect> {
             messages,
             waiting,
             deliveries,
+            leaders,
+            bytes,
+            decisions: deliveries.map(|count| vec![count.to_string(), "-".to_owned()]),
             detection_rounds,
             false_suspicions,
             offsets: None,
@@ -312,6 +326,7 @@ fn treason() -> impl Strategy<Value = Treason> {
         Treason::Silent,
         Treason::Liar,
         Treason::Equivocator,
+        Treason::TwoFaced,
         Treason::Stutterer,
         Treason::Random,
     ])

@@ -59,6 +59,9 @@ pub(crate) struct Check {
     /// Keep votes until leaving, where the algorithm could give them back earlier
     #[arg(long)]
     pub(crate) no_cancel: bool,
+    /// The permission goes straight from the leaving to the next, where a server could pass it on
+    #[arg(long)]
+    pub(crate) hand_over: bool,
     /// Go no further from the start than this
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<u32>,

@@ -81,6 +81,7 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         tree: flags.tree.clone(),
         server: flags.server,
         no_cancel: flags.no_cancel,
+        hand_over: flags.hand_over,
         ..Scenario::new(&flags.algorithm, flags.processes)
     };
     scenario.validate().map_err(|invalid| {

@@ -23,10 +23,14 @@ const TRUSTS: char = '+';
 const SENDS: char = '▲';
 const DELIVERS: char = '●';
 const SETS: char = '◷';
-const FAILS: char = '?';
+const FAILS: char = '∅';
+const PROPOSES: char = '△';
+const DECIDES: char = '◆';
+const BLOCKED: char = '?';
 
 /// What takes no time, and would be painted over by what does.
-const POINTS: [char; 8] = [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, SETS, FAILS];
+const POINTS: [char; 11] =
+    [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS];
 
 /// Draws the run if it is small enough; tells whether it did.
 pub(crate) fn write(
@@ -39,8 +43,9 @@ pub(crate) fn write(
     if scenario.processes > LANES_MOST || marks.is_empty() || marks.len() > MARKS_MOST || end == 0 {
         return Ok(false);
     }
+    let election = outcome.report.election.is_some();
     let mut used = match outcome.report.family {
-        family if family == Layer::Mutex.family() => vec![WAITING, INSIDE],
+        family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
         family if family == Layer::Clock.family() => vec![WAITING],
         _ => Vec::new(),
     };
@@ -51,15 +56,18 @@ pub(crate) fn write(
         writeln!(out, "  {:<4} {}", id.to_string(), lane.iter().collect::<String>().trim_end())?;
     }
     let legend = [
-        (WAITING, "waiting"),
-        (INSIDE, "inside"),
+        (WAITING, if election { "takes part" } else { "waiting" }),
+        (INSIDE, if election { "leads" } else { "inside" }),
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "back"),
         (SENDS, "multicasts"),
-        (DELIVERS, "delivers"),
         (SETS, "sets its clock"),
         (FAILS, "could not"),
+        (DELIVERS, if election { "follows another" } else { "delivers" }),
+        (PROPOSES, "proposes"),
+        (DECIDES, "decides"),
+        (BLOCKED, "is blocked"),
         (SUSPECTS, "suspects somebody"),
         (TRUSTS, "trusts somebody again"),
     ];
@@ -83,19 +91,16 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
         let here = column(*time);
         fill(&mut lane, state, since, here);
         let next = match mark {
-            Mark::Requested => WAITING,
-            Mark::Entered => INSIDE,
-            Mark::Left => IDLE,
+            Mark::Requested | Mark::TakesPart => WAITING,
+            Mark::Entered | Mark::Leads => INSIDE,
+            Mark::Left | Mark::Follows => IDLE,
             Mark::Crashed => DOWN,
             // One who remembers goes on where it was.
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
-            Mark::Sent
-            | Mark::Delivered
-            | Mark::Suspected
-            | Mark::Trusted
-            | Mark::Set
-            | Mark::Failed => state,
+            Mark::Set | Mark::Failed => state,
+            Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
+            Mark::Proposed | Mark::Decided | Mark::Blocked => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -110,11 +115,17 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(_) => BACK,
             Mark::Sent => SENDS,
             Mark::Delivered => DELIVERS,
+            Mark::Proposed => PROPOSES,
+            Mark::Decided => DECIDES,
+            Mark::Blocked => BLOCKED,
             Mark::Suspected => SUSPECTS,
             Mark::Trusted => TRUSTS,
             Mark::Set => SETS,
             Mark::Failed => FAILS,
-            Mark::Requested | Mark::Entered | Mark::Left => continue,
+            Mark::Follows => DELIVERS,
+            Mark::Requested | Mark::Entered | Mark::Left | Mark::TakesPart | Mark::Leads => {
+                continue;
+            }
         };
         // A delivery is the least of what may happen at once.
         let here = &mut lane[column(*time)];

@@ -4,8 +4,10 @@
 mod charts;
 mod text;
 
+use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
+use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::{ProcessId, Span, Time};
@@ -189,6 +191,12 @@ fn round(scenario: &Scenario) -> Result<Span, LabError> {
             None
         }
         fn multicast<A: Algorithm + Multicast + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn election<A: Algorithm + Election + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn agreement<A: Algorithm + Agreement + 'static>(self) -> Option<Span> {
             None
         }
         fn clock<A: Algorithm + ClockSync + 'static>(self) -> Option<Span> {
