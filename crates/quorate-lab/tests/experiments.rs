@@ -10,6 +10,7 @@ fn slice(name: &str) -> Options {
         "thesis" => (Some(3), Some(16)),
         "without-cancel" => (Some(5), Some(16)),
         "vcube-diagnosis" => (Some(6), Some(32)),
+        "detectors" => (Some(2), Some(8)),
         _ => (Some(4), None),
     };
     Options { seeds, up_to, ..Options::default() }
@@ -252,6 +253,44 @@ fn one_crash_is_known_in_time_and_a_round_never_has_too_many_tests() {
         }
     }
     assert_eq!(sizes, 5, "8, 12, 16, 24 and 32 processes");
+}
+
+#[test]
+fn detectors_cost_what_their_formulas_say_and_differ_as_expected() {
+    let rows = json("detectors", &run("detectors", None))["rows"].as_array().unwrap().clone();
+    let figure = |name: &str, n: u64, column: &str| {
+        let row = rows.iter().find(|row| row["detector"] == name && row["processes"] == n);
+        row.expect("every detector is measured")[column].as_f64().expect("a number")
+    };
+    for n in [4, 8] {
+        let round = |name| figure(name, n, "messages_per_round");
+        let (all, log) = ((n * (n - 1)) as f64, u64::from(n.ilog2()));
+        assert_eq!([round("heartbeat"), round("adaptive-heartbeat")], [all, all]);
+        assert_eq!(round("heartbeat-ring"), n as f64);
+        assert_eq!(round("vcube-diagnosis"), (2 * n * log) as f64, "tests and answers");
+        let mistakes = |name| figure(name, n, "mistakes_per_hour_mean");
+        assert!(mistakes("adaptive-heartbeat") < mistakes("heartbeat"), "it learns");
+    }
+}
+
+#[test]
+fn clocks_are_never_further_off_than_their_bound() {
+    let rows = json("clock-sync", &run("clock-sync", None))["rows"].as_array().unwrap().clone();
+    assert_eq!(rows.len(), 12 * 3);
+    let number = |row: &serde_json::Value, column: &str| row[column].as_f64().expect("a number");
+    for row in &rows {
+        assert_eq!(row["bound_exceeded"], 0, "{row}");
+        assert!(number(row, "error_us_mean") <= number(row, "bound_us_mean"), "{row}");
+    }
+    let client = |row: &&serde_json::Value| row["algorithm"] == "cristian" && row["probes"] == 1;
+    for row in rows.iter().filter(client) {
+        // Half of what the ways differ by cannot be seen: ten microseconds for each hundredth.
+        if row["cause"] == "asymmetry" {
+            let expected = 10.0 * number(row, "value");
+            assert!(number(row, "error_us_max") >= expected - 100.0, "{row}");
+            assert!(number(row, "error_us_max") <= expected + 100.0, "{row}");
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, ProcessSet, Property, Span, Tempo, Time};
+use quorate_core::{ProcessId, ProcessSet, Property, Span, Tempo, Time, VCube};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
@@ -436,6 +436,12 @@ impl Scenario {
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
         let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
         self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
+    }
+
+    /// Long enough for a detector below to notice a crash, and for what it disturbed to be mended.
+    pub fn quiet(&self) -> Span {
+        let levels = u64::from(VCube::new(self.processes).dimension());
+        Span(self.tempo().bound.0.saturating_mul(20 * (levels + 2)))
     }
 
     /// For whom messages are.
