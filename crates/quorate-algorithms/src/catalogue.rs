@@ -12,7 +12,7 @@ use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
 use crate::detector::{Heartbeat, VcubeDiagnosis};
-use crate::multicast::{Basic, VcubeMulticast};
+use crate::multicast::{Basic, Causal, Fifo, Reliable, VcubeMulticast};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
@@ -177,6 +177,9 @@ catalogue! {
     mutex QuorumPublished,
     riding_mutex QuorumWithoutAttempts,
     multicast Basic,
+    multicast Reliable,
+    multicast Fifo,
+    multicast Causal,
     multicast VcubeMulticast,
     detector Heartbeat,
     detector VcubeDiagnosis,

@@ -243,7 +243,8 @@ struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
 
 impl<U: Message, L: Message> Joined<U, L> {
     const TABLE: [Kind; MOST_KINDS] = {
-        let mut table = [U::KINDS[0]; MOST_KINDS];
+        let filler = if U::KINDS.is_empty() { L::KINDS[0] } else { U::KINDS[0] };
+        let mut table = [filler; MOST_KINDS];
         let mut next = 0;
         while next < U::KINDS.len() + L::KINDS.len() {
             table[next] = if next < U::KINDS.len() {

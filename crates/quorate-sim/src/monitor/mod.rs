@@ -1,21 +1,28 @@
 //! Monitors: each watches one property online and keeps the events that broke it.
 
 mod accuracy;
+mod backlog;
+mod causal_order;
 mod completeness;
 mod delivery;
+mod fifo_order;
 mod me1;
 mod me2;
 mod me3;
+mod total_order;
 
 use quorate_core::{ProcessId, Property, Time};
 use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
+pub(crate) use causal_order::CausalOrder;
 pub(crate) use completeness::Completeness;
 pub(crate) use delivery::Deliveries;
+pub(crate) use fifo_order::FifoOrder;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;
+pub(crate) use total_order::TotalOrder;
 
 use crate::observer::Moment;
 use crate::plan::Memory;
