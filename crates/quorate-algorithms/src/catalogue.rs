@@ -12,7 +12,9 @@ use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
 use crate::detector::{Heartbeat, VcubeDiagnosis};
-use crate::multicast::{Basic, Causal, Fifo, Reliable, VcubeMulticast};
+use crate::multicast::{
+    Basic, Causal, Fifo, Reliable, TotalIsis, TotalLamport, TotalSequencer, VcubeMulticast,
+};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
@@ -80,6 +82,9 @@ pub trait Algorithm: Process {
 
     /// Whether a permission may go straight from the leaving to the next.
     const HANDS_OVER: bool = false;
+
+    /// Whether a message may be for some only, where it multicasts.
+    const GROUPS: bool = true;
 
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
@@ -180,6 +185,9 @@ catalogue! {
     multicast Reliable,
     multicast Fifo,
     multicast Causal,
+    multicast TotalSequencer,
+    multicast TotalIsis,
+    multicast TotalLamport,
     multicast VcubeMulticast,
     detector Heartbeat,
     detector VcubeDiagnosis,

@@ -163,6 +163,9 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
+    if scenario.to.is_some() && !A::GROUPS {
+        return mismatch("to", "it delivers to everybody, not to a group".to_owned());
+    }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
             return mismatch("detector", "it needs no other detector below it".to_owned());

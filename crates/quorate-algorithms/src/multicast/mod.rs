@@ -4,10 +4,16 @@ mod basic;
 mod causal;
 mod fifo;
 mod reliable;
+mod total_isis;
+mod total_lamport;
+mod total_sequencer;
 mod vcube;
 
 pub use basic::Basic;
 pub use causal::{Causal, CausalOrder};
 pub use fifo::{Fifo, FifoOrder};
 pub use reliable::Reliable;
+pub use total_isis::TotalIsis;
+pub use total_lamport::TotalLamport;
+pub use total_sequencer::TotalSequencer;
 pub use vcube::VcubeMulticast;

@@ -90,8 +90,7 @@ impl Worlds {
         if crashes == 0 {
             return;
         }
-        let entries = scenario.first_requests().len() as u64 * u64::from(scenario.repeat);
-        let end = entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT;
+        let end = busy_until(scenario, self.profile.layer);
         let end = if draw.chance(0.5) { end } else { draw.between(UNIT, end) };
         let mut faults = Faults::default();
         for place in 0..crashes.min(order.len()) {
@@ -118,6 +117,18 @@ impl Worlds {
         } else {
             Delay::Uniform(Span(quick), Span(slow))
         });
+    }
+}
+
+/// When everybody should be done: entries come one after the other, but all multicast at the same time.
+fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
+    let repeat = u64::from(scenario.repeat);
+    match layer {
+        Layer::Multicast => repeat * scenario.think.0.0.max(UNIT) + 16 * UNIT,
+        _ => {
+            let entries = scenario.first_requests().len() as u64 * repeat;
+            entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT
+        }
     }
 }
 
