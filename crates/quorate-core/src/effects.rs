@@ -40,6 +40,28 @@ pub enum Effect<P: Process> {
     Ignored(&'static str),
 }
 
+impl<P: Process> Effect<P> {
+    /// The same for a process of which this one is a part; an output is for the whole to deal with.
+    pub fn of_part<W: Process>(
+        self,
+        message_of: impl FnOnce(P::Message) -> W::Message,
+        timer_of: impl FnOnce(P::Timer) -> W::Timer,
+    ) -> Result<Effect<W>, P::Output> {
+        Ok(match self {
+            Self::Send { to, message } => Effect::Send { to, message: message_of(message) },
+            Self::Multicast { to, message } => {
+                Effect::Multicast { to, message: message_of(message) }
+            }
+            Self::SetTimer { timer, after } => Effect::SetTimer { timer: timer_of(timer), after },
+            Self::CancelTimer(timer) => Effect::CancelTimer(timer_of(timer)),
+            Self::AwaitRound => Effect::AwaitRound,
+            Self::Believed(belief) => Effect::Believed(belief),
+            Self::Ignored(why) => Effect::Ignored(why),
+            Self::Output(output) => return Err(output),
+        })
+    }
+}
+
 /// Whom a multicast goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recipients {

@@ -14,6 +14,7 @@ pub mod agreement;
 pub mod clock_sync;
 pub mod detector;
 mod effects;
+mod either;
 pub mod election;
 mod lamport;
 mod message;
@@ -32,6 +33,7 @@ mod vector_clock;
 
 pub use detector::{Belief, Tempo};
 pub use effects::{Effect, Effects, Recipients};
+pub use either::Either;
 pub use lamport::{LamportClock, Stamp};
 pub use message::{Kind, Layer, Message};
 pub use process::Process;

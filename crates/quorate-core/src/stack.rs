@@ -105,8 +105,9 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
     }
 
     fn pass_upper(&mut self, effect: Effect<U>, out: &mut Effects<Self>) {
-        match effect {
-            Effect::Output(output) => match U::route(output) {
+        match effect.of_part(Layered::Upper, Layered::Upper) {
+            Ok(effect) => out.push(effect),
+            Err(output) => match U::route(output) {
                 Route::Up(output) => out.output(output),
                 Route::Down(command) => {
                     if self.tell_lower(out, |lower, out| lower.on_command(command, out)).is_err() {
@@ -114,32 +115,13 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
                     }
                 }
             },
-            Effect::Send { to, message } => out.send(to, Layered::Upper(message)),
-            Effect::Multicast { to, message } => {
-                out.push(Effect::Multicast { to, message: Layered::Upper(message) });
-            }
-            Effect::SetTimer { timer, after } => out.set_timer(Layered::Upper(timer), after),
-            Effect::CancelTimer(timer) => out.cancel_timer(Layered::Upper(timer)),
-            Effect::AwaitRound => out.await_round(),
-            Effect::Believed(belief) => out.push(Effect::Believed(belief)),
-            Effect::Ignored(why) => out.ignored(why),
         }
     }
 
     fn pass_lower(&mut self, effect: Effect<L>, out: &mut Effects<Self>) {
-        match effect {
-            Effect::Output(output) => {
-                self.tell_upper(out, |upper, out| upper.on_below(output, out))
-            }
-            Effect::Send { to, message } => out.send(to, Layered::Lower(message)),
-            Effect::Multicast { to, message } => {
-                out.push(Effect::Multicast { to, message: Layered::Lower(message) });
-            }
-            Effect::SetTimer { timer, after } => out.set_timer(Layered::Lower(timer), after),
-            Effect::CancelTimer(timer) => out.cancel_timer(Layered::Lower(timer)),
-            Effect::AwaitRound => out.await_round(),
-            Effect::Believed(belief) => out.push(Effect::Believed(belief)),
-            Effect::Ignored(why) => out.ignored(why),
+        match effect.of_part(Layered::Lower, Layered::Lower) {
+            Ok(effect) => out.push(effect),
+            Err(output) => self.tell_upper(out, |upper, out| upper.on_below(output, out)),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Runs the algorithm that a scenario names.
 
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
-use quorate_algorithms::detector::{Heartbeat, VcubeDiagnosis};
+use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Rides, Setup};
 use quorate_core::detector::Detector;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Cost, Layer, Message, ProcessId, ProcessSet, Property, Stack};
+use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Stack};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
@@ -218,6 +218,19 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, to, tempo })
 }
 
+/// How the detector is built that a process brings with it, if it brings one.
+fn detector_below(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> AnyDetector> {
+    match choice {
+        DetectorChoice::Oracle | DetectorChoice::None => None,
+        DetectorChoice::Heartbeat => {
+            Some(|setup, id| Either::First(Heartbeat::paced(setup.n, id, setup.tempo)))
+        }
+        DetectorChoice::Vcube => {
+            Some(|setup, id| Either::Second(VcubeDiagnosis::paced(setup.n, id, setup.tempo)))
+        }
+    }
+}
+
 /// Simulates whatever it visits.
 struct Simulate<'a, 't, 's> {
     scenario: &'a Scenario,
@@ -232,28 +245,17 @@ impl Visitor for Simulate<'_, '_, '_> {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
-        match scenario.detector {
-            DetectorChoice::Oracle | DetectorChoice::None => Ok(run_mutex(
-                scenario,
-                &subject,
-                conditions,
-                move |id| A::build(&setup, id),
-                trace,
-            )?),
-            DetectorChoice::Heartbeat => {
-                let make = move |id| {
-                    Stack::new(A::build(&setup, id), Heartbeat::paced(setup.n, id, setup.tempo))
-                };
-                Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_mutex(scenario, &subject, conditions, make, trace)
             }
-            DetectorChoice::Vcube => {
-                let make = move |id| {
-                    let below = VcubeDiagnosis::paced(setup.n, id, setup.tempo);
-                    Stack::<A, VcubeDiagnosis>::new(A::build(&setup, id), below)
-                };
-                Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_mutex(scenario, &subject, conditions, make, trace)
             }
-        }
+        };
+        Ok(outcome?)
     }
 
     fn riding_mutex<A: Rides + Mutex + 'static>(self) -> Self::Answer {
@@ -271,25 +273,17 @@ impl Visitor for Simulate<'_, '_, '_> {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
-        match scenario.detector {
-            DetectorChoice::Oracle | DetectorChoice::None => {
+        let outcome = match detector_below(scenario.detector) {
+            None => {
                 let make = move |id| A::build(&setup, id);
-                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+                run_multicast(scenario, &subject, conditions, make, trace)
             }
-            DetectorChoice::Heartbeat => {
-                let make = move |id| {
-                    Stack::new(A::build(&setup, id), Heartbeat::paced(setup.n, id, setup.tempo))
-                };
-                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_multicast(scenario, &subject, conditions, make, trace)
             }
-            DetectorChoice::Vcube => {
-                let make = move |id| {
-                    let below = VcubeDiagnosis::paced(setup.n, id, setup.tempo);
-                    Stack::<A, VcubeDiagnosis>::new(A::build(&setup, id), below)
-                };
-                Ok(run_multicast(scenario, &subject, conditions, make, trace)?)
-            }
-        }
+        };
+        Ok(outcome?)
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {

@@ -113,7 +113,11 @@ impl Accounting {
         for (index, kind) in self.kinds.iter().enumerate().filter(|(_, kind)| kind.layer == layer) {
             let counted =
                 self.by_kind[index] - if with_self { 0 } else { self.self_by_kind[index] };
-            by_kind.0.push((kind.name, counted));
+            // A detector may be any of several, and only its own kinds are of interest.
+            let foreign = layer == Layer::Detector && place > 0 && self.by_kind[index] == 0;
+            if !foreign {
+                by_kind.0.push((kind.name, counted));
+            }
             total += counted;
             to_self += self.self_by_kind[index];
         }

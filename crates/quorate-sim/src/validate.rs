@@ -355,7 +355,13 @@ fn is_property(id: &str) -> bool {
 }
 
 fn no_property(id: &str) -> String {
-    let known: Vec<&str> = Property::ALL.iter().map(|property| property.id()).collect();
+    // Two families may have properties of the same name.
+    let mut known: Vec<&str> = Vec::new();
+    for property in Property::ALL {
+        if !known.contains(&property.id()) {
+            known.push(property.id());
+        }
+    }
     let asked: String = id.chars().take(20).flat_map(char::escape_debug).collect();
     format!("there is no property `{asked}`; there are {}", known.join(", "))
 }

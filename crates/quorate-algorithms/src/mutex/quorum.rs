@@ -440,6 +440,13 @@ impl CoreMessage for Message {
             Self::Welcome => 9,
         }
     }
+
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Request(ticket) => Some(ticket.time),
+            _ => None,
+        }
+    }
 }
 
 impl Rule for Attempts {

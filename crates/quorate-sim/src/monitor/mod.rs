@@ -3,6 +3,7 @@
 mod accuracy;
 mod backlog;
 mod causal_order;
+mod clock_condition;
 mod completeness;
 mod delivery;
 mod fifo_order;
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
 pub(crate) use causal_order::CausalOrder;
+pub(crate) use clock_condition::{Announced, ClockCondition};
 pub(crate) use completeness::Completeness;
 pub(crate) use delivery::Deliveries;
 pub(crate) use fifo_order::FifoOrder;

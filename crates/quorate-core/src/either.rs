@@ -1,0 +1,129 @@
+//! Choice: one of two processes, which of them known only at run time.
+//!
+//! A layer that can stand over any of several others is compiled once for all of them. Messages and timers stay
+//! those of the one that was chosen; what is meant for the other is ignored.
+
+use core::convert::Infallible;
+
+use crate::detector::Detector;
+use crate::{Belief, Effects, Layered, Process, ProcessId, ProcessSet, Span};
+
+/// One of two processes that tell their user the same things and are asked nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Either<A, B> {
+    /// The first.
+    First(A),
+    /// The second.
+    Second(B),
+}
+
+impl<A: Process, B: Process<Output = A::Output>> Either<A, B> {
+    fn tell(
+        &mut self,
+        out: &mut Effects<Self>,
+        first: impl FnOnce(&mut A, &mut Effects<A>),
+        second: impl FnOnce(&mut B, &mut Effects<B>),
+    ) {
+        match self {
+            Self::First(process) => {
+                let mut wanted = Effects::new(out.now());
+                first(process, &mut wanted);
+                for effect in wanted {
+                    match effect.of_part(Layered::Upper, Layered::Upper) {
+                        Ok(effect) => out.push(effect),
+                        Err(output) => out.output(output),
+                    }
+                }
+            }
+            Self::Second(process) => {
+                let mut wanted = Effects::new(out.now());
+                second(process, &mut wanted);
+                for effect in wanted {
+                    match effect.of_part(Layered::Lower, Layered::Lower) {
+                        Ok(effect) => out.push(effect),
+                        Err(output) => out.output(output),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
+    type Command = Infallible;
+    type Message = Layered<A::Message, B::Message>;
+    type Timer = Layered<A::Timer, B::Timer>;
+    type Output = A::Output;
+    type Misuse = Infallible;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        self.tell(out, A::on_start, B::on_start);
+    }
+
+    fn on_command(&mut self, command: Infallible, _: &mut Effects<Self>) -> Result<(), Infallible> {
+        match command {}
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Self::Message, out: &mut Effects<Self>) {
+        const ODD: &str = "a message of another algorithm";
+        match message {
+            Layered::Upper(message) => self.tell(
+                out,
+                |process, out| process.on_message(from, message, out),
+                |_, out| out.ignored(ODD),
+            ),
+            Layered::Lower(message) => self.tell(
+                out,
+                |_, out| out.ignored(ODD),
+                |process, out| process.on_message(from, message, out),
+            ),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, out: &mut Effects<Self>) {
+        match timer {
+            Layered::Upper(timer) => {
+                self.tell(out, |process, out| process.on_timer(timer, out), |_, _| ());
+            }
+            Layered::Lower(timer) => {
+                self.tell(out, |_, _| (), |process, out| process.on_timer(timer, out));
+            }
+        }
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        self.tell(
+            out,
+            |process, out| process.on_belief(belief, out),
+            |process, out| process.on_belief(belief, out),
+        );
+    }
+
+    fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
+        self.tell(
+            out,
+            |process, out| process.on_round_end(round, out),
+            |process, out| process.on_round_end(round, out),
+        );
+    }
+
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        self.tell(out, A::on_recovery, B::on_recovery);
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match self {
+            Self::First(process) => process.waits_for(),
+            Self::Second(process) => process.waits_for(),
+        }
+    }
+}
+
+impl<A: Detector, B: Detector> Detector for Either<A, B> {
+    fn round(&self) -> Span {
+        match self {
+            Self::First(detector) => detector.round(),
+            Self::Second(detector) => detector.round(),
+        }
+    }
+}
