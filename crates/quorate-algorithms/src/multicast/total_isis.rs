@@ -418,13 +418,6 @@ impl<B: Body> quorate_core::Message for Message<B> {
         }
     }
 
-    fn stamp(&self) -> Option<u64> {
-        match self {
-            Self::Proposed(_, place) => Some(place.time),
-            _ => None,
-        }
-    }
-
     /// A liar changes the place, or the number where there is none.
     fn forged(&self, choice: u64) -> Self {
         let lie = choice % 8;

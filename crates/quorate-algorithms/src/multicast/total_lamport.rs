@@ -73,7 +73,22 @@ pub enum Message<B = ()> {
         body: B,
     },
     /// I have passed on all that I have of this process, which has crashed.
-    Flushed(ProcessId),
+    Flushed {
+        /// When I was told of the crash.
+        time: u64,
+        /// Whose.
+        crashed: ProcessId,
+    },
+}
+
+impl<B> Message<B> {
+    fn time(&self) -> u64 {
+        match self {
+            Self::Message { time, .. } | Self::Ack { time, .. } | Self::Flushed { time, .. } => {
+                *time
+            }
+        }
+    }
 }
 
 impl<B: Body> TotalLamport<B> {
@@ -176,20 +191,21 @@ impl<B: Body> Process for TotalLamport<B> {
 
     fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
         if self.crashed.contains(from) {
+            // Logical time goes on all the same.
+            self.clock.hear(message.time());
             return out.ignored("a word of one who has crashed");
         }
+        self.hear(from, message.time());
         match message {
             Message::Message { time, id, body } => {
-                self.hear(from, time);
                 self.learn(Stamp { time, process: from }, id, body, out);
             }
-            Message::Ack { time, stamp, id, body } => {
-                self.hear(from, time);
+            Message::Ack { stamp, id, body, .. } => {
                 if stamp.process != self.id {
                     self.learn(stamp, id, body, out);
                 }
             }
-            Message::Flushed(crashed) => {
+            Message::Flushed { crashed, .. } => {
                 self.flushed.entry(crashed).or_default().insert(from);
                 self.close();
             }
@@ -201,7 +217,8 @@ impl<B: Body> Process for TotalLamport<B> {
         match belief {
             Belief::Crashed(process) => {
                 self.crashed.insert(process);
-                out.send_to_others(Message::Flushed(process));
+                let time = self.clock.tick();
+                out.send_to_others(Message::Flushed { time, crashed: process });
                 self.close();
                 self.deliver(out);
             }
@@ -225,15 +242,12 @@ impl<B: Body> quorate_core::Message for Message<B> {
         match self {
             Self::Message { .. } => 0,
             Self::Ack { .. } => 1,
-            Self::Flushed(_) => 2,
+            Self::Flushed { .. } => 2,
         }
     }
 
     fn stamp(&self) -> Option<u64> {
-        match self {
-            Self::Message { time, .. } | Self::Ack { time, .. } => Some(*time),
-            Self::Flushed(_) => None,
-        }
+        Some(self.time())
     }
 
     /// A liar changes the time.
@@ -242,7 +256,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
         match self.clone() {
             Self::Message { id, body, .. } => Self::Message { time: lie, id, body },
             Self::Ack { stamp, id, body, .. } => Self::Ack { time: lie, stamp, id, body },
-            flushed @ Self::Flushed(_) => flushed,
+            Self::Flushed { crashed, .. } => Self::Flushed { time: lie, crashed },
         }
     }
 }
@@ -268,6 +282,7 @@ impl Algorithm for TotalLamport {
             Property::FifoOrder,
             Property::CausalOrder,
             Property::TotalOrder,
+            Property::ClockCondition,
         ],
         cost: "n(n - 1) messages per multicast",
         restless: false,
