@@ -5,12 +5,14 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::detector::{Detector, Tempo};
 use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
+use crate::agreement::{SyncConsensus, SyncConsensusShort};
 use crate::detector::{Heartbeat, VcubeDiagnosis};
 use crate::multicast::{
     Basic, Causal, Fifo, Reliable, TotalIsis, TotalLamport, TotalSequencer, VcubeMulticast,
@@ -26,7 +28,7 @@ use crate::mutex::{
 pub struct Setup {
     /// How many processes there are.
     pub n: usize,
-    /// The process that serves the others or starts with the token, where the algorithm has one.
+    /// The process that serves the others, starts with the token or commands, where the algorithm has one.
     pub server: ProcessId,
     /// The tree to talk along, where the algorithm does.
     pub tree: SpanningTree,
@@ -38,6 +40,8 @@ pub struct Setup {
     pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
+    /// How many faults an agreement is to bear.
+    pub bears: usize,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
     /// What a detector may know about time.
@@ -86,6 +90,18 @@ pub trait Algorithm: Process {
     /// Whether a message may be for some only, where it multicasts.
     const GROUPS: bool = true;
 
+    /// Whether its processes act in synchronous rounds.
+    const IN_ROUNDS: bool = false;
+
+    /// What an agreement is about.
+    const MATTER: Matter = Matter::Proposal;
+
+    /// How many faults it is built to bear among n processes if nobody says; none where that is no question.
+    fn bears(n: usize) -> Option<usize> {
+        let _ = n;
+        None
+    }
+
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
         let _ = setup;
@@ -126,6 +142,9 @@ pub trait Visitor {
     {
         self.mutex::<A>()
     }
+
+    /// Does it with an agreement.
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
     /// Does it with a multicast.
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
@@ -181,6 +200,8 @@ catalogue! {
     riding_mutex Quorum,
     mutex QuorumPublished,
     riding_mutex QuorumWithoutAttempts,
+    agreement SyncConsensus,
+    agreement SyncConsensusShort,
     multicast Basic,
     multicast Reliable,
     multicast Fifo,

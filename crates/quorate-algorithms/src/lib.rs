@@ -7,6 +7,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agreement;
 pub mod catalogue;
 pub mod detector;
 pub mod multicast;

@@ -24,7 +24,8 @@ pub trait Message: Clone + Eq + Hash + Debug {
     }
 
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
-    /// many lies. A message without contents has nothing to lie about.
+    /// many lies; where there are two things to say, an odd one is the other. A message without contents has nothing to
+    /// lie about.
     #[must_use]
     fn forged(&self, choice: u64) -> Self {
         let _ = choice;

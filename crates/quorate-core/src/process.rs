@@ -62,6 +62,14 @@ pub trait Process: Clone + Eq + Hash + Debug {
         let _ = out;
     }
 
+    /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
+    /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
+    /// is the other.
+    #[must_use]
+    fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
+        message.forged(choice)
+    }
+
     /// For whom it is waiting just now, to enter or to have its vote back. Only explains hangs; no driver acts on it.
     fn waits_for(&self) -> ProcessSet {
         ProcessSet::new()

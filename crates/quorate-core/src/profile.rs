@@ -60,11 +60,17 @@ pub enum Assumption {
     Synchrony,
     /// Every process follows the algorithm.
     Honesty,
+    /// No more processes crash than the algorithm is built to bear.
+    FewCrashes,
+    /// No more processes crash or lie than the algorithm is built to bear.
+    FewFaults,
+    /// Fewer than a third of the processes are to be borne as faulty: n > 3m.
+    LessThanAThird,
 }
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -75,6 +81,9 @@ impl Assumption {
         Self::PerfectDetector,
         Self::Synchrony,
         Self::Honesty,
+        Self::FewCrashes,
+        Self::FewFaults,
+        Self::LessThanAThird,
     ];
 
     /// A short name for programs.
@@ -90,6 +99,9 @@ impl Assumption {
             Self::PerfectDetector => "perfect-detector",
             Self::Synchrony => "synchrony",
             Self::Honesty => "honesty",
+            Self::FewCrashes => "few-crashes",
+            Self::FewFaults => "few-faults",
+            Self::LessThanAThird => "n-above-3m",
         }
     }
 
@@ -106,6 +118,9 @@ impl Assumption {
             Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
             Self::Synchrony => "delays, steps and clocks keep within known bounds",
             Self::Honesty => "every process follows the algorithm",
+            Self::FewCrashes => "no more processes crash than it is built to bear",
+            Self::FewFaults => "no more processes crash or lie than it is built to bear",
+            Self::LessThanAThird => "there are more than three processes for each fault to bear",
         }
     }
 }
@@ -240,7 +255,9 @@ impl Property {
             Self::E1 => "all who decide have the same leader, the greatest that is up",
             Self::E2 => "every live process comes to know a leader that is up",
             Self::Agreement => "no two correct processes decide differently",
-            Self::Validity => "what is decided was proposed; what all correct propose is decided",
+            Self::Validity => {
+                "what is decided was proposed; what all honest processes propose is decided"
+            }
             Self::Termination => "every correct process decides",
             Self::DeliveryValidity => "what a live process multicasts, every live member delivers",
             Self::DeliveryIntegrity => "only members deliver, once, and only what was multicast",
@@ -279,6 +296,8 @@ pub struct Cost {
     pub synchronisation_delay: RangeInclusive<u64>,
     /// From a crash to when everybody knows of it, in rounds of a detector.
     pub detection_rounds: Option<u64>,
+    /// How many messages are under way or remembered at once, where that is known beforehand.
+    pub at_once: Option<u64>,
 }
 
 impl Cost {
@@ -295,6 +314,7 @@ impl Cost {
             client_delay: 0..=0,
             synchronisation_delay: 0..=0,
             detection_rounds: None,
+            at_once: None,
         }
     }
 
@@ -312,6 +332,12 @@ impl Cost {
     #[must_use]
     pub fn with_detection(self, rounds: u64) -> Self {
         Self { detection_rounds: Some(rounds), ..self }
+    }
+
+    /// With so many messages under way or remembered at once.
+    #[must_use]
+    pub fn with_at_once(self, messages: u64) -> Self {
+        Self { at_once: Some(messages), ..self }
     }
 
     /// A single process has nobody to wait for.

@@ -180,6 +180,13 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
         self.tell_lower(out, L::on_recovery);
     }
 
+    fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
+        match message {
+            Layered::Upper(message) => Layered::Upper(self.upper.forge(message, choice)),
+            Layered::Lower(message) => Layered::Lower(self.lower.forge(message, choice)),
+        }
+    }
+
     fn waits_for(&self) -> ProcessSet {
         self.upper.waits_for()
     }

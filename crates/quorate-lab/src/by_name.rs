@@ -3,15 +3,18 @@
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Rides, Setup};
+use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::detector::Detector;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Stack};
-use quorate_sim::scenario::DetectorChoice;
+use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Span, Stack};
+use quorate_sim::notation::Who;
+use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_multicast, run_mutex,
+    Conditions, Outcome, RunError, Scenario, Subject, Timing, run_agreement, run_detector,
+    run_multicast, run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -58,7 +61,7 @@ pub enum LabError {
         problem: String,
     },
     /// The algorithm is of another family than what the scenario says.
-    #[error("{algorithm} is a {family} algorithm: {problem}")]
+    #[error("{algorithm} is {} {family} algorithm: {problem}", article(family))]
     OtherFamily {
         /// The algorithm.
         algorithm: &'static str,
@@ -141,6 +144,10 @@ fn suggestion(name: &str) -> String {
     }
 }
 
+fn article(family: &str) -> &'static str {
+    if family.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
 fn shortened(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(60).collect()
 }
@@ -166,6 +173,17 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if scenario.to.is_some() && !A::GROUPS {
         return mismatch("to", "it delivers to everybody, not to a group".to_owned());
     }
+    if family == Layer::Agreement {
+        check_agreement::<A>(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    } else if !scenario.values.is_empty() {
+        return mismatch("values", "nothing is proposed".to_owned());
+    }
+    if scenario.bears.is_some() && A::bears(scenario.processes).is_none() {
+        return mismatch("bears", "it is not built for a number of faults".to_owned());
+    }
+    if A::IN_ROUNDS {
+        check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
             return mismatch("detector", "it needs no other detector below it".to_owned());
@@ -180,9 +198,71 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Everybody takes part in an agreement, once.
+fn check_agreement<A: Algorithm>(scenario: &Scenario) -> Result<(), (&'static str, String)> {
+    if scenario.repeat != 1 {
+        return Err(("repeat", "an agreement is made once".to_owned()));
+    }
+    if scenario.requesters != Requesters::default() {
+        let problem = match (A::MATTER, scenario.requesters) {
+            (Matter::Order, _) => "only the commander gives an order",
+            (_, Requesters::All) => return Ok(()),
+            _ => "everybody proposes something",
+        };
+        return Err(("requesters", format!("{problem}; leave it out")));
+    }
+    let commander = Who::Process(ProcessId::new(scenario.server));
+    let odd = scenario.request.iter().find(|request| request.who != commander);
+    match odd.filter(|_| A::MATTER == Matter::Order) {
+        Some(odd) => {
+            let problem = format!("process {commander} is the commander, not {}", odd.who);
+            Err(("request", problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Rounds take as long as a message may.
+fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
+    let ways_out = "it works in rounds";
+    match scenario.timing {
+        Some(Timing::Rounds(_)) => {}
+        Some(timing) => {
+            let problem = format!("{ways_out}, not with {timing}; say rounds:1ms or nothing");
+            return Err(("timing", problem));
+        }
+        None if scenario.delay_bound().is_none() => {
+            return Err(("delay", format!("{ways_out}, and {} has no bound", scenario.delay)));
+        }
+        None if scenario.delay_bound() == Some(Span::ZERO) => {
+            return Err(("delay", format!("{ways_out}, and rounds take time")));
+        }
+        None => {}
+    }
+    if !scenario.link_delay.is_empty() {
+        return Err(("link-delay", format!("{ways_out}, and every message takes one")));
+    }
+    if scenario.handling.0 > Span::ZERO {
+        let problem = format!("{ways_out}, and what arrives in a round is handled in it");
+        return Err(("handling", problem));
+    }
+    Ok(())
+}
+
+/// The scenario with what the algorithm decides where nothing is said.
+fn settled<A: Algorithm>(scenario: &Scenario) -> Scenario {
+    let mut settled = scenario.clone();
+    settled.bears = scenario.bears.or_else(|| A::bears(scenario.processes));
+    if A::IN_ROUNDS {
+        settled.timing = scenario.timing.or(scenario.delay_bound().map(Timing::Rounds));
+    }
+    settled
+}
+
 /// The world that an algorithm is to live in, as the scenario describes it.
 fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     check_family::<A>(scenario)?;
+    let scenario = &settled::<A>(scenario);
     let n = scenario.processes;
     let unknown = |quorums: &str| LabError::UnknownQuorums {
         algorithm: A::PROFILE.name,
@@ -215,7 +295,8 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
-    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, to, tempo })
+    let bears = scenario.bears.unwrap_or(0);
+    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, bears, to, tempo })
 }
 
 /// How the detector is built that a process brings with it, if it brings one.
@@ -267,6 +348,24 @@ impl Visitor for Simulate<'_, '_, '_> {
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         let make = move |id| A::build_riding(&setup, id);
         Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+    }
+
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let scenario = &settled::<A>(scenario);
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_agreement(scenario, &subject, A::MATTER, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_agreement(scenario, &subject, A::MATTER, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {

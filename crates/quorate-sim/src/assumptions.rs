@@ -1,7 +1,7 @@
 //! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
 //! planned for after the end, or a loss that chance never struck with, breaks nothing.
 
-use quorate_core::{Assumption, ProcessId, Property, Time};
+use quorate_core::{Assumption, ProcessId, ProcessSet, Property, Time};
 
 use crate::accounting::Accounting;
 use crate::network::Loss;
@@ -73,7 +73,26 @@ pub(crate) fn breach(
             let named: Vec<String> = traitors.map(describe_traitor).collect();
             (!named.is_empty()).then(|| named.join(", "))
         }
+        Assumption::FewCrashes => too_many(scenario, incidents.crashed().len(), "crashed"),
+        Assumption::FewFaults => {
+            let mut faulty = incidents.crashed();
+            faulty.extend(incidents.traitors.iter().map(|(traitor, _)| *traitor));
+            too_many(scenario, faulty.len(), "crashed or lied")
+        }
+        Assumption::LessThanAThird => {
+            let (n, m) = (scenario.processes, scenario.bears.unwrap_or(0));
+            (n <= m.saturating_mul(3)).then(|| format!("n = {n}, m = {m}"))
+        }
     }
+}
+
+/// More have failed than the algorithm was to bear.
+fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
+    let bears = scenario.bears.unwrap_or(0);
+    (failed > bears).then(|| {
+        let who = if failed == 1 { "process" } else { "processes" };
+        format!("{failed} {who} {how}, it was to bear {bears}")
+    })
 }
 
 /// A traitor in words.
@@ -107,6 +126,12 @@ impl Incidents {
             few if few.len() <= 3 => Some(few.join(", ")),
             many => Some(format!("{} and {} more", many[..3].join(", "), many.len() - 3)),
         }
+    }
+
+    /// Everybody who has crashed at any time.
+    fn crashed(&self) -> ProcessSet {
+        let crashes = self.deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Crash(_)));
+        crashes.map(|(_, deed)| deed.victim()).collect()
     }
 
     /// When the process last crashed, if it is still down.

@@ -30,6 +30,9 @@ pub struct Expect {
     /// How often anybody delivers a multicast.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<u64>,
+    /// What each process decides, in words: `attack`, `4 3 - 1` for a vector, `-` for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Vec<String>>,
     /// The most rounds that a detector takes until everybody knows of a crash or a recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detection_rounds: Option<u64>,
@@ -69,6 +72,7 @@ impl Expect {
             messages: Some(report.messages.total),
             waiting: Some(report.waiting.clone()),
             deliveries: deliveries(report),
+            decisions: decisions(report),
             detection_rounds: detection_rounds(report),
             false_suspicions: false_suspicions(report),
             broken_assumptions: Some(broken(report)),
@@ -95,6 +99,9 @@ impl Expect {
         {
             compare(&mut all, what, Some(&expected), &found);
         }
+        if self.decisions.is_some() {
+            compare(&mut all, "decisions", Some(&self.decisions), &decisions(report));
+        }
         compare(&mut all, "broken assumptions", self.broken_assumptions.as_ref(), &broken(report));
         compare(&mut all, "sends", self.sends.as_ref(), &report.messages.by_process);
         for (id, expected) in &self.properties {
@@ -113,6 +120,10 @@ impl Expect {
 
 fn deliveries(report: &Report) -> Option<u64> {
     report.multicast.as_ref().map(|multicast| multicast.deliveries)
+}
+
+fn decisions(report: &Report) -> Option<Vec<String>> {
+    report.agreement.as_ref().map(|agreement| agreement.told.clone())
 }
 
 fn detection_rounds(report: &Report) -> Option<u64> {

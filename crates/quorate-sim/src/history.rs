@@ -19,6 +19,12 @@ pub enum Mark {
     Sent,
     /// It delivered something.
     Delivered,
+    /// It proposed something.
+    Proposed,
+    /// It decided.
+    Decided,
+    /// It cannot decide.
+    Blocked,
     /// It began to suspect somebody.
     Suspected,
     /// It took a suspicion back.

@@ -62,6 +62,9 @@ pub struct Report {
     /// What was multicast and delivered, if the algorithm does that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicast: Option<MulticastReport>,
+    /// What was proposed and decided, if the algorithm is an agreement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<AgreementReport>,
     /// How the work was spread: messages sent and received by each process, own layer.
     pub load: LoadReport,
     /// Who still waits.
@@ -181,8 +184,8 @@ impl CostReport {
 pub struct DelayReport {
     /// One message delay, in nanoseconds.
     pub unit: u64,
-    /// From request to entry, with the section free and nobody else waiting; or from the first multicast of a process
-    /// to each delivery by another.
+    /// From request to entry, with the section free and nobody else waiting; from the first multicast of a process
+    /// to each delivery by another; or from the first proposal to each decision.
     pub client: DelayStatistics,
     /// From exit to the next entry, with somebody waiting.
     pub synchronisation: DelayStatistics,
@@ -275,6 +278,33 @@ pub struct MulticastReport {
     pub deliveries: u64,
     /// How many messages every member has that did not crash.
     pub everywhere: u64,
+}
+
+/// What was proposed and decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgreementReport {
+    /// How many faults the algorithm was to bear.
+    pub bears: Option<usize>,
+    /// Who neither crashed nor lied.
+    pub correct: Vec<u32>,
+    /// What each process proposed, from process 0 on.
+    pub proposals: Vec<Option<u64>>,
+    /// What each process decided: a value, or one for each process. Traitors are not asked.
+    pub decisions: Vec<Option<DecisionReport>>,
+    /// The same in words, as expectations name them: `attack`, `4 3 - 1`, and `-` for nothing.
+    pub told: Vec<String>,
+    /// Who can decide nothing until somebody comes back.
+    pub blocked: Vec<u32>,
+}
+
+/// A decision: a value, or one for each process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum DecisionReport {
+    /// One value.
+    Value(u64),
+    /// One for each process.
+    Vector(Vec<Option<u64>>),
 }
 
 /// How the work was spread over the processes.

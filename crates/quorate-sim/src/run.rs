@@ -90,6 +90,21 @@ pub enum RunError {
         /// What there is.
         bound: Bytes,
     },
+    /// The algorithm needs more messages than anybody would wait for.
+    #[error(
+        "{name} has {messages} messages under way or remembered at once ({formula} in all), and at most {most} are \
+         simulated; use fewer processes or a smaller --faults"
+    )]
+    TooCostly {
+        /// The algorithm.
+        name: &'static str,
+        /// How many.
+        messages: u64,
+        /// Its formula for all of them.
+        formula: &'static str,
+        /// How many there may be.
+        most: u64,
+    },
     /// Processes that never fall silent, and messages that take no time.
     #[error(
         "{name} never falls silent: with messages that take no time, time would stand still; give --delay"
@@ -220,6 +235,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         delays: DelayReport::default(),
         detection: None,
         multicast: None,
+        agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         virtual_time: now.0,

@@ -33,7 +33,7 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, or multicasts, at the start.
+    /// Who asks to enter, or multicasts, at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
@@ -78,7 +78,7 @@ pub struct Scenario {
     /// The same for single pairs, observer first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detection_pair: Vec<LinkDelay>,
-    /// The process that serves the others, where the algorithm has one.
+    /// The process that serves the others or commands, where the algorithm has one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub server: u32,
     /// The tree to talk along, where the algorithm does.
@@ -102,6 +102,12 @@ pub struct Scenario {
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
+    /// What is proposed in an agreement, from process 0 on; where nothing is said, n to 1, to attack or to commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<u64>,
+    /// How many faults an agreement is to bear; what the algorithm does usually if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bears: Option<usize>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -249,6 +255,8 @@ impl Scenario {
             no_cancel: false,
             hand_over: false,
             clocks: Vec::new(),
+            values: Vec::new(),
+            bears: None,
             until: None,
             patience: None,
             watch: Vec::new(),

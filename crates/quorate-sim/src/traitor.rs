@@ -1,7 +1,7 @@
 //! Byzantine processes: what a traitor does with the messages that its algorithm would send.
 //!
 //! A strategy is applied to each message on its way out, so that it works for every algorithm; the
-//! lies themselves come from the messages ([`quorate_core::Message::forged`]).
+//! lies themselves come from the process or its messages ([`quorate_core::Process::forge`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub enum Strategy {
     Silent,
     /// Changes what it says, the same way for everyone.
     Liar,
-    /// Tells everyone something else.
+    /// Tells everyone something else; where there are two things to say, odd processes hear the lie.
     Equivocator,
     /// Says everything twice.
     Stutterer,
@@ -35,24 +35,26 @@ impl Strategy {
         (Self::Random, "random"),
     ];
 
-    /// What really leaves in place of `message` to `to`: nothing, one or two messages.
+    /// What really leaves in place of `message` to `to`: nothing, one or two messages. `forge` makes lies.
     pub fn sends<M: Message>(
         self,
         to: ProcessId,
         message: M,
         random: &mut Random,
+        forge: impl Fn(&M, u64) -> M,
     ) -> (Option<M>, Option<M>) {
         match self {
             Self::Silent => (None, None),
-            // The lie depends on what is said and not on whom it is said to.
-            Self::Liar => (Some(message.forged(1 + message.kind() as u64)), None),
-            Self::Equivocator => (Some(message.forged(u64::from(to.number()))), None),
+            // The lie depends on what is said and not on whom it is said to. It is odd: never the truth where two things
+            // can be said.
+            Self::Liar => (Some(forge(&message, 1 + 2 * message.kind() as u64)), None),
+            Self::Equivocator => (Some(forge(&message, u64::from(to.number()))), None),
             Self::Stutterer => (Some(message.clone()), Some(message)),
             Self::Random => match random.below(5) {
                 0 => (None, None),
                 1 => (Some(message.clone()), Some(message)),
                 2 => (Some(message), None),
-                _ => (Some(message.forged(random.next_u64())), None),
+                _ => (Some(forge(&message, random.next_u64())), None),
             },
         }
     }

@@ -65,6 +65,16 @@ impl Scenario {
             let problem = format!("{} clocks for {} processes", self.clocks.len(), self.processes);
             return Err(Invalid::new("clocks", problem));
         }
+        if self.values.len() > self.processes {
+            let problem = format!("{} values for {} processes", self.values.len(), self.processes);
+            return Err(Invalid::new("values", problem));
+        }
+        if let Some(bears) = self.bears.filter(|bears| *bears >= self.processes) {
+            let most = self.processes - 1;
+            let problem =
+                format!("{bears} of {} processes cannot all fail, at most {most}", self.processes);
+            return Err(Invalid::new("bears", problem));
+        }
         let ways =
             [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
         if ways.into_iter().filter(|way| *way).count() > 1 {

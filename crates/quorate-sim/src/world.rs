@@ -104,7 +104,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         let slow =
             model.plan.deeds.iter().any(|(_, deed)| matches!(deed, Deed::Handling(_, Some(_))));
         let round = match model.links.timing {
-            Timing::Rounds(length) => Some(Round { length, awaited_by: ProcessSet::new() }),
+            Timing::Rounds(length) => {
+                Some(Round { length, awaited_by: ProcessSet::new(), over: 0 })
+            }
             _ => None,
         };
         let mut engine = Engine {
@@ -358,8 +360,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         if round.awaited_by.is_empty() {
             return false;
         }
-        // A round ends after everything that happens at its last moment.
-        let number = self.engine.now.0.div_ceil(round.length.0).max(1);
+        // A round ends after everything that happens at its last moment, which is the first of the next.
+        let number = self.engine.now.0.div_ceil(round.length.0).max(round.over.saturating_add(1));
         let end = Time(number.saturating_mul(round.length.0));
         if end > self.engine.limits.until
             || end == Time::NEVER
@@ -368,6 +370,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             return false;
         }
         self.engine.now = end;
+        round.over = number;
         let told = std::mem::take(&mut round.awaited_by);
         for id in &told {
             if self.nodes[id.index()].up {

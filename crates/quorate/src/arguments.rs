@@ -126,7 +126,7 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter, or multicasts, at the start: one (process 0), all, or the first K
+    /// Who asks to enter, or multicasts, at the start: one (process 0), all, or the first K; in an agreement whoever has to
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
@@ -147,7 +147,7 @@ struct Workload {
     /// Time between leaving and asking again, or between multicasts
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
-    /// The process that serves the others, where the algorithm has one
+    /// The process that serves the others or commands, where the algorithm has one
     #[arg(long, value_name = "P", default_value_t = 0)]
     server: u32,
     /// The tree to talk along: chain, star, binary, or edges such as 0-1,1-2
@@ -171,6 +171,12 @@ struct Workload {
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
+    /// What is proposed in an agreement, from process 0 on; if not said, n to 1, to attack or to commit
+    #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
+    values: Vec<u64>,
+    /// How many faults an agreement is to bear: f crashes or m traitors; at most 2 of what it can bear if not said
+    #[arg(long, value_name = "F")]
+    faults: Option<usize>,
     /// Watch a property though it is not promised or the world is large (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
@@ -366,6 +372,8 @@ impl Sim {
             no_cancel: workload.no_cancel,
             hand_over: workload.hand_over,
             clocks: workload.clocks,
+            values: workload.values,
+            bears: workload.faults,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,
@@ -405,6 +413,7 @@ impl FaultFlags {
 pub(crate) fn flag_of(key: &str) -> String {
     match key {
         "processes" => "-n".to_owned(),
+        "bears" => "--faults".to_owned(),
         "quorum-sets" => "--quorum-set".to_owned(),
         key => format!("--{}", key.strip_prefix("faults.").unwrap_or(key)),
     }

@@ -9,8 +9,10 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, Scenario};
 
+use super::agreement;
+
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
-const UNIT: u64 = 1_000_000;
+pub(super) const UNIT: u64 = 1_000_000;
 
 /// What worlds a campaign draws. The same seed gives the same world as long as this is the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,10 @@ impl Worlds {
         scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
+        if self.profile.layer == Layer::Agreement {
+            agreement::draw(self, &mut scenario, &mut draw);
+            return scenario;
+        }
         self.draw_requests(&mut scenario, &mut draw);
         if assumes(&self.profile, Assumption::ServerUp) {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
@@ -132,19 +138,19 @@ fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
     }
 }
 
-fn assumes(profile: &Profile, assumption: Assumption) -> bool {
+pub(super) fn assumes(profile: &Profile, assumption: Assumption) -> bool {
     profile.assumes.contains(&assumption)
 }
 
 /// The chance of one world.
-struct Dice(Random);
+pub(super) struct Dice(Random);
 
 impl Dice {
-    fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
         self.0.between(low, high)
     }
 
-    fn chance(&mut self, probability: f64) -> bool {
+    pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.chance(probability)
     }
 
@@ -185,8 +191,11 @@ mod tests {
             assert!(
                 drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)
             );
+            // An agreement is made once.
             assert!(
-                drawn.iter().any(|s| s.repeat > 1) && drawn.iter().any(|s| !s.request.is_empty())
+                profile.layer == Layer::Agreement
+                    || drawn.iter().any(|s| s.repeat > 1)
+                        && drawn.iter().any(|s| !s.request.is_empty())
             );
         }
     }

@@ -3,12 +3,14 @@
 //! The world, the books, the incidents, the trace and the skeleton of the report are common (`run.rs`). A family
 //! adds users, monitors with what they find, and its own part of the report; each has a file here.
 
+pub(crate) mod agreement;
 pub(crate) mod detector;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
 
 use quorate_core::{Layer, Process, Property, Time};
 
+pub use agreement::AgreementMonitors;
 pub use detector::DetectorMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;

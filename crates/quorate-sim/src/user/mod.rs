@@ -1,11 +1,13 @@
 //! Users: who asks the processes for something, and when.
 
+mod agreement;
 mod detector;
 mod multicast;
 mod mutex;
 
 use quorate_core::{Process, ProcessId, Span, Time};
 
+pub use agreement::AgreementUsers;
 pub use detector::DetectorUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;

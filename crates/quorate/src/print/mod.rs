@@ -1,5 +1,6 @@
 //! What a person reads: data on stdout, all else on stderr.
 
+mod agreement;
 pub(crate) mod campaign;
 mod detection;
 pub(crate) mod quorum;

@@ -22,9 +22,13 @@ const SUSPECTS: char = '!';
 const TRUSTS: char = '+';
 const SENDS: char = '▲';
 const DELIVERS: char = '●';
+const PROPOSES: char = '△';
+const DECIDES: char = '◆';
+const BLOCKED: char = '?';
 
 /// What takes no time, and would be painted over by what does.
-const POINTS: [char; 6] = [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS];
+const POINTS: [char; 9] =
+    [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED];
 
 /// Draws the run if it is small enough; tells whether it did.
 pub(crate) fn write(
@@ -55,6 +59,9 @@ pub(crate) fn write(
         (BACK, "back"),
         (SENDS, "multicasts"),
         (DELIVERS, "delivers"),
+        (PROPOSES, "proposes"),
+        (DECIDES, "decides"),
+        (BLOCKED, "is blocked"),
         (SUSPECTS, "suspects somebody"),
         (TRUSTS, "trusts somebody again"),
     ];
@@ -86,6 +93,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
+            Mark::Proposed | Mark::Decided | Mark::Blocked => state,
         };
         if *mark == Mark::Crashed {
             before_crash = state;
@@ -100,6 +108,9 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Recovered(_) => BACK,
             Mark::Sent => SENDS,
             Mark::Delivered => DELIVERS,
+            Mark::Proposed => PROPOSES,
+            Mark::Decided => DECIDES,
+            Mark::Blocked => BLOCKED,
             Mark::Suspected => SUSPECTS,
             Mark::Trusted => TRUSTS,
             Mark::Requested | Mark::Entered | Mark::Left => continue,

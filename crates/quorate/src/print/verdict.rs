@@ -10,7 +10,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{detection, timeline};
+use super::{agreement, detection, timeline};
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;
@@ -38,10 +38,11 @@ pub(crate) fn write(
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    match (&report.detection, &report.multicast) {
-        (Some(detection), _) => detection::write(out, report, detection)?,
-        (_, Some(multicast)) => write_multicasts(out, report, multicast)?,
-        (None, None) => write_entries(out, report)?,
+    match (&report.detection, &report.multicast, &report.agreement) {
+        (Some(detection), ..) => detection::write(out, report, detection)?,
+        (_, Some(multicast), _) => write_multicasts(out, report, multicast)?,
+        (.., Some(agreed)) => agreement::write(out, report, agreed)?,
+        (None, None, None) => write_entries(out, report)?,
     }
     write_messages(out, report)?;
     write_delays(out, report)?;
@@ -179,6 +180,8 @@ fn formula(report: &Report) -> String {
         (Some(true), _) => {
             let (count, counted) = match cost.per {
                 "entry" => (report.entries, "entries"),
+                // There is one, and nothing to multiply with.
+                "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),
             };
             format!("; promised {stated} per {per}, {promised} x {count} {counted} {GOOD}✓{GOOD:#}")
@@ -199,9 +202,10 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
             if least == most { format!("{least}") } else { format!("{least} to {most}") };
         delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
     };
-    let client = match report.multicast {
-        Some(_) => "to delivery",
-        None => "into the free section",
+    let client = match (&report.multicast, &report.agreement) {
+        (Some(_), _) => "to delivery",
+        (_, Some(_)) => "to decision",
+        (None, None) => "into the free section",
     };
     let parts: Vec<String> =
         [text(client, &delays.client), text("from exit to next entry", &delays.synchronisation)]
