@@ -12,10 +12,13 @@ use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
 use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
 
-use crate::agreement::{SyncConsensus, SyncConsensusShort};
+use crate::agreement::{
+    ChandraToueg, ConsensusFromTotal, SyncConsensus, SyncConsensusShort, TwoPhaseCommit,
+};
 use crate::detector::{Heartbeat, VcubeDiagnosis};
 use crate::multicast::{
-    Basic, Causal, Fifo, Reliable, TotalIsis, TotalLamport, TotalSequencer, VcubeMulticast,
+    Basic, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis, TotalLamport, TotalSequencer,
+    VcubeMulticast,
 };
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
@@ -202,6 +205,9 @@ catalogue! {
     riding_mutex QuorumWithoutAttempts,
     agreement SyncConsensus,
     agreement SyncConsensusShort,
+    agreement ChandraToueg,
+    agreement ConsensusFromTotal,
+    agreement TwoPhaseCommit,
     multicast Basic,
     multicast Reliable,
     multicast Fifo,
@@ -209,6 +215,7 @@ catalogue! {
     multicast TotalSequencer,
     multicast TotalIsis,
     multicast TotalLamport,
+    multicast TotalFromConsensus,
     multicast VcubeMulticast,
     detector Heartbeat,
     detector VcubeDiagnosis,

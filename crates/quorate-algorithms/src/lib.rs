@@ -8,9 +8,13 @@ extern crate alloc;
 extern crate std;
 
 pub mod agreement;
+mod beside;
 pub mod catalogue;
 pub mod detector;
+mod instances;
 pub mod multicast;
 pub mod mutex;
 
+pub use beside::{Beside, Side};
 pub use catalogue::{Algorithm, Rides, Setup, Sound};
+pub use instances::{Instances, Numbered};

@@ -371,6 +371,7 @@ impl Visitor for Simulate<'_, '_, '_> {
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;
+        let scenario = &settled::<A>(scenario);
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, Property, Span, Tempo, Time};
+use quorate_core::{Assumption, ProcessId, Profile, Property, Span, Tempo, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
@@ -334,6 +334,13 @@ impl Scenario {
     /// Whether the detector's messages never cease, so that the run has to be stopped.
     pub fn is_restless(&self) -> bool {
         matches!(self.detector, DetectorChoice::Heartbeat | DetectorChoice::Vcube)
+    }
+
+    /// Whether the run may have to be stopped: processes or detectors never fall silent, or an algorithm that bears
+    /// wrong suspicions goes on trying until they stop.
+    pub fn may_never_end(&self, profile: &Profile) -> bool {
+        let tries = profile.assumes.contains(&Assumption::EventualDetector);
+        profile.restless || self.is_restless() || (tries && !self.faults.suspect.is_empty())
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use quorate_core::{Assumption, Layer, ProcessId, Profile, Span, Time};
-use quorate_sim::fault::{CrashMid, Faults, Occasion};
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::{CrashMid, Faults, Occasion, Suspect};
+use quorate_sim::notation::{Link, SpanText, When, Who, Window};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, Scenario};
@@ -57,6 +57,7 @@ impl Worlds {
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
         if self.profile.layer == Layer::Agreement {
             agreement::draw(self, &mut scenario, &mut draw);
+            self.draw_suspicions(&mut scenario, &mut draw);
             return scenario;
         }
         self.draw_requests(&mut scenario, &mut draw);
@@ -64,7 +65,26 @@ impl Worlds {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
         self.draw_crashes(&mut scenario, &mut draw);
+        self.draw_suspicions(&mut scenario, &mut draw);
         scenario
+    }
+
+    /// Where the detector need not be perfect, it often is not: some suspect others for a while.
+    fn draw_suspicions(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        if !assumes(&self.profile, Assumption::EventualDetector) || draw.chance(0.25) {
+            return;
+        }
+        let last = scenario.processes as u64 - 1;
+        for _ in 0..draw.between(1, 3 * (last + 1)) {
+            let (observer, shift) = (draw.between(0, last), draw.between(1, last));
+            let named = |number: u64| Who::Process(ProcessId::new(number as u32));
+            let victim = (observer + shift) % (last + 1);
+            let pair = Link { from: named(observer), to: named(victim) };
+            let from = draw.between(0, 10 * UNIT);
+            let until = Some(When::At(Time(from + draw.between(1, 10 * UNIT))));
+            let window = Window { from: When::At(Time(from)), until };
+            scenario.faults.suspect.push(Suspect { pair, window });
+        }
     }
 
     /// Everybody asks: all equally often and soon after one another, or each when and as often as it likes.
@@ -91,7 +111,9 @@ impl Worlds {
         let spared = assumes(&self.profile, Assumption::ServerUp).then_some(scenario.server);
         let mut order: Vec<u32> =
             (0..n as u32).filter(|process| Some(*process) != spared).collect();
-        let most = (*self.crashes.end()).min(n - 1);
+        let borne =
+            if assumes(&self.profile, Assumption::LessThanAHalf) { (n - 1) / 2 } else { n - 1 };
+        let most = (*self.crashes.end()).min(borne);
         let crashes = draw.between((*self.crashes.start()).min(most) as u64, most as u64) as usize;
         if crashes == 0 {
             return;

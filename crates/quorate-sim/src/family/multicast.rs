@@ -28,7 +28,7 @@ pub fn run_multicast<P: Multicast + 'static>(
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
-    let restless = subject.profile.restless || scenario.is_restless();
+    let restless = scenario.may_never_end(&subject.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     // Time has to pass between the messages of one sender, or they would all be under way at once.
     let pause = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
