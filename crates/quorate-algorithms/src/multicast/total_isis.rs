@@ -97,7 +97,7 @@ pub struct Item<B> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message<B = ()> {
     /// A message of mine; propose a place for it.
-    Message(u64, B),
+    Send(u64, B),
     /// For your message, this place.
     Proposed(u64, Stamp),
     /// My message has this place.
@@ -262,9 +262,8 @@ impl<B: Body> TotalIsis<B> {
         self.queue.retain(|(_, origin, id)| *origin != crashed || ids.contains(id));
         self.known.retain(|(origin, id), _| *origin != crashed || ids.contains(id));
         for Item { id, place, body, .. } in items {
-            if !self.known.contains_key(&(crashed, id)) {
-                self.known.insert((crashed, id), Standing { place, agreed: false, body });
-            }
+            let unknown = Standing { place, agreed: false, body };
+            self.known.entry((crashed, id)).or_insert(unknown);
             self.settle(crashed, id, place);
         }
         self.deliver(out);
@@ -316,7 +315,7 @@ impl<B: Body> Process for TotalIsis<B> {
         let latest = self.receive(self.id, id, body.clone());
         let missing = &ProcessSet::others(self.n, self.id) - &self.crashed;
         self.collecting.insert(id, Collection { missing, latest });
-        out.send_to_others(Message::Message(id, body));
+        out.send_to_others(Message::Send(id, body));
         self.agree(out);
         Ok(())
     }
@@ -329,7 +328,7 @@ impl<B: Body> Process for TotalIsis<B> {
             return out.ignored("a word of one who has crashed");
         }
         match message {
-            Message::Message(id, body) => {
+            Message::Send(id, body) => {
                 if !self.known.contains_key(&(from, id)) {
                     let place = self.receive(from, id, body);
                     out.send(from, Message::Proposed(id, place));
@@ -399,7 +398,7 @@ impl<B: Body> Process for TotalIsis<B> {
 
 impl<B: Body> quorate_core::Message for Message<B> {
     const KINDS: &'static [Kind] = &[
-        Kind::multicast("MESSAGE"),
+        Kind::multicast("SEND"),
         Kind::multicast("PROPOSED"),
         Kind::multicast("AGREED"),
         Kind::multicast("INQUIRE"),
@@ -409,7 +408,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
 
     fn kind(&self) -> usize {
         match self {
-            Self::Message(..) => 0,
+            Self::Send(..) => 0,
             Self::Proposed(..) => 1,
             Self::Agreed(..) => 2,
             Self::Inquire(_) => 3,
@@ -422,7 +421,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
     fn forged(&self, choice: u64) -> Self {
         let lie = choice % 8;
         match self.clone() {
-            Self::Message(_, body) => Self::Message(lie, body),
+            Self::Send(_, body) => Self::Send(lie, body),
             Self::Proposed(id, place) => Self::Proposed(id, Stamp { time: lie, ..place }),
             Self::Agreed(id, place) => Self::Agreed(id, Stamp { time: lie, ..place }),
             other => other,

@@ -6,7 +6,7 @@
 //! - **Assumes**: links that keep the order of messages and lose none; a perfect detector; crashes without return, of
 //!   anybody.
 //! - **Guarantees**: validity, integrity, agreement, total order, and FIFO and causal order with it: stamps respect both.
-//! - **Costs**: n(n - 1) messages: n - 1 MESSAGEs, and n - 1 ACKs from each of the others; two message delays. For each
+//! - **Costs**: n(n - 1) messages: n - 1 SENDs, and n - 1 ACKs from each of the others; two message delays. For each
 //!   crash, another FLUSHED from everybody to everybody.
 //! - **Departs from the paper**: acknowledgements go to all and name the message, so that they pass it on as a reliable
 //!   multicast does; crashes are borne; messages take the place of requests, and are never released.
@@ -53,7 +53,7 @@ pub struct TotalLamport<B = ()> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message<B = ()> {
     /// A message, multicast at this time.
-    Message {
+    Send {
         /// When.
         time: u64,
         /// Its number.
@@ -84,9 +84,7 @@ pub enum Message<B = ()> {
 impl<B> Message<B> {
     fn time(&self) -> u64 {
         match self {
-            Self::Message { time, .. } | Self::Ack { time, .. } | Self::Flushed { time, .. } => {
-                *time
-            }
+            Self::Send { time, .. } | Self::Ack { time, .. } | Self::Flushed { time, .. } => *time,
         }
     }
 }
@@ -184,7 +182,7 @@ impl<B: Body> Process for TotalLamport<B> {
         self.last = Some(id);
         let time = self.clock.tick();
         self.queue.insert(Stamp { time, process: self.id }, (id, body.clone()));
-        out.send_to_others(Message::Message { time, id, body });
+        out.send_to_others(Message::Send { time, id, body });
         self.deliver(out);
         Ok(())
     }
@@ -197,7 +195,7 @@ impl<B: Body> Process for TotalLamport<B> {
         }
         self.hear(from, message.time());
         match message {
-            Message::Message { time, id, body } => {
+            Message::Send { time, id, body } => {
                 self.learn(Stamp { time, process: from }, id, body, out);
             }
             Message::Ack { stamp, id, body, .. } => {
@@ -236,11 +234,11 @@ impl<B: Body> Process for TotalLamport<B> {
 
 impl<B: Body> quorate_core::Message for Message<B> {
     const KINDS: &'static [Kind] =
-        &[Kind::multicast("MESSAGE"), Kind::multicast("ACK"), Kind::multicast("FLUSHED")];
+        &[Kind::multicast("SEND"), Kind::multicast("ACK"), Kind::multicast("FLUSHED")];
 
     fn kind(&self) -> usize {
         match self {
-            Self::Message { .. } => 0,
+            Self::Send { .. } => 0,
             Self::Ack { .. } => 1,
             Self::Flushed { .. } => 2,
         }
@@ -254,7 +252,7 @@ impl<B: Body> quorate_core::Message for Message<B> {
     fn forged(&self, choice: u64) -> Self {
         let lie = choice % 8;
         match self.clone() {
-            Self::Message { id, body, .. } => Self::Message { time: lie, id, body },
+            Self::Send { id, body, .. } => Self::Send { time: lie, id, body },
             Self::Ack { stamp, id, body, .. } => Self::Ack { time: lie, stamp, id, body },
             Self::Flushed { crashed, .. } => Self::Flushed { time: lie, crashed },
         }
