@@ -3,13 +3,14 @@
 //! A message is known by its sender and its number. It may have a body, which a layer above uses: a stamp to put
 //! messages in order by, or a value to agree on.
 
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 use core::hash::Hash;
+use core::mem::size_of;
 
 use crate::{Process, ProcessId, ProcessSet};
 
 /// What the user of a multicast asks of its process.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Command<B = ()> {
     /// Deliver this message to each of them.
     Multicast {
@@ -23,9 +24,9 @@ pub enum Command<B = ()> {
 }
 
 /// What a message may say.
-pub trait Body: Clone + Eq + Hash + Debug {}
+pub trait Body: Clone + Eq + Hash + Debug + Send + Sync {}
 
-impl<B: Clone + Eq + Hash + Debug> Body for B {}
+impl<B: Clone + Eq + Hash + Debug + Send + Sync> Body for B {}
 
 /// For whom a message is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,7 +65,7 @@ impl Group {
 }
 
 /// What a multicast tells its user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output<B = ()> {
     /// A message has arrived for good.
     Delivered {
@@ -75,6 +76,31 @@ pub enum Output<B = ()> {
         /// What it says.
         body: B,
     },
+}
+
+/// Traces do not speak of a body where there is none.
+impl<B: Debug> Debug for Command<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Multicast { id, to, body } = self;
+        let mut shown = f.debug_struct("Multicast");
+        shown.field("id", id).field("to", to);
+        if size_of::<B>() > 0 {
+            shown.field("body", body);
+        }
+        shown.finish()
+    }
+}
+
+impl<B: Debug> Debug for Output<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Delivered { origin, id, body } = self;
+        let mut shown = f.debug_struct("Delivered");
+        shown.field("origin", origin).field("id", id);
+        if size_of::<B>() > 0 {
+            shown.field("body", body);
+        }
+        shown.finish()
+    }
 }
 
 /// A command that makes no sense now. Nothing has changed.

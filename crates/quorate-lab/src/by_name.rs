@@ -203,6 +203,9 @@ fn check_agreement<A: Algorithm>(scenario: &Scenario) -> Result<(), (&'static st
     if scenario.repeat != 1 {
         return Err(("repeat", "an agreement is made once".to_owned()));
     }
+    if let Some(odd) = scenario.values.iter().find(|vote| A::MATTER == Matter::Vote && **vote > 1) {
+        return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
+    }
     if scenario.requesters != Requesters::default() {
         let problem = match (A::MATTER, scenario.requesters) {
             (Matter::Order, _) => "only the commander gives an order",

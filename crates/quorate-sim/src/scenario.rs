@@ -336,11 +336,19 @@ impl Scenario {
         matches!(self.detector, DetectorChoice::Heartbeat | DetectorChoice::Vcube)
     }
 
-    /// Whether the run may have to be stopped: processes or detectors never fall silent, or an algorithm that bears
-    /// wrong suspicions goes on trying until they stop.
+    /// Whether an algorithm that bears wrong suspicions goes on trying until they stop.
+    pub fn is_misled(&self, profile: &Profile) -> bool {
+        profile.assumes.contains(&Assumption::EventualDetector) && !self.faults.suspect.is_empty()
+    }
+
+    /// Whether the run may have to be stopped: processes or detectors never fall silent, or suspicions never stop.
     pub fn may_never_end(&self, profile: &Profile) -> bool {
-        let tries = profile.assumes.contains(&Assumption::EventualDetector);
-        profile.restless || self.is_restless() || (tries && !self.faults.suspect.is_empty())
+        profile.restless || self.is_restless() || self.is_misled(profile)
+    }
+
+    /// Whether neither messages nor their handling take any time.
+    pub fn is_timeless(&self) -> bool {
+        self.links().timing.is_timeless(&self.delay) && self.handling.0 == Span::ZERO
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.

@@ -94,6 +94,9 @@ impl<B: Body> Process for Reliable<B> {
     fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
         match message {
             Message::Send(parcel) => self.receive(from, parcel, out),
+            Message::Relay(origin, _) if origin.index() >= self.n => {
+                out.ignored("a message of one who does not exist");
+            }
             Message::Relay(origin, parcel) if origin != self.id => {
                 self.receive(origin, parcel, out);
             }

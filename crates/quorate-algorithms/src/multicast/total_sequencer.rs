@@ -156,7 +156,8 @@ impl<B: Body> TotalSequencer<B> {
 
     /// What a sequencer says from this number on: what comes in turn is delivered.
     fn follow(&mut self, number: u64, entries: Vec<Entry<B>>, out: &mut Effects<Self>) {
-        for (number, entry) in (number..).zip(entries) {
+        for (place, entry) in entries.into_iter().enumerate() {
+            let number = number.saturating_add(place as u64);
             if number >= self.next() {
                 self.early.insert(number, entry);
             }

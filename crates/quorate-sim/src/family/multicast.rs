@@ -28,6 +28,9 @@ pub fn run_multicast<P: Multicast + 'static>(
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
+    if scenario.is_misled(&subject.profile) && scenario.is_timeless() {
+        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    }
     let restless = scenario.may_never_end(&subject.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     // Time has to pass between the messages of one sender, or they would all be under way at once.
