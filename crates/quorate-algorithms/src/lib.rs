@@ -8,10 +8,14 @@ extern crate alloc;
 extern crate std;
 
 pub mod agreement;
+mod beside;
 pub mod catalogue;
 pub mod detector;
 pub mod election;
+mod instances;
 pub mod multicast;
 pub mod mutex;
 
+pub use beside::{Beside, Side};
 pub use catalogue::{Algorithm, Rides, Setup, Sound};
+pub use instances::{Instances, Numbered};
