@@ -53,6 +53,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         ),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),
