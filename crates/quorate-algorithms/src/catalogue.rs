@@ -17,15 +17,19 @@ use quorate_core::{
 };
 
 use crate::agreement::{
-    ByzantineGenerals, ByzantineGeneralsObedient, ConsensusFromGenerals, InteractiveConsistency,
-    PublicKeys, SignedGenerals, SyncConsensus, SyncConsensusShort,
+    ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
+    ConsensusFromTotal, InteractiveConsistency, PublicKeys, SignedGenerals, SyncConsensus,
+    SyncConsensusShort, TwoPhaseCommit,
 };
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
-use crate::multicast::{Basic, VcubeMulticast};
+use crate::multicast::{
+    Basic, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis, TotalLamport, TotalSequencer,
+    VcubeMulticast,
+};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
@@ -135,6 +139,9 @@ pub trait Algorithm: Process {
 
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
+    /// Whether a message may be for some only, where it multicasts.
+    const GROUPS: bool = true;
+
     /// Whether its processes act in synchronous rounds.
     const IN_ROUNDS: bool = false;
 
@@ -267,7 +274,17 @@ catalogue! {
     agreement SignedGenerals,
     agreement InteractiveConsistency,
     agreement ConsensusFromGenerals,
+    agreement ChandraToueg,
+    agreement ConsensusFromTotal,
+    agreement TwoPhaseCommit,
     multicast Basic,
+    multicast Reliable,
+    multicast Fifo,
+    multicast Causal,
+    multicast TotalSequencer,
+    multicast TotalIsis,
+    multicast TotalLamport,
+    multicast TotalFromConsensus,
     multicast VcubeMulticast,
     detector Heartbeat,
     detector HeartbeatRing,

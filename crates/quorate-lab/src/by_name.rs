@@ -194,6 +194,9 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
+    if scenario.to.is_some() && !A::GROUPS {
+        return mismatch("to", "it delivers to everybody, not to a group".to_owned());
+    }
     if !A::ASKS_SERVERS {
         let asks = [
             ("servers", scenario.servers.is_some()),
@@ -236,6 +239,9 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
 fn check_agreement<A: Algorithm>(scenario: &Scenario) -> Result<(), (&'static str, String)> {
     if scenario.repeat != 1 {
         return Err(("repeat", "an agreement is made once".to_owned()));
+    }
+    if let Some(odd) = scenario.values.iter().find(|vote| A::MATTER == Matter::Vote && **vote > 1) {
+        return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
     }
     if scenario.requesters != Requesters::default() {
         let problem = match (A::MATTER, scenario.requesters) {
@@ -454,6 +460,7 @@ impl Visitor for Simulate<'_, '_, '_> {
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;
+        let scenario = &settled::<A>(scenario);
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {

@@ -1,7 +1,7 @@
 //! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
 //! planned for after the end, or a loss that chance never struck with, breaks nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
 
@@ -63,7 +63,12 @@ pub(crate) fn breach(
         Assumption::Memory => incidents
             .find(|deed| matches!(deed, Deed::Recover(_, Memory::Lost)))
             .map(|(time, deed)| format!("{} at {time}", deed)),
+        Assumption::LessThanAHalf => {
+            let (n, f) = (scenario.processes, scenario.bears.unwrap_or(0));
+            (n <= f.saturating_mul(2)).then(|| format!("n = {n}, f = {f}"))
+        }
         Assumption::PerfectDetector => imperfect(scenario, incidents),
+        Assumption::EventualDetector => never_right(scenario, incidents),
         Assumption::Synchrony => {
             let odd = incidents.find(|deed| {
                 matches!(deed, Deed::Handling(_, Some(_)) | Deed::Pace(..) | Deed::Clock(..))
@@ -114,6 +119,34 @@ pub(crate) fn breach(
             (n <= m.saturating_mul(3)).then(|| format!("n = {n}, m = {m}"))
         }
     }
+}
+
+/// Nobody live is left that nobody suspects wrongly, or nobody would tell of crashes.
+fn never_right(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
+    let crashed = incidents.crashed();
+    if scenario.detector == DetectorChoice::None && !crashed.is_empty() {
+        return Some("there is no detector to notice crashes".to_owned());
+    }
+    // A run that was over before a suspicion ended was not hindered by it.
+    if scenario.faults.suspect.iter().all(|suspect| suspect.window.until.is_some()) {
+        return None;
+    }
+    let mut suspicions = BTreeSet::new();
+    for (_, deed) in &incidents.deeds {
+        if let Deed::Suspect { observer, victim, wrongly } = deed {
+            if *wrongly {
+                suspicions.insert((*observer, *victim));
+            } else {
+                suspicions.remove(&(*observer, *victim));
+            }
+        }
+    }
+    let live_observer = |pair: &&(ProcessId, ProcessId)| !crashed.contains(pair.0);
+    let victims: ProcessSet =
+        suspicions.iter().filter(live_observer).map(|(_, victim)| *victim).collect();
+    let alone = ProcessId::all(scenario.processes)
+        .any(|process| !crashed.contains(process) && !victims.contains(process));
+    (!alone).then(|| "at the end everybody live was suspected by somebody".to_owned())
 }
 
 fn clock_is_wrong(who: ProcessId) -> String {

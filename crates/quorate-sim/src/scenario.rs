@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{ProcessId, ProcessSet, Property, Span, Tempo, Time, VCube};
+use quorate_core::{
+    Assumption, ProcessId, ProcessSet, Profile, Property, Span, Tempo, Time, VCube,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
@@ -415,6 +417,21 @@ impl Scenario {
     /// Whether the detector's messages never cease, so that the run has to be stopped.
     pub fn is_restless(&self) -> bool {
         !matches!(self.detector, DetectorChoice::Oracle | DetectorChoice::None)
+    }
+
+    /// Whether an algorithm that bears wrong suspicions goes on trying until they stop.
+    pub fn is_misled(&self, profile: &Profile) -> bool {
+        profile.assumes.contains(&Assumption::EventualDetector) && !self.faults.suspect.is_empty()
+    }
+
+    /// Whether the run may have to be stopped: processes or detectors never fall silent, or suspicions never stop.
+    pub fn may_never_end(&self, profile: &Profile) -> bool {
+        profile.restless || self.is_restless() || self.is_misled(profile)
+    }
+
+    /// Whether neither messages nor their handling take any time.
+    pub fn is_timeless(&self) -> bool {
+        self.links().timing.is_timeless(&self.delay) && self.handling.0 == Span::ZERO
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.
