@@ -176,6 +176,25 @@ fn whoever_crashes_in_the_middle_of_its_news_the_ring_learns_all() {
 }
 
 #[test]
+fn one_that_is_back_repeats_what_it_believed_and_that_is_no_mistake() {
+    for algorithm in ["heartbeat", "heartbeat-ring", "vcube-diagnosis"] {
+        for (n, gap) in [(3, 30), (4, 100), (8, 400)] {
+            // p1 crashes and p2 sees it; p2 is down when p1 comes back, and comes back much later.
+            let toml = format!(
+                "algorithm = \"{algorithm}\"\nprocesses = {n}\n[faults]\ncrash = [\"1@1ms\", \"2@60ms\"]\n\
+                 recover = [\"1@90ms\", \"2@{}ms\"]\n",
+                90 + gap,
+            );
+            let (report, detection) = report(&toml);
+            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+            assert_eq!(detection.false_suspicions, 0, "{toml}");
+            // The crash was known long before it was repeated.
+            assert!(detection.changes[0].last.is_some_and(|last| last.after < 60_000_000), "{toml}");
+        }
+    }
+}
+
+#[test]
 fn adaptive_timeouts_err_until_bounds_hold_and_then_no_more() {
     let mut erred = 0;
     for seed in 0..400 {

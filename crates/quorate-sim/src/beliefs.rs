@@ -22,13 +22,15 @@ impl Beliefs {
         Self { suspects, down: ProcessSet::new(), wrong: ProcessSet::new(), exempt }
     }
 
-    pub(crate) fn believe(&mut self, observer: ProcessId, belief: Belief) {
+    /// Tells whether the observer believed something else before: one that is back repeats what it believes.
+    pub(crate) fn believe(&mut self, observer: ProcessId, belief: Belief) -> bool {
         let suspects = &mut self.suspects[observer.index()];
-        match belief {
+        let news = match belief {
             Belief::Crashed(process) => suspects.insert(process),
             Belief::Alive(process) => suspects.remove(process),
         };
         self.compare(observer);
+        news
     }
 
     pub(crate) fn crash(&mut self, process: ProcessId) {

@@ -126,8 +126,8 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
     fn told(&mut self, at: Moment, belief: &Belief) {
         let crashed = matches!(belief, Belief::Crashed(_));
         self.history.see(at, if crashed { Mark::Suspected } else { Mark::Trusted });
-        self.beliefs.believe(at.process, *belief);
-        if !self.exempt.contains(at.process) {
+        let news = self.beliefs.believe(at.process, *belief);
+        if news && !self.exempt.contains(at.process) {
             self.accuracy.believed(at, *belief);
             let down = self.beliefs.is_down(belief.about());
             if !self.exempt.contains(belief.about()) {
