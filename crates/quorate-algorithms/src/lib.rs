@@ -10,6 +10,7 @@ extern crate std;
 pub mod agreement;
 pub mod catalogue;
 pub mod detector;
+pub mod election;
 pub mod multicast;
 pub mod mutex;
 

@@ -128,6 +128,8 @@ impl Assumption {
 /// Something that can be watched to hold, or seen to break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Property {
+    /// Logical clocks, in whatever family uses them.
+    ClockCondition,
     /// Mutual exclusion, safety.
     ME1,
     /// Mutual exclusion, liveness.
@@ -170,7 +172,7 @@ pub enum Property {
 
 impl Property {
     /// Every property there is, family by family.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -190,16 +192,19 @@ impl Property {
         Self::EventualAccuracy,
         Self::ClockError,
         Self::ClockPrecision,
+        Self::ClockCondition,
     ];
 
-    /// The properties of one family.
+    /// The properties of one family, and those of any.
     pub fn of(layer: Layer) -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(move |property| property.layer() == layer)
+        let of_it = move |property: &Self| property.layer().is_none_or(|own| own == layer);
+        Self::ALL.into_iter().filter(of_it)
     }
 
-    /// The family that it is a property of.
-    pub const fn layer(self) -> Layer {
-        match self {
+    /// The family that it is a property of, if it is one of a single family.
+    pub const fn layer(self) -> Option<Layer> {
+        Some(match self {
+            Self::ClockCondition => return None,
             Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
             Self::E1 | Self::E2 => Layer::Election,
             Self::Agreement | Self::Validity | Self::Termination => Layer::Agreement,
@@ -211,12 +216,13 @@ impl Property {
             | Self::TotalOrder => Layer::Multicast,
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
-        }
+        })
     }
 
     /// Its name in the literature.
     pub const fn id(self) -> &'static str {
         match self {
+            Self::ClockCondition => "clock-condition",
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
@@ -242,6 +248,7 @@ impl Property {
     /// The property as a sentence.
     pub const fn sentence(self) -> &'static str {
         match self {
+            Self::ClockCondition => "what happened before has the smaller logical time",
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",

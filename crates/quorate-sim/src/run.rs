@@ -5,9 +5,9 @@ use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Time};
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
 use crate::budget::{Budget, Bytes};
-use crate::family::{End, Monitors, Telling};
+use crate::family::{End, Finding, Monitors, Telling};
 use crate::history::History;
-use crate::monitor::{Status, Violation};
+use crate::monitor::{ClockCondition, Status, Violation};
 use crate::oracle::OracleModel;
 use crate::plan::Plan;
 use crate::report::{
@@ -22,6 +22,12 @@ use crate::world::{Ending, Limits, World, WorldModel};
 
 /// How many marks are kept to be drawn.
 pub(crate) const HISTORY_MOST: usize = 20_000;
+
+/// The clock condition is watched without being asked up to this many processes.
+const CLOCKS_MOST: usize = 64;
+
+const TOO_MANY_CLOCKS: &str =
+    "not watched with so many processes; `--watch clock-condition` watches it";
 
 /// What is to be run: an algorithm's statement and its promise for this world.
 #[derive(Clone, Debug)]
@@ -141,11 +147,13 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     budget.check_processes::<P>(n, stage.bytes_per_process)?;
     budget.check_burst(stage.burst)?;
     let mut watch = Watch::new(
-        Accounting::new(n, P::Message::KINDS),
+        Accounting::new(n, subject.profile.layer, P::Message::KINDS),
         stage.monitors,
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
     );
     watch.incidents.traitors = stage.plan.traitors.clone();
+    watch.clock_condition = watches_clocks(scenario, &subject.profile)
+        .then(|| ClockCondition::new(n, stage.plan.traitors()));
     let model = WorldModel {
         n,
         seed: scenario.seed,
@@ -172,6 +180,12 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     Ok(outcome)
 }
 
+fn watches_clocks(scenario: &Scenario, profile: &Profile) -> bool {
+    scenario.watches(Property::ClockCondition)
+        || (profile.guarantees.contains(&Property::ClockCondition)
+            && scenario.processes <= CLOCKS_MOST)
+}
+
 fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     scenario: &Scenario,
     subject: &Subject,
@@ -184,9 +198,9 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     if let Some(error) = watch.take_trace_error() {
         return Err(error.into());
     }
-    let Watch { accounting, incidents, mut monitors, .. } = watch;
+    let Watch { accounting, incidents, mut monitors, clock_condition, .. } = watch;
     monitors.end(&End { now, ending, processes: &processes, incidents: &incidents });
-    let properties = judge(scenario, &subject.profile, &monitors);
+    let properties = judge(scenario, &subject.profile, &monitors, clock_condition.as_ref());
     let assumptions = assumptions(scenario, &subject.profile, &incidents, &accounting);
     let inside = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
@@ -221,6 +235,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         delays: DelayReport::default(),
         detection: None,
         multicast: None,
+        election: None,
         agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
@@ -255,6 +270,7 @@ fn judge<P: Process, M: Monitors<P>>(
     scenario: &Scenario,
     profile: &Profile,
     monitors: &M,
+    clock_condition: Option<&ClockCondition>,
 ) -> Vec<PropertyReport> {
     let told = |property: Property| {
         let promised = profile.guarantees.contains(&property);
@@ -262,7 +278,11 @@ fn judge<P: Process, M: Monitors<P>>(
             let why = not_promised(property);
             return report(property, promised, Status::NotChecked, why, None);
         }
-        let finding = monitors.finding(property);
+        let finding = match (property, clock_condition) {
+            (Property::ClockCondition, Some(condition)) => Finding::of(condition.violation()),
+            (Property::ClockCondition, None) => Finding::of(None).or_open(Some(TOO_MANY_CLOCKS)),
+            _ => monitors.finding(property),
+        };
         let detail = match (finding.violation, finding.status) {
             (Some(found), _) => found.detail.clone(),
             (None, Status::NotChecked) => finding.open,
@@ -270,7 +290,13 @@ fn judge<P: Process, M: Monitors<P>>(
         };
         report(property, promised, finding.status, detail, finding.violation)
     };
-    Property::of(M::FAMILY).map(told).collect()
+    // Few algorithms have logical clocks, and the others need not say so.
+    let concerns = |property: &Property| {
+        *property != Property::ClockCondition
+            || profile.guarantees.contains(property)
+            || scenario.watches(*property)
+    };
+    Property::of(M::FAMILY).filter(concerns).map(told).collect()
 }
 
 fn report(

@@ -75,6 +75,14 @@ impl Scenario {
                 format!("{bears} of {} processes cannot all fail, at most {most}", self.processes);
             return Err(Invalid::new("bears", problem));
         }
+        if !self.ids.is_empty() && self.ids.len() != self.processes {
+            let problem =
+                format!("{} identifiers for {} processes", self.ids.len(), self.processes);
+            return Err(Invalid::new("ids", problem));
+        }
+        for (place, identify) in self.identify.iter().enumerate() {
+            self.exists(identify.who).map_err(|problem| Invalid::at("identify", place, problem))?;
+        }
         let ways =
             [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
         if ways.into_iter().filter(|way| *way).count() > 1 {
@@ -125,6 +133,12 @@ impl Scenario {
             }
             _ => {}
         }
+        for (place, own) in self.section_of.iter().enumerate() {
+            self.exists(Who::Process(own.process))
+                .map_err(|problem| Invalid::at("section-of", place, problem))?;
+        }
+        let own = self.section_of.iter().map(|own| Who::Process(own.process));
+        self.different("section-of", own.map(|who| (who, who)))?;
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }

@@ -28,7 +28,7 @@ use crate::{Algorithm, Setup, Sound};
 pub type ByzantineGenerals = Oral<Majority>;
 
 /// What a lieutenant makes of votes: what the algorithm and its broken variant differ in.
-pub trait Count: Clone + Eq + Hash + Debug {
+pub trait Count: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 

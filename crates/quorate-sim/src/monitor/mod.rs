@@ -1,9 +1,12 @@
 //! Monitors: each watches one property online and keeps the events that broke it.
 
 mod accuracy;
+mod clock_condition;
 mod completeness;
 mod decisions;
 mod delivery;
+mod e1;
+mod e2;
 mod me1;
 mod me2;
 mod me3;
@@ -12,9 +15,12 @@ use quorate_core::{ProcessId, Property, Time};
 use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
+pub(crate) use clock_condition::{Announced, ClockCondition};
 pub(crate) use completeness::Completeness;
 pub(crate) use decisions::Decisions;
 pub(crate) use delivery::Deliveries;
+pub(crate) use e1::E1;
+pub(crate) use e2::E2;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;
