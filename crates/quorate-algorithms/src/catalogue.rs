@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use quorate_core::agreement::{Agreement, Matter};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::{Detector, Tempo};
 use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
@@ -16,14 +17,19 @@ use quorate_core::{
 };
 
 use crate::agreement::{
-    ByzantineGenerals, ByzantineGeneralsObedient, ConsensusFromGenerals, InteractiveConsistency,
-    PublicKeys, SignedGenerals, SyncConsensus, SyncConsensusShort,
+    ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
+    ConsensusFromTotal, InteractiveConsistency, PublicKeys, SignedGenerals, SyncConsensus,
+    SyncConsensusShort, TwoPhaseCommit,
 };
-use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::clock::{Berkeley, Cristian};
+use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
-use crate::multicast::{Basic, VcubeMulticast};
+use crate::multicast::{
+    Basic, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis, TotalLamport, TotalSequencer,
+    VcubeMulticast,
+};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
@@ -59,6 +65,23 @@ pub struct Setup {
     pub candidates: Candidates,
     /// How long a process waits for each one above it before it stands, where the algorithm can.
     pub rank_delay: Span,
+    /// How clocks are set, where the algorithm sets them.
+    pub clock: ClockSetup,
+}
+
+/// What an algorithm is told that sets clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockSetup {
+    /// Those who serve the time, where some do.
+    pub servers: ProcessSet,
+    /// How many servers' answers are waited for.
+    pub replies: usize,
+    /// How often they are asked before the best answers are taken.
+    pub probes: u32,
+    /// Clocks further apart than this are not averaged.
+    pub outlier: Span,
+    /// What is known of clocks and links.
+    pub limits: clock_sync::Limits,
 }
 
 impl Setup {
@@ -105,6 +128,20 @@ pub trait Algorithm: Process {
     /// Whether a permission may go straight from the leaving to the next.
     const HANDS_OVER: bool = false;
 
+    /// Whether its processes set their clocks by servers that have the true time.
+    const ASKS_SERVERS: bool = false;
+
+    /// Whether it averages clocks, and may leave some out.
+    const AVERAGES_CLOCKS: bool = false;
+
+    /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
+    const KNOWS_IDENTIFIERS: bool = false;
+
+    /// Whether a process can leave those above it time to stand first.
+    const DELAYS_BY_RANK: bool = false;
+    /// Whether a message may be for some only, where it multicasts.
+    const GROUPS: bool = true;
+
     /// Whether its processes act in synchronous rounds.
     const IN_ROUNDS: bool = false;
 
@@ -119,12 +156,6 @@ pub trait Algorithm: Process {
         let _ = n;
         None
     }
-
-    /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
-    const KNOWS_IDENTIFIERS: bool = false;
-
-    /// Whether a process can leave those above it time to stand first.
-    const DELAYS_BY_RANK: bool = false;
 
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
@@ -169,7 +200,6 @@ pub trait Visitor {
 
     /// Does it with an election.
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer;
-
     /// Does it with an agreement.
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
@@ -178,6 +208,9 @@ pub trait Visitor {
 
     /// Does it with a failure detector.
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
+
+    /// Does it with one that sets clocks.
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer;
 }
 
 /// Something to be done with any algorithm, whatever its family.
@@ -241,8 +274,22 @@ catalogue! {
     agreement SignedGenerals,
     agreement InteractiveConsistency,
     agreement ConsensusFromGenerals,
+    agreement ChandraToueg,
+    agreement ConsensusFromTotal,
+    agreement TwoPhaseCommit,
     multicast Basic,
+    multicast Reliable,
+    multicast Fifo,
+    multicast Causal,
+    multicast TotalSequencer,
+    multicast TotalIsis,
+    multicast TotalLamport,
+    multicast TotalFromConsensus,
     multicast VcubeMulticast,
     detector Heartbeat,
+    detector HeartbeatRing,
+    detector AdaptiveHeartbeat,
     detector VcubeDiagnosis,
+    clock Cristian,
+    clock Berkeley,
 }

@@ -67,7 +67,6 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
     fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
         let _ = show;
     }
-
     /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
     /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
     /// is the other. See [`Message::forged`].

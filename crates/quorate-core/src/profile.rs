@@ -56,8 +56,19 @@ pub enum Assumption {
     Memory,
     /// The failure detector suspects exactly the crashed, sooner or later.
     PerfectDetector,
+    /// The failure detector suspects every crashed process sooner or later, and from some moment on leaves somebody
+    /// live alone.
+    EventualDetector,
     /// Delays, steps and clocks keep within known bounds.
     Synchrony,
+    /// From some moment on, delays, steps and clocks keep within bounds; nobody need know either.
+    EventualSynchrony,
+    /// The clocks of those who serve the time are right.
+    TrueServers,
+    /// No clock gains or loses more than is known.
+    BoundedDrift,
+    /// Of the servers whose answers are waited for, fewer than half lie.
+    HonestMajority,
     /// Every process follows the algorithm.
     Honesty,
     /// No more processes crash than the algorithm is built to bear.
@@ -66,11 +77,13 @@ pub enum Assumption {
     FewFaults,
     /// Fewer than a third of the processes are to be borne as faulty: n > 3m.
     LessThanAThird,
+    /// Fewer than half of the processes are to be borne as crashed: n > 2f.
+    LessThanAHalf,
 }
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 19] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -79,11 +92,17 @@ impl Assumption {
         Self::CrashStop,
         Self::Memory,
         Self::PerfectDetector,
+        Self::EventualDetector,
         Self::Synchrony,
+        Self::EventualSynchrony,
+        Self::TrueServers,
+        Self::BoundedDrift,
+        Self::HonestMajority,
         Self::Honesty,
         Self::FewCrashes,
         Self::FewFaults,
         Self::LessThanAThird,
+        Self::LessThanAHalf,
     ];
 
     /// A short name for programs.
@@ -97,11 +116,17 @@ impl Assumption {
             Self::CrashStop => "crash-stop",
             Self::Memory => "memory",
             Self::PerfectDetector => "perfect-detector",
+            Self::EventualDetector => "eventual-detector",
             Self::Synchrony => "synchrony",
+            Self::EventualSynchrony => "eventual-synchrony",
+            Self::TrueServers => "true-servers",
+            Self::BoundedDrift => "bounded-drift",
+            Self::HonestMajority => "honest-majority",
             Self::Honesty => "honesty",
             Self::FewCrashes => "few-crashes",
             Self::FewFaults => "few-faults",
             Self::LessThanAThird => "n-above-3m",
+            Self::LessThanAHalf => "n-above-2f",
         }
     }
 
@@ -116,11 +141,21 @@ impl Assumption {
             Self::CrashStop => "a crashed process stays away",
             Self::Memory => "a process that comes back remembers that it was away",
             Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
+            Self::EventualDetector => {
+                "the detector tells of every crash, and in the end leaves somebody live alone"
+            }
             Self::Synchrony => "delays, steps and clocks keep within known bounds",
+            Self::EventualSynchrony => {
+                "from some moment on, delays, steps and clocks keep within bounds"
+            }
+            Self::TrueServers => "the servers' clocks are right",
+            Self::BoundedDrift => "no clock gains or loses more than is known",
+            Self::HonestMajority => "of the servers waited for, fewer than half lie",
             Self::Honesty => "every process follows the algorithm",
             Self::FewCrashes => "no more processes crash than it is built to bear",
             Self::FewFaults => "no more processes crash or lie than it is built to bear",
             Self::LessThanAThird => "there are more than three processes for each fault to bear",
+            Self::LessThanAHalf => "there are more than two processes for each crash to bear",
         }
     }
 }

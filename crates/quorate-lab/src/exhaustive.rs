@@ -7,6 +7,7 @@ use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{Action, Bounds, Budget, End, Exploration, MutexUsers, Progress, World};
 use quorate_core::agreement::Agreement;
+use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
@@ -183,6 +184,10 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
+        Err(not_yet::<A>())
+    }
+
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
         Err(not_yet::<A>())
     }
 }

@@ -1,7 +1,7 @@
 //! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
 //! algorithm's family.
 
-use quorate_core::{Belief, Message, Process, ProcessId};
+use quorate_core::{Belief, Layer, Message, Process, ProcessId};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
@@ -174,7 +174,9 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             return 0;
         }
         let mark = self.monitors.mark(at);
-        let announced = self.announce(at, message.stamp());
+        // A detector below has no part in the algorithm's clocks, and news that it brings is none of theirs.
+        let below = P::Message::KINDS[message.kind()].layer == Layer::Detector;
+        let announced = if below { None } else { self.announce(at, message.stamp()) };
         self.carried.insert(Carried { mark, id, sent_in: at.event, announced })
     }
 

@@ -2,6 +2,7 @@
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{Look, look_at};
+use quorate_core::agreement::Matter;
 use quorate_core::{Assumption, ProcessId, Span, Time};
 use quorate_sim::fault::{CrashMid, Occasion, Traitor};
 use quorate_sim::notation::{SpanText, When, Who};
@@ -28,6 +29,9 @@ pub(super) fn draw(worlds: &Worlds, scenario: &mut Scenario, dice: &mut Dice) {
     let n = scenario.processes;
     let facts = look_at(worlds.profile.name, OfAlgorithm(n)).unwrap_or_default();
     draw_values(scenario, dice);
+    if facts.matter == Matter::Vote {
+        scenario.values.iter_mut().for_each(|vote| *vote = (*vote).min(1));
+    }
     scenario.server = dice.between(0, n as u64 - 1) as u32;
     // In rounds, everybody proposes in the first one.
     let round = scenario.delay_bound().unwrap_or(Span(UNIT)).0;
@@ -101,6 +105,7 @@ fn draw_faults(
 struct Facts {
     bears: Option<usize>,
     in_rounds: bool,
+    matter: Matter,
 }
 
 struct OfAlgorithm(usize);
@@ -109,6 +114,6 @@ impl Look for OfAlgorithm {
     type Answer = Facts;
 
     fn look<A: Algorithm>(self) -> Facts {
-        Facts { bears: A::bears(self.0), in_rounds: A::IN_ROUNDS }
+        Facts { bears: A::bears(self.0), in_rounds: A::IN_ROUNDS, matter: A::MATTER }
     }
 }

@@ -6,11 +6,15 @@
 
 mod agreements;
 mod byzantine;
+mod clock_sync;
 mod consensus_rounds;
 mod crashes;
+mod detectors;
+mod election_cost;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
+mod promise;
 mod replay;
 mod series;
 mod statistics;
@@ -33,9 +37,12 @@ use crate::by_name::nearest;
 pub const EXPERIMENTS: &[Experiment] = &[
     mutex_cost::EXPERIMENT,
     mutex_faults::EXPERIMENT,
+    election_cost::EXPERIMENT,
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
+    detectors::EXPERIMENT,
+    clock_sync::EXPERIMENT,
     byzantine::EXPERIMENT,
     consensus_rounds::EXPERIMENT,
 ];

@@ -33,7 +33,10 @@ pub fn run_agreement<P: Agreement + 'static>(
         let (name, formula) = (subject.profile.name, subject.cost.formula);
         return Err(RunError::TooCostly { name, messages: at_once, formula, most: AT_ONCE_MOST });
     }
-    let restless = subject.profile.restless || scenario.is_restless();
+    if scenario.is_misled(&subject.profile) && scenario.is_timeless() {
+        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    }
+    let restless = scenario.may_never_end(&subject.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let traitors = plan.traitors();
     let stage = Stage {
@@ -47,6 +50,7 @@ pub fn run_agreement<P: Agreement + 'static>(
         },
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: at_once,

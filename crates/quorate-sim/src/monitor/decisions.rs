@@ -86,7 +86,7 @@ impl Decisions {
         self.validity =
             decided.filter_map(|(_, (at, decision))| self.invalid(&correct, *at, decision)).next();
         let Some(begun) = self.proposals.values().map(|(at, _)| at.time).min() else { return };
-        let mut missing = &correct - &self.blocked;
+        let mut missing = correct.clone();
         self.decided.keys().for_each(|process| {
             missing.remove(*process);
         });
@@ -98,7 +98,14 @@ impl Decisions {
             self.open = true;
             return;
         }
-        let detail = format!("{} decided nothing, and the run ended at {now}", name_all(&missing));
+        let (blocked, silent) = (&missing & &self.blocked, &missing - &self.blocked);
+        let is = if blocked.len() == 1 { "is" } else { "are" };
+        let blocked = (!blocked.is_empty()).then(|| {
+            format!("{} {is} blocked until one who has crashed comes back", name_all(&blocked))
+        });
+        let silent = (!silent.is_empty()).then(|| format!("{} decided nothing", name_all(&silent)));
+        let who = blocked.into_iter().chain(silent).collect::<Vec<_>>().join(", ");
+        let detail = format!("{who}, and the run ended at {now}");
         let of_missing = self.proposals.values().filter(|(at, _)| missing.contains(at.process));
         let events = of_missing.map(|(at, value)| self.proposal(*at, *value)).collect();
         let property = Property::Termination;
