@@ -171,11 +171,11 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
         Ok(checked)
     }
 
-    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
         Err(not_yet::<A>())
     }
 
-    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
         Err(not_yet::<A>())
     }
 
