@@ -61,7 +61,7 @@ pub enum LabError {
         problem: String,
     },
     /// The algorithm is of another family than what the scenario says.
-    #[error("{algorithm} is a {family} algorithm: {problem}")]
+    #[error("{algorithm} is {} {family} algorithm: {problem}", article(family))]
     OtherFamily {
         /// The algorithm.
         algorithm: &'static str,
@@ -135,6 +135,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         .filter(close)
         .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
+}
+
+/// `a mutual exclusion`, `an election`.
+fn article(family: &str) -> &'static str {
+    if family.starts_with(['a', 'e']) { "an" } else { "a" }
 }
 
 fn suggestion(name: &str) -> String {
