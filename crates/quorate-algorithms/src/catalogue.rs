@@ -5,6 +5,8 @@
 
 use alloc::vec::Vec;
 
+use quorate_core::agreement::{Agreement, Matter};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::{Detector, Tempo};
 use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
@@ -14,11 +16,20 @@ use quorate_core::{
     Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
 };
 
-use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::agreement::{
+    ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
+    ConsensusFromTotal, InteractiveConsistency, PublicKeys, SignedGenerals, SyncConsensus,
+    SyncConsensusShort, TwoPhaseCommit,
+};
+use crate::clock::{Berkeley, Cristian};
+use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
-use crate::multicast::{Basic, VcubeMulticast};
+use crate::multicast::{
+    Basic, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis, TotalLamport, TotalSequencer,
+    VcubeMulticast,
+};
 use crate::mutex::{
     AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
     QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
@@ -30,7 +41,7 @@ use crate::mutex::{
 pub struct Setup {
     /// How many processes there are.
     pub n: usize,
-    /// The process that serves the others or starts with the token, where the algorithm has one.
+    /// The process that serves the others, starts with the token or commands, where the algorithm has one.
     pub server: ProcessId,
     /// The tree to talk along, where the algorithm does.
     pub tree: SpanningTree,
@@ -42,6 +53,10 @@ pub struct Setup {
     pub hand_over: bool,
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
+    /// How many faults an agreement is to bear.
+    pub bears: usize,
+    /// What everybody needs to check signatures, where the algorithm signs.
+    pub keys: PublicKeys,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
     /// What may be known about time, where the algorithm is a detector or has timeouts.
@@ -50,6 +65,23 @@ pub struct Setup {
     pub candidates: Candidates,
     /// How long a process waits for each one above it before it stands, where the algorithm can.
     pub rank_delay: Span,
+    /// How clocks are set, where the algorithm sets them.
+    pub clock: ClockSetup,
+}
+
+/// What an algorithm is told that sets clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockSetup {
+    /// Those who serve the time, where some do.
+    pub servers: ProcessSet,
+    /// How many servers' answers are waited for.
+    pub replies: usize,
+    /// How often they are asked before the best answers are taken.
+    pub probes: u32,
+    /// Clocks further apart than this are not averaged.
+    pub outlier: Span,
+    /// What is known of clocks and links.
+    pub limits: clock_sync::Limits,
 }
 
 impl Setup {
@@ -96,11 +128,34 @@ pub trait Algorithm: Process {
     /// Whether a permission may go straight from the leaving to the next.
     const HANDS_OVER: bool = false;
 
+    /// Whether its processes set their clocks by servers that have the true time.
+    const ASKS_SERVERS: bool = false;
+
+    /// Whether it averages clocks, and may leave some out.
+    const AVERAGES_CLOCKS: bool = false;
+
     /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
     const KNOWS_IDENTIFIERS: bool = false;
 
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
+    /// Whether a message may be for some only, where it multicasts.
+    const GROUPS: bool = true;
+
+    /// Whether its processes act in synchronous rounds.
+    const IN_ROUNDS: bool = false;
+
+    /// Whether its processes sign what they say.
+    const SIGNS: bool = false;
+
+    /// What an agreement is about.
+    const MATTER: Matter = Matter::Proposal;
+
+    /// How many faults it is built to bear among n processes if nobody says; none where that is no question.
+    fn bears(n: usize) -> Option<usize> {
+        let _ = n;
+        None
+    }
 
     /// What it says of itself in such a world, where that makes a difference.
     fn profile(setup: &Setup) -> Profile {
@@ -145,12 +200,17 @@ pub trait Visitor {
 
     /// Does it with an election.
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer;
+    /// Does it with an agreement.
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
     /// Does it with a multicast.
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer;
 
     /// Does it with a failure detector.
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
+
+    /// Does it with one that sets clocks.
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer;
 }
 
 /// Something to be done with any algorithm, whatever its family.
@@ -207,8 +267,29 @@ catalogue! {
     election Bully,
     election BullyAll,
     election DetectorLeader,
+    agreement SyncConsensus,
+    agreement SyncConsensusShort,
+    agreement ByzantineGenerals,
+    agreement ByzantineGeneralsObedient,
+    agreement SignedGenerals,
+    agreement InteractiveConsistency,
+    agreement ConsensusFromGenerals,
+    agreement ChandraToueg,
+    agreement ConsensusFromTotal,
+    agreement TwoPhaseCommit,
     multicast Basic,
+    multicast Reliable,
+    multicast Fifo,
+    multicast Causal,
+    multicast TotalSequencer,
+    multicast TotalIsis,
+    multicast TotalLamport,
+    multicast TotalFromConsensus,
     multicast VcubeMulticast,
     detector Heartbeat,
+    detector HeartbeatRing,
+    detector AdaptiveHeartbeat,
     detector VcubeDiagnosis,
+    clock Cristian,
+    clock Berkeley,
 }

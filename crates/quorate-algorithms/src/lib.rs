@@ -7,10 +7,16 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod agreement;
+mod beside;
 pub mod catalogue;
+pub mod clock;
 pub mod detector;
 pub mod election;
+mod instances;
 pub mod multicast;
 pub mod mutex;
 
-pub use catalogue::{Algorithm, Rides, Setup, Sound};
+pub use beside::{Beside, Side};
+pub use catalogue::{Algorithm, ClockSetup, Rides, Setup, Sound};
+pub use instances::{Instances, Numbered};

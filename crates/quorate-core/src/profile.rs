@@ -56,15 +56,34 @@ pub enum Assumption {
     Memory,
     /// The failure detector suspects exactly the crashed, sooner or later.
     PerfectDetector,
+    /// The failure detector suspects every crashed process sooner or later, and from some moment on leaves somebody
+    /// live alone.
+    EventualDetector,
     /// Delays, steps and clocks keep within known bounds.
     Synchrony,
+    /// From some moment on, delays, steps and clocks keep within bounds; nobody need know either.
+    EventualSynchrony,
+    /// The clocks of those who serve the time are right.
+    TrueServers,
+    /// No clock gains or loses more than is known.
+    BoundedDrift,
+    /// Of the servers whose answers are waited for, fewer than half lie.
+    HonestMajority,
     /// Every process follows the algorithm.
     Honesty,
+    /// No more processes crash than the algorithm is built to bear.
+    FewCrashes,
+    /// No more processes crash or lie than the algorithm is built to bear.
+    FewFaults,
+    /// Fewer than a third of the processes are to be borne as faulty: n > 3m.
+    LessThanAThird,
+    /// Fewer than half of the processes are to be borne as crashed: n > 2f.
+    LessThanAHalf,
 }
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 19] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -73,8 +92,17 @@ impl Assumption {
         Self::CrashStop,
         Self::Memory,
         Self::PerfectDetector,
+        Self::EventualDetector,
         Self::Synchrony,
+        Self::EventualSynchrony,
+        Self::TrueServers,
+        Self::BoundedDrift,
+        Self::HonestMajority,
         Self::Honesty,
+        Self::FewCrashes,
+        Self::FewFaults,
+        Self::LessThanAThird,
+        Self::LessThanAHalf,
     ];
 
     /// A short name for programs.
@@ -88,8 +116,17 @@ impl Assumption {
             Self::CrashStop => "crash-stop",
             Self::Memory => "memory",
             Self::PerfectDetector => "perfect-detector",
+            Self::EventualDetector => "eventual-detector",
             Self::Synchrony => "synchrony",
+            Self::EventualSynchrony => "eventual-synchrony",
+            Self::TrueServers => "true-servers",
+            Self::BoundedDrift => "bounded-drift",
+            Self::HonestMajority => "honest-majority",
             Self::Honesty => "honesty",
+            Self::FewCrashes => "few-crashes",
+            Self::FewFaults => "few-faults",
+            Self::LessThanAThird => "n-above-3m",
+            Self::LessThanAHalf => "n-above-2f",
         }
     }
 
@@ -104,8 +141,21 @@ impl Assumption {
             Self::CrashStop => "a crashed process stays away",
             Self::Memory => "a process that comes back remembers that it was away",
             Self::PerfectDetector => "the detector suspects exactly the crashed, sooner or later",
+            Self::EventualDetector => {
+                "the detector tells of every crash, and in the end leaves somebody live alone"
+            }
             Self::Synchrony => "delays, steps and clocks keep within known bounds",
+            Self::EventualSynchrony => {
+                "from some moment on, delays, steps and clocks keep within bounds"
+            }
+            Self::TrueServers => "the servers' clocks are right",
+            Self::BoundedDrift => "no clock gains or loses more than is known",
+            Self::HonestMajority => "of the servers waited for, fewer than half lie",
             Self::Honesty => "every process follows the algorithm",
+            Self::FewCrashes => "no more processes crash than it is built to bear",
+            Self::FewFaults => "no more processes crash or lie than it is built to bear",
+            Self::LessThanAThird => "there are more than three processes for each fault to bear",
+            Self::LessThanAHalf => "there are more than two processes for each crash to bear",
         }
     }
 }
@@ -113,6 +163,8 @@ impl Assumption {
 /// Something that can be watched to hold, or seen to break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Property {
+    /// Logical clocks, in whatever family uses them.
+    ClockCondition,
     /// Mutual exclusion, safety.
     ME1,
     /// Mutual exclusion, liveness.
@@ -155,7 +207,7 @@ pub enum Property {
 
 impl Property {
     /// Every property there is, family by family.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::ME1,
         Self::ME2,
         Self::ME3,
@@ -175,16 +227,19 @@ impl Property {
         Self::EventualAccuracy,
         Self::ClockError,
         Self::ClockPrecision,
+        Self::ClockCondition,
     ];
 
-    /// The properties of one family.
+    /// The properties of one family, and those of any.
     pub fn of(layer: Layer) -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(move |property| property.layer() == layer)
+        let of_it = move |property: &Self| property.layer().is_none_or(|own| own == layer);
+        Self::ALL.into_iter().filter(of_it)
     }
 
-    /// The family that it is a property of.
-    pub const fn layer(self) -> Layer {
-        match self {
+    /// The family that it is a property of, if it is one of a single family.
+    pub const fn layer(self) -> Option<Layer> {
+        Some(match self {
+            Self::ClockCondition => return None,
             Self::ME1 | Self::ME2 | Self::ME3 => Layer::Mutex,
             Self::E1 | Self::E2 => Layer::Election,
             Self::Agreement | Self::Validity | Self::Termination => Layer::Agreement,
@@ -196,12 +251,13 @@ impl Property {
             | Self::TotalOrder => Layer::Multicast,
             Self::Completeness | Self::Accuracy | Self::EventualAccuracy => Layer::Detector,
             Self::ClockError | Self::ClockPrecision => Layer::Clock,
-        }
+        })
     }
 
     /// Its name in the literature.
     pub const fn id(self) -> &'static str {
         match self {
+            Self::ClockCondition => "clock-condition",
             Self::ME1 => "ME1",
             Self::ME2 => "ME2",
             Self::ME3 => "ME3",
@@ -227,13 +283,16 @@ impl Property {
     /// The property as a sentence.
     pub const fn sentence(self) -> &'static str {
         match self {
+            Self::ClockCondition => "what happened before has the smaller logical time",
             Self::ME1 => "at most one process is inside",
             Self::ME2 => "every live requester enters",
             Self::ME3 => "entries follow the happened-before order of requests",
             Self::E1 => "all who decide have the same leader, the greatest that is up",
             Self::E2 => "every live process comes to know a leader that is up",
             Self::Agreement => "no two correct processes decide differently",
-            Self::Validity => "what is decided was proposed; what all correct propose is decided",
+            Self::Validity => {
+                "what is decided was proposed; what all honest processes propose is decided"
+            }
             Self::Termination => "every correct process decides",
             Self::DeliveryValidity => "what a live process multicasts, every live member delivers",
             Self::DeliveryIntegrity => "only members deliver, once, and only what was multicast",
@@ -272,6 +331,8 @@ pub struct Cost {
     pub synchronisation_delay: RangeInclusive<u64>,
     /// From a crash to when everybody knows of it, in rounds of a detector.
     pub detection_rounds: Option<u64>,
+    /// How many messages are under way or remembered at once, where that is known beforehand.
+    pub at_once: Option<u64>,
 }
 
 impl Cost {
@@ -288,6 +349,7 @@ impl Cost {
             client_delay: 0..=0,
             synchronisation_delay: 0..=0,
             detection_rounds: None,
+            at_once: None,
         }
     }
 
@@ -305,6 +367,12 @@ impl Cost {
     #[must_use]
     pub fn with_detection(self, rounds: u64) -> Self {
         Self { detection_rounds: Some(rounds), ..self }
+    }
+
+    /// With so many messages under way or remembered at once.
+    #[must_use]
+    pub fn with_at_once(self, messages: u64) -> Self {
+        Self { at_once: Some(messages), ..self }
     }
 
     /// A single process has nobody to wait for.

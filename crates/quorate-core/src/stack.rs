@@ -14,7 +14,7 @@ use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessS
 /// A process that can stand over another.
 pub trait Over<L: Process>: Process {
     /// What the two together tell their user: the upper layer's outputs, without those that go down.
-    type Up: Clone + Eq + Hash + Debug;
+    type Up: Clone + Eq + Hash + Debug + Send + Sync;
 
     /// The layer below has put something out.
     fn on_below(&mut self, output: L::Output, out: &mut Effects<Self>);
@@ -178,6 +178,13 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
         // A detector below says again whom it suspects, to one that already knows it was away.
         self.tell_upper(out, U::on_recovery);
         self.tell_lower(out, L::on_recovery);
+    }
+
+    fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
+        match message {
+            Layered::Upper(message) => Layered::Upper(self.upper.forge(message, choice)),
+            Layered::Lower(message) => Layered::Lower(self.lower.forge(message, choice)),
+        }
     }
 
     fn waits_for(&self) -> ProcessSet {

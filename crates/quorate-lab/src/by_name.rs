@@ -1,20 +1,25 @@
 //! Runs the algorithm that a scenario names.
 
+use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
-use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
-use quorate_algorithms::{Algorithm, Rides, Setup};
+use quorate_algorithms::detector::{
+    AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
+};
+use quorate_algorithms::{Algorithm, ClockSetup, Rides, Setup};
+use quorate_core::agreement::{Agreement, Matter};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
 use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Stack};
-use quorate_sim::notation::SpanText;
-use quorate_sim::scenario::DetectorChoice;
+use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Span, Stack};
+use quorate_sim::notation::{SpanText, Who};
+use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Conditions, Outcome, RunError, Scenario, Subject, run_detector, run_election, run_multicast,
-    run_mutex,
+    ClockRoles, Conditions, Outcome, RunError, Scenario, Subject, Timing, run_agreement, run_clock,
+    run_detector, run_election, run_multicast, run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -137,16 +142,15 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
 }
 
-/// `a mutual exclusion`, `an election`.
-fn article(family: &str) -> &'static str {
-    if family.starts_with(['a', 'e']) { "an" } else { "a" }
-}
-
 fn suggestion(name: &str) -> String {
     match nearest(name, PROFILES.iter().map(|profile| profile.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`quorate list` names them all".to_owned(),
     }
+}
+
+fn article(family: &str) -> &'static str {
+    if family.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 fn shortened(name: &str) -> String {
@@ -168,6 +172,9 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
         let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
         return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
     }
+    if family != Layer::Mutex && !scenario.section_of.is_empty() {
+        return mismatch("section-of", "nobody enters anything".to_owned());
+    }
     if family != Layer::Election {
         if !scenario.ids.is_empty() {
             return mismatch("ids", "it elects nobody".to_owned());
@@ -187,6 +194,33 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
+    if scenario.to.is_some() && !A::GROUPS {
+        return mismatch("to", "it delivers to everybody, not to a group".to_owned());
+    }
+    if !A::ASKS_SERVERS {
+        let asks = [
+            ("servers", scenario.servers.is_some()),
+            ("replies", scenario.replies != 1),
+            ("probes", scenario.probes != 1),
+        ];
+        if let Some((key, _)) = asks.into_iter().find(|(_, said)| *said) {
+            return mismatch(key, "it asks no time servers".to_owned());
+        }
+    }
+    if !A::AVERAGES_CLOCKS && scenario.outlier.is_some() {
+        return mismatch("outlier", "it averages no clocks".to_owned());
+    }
+    if family == Layer::Agreement {
+        check_agreement::<A>(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    } else if !scenario.values.is_empty() {
+        return mismatch("values", "nothing is proposed".to_owned());
+    }
+    if scenario.bears.is_some() && A::bears(scenario.processes).is_none() {
+        return mismatch("bears", "it is not built for a number of faults".to_owned());
+    }
+    if A::IN_ROUNDS {
+        check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    }
     if family == Layer::Detector {
         if scenario.detector != DetectorChoice::default() {
             return mismatch("detector", "it needs no other detector below it".to_owned());
@@ -201,9 +235,74 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Everybody takes part in an agreement, once.
+fn check_agreement<A: Algorithm>(scenario: &Scenario) -> Result<(), (&'static str, String)> {
+    if scenario.repeat != 1 {
+        return Err(("repeat", "an agreement is made once".to_owned()));
+    }
+    if let Some(odd) = scenario.values.iter().find(|vote| A::MATTER == Matter::Vote && **vote > 1) {
+        return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
+    }
+    if scenario.requesters != Requesters::default() {
+        let problem = match (A::MATTER, scenario.requesters) {
+            (Matter::Order, _) => "only the commander gives an order",
+            (_, Requesters::All) => return Ok(()),
+            _ => "everybody proposes something",
+        };
+        return Err(("requesters", format!("{problem}; leave it out")));
+    }
+    let commander = Who::Process(ProcessId::new(scenario.server));
+    let odd = scenario.request.iter().find(|request| request.who != commander);
+    match odd.filter(|_| A::MATTER == Matter::Order) {
+        Some(odd) => {
+            let problem = format!("process {commander} is the commander, not {}", odd.who);
+            Err(("request", problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Rounds take as long as a message may.
+fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
+    let ways_out = "it works in rounds";
+    match scenario.timing {
+        Some(Timing::Rounds(_)) => {}
+        Some(timing) => {
+            let problem = format!("{ways_out}, not with {timing}; say rounds:1ms or nothing");
+            return Err(("timing", problem));
+        }
+        None if scenario.delay_bound().is_none() => {
+            return Err(("delay", format!("{ways_out}, and {} has no bound", scenario.delay)));
+        }
+        None if scenario.delay_bound() == Some(Span::ZERO) => {
+            return Err(("delay", format!("{ways_out}, and rounds take time")));
+        }
+        None => {}
+    }
+    if !scenario.link_delay.is_empty() {
+        return Err(("link-delay", format!("{ways_out}, and every message takes one")));
+    }
+    if scenario.handling.0 > Span::ZERO {
+        let problem = format!("{ways_out}, and what arrives in a round is handled in it");
+        return Err(("handling", problem));
+    }
+    Ok(())
+}
+
+/// The scenario with what the algorithm decides where nothing is said.
+fn settled<A: Algorithm>(scenario: &Scenario) -> Scenario {
+    let mut settled = scenario.clone();
+    settled.bears = scenario.bears.or_else(|| A::bears(scenario.processes));
+    if A::IN_ROUNDS {
+        settled.timing = scenario.timing.or(scenario.delay_bound().map(Timing::Rounds));
+    }
+    settled
+}
+
 /// The world that an algorithm is to live in, as the scenario describes it.
-fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
+pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     check_family::<A>(scenario)?;
+    let scenario = &settled::<A>(scenario);
     let n = scenario.processes;
     let unknown = |quorums: &str| LabError::UnknownQuorums {
         algorithm: A::PROFILE.name,
@@ -236,7 +335,19 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
+    let clock = ClockSetup {
+        servers: scenario.time_servers(),
+        replies: scenario.replies as usize,
+        probes: scenario.probes,
+        outlier: scenario.outlier.map_or(Span::from_millis(1_000), |outlier| outlier.0),
+        limits: clock_sync::Limits {
+            delay_least: scenario.delay_least(),
+            drift: scenario.local_clocks().drift,
+        },
+    };
     let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
+    let bears = scenario.bears.unwrap_or(0);
+    let keys = if A::SIGNS { PublicKeys::simulated(n) } else { PublicKeys::default() };
     Ok(Setup {
         n,
         server,
@@ -245,10 +356,13 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
         no_cancel,
         hand_over,
         clocks,
+        bears,
+        keys,
         to,
         tempo,
         candidates,
         rank_delay,
+        clock,
     })
 }
 
@@ -257,10 +371,16 @@ fn detector_below(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> Any
     match choice {
         DetectorChoice::Oracle | DetectorChoice::None => None,
         DetectorChoice::Heartbeat => {
-            Some(|setup, id| Either::First(Heartbeat::paced(setup.n, id, setup.tempo)))
+            Some(|setup, id| Either::First(Either::First(Heartbeat::build(setup, id))))
         }
         DetectorChoice::Vcube => {
-            Some(|setup, id| Either::Second(VcubeDiagnosis::paced(setup.n, id, setup.tempo)))
+            Some(|setup, id| Either::First(Either::Second(VcubeDiagnosis::build(setup, id))))
+        }
+        DetectorChoice::HeartbeatRing => {
+            Some(|setup, id| Either::Second(Either::First(HeartbeatRing::build(setup, id))))
+        }
+        DetectorChoice::AdaptiveHeartbeat => {
+            Some(|setup, id| Either::Second(Either::Second(AdaptiveHeartbeat::build(setup, id))))
         }
     }
 }
@@ -319,10 +439,28 @@ impl Visitor for Simulate<'_, '_, '_> {
         };
         Ok(outcome?)
     }
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let scenario = &settled::<A>(scenario);
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_agreement(scenario, &subject, A::MATTER, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_agreement(scenario, &subject, A::MATTER, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
+    }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;
+        let scenario = &settled::<A>(scenario);
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {
@@ -332,6 +470,24 @@ impl Visitor for Simulate<'_, '_, '_> {
             Some(below) => {
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
                 run_multicast(scenario, &subject, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
+    }
+
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
+        let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_clock(scenario, &subject, roles, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_clock(scenario, &subject, roles, conditions, make, trace)
             }
         };
         Ok(outcome?)

@@ -1,5 +1,5 @@
-//! Multicasts in a storm with fixed seeds: the tree costs what it promises from every root, and whoever crashes
-//! whenever, all live members deliver or none does.
+//! Multicasts in a storm with fixed seeds: each costs what it promises from every sender, and whoever crashes whenever,
+//! all live members deliver or none does, in the order that is promised.
 
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
@@ -64,13 +64,59 @@ fn a_tree_to_a_group_has_a_message_for_each_member_but_the_sender() {
     }
 }
 
+/// Those that bear crashes of anybody.
+const CRASH_TOLERANT: [&str; 7] = [
+    "vcube-multicast",
+    "reliable",
+    "fifo",
+    "causal",
+    "total-sequencer",
+    "total-isis",
+    "total-lamport",
+];
+
+#[test]
+fn every_multicast_costs_what_its_formula_says() {
+    for n in 1..=16_u64 {
+        for sender in 0..n {
+            for (algorithm, expected) in [
+                ("basic", n - 1),
+                ("reliable", n * (n - 1)),
+                ("fifo", n * (n - 1)),
+                ("causal", n * (n - 1)),
+                // The first sequencer is p0, which has nobody to ask.
+                ("total-sequencer", n - u64::from(sender == 0)),
+                ("total-isis", 3 * (n - 1)),
+                ("total-lamport", n * (n - 1)),
+                ("total-from-consensus", n * (n - 1)),
+            ] {
+                let toml = format!(
+                    "algorithm = \"{algorithm}\"\nprocesses = {n}\nrequest = [\"{sender}@0\"]\n\
+                     delay = \"uniform:1us..5ms\"\n"
+                );
+                let report = report(&toml);
+                assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+                assert_eq!(report.messages.total, expected, "{toml}");
+                assert_eq!(report.cost.kept, Some(true), "{toml}{:?}", report.cost);
+                if algorithm == "total-from-consensus" {
+                    // One agreement, in which only those who are late spare a message.
+                    let consensus = report.layers["agreement"].total;
+                    let most = (n + 3) * (n - 1);
+                    assert!((most + 1 - n..=most).contains(&consensus), "{consensus}: {toml}");
+                }
+            }
+        }
+    }
+}
+
 /// A scenario in which processes crash, some in the middle of a multicast, and news of it takes its time.
 fn stormy(algorithm: &str, seed: u64) -> String {
     let n = 3 + seed % 14;
     let delay = ["constant:1ms", "uniform:1us..5ms", "exponential:1ms"][seed as usize % 3];
     let detection = ["constant:1ms", "uniform:1us..20ms", "constant:1"][seed as usize / 3 % 3];
     let crashes = vec!["\"?@0~12ms\""; (seed % (n - 1)) as usize].join(", ");
-    let to = if seed.is_multiple_of(4) { "to = \"0,1,2\"\n" } else { "" };
+    let group = seed.is_multiple_of(4) && !algorithm.starts_with("total-");
+    let to = if group { "to = \"0,1,2\"\n" } else { "" };
     format!(
         "algorithm = \"{algorithm}\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"{}\"\nrepeat = {}\n\
          {to}spread = \"{}ms\"\nthink = \"{}us\"\ndelay = \"{delay}\"\nfifo = {}\ndetection = \"{detection}\"\n\
@@ -79,41 +125,47 @@ fn stormy(algorithm: &str, seed: u64) -> String {
         1 + seed % 4,
         seed % 5,
         seed % 3 * 700,
-        seed.is_multiple_of(2),
+        seed.is_multiple_of(2) || algorithm == "total-lamport",
         seed % 3,
     )
 }
 
 #[test]
 fn whoever_crashes_whenever_all_live_members_deliver_or_none() {
-    let mut mended = 0;
-    for seed in 0..1500 {
-        let toml = stormy("vcube-multicast", seed);
-        let report = report(&toml);
-        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
-        assert_eq!(report.ending, "quiescent", "{toml}");
-        let crashed = report.faults.iter().any(|fault| fault.what.ends_with("crashes"));
-        mended += usize::from(crashed);
-    }
-    assert!(mended > 1000, "only {mended} runs had a crash");
-}
-
-#[test]
-fn duplicates_do_no_harm_to_the_tree() {
-    for seed in 0..300 {
-        let toml = stormy("vcube-multicast", seed) + "duplication = 0.3\n";
-        let report = report(&toml);
-        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+    for algorithm in CRASH_TOLERANT {
+        let mut mended = 0;
+        for seed in 0..1500 {
+            let toml = stormy(algorithm, seed);
+            let report = report(&toml);
+            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+            assert_eq!(report.ending, "quiescent", "{toml}");
+            let crashed = report.faults.iter().any(|fault| fault.what.ends_with("crashes"));
+            mended += usize::from(crashed);
+        }
+        assert!(mended > 1000, "only {mended} runs of {algorithm} had a crash");
     }
 }
 
 #[test]
-fn over_detectors_of_its_own_it_holds_as_well() {
-    for seed in 0..200 {
+fn duplicates_do_no_harm_where_none_are_excluded() {
+    for algorithm in CRASH_TOLERANT {
+        for seed in 0..300 {
+            let toml = stormy(algorithm, seed) + "duplication = 0.3\n";
+            let report = report(&toml);
+            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+        }
+    }
+}
+
+#[test]
+fn over_detectors_of_their_own_they_hold_as_well() {
+    for seed in 0..400 {
         let n = 3 + seed % 10;
         let detector = ["heartbeat", "vcube"][seed as usize % 2];
+        let algorithm = ["vcube-multicast", "total-sequencer", "total-isis", "total-lamport"]
+            [seed as usize / 2 % 4];
         let toml = format!(
-            "algorithm = \"vcube-multicast\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"all\"\n\
+            "algorithm = \"{algorithm}\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"all\"\n\
              detector = \"{detector}\"\ndelay = \"uniform:100us..2ms\"\nspread = \"8ms\"\n\
              [faults]\ncrash = [\"?@0~15ms\"]\ncrash-mid = [\"?@0~8ms:1\"]\n"
         );
@@ -149,4 +201,84 @@ fn outside_the_assumptions_the_known_weaknesses_show() {
     assert!(broken("loss = 0.05", "agreement") > 50, "a lost message cuts off a subtree");
     assert!(broken("suspect = [\"0-1@0\"]", "validity") > 90, "a suspected member is left out");
     assert!(broken("traitor = [\"1:liar\"]", "integrity") > 50, "a liar makes up messages");
+}
+
+/// How many of so many random worlds without crashes break a property.
+fn broken_orders(algorithm: &str, id: &str, runs: u64) -> usize {
+    let breaks = |seed: &u64| {
+        let toml = format!(
+            "algorithm = \"{algorithm}\"\nprocesses = 4\nseed = {seed}\nrequesters = \"all\"\nrepeat = 3\n\
+             delay = \"exponential:2ms\"\nthink = \"1ms\"\nfifo = false\nwatch = [\"{id}\"]\n"
+        );
+        status(&report(&toml), id) == Status::Violated
+    };
+    (0..runs).filter(breaks).count()
+}
+
+#[test]
+fn each_order_promises_more_than_the_one_below_it() {
+    for (algorithm, id) in [
+        ("basic", "fifo-order"),
+        ("reliable", "fifo-order"),
+        ("fifo", "causal-order"),
+        ("causal", "total-order"),
+        ("total-sequencer", "fifo-order"),
+        ("total-isis", "fifo-order"),
+        ("total-isis", "causal-order"),
+        ("total-from-consensus", "fifo-order"),
+    ] {
+        let broken = broken_orders(algorithm, id, 200);
+        assert!(broken > 5, "{algorithm} broke {id} in {broken} of 200 runs");
+    }
+    for (algorithm, id) in [
+        ("fifo", "fifo-order"),
+        ("causal", "causal-order"),
+        ("total-sequencer", "total-order"),
+        ("total-isis", "total-order"),
+        ("total-from-consensus", "total-order"),
+    ] {
+        assert_eq!(broken_orders(algorithm, id, 200), 0, "{algorithm} promises {id}");
+    }
+}
+
+#[test]
+fn total_orders_need_what_they_assume() {
+    let broken = |algorithm: &str, world: &str, id: &str| {
+        let breaks = |seed: &u64| {
+            let toml = format!(
+                "algorithm = \"{algorithm}\"\nprocesses = 5\nseed = {seed}\nrequesters = \"all\"\nrepeat = 2\n\
+                 delay = \"uniform:100us..3ms\"\n{world}\n"
+            );
+            status(&report(&toml), id) == Status::Violated
+        };
+        (0..100).filter(breaks).count()
+    };
+    let dead = "detector = \"none\"\n[faults]\ncrash-mid = [\"0@0.5ms:2\"]";
+    for algorithm in ["total-sequencer", "total-isis", "total-lamport"] {
+        let hung = broken(algorithm, dead, "validity");
+        assert!(hung > 90, "{algorithm} without a detector waited for the dead in {hung} runs");
+    }
+    let rival = "[faults]\nsuspect = [\"1-0@0.5ms\"]";
+    let split = broken("total-sequencer", rival, "total-order");
+    assert!(split > 50, "two sequencers numbered differently in {split} runs");
+    let reordered = broken("total-lamport", "fifo = false", "total-order");
+    assert!(reordered > 50, "links that reorder broke Lamport's order in {reordered} runs");
+}
+
+/// Fewer than half crash, and anybody may suspect anybody for a while.
+#[test]
+fn total_order_from_consensus_bears_wrong_suspicions() {
+    for seed in 0..600_u64 {
+        let n = 3 + seed % 7;
+        let crashes = vec!["\"?@0~12ms\""; (seed % n.div_ceil(2)) as usize].join(", ");
+        let suspicions = vec!["\"?-?@0~6ms..7ms~15ms\""; (seed % 9) as usize].join(", ");
+        let toml = format!(
+            "algorithm = \"total-from-consensus\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"all\"\nrepeat = 2\n\
+             spread = \"6ms\"\ndelay = \"uniform:100us..3ms\"\nfifo = {}\n\
+             [faults]\ncrash = [{crashes}]\nsuspect = [{suspicions}]\n",
+            seed.is_multiple_of(2),
+        );
+        let report = report(&toml);
+        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+    }
 }

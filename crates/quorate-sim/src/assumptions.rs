@@ -1,12 +1,16 @@
 //! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
 //! planned for after the end, or a loss that chance never struck with, breaks nothing.
 
-use quorate_core::{Assumption, ProcessId, Property, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
 
 use crate::accounting::Accounting;
+use crate::local_clock::Clocks;
 use crate::network::Loss;
 use crate::plan::{Deed, Memory, Mishap};
 use crate::scenario::{DetectorChoice, Scenario};
+use crate::timing::Timing;
 use crate::traitor::Strategy;
 
 /// What went wrong in a run, as it happened.
@@ -29,10 +33,11 @@ pub(crate) fn breach(
 ) -> Option<String> {
     match assumption {
         Assumption::NoLoss => {
+            // Links have no part in what a traitor does not say.
             let lost: u64 = accounting
                 .losses()
                 .iter()
-                .filter(|(why, _)| **why != Loss::Down)
+                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Treason))
                 .map(|(_, count)| count)
                 .sum();
             (lost > 0)
@@ -58,27 +63,108 @@ pub(crate) fn breach(
         Assumption::Memory => incidents
             .find(|deed| matches!(deed, Deed::Recover(_, Memory::Lost)))
             .map(|(time, deed)| format!("{} at {time}", deed)),
+        Assumption::LessThanAHalf => {
+            let (n, f) = (scenario.processes, scenario.bears.unwrap_or(0));
+            (n <= f.saturating_mul(2)).then(|| format!("n = {n}, f = {f}"))
+        }
         Assumption::PerfectDetector => imperfect(scenario, incidents),
+        Assumption::EventualDetector => never_right(scenario, incidents),
         Assumption::Synchrony => {
             let odd = incidents.find(|deed| {
                 matches!(deed, Deed::Handling(_, Some(_)) | Deed::Pace(..) | Deed::Clock(..))
             });
-            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(|| {
+            let clocks = scenario.local_clocks();
+            let wrong = || clocks.wrong.first().map(|clock| clock_is_wrong(clock.who));
+            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(wrong).or_else(|| {
                 (!scenario.timing().is_synchronous())
                     .then(|| format!("timing is {}", scenario.timing()))
             })
+        }
+        Assumption::EventualSynchrony => incidents.never_settled(scenario),
+        Assumption::TrueServers => {
+            let servers = scenario.time_servers();
+            let wrong = Clocks::new(scenario, &servers).wrong;
+            let wrong = wrong.iter().map(|clock| clock.who).find(|who| servers.contains(*who));
+            let odd = |deed: &Deed| matches!(deed, Deed::Clock(who, _) if servers.contains(*who));
+            wrong.map(clock_is_wrong).or_else(|| {
+                incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+            })
+        }
+        Assumption::BoundedDrift => {
+            let known = scenario.local_clocks().drift.0 as f64 / Drift::ONE as f64;
+            let odd =
+                |deed: &Deed| matches!(deed, Deed::Clock(_, rate) if (rate - 1.0).abs() > known);
+            incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+        }
+        Assumption::HonestMajority => {
+            let servers = scenario.time_servers();
+            let liars = incidents.traitors.iter().filter(|(who, _)| servers.contains(*who));
+            let named: Vec<String> = liars.map(describe_traitor).collect();
+            let few = named.len() <= (scenario.replies as usize - 1) / 2;
+            (!few).then(|| named.join(", "))
         }
         Assumption::Honesty => {
             let traitors = incidents.traitors.iter();
             let named: Vec<String> = traitors.map(describe_traitor).collect();
             (!named.is_empty()).then(|| named.join(", "))
         }
+        Assumption::FewCrashes => too_many(scenario, incidents.crashed().len(), "crashed"),
+        Assumption::FewFaults => {
+            let mut faulty = incidents.crashed();
+            faulty.extend(incidents.traitors.iter().map(|(traitor, _)| *traitor));
+            too_many(scenario, faulty.len(), "crashed or lied")
+        }
+        Assumption::LessThanAThird => {
+            let (n, m) = (scenario.processes, scenario.bears.unwrap_or(0));
+            (n <= m.saturating_mul(3)).then(|| format!("n = {n}, m = {m}"))
+        }
     }
+}
+
+/// Nobody live is left that nobody suspects wrongly, or nobody would tell of crashes.
+fn never_right(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
+    let crashed = incidents.crashed();
+    if scenario.detector == DetectorChoice::None && !crashed.is_empty() {
+        return Some("there is no detector to notice crashes".to_owned());
+    }
+    // A run that was over before a suspicion ended was not hindered by it.
+    if scenario.faults.suspect.iter().all(|suspect| suspect.window.until.is_some()) {
+        return None;
+    }
+    let mut suspicions = BTreeSet::new();
+    for (_, deed) in &incidents.deeds {
+        if let Deed::Suspect { observer, victim, wrongly } = deed {
+            if *wrongly {
+                suspicions.insert((*observer, *victim));
+            } else {
+                suspicions.remove(&(*observer, *victim));
+            }
+        }
+    }
+    let live_observer = |pair: &&(ProcessId, ProcessId)| !crashed.contains(pair.0);
+    let victims: ProcessSet =
+        suspicions.iter().filter(live_observer).map(|(_, victim)| *victim).collect();
+    let alone = ProcessId::all(scenario.processes)
+        .any(|process| !crashed.contains(process) && !victims.contains(process));
+    (!alone).then(|| "at the end everybody live was suspected by somebody".to_owned())
+}
+
+fn clock_is_wrong(who: ProcessId) -> String {
+    format!("the clock of {who} is not right")
+}
+
+/// More have failed than the algorithm was to bear.
+fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
+    let bears = scenario.bears.unwrap_or(0);
+    (failed > bears).then(|| {
+        let who = if failed == 1 { "process" } else { "processes" };
+        format!("{failed} {who} {how}, it was to bear {bears}")
+    })
 }
 
 /// A traitor in words.
 pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> String {
-    format!("{process} is a {strategy} traitor")
+    format!("{process} is a traitor ({strategy})")
 }
 
 /// What an algorithm's user would expect of a property that it does not promise.
@@ -107,6 +193,34 @@ impl Incidents {
             few if few.len() <= 3 => Some(few.join(", ")),
             many => Some(format!("{} and {} more", many[..3].join(", "), many.len() - 3)),
         }
+    }
+
+    /// Why bounds, known or not, do not hold in the end. A clock that runs wrong at a steady rate has one; a process
+    /// that is still too slow may fall behind without end.
+    fn never_settled(&self, scenario: &Scenario) -> Option<String> {
+        let mut unsettled = BTreeMap::new();
+        for (time, deed) in &self.deeds {
+            match deed {
+                Deed::Handling(process, slow) => {
+                    unsettled.insert((*process, 0), (slow.is_some(), time, deed));
+                }
+                Deed::Pace(process, factor) => {
+                    unsettled.insert((*process, 1), (*factor != 1.0, time, deed));
+                }
+                _ => {}
+            }
+        }
+        let odd = unsettled.into_values().find(|(odd, ..)| *odd);
+        odd.map(|(_, time, deed)| format!("{deed} from {time} on")).or_else(|| {
+            (scenario.timing() == Timing::Asynchronous)
+                .then(|| format!("timing is {}", Timing::Asynchronous))
+        })
+    }
+
+    /// Everybody who has crashed at any time.
+    fn crashed(&self) -> ProcessSet {
+        let crashes = self.deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Crash(_)));
+        crashes.map(|(_, deed)| deed.victim()).collect()
     }
 
     /// When the process last crashed, if it is still down.

@@ -41,6 +41,8 @@ pub(crate) struct Engine<P: Process, U, O> {
 pub(crate) struct Round {
     pub(crate) length: Span,
     pub(crate) awaited_by: ProcessSet,
+    /// The number of the last one that is over.
+    pub(crate) over: u64,
 }
 
 /// What waits in the queue: a message, or a place among the errands.
@@ -230,7 +232,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
         let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
             return self.dispatch(at, to, message);
         };
-        match strategy.sends(to, message.clone(), &mut self.treason) {
+        let forge = |message: &P::Message, choice| node.process.forge(message, choice);
+        match strategy.sends(to, message.clone(), &mut self.treason, forge) {
             (None, None) => self.swallow(at, to, &message, Loss::Treason),
             (first, second) => {
                 for message in first.into_iter().chain(second) {

@@ -25,10 +25,20 @@ pub enum Mark {
     Leads,
     /// It learnt who leads.
     Follows,
+    /// It proposed something.
+    Proposed,
+    /// It decided.
+    Decided,
+    /// It cannot decide.
+    Blocked,
     /// It began to suspect somebody.
     Suspected,
     /// It took a suspicion back.
     Trusted,
+    /// It set its clock.
+    Set,
+    /// It could not.
+    Failed,
     /// It crashed.
     Crashed,
     /// It came back.

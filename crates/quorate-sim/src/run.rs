@@ -5,9 +5,10 @@ use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Time};
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
 use crate::budget::{Budget, Bytes};
-use crate::family::{End, Monitors, Telling};
+use crate::family::{End, Finding, Monitors, Telling};
 use crate::history::History;
-use crate::monitor::{Status, Violation};
+use crate::local_clock::Clocks;
+use crate::monitor::{ClockCondition, Status, Violation};
 use crate::oracle::OracleModel;
 use crate::plan::Plan;
 use crate::report::{
@@ -22,6 +23,12 @@ use crate::world::{Ending, Limits, World, WorldModel};
 
 /// How many marks are kept to be drawn.
 pub(crate) const HISTORY_MOST: usize = 20_000;
+
+/// The clock condition is watched without being asked up to this many processes.
+const CLOCKS_MOST: usize = 64;
+
+const TOO_MANY_CLOCKS: &str =
+    "not watched with so many processes; `--watch clock-condition` watches it";
 
 /// What is to be run: an algorithm's statement and its promise for this world.
 #[derive(Clone, Debug)]
@@ -84,6 +91,21 @@ pub enum RunError {
         /// What there is.
         bound: Bytes,
     },
+    /// The algorithm needs more messages than anybody would wait for.
+    #[error(
+        "{name} has {messages} messages under way or remembered at once ({formula} in all), and at most {most} are \
+         simulated; use fewer processes or a smaller --faults"
+    )]
+    TooCostly {
+        /// The algorithm.
+        name: &'static str,
+        /// How many.
+        messages: u64,
+        /// Its formula for all of them.
+        formula: &'static str,
+        /// How many there may be.
+        most: u64,
+    },
     /// Processes that never fall silent, and messages that take no time.
     #[error(
         "{name} never falls silent: with messages that take no time, time would stand still; give --delay"
@@ -103,6 +125,7 @@ pub(crate) struct Stage<U, M> {
     pub(crate) monitors: M,
     pub(crate) plan: Plan,
     pub(crate) oracle: Option<OracleModel>,
+    pub(crate) clocks: Clocks,
     pub(crate) until: Time,
     /// Whether the processes never fall silent, so that the run stops when its users are content.
     pub(crate) restless: bool,
@@ -131,12 +154,15 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
     );
     watch.incidents.traitors = stage.plan.traitors.clone();
+    watch.clock_condition = watches_clocks(scenario, &subject.profile)
+        .then(|| ClockCondition::new(n, stage.plan.traitors()));
     let model = WorldModel {
         n,
         seed: scenario.seed,
         links: scenario.links(),
         handling: scenario.handling.0,
         oracle: stage.oracle,
+        clocks: stage.clocks,
         plan: stage.plan,
         limits: Limits {
             until: stage.until,
@@ -157,6 +183,12 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     Ok(outcome)
 }
 
+fn watches_clocks(scenario: &Scenario, profile: &Profile) -> bool {
+    scenario.watches(Property::ClockCondition)
+        || (profile.guarantees.contains(&Property::ClockCondition)
+            && scenario.processes <= CLOCKS_MOST)
+}
+
 fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     scenario: &Scenario,
     subject: &Subject,
@@ -169,9 +201,9 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     if let Some(error) = watch.take_trace_error() {
         return Err(error.into());
     }
-    let Watch { accounting, incidents, mut monitors, .. } = watch;
+    let Watch { accounting, incidents, mut monitors, clock_condition, .. } = watch;
     monitors.end(&End { now, ending, processes: &processes, incidents: &incidents });
-    let properties = judge(scenario, &subject.profile, &monitors);
+    let properties = judge(scenario, &subject.profile, &monitors, clock_condition.as_ref());
     let assumptions = assumptions(scenario, &subject.profile, &incidents, &accounting);
     let inside = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
@@ -206,7 +238,9 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         delays: DelayReport::default(),
         detection: None,
         multicast: None,
+        clock: None,
         election: None,
+        agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
         virtual_time: now.0,
@@ -240,6 +274,7 @@ fn judge<P: Process, M: Monitors<P>>(
     scenario: &Scenario,
     profile: &Profile,
     monitors: &M,
+    clock_condition: Option<&ClockCondition>,
 ) -> Vec<PropertyReport> {
     let told = |property: Property| {
         let promised = profile.guarantees.contains(&property);
@@ -247,7 +282,11 @@ fn judge<P: Process, M: Monitors<P>>(
             let why = not_promised(property);
             return report(property, promised, Status::NotChecked, why, None);
         }
-        let finding = monitors.finding(property);
+        let finding = match (property, clock_condition) {
+            (Property::ClockCondition, Some(condition)) => Finding::of(condition.violation()),
+            (Property::ClockCondition, None) => Finding::of(None).or_open(Some(TOO_MANY_CLOCKS)),
+            _ => monitors.finding(property),
+        };
         let detail = match (finding.violation, finding.status) {
             (Some(found), _) => found.detail.clone(),
             (None, Status::NotChecked) => finding.open,
@@ -255,7 +294,13 @@ fn judge<P: Process, M: Monitors<P>>(
         };
         report(property, promised, finding.status, detail, finding.violation)
     };
-    Property::of(M::FAMILY).map(told).collect()
+    // Few algorithms have logical clocks, and the others need not say so.
+    let concerns = |property: &Property| {
+        *property != Property::ClockCondition
+            || profile.guarantees.contains(property)
+            || scenario.watches(*property)
+    };
+    Property::of(M::FAMILY).filter(concerns).map(told).collect()
 }
 
 fn report(

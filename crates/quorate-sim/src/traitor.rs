@@ -1,12 +1,12 @@
 //! Byzantine processes: what a traitor does with the messages that its algorithm would send.
 //!
 //! A strategy is applied to each message on its way out, so that it works for every algorithm; the
-//! lies themselves come from the messages ([`quorate_core::Message::forged`]).
+//! lies themselves come from the process or its messages ([`quorate_core::Process::forge`]).
 
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{Message, ProcessId};
+use quorate_core::{Message, ProcessId, REGARDLESS};
 
 use crate::notation::{NotationError, serde_as_text};
 use crate::random::Random;
@@ -18,8 +18,11 @@ pub enum Strategy {
     Silent,
     /// Changes what it says, the same way for everyone.
     Liar,
-    /// Tells everyone something else.
+    /// Tells everyone something else; where there are two things to say, odd processes hear the lie.
     Equivocator,
+    /// Tells even processes one of two things and odd ones the other, whatever it has heard: with others of its kind
+    /// it makes two worlds.
+    TwoFaced,
     /// Says everything twice.
     Stutterer,
     /// Does any of these, or the right thing, as the seed has it for each message.
@@ -27,32 +30,39 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    const ALL: [(Self, &'static str); 5] = [
+    const ALL: [(Self, &'static str); 6] = [
         (Self::Silent, "silent"),
         (Self::Liar, "liar"),
         (Self::Equivocator, "equivocator"),
+        (Self::TwoFaced, "two-faced"),
         (Self::Stutterer, "stutterer"),
         (Self::Random, "random"),
     ];
 
-    /// What really leaves in place of `message` to `to`: nothing, one or two messages.
+    /// What really leaves in place of `message` to `to`: nothing, one or two messages. `forge` makes lies.
     pub fn sends<M: Message>(
         self,
         to: ProcessId,
         message: M,
         random: &mut Random,
+        forge: impl Fn(&M, u64) -> M,
     ) -> (Option<M>, Option<M>) {
         match self {
             Self::Silent => (None, None),
-            // The lie depends on what is said and not on whom it is said to.
-            Self::Liar => (Some(message.forged(1 + message.kind() as u64)), None),
-            Self::Equivocator => (Some(message.forged(u64::from(to.number()))), None),
+            // The lie depends on what is said and not on whom it is said to. It is odd: never the truth where two things
+            // can be said.
+            Self::Liar => (Some(forge(&message, 1 + 2 * message.kind() as u64)), None),
+            Self::Equivocator => (Some(forge(&message, u64::from(to.number()))), None),
+            Self::TwoFaced => {
+                let even = u64::from(to.number().is_multiple_of(2));
+                (Some(forge(&message, REGARDLESS | even)), None)
+            }
             Self::Stutterer => (Some(message.clone()), Some(message)),
             Self::Random => match random.below(5) {
                 0 => (None, None),
                 1 => (Some(message.clone()), Some(message)),
                 2 => (Some(message), None),
-                _ => (Some(message.forged(random.next_u64())), None),
+                _ => (Some(forge(&message, random.next_u64())), None),
             },
         }
     }
@@ -67,7 +77,7 @@ impl FromStr for Strategy {
             .map(|(strategy, _)| strategy)
             .ok_or_else(|| {
                 NotationError::new(
-                    "a strategy: silent, liar, equivocator, stutterer or random",
+                    "a strategy: silent, liar, equivocator, two-faced, stutterer or random",
                     text,
                 )
             })

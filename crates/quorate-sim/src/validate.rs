@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
-use crate::notation::{Link, Who};
+use crate::notation::{Link, OFFSET_MOST, Who};
 use crate::scenario::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
 use crate::timing::Timing;
+
+/// Servers are not asked more often than this.
+const PROBES_MOST: u32 = 1_000;
 
 /// A scenario that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +40,7 @@ impl Scenario {
         self.validate_structure()?;
         self.validate_requests()?;
         self.validate_timing()?;
+        self.validate_clocks()?;
         self.validate_detector()?;
         self.validate_faults()?;
         self.validate_watch()
@@ -72,6 +76,16 @@ impl Scenario {
         }
         for (place, identify) in self.identify.iter().enumerate() {
             self.exists(identify.who).map_err(|problem| Invalid::at("identify", place, problem))?;
+        }
+        if self.values.len() > self.processes {
+            let problem = format!("{} values for {} processes", self.values.len(), self.processes);
+            return Err(Invalid::new("values", problem));
+        }
+        if let Some(bears) = self.bears.filter(|bears| *bears >= self.processes) {
+            let most = self.processes - 1;
+            let problem =
+                format!("{bears} of {} processes cannot all fail, at most {most}", self.processes);
+            return Err(Invalid::new("bears", problem));
         }
         let ways =
             [self.quorums.is_some(), !self.quorum_sets.is_empty(), !self.quorum_of.is_empty()];
@@ -123,6 +137,12 @@ impl Scenario {
             }
             _ => {}
         }
+        for (place, own) in self.section_of.iter().enumerate() {
+            self.exists(Who::Process(own.process))
+                .map_err(|problem| Invalid::at("section-of", place, problem))?;
+        }
+        let own = self.section_of.iter().map(|own| Who::Process(own.process));
+        self.different("section-of", own.map(|who| (who, who)))?;
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }
@@ -154,6 +174,41 @@ impl Scenario {
         }
         if matches!(timing, Timing::Rounds(_)) && !self.link_delay.is_empty() {
             return Err(Invalid::new("link-delay", "in rounds, every message takes one round"));
+        }
+        Ok(())
+    }
+
+    fn validate_clocks(&self) -> Result<(), Invalid> {
+        let who = self.local_clock.iter().map(|clock| Who::Process(clock.who));
+        self.each("local-clock", who.clone())?;
+        self.different("local-clock", who.map(|who| (who, who)))?;
+        if self.clock_offset.0 > OFFSET_MOST {
+            let problem = format!("a clock is off by {OFFSET_MOST} at most");
+            return Err(Invalid::new("clock-offset", problem));
+        }
+        let servers = self.time_servers();
+        for server in self.servers.iter().flat_map(|servers| &servers.0) {
+            let who = Who::Process(server);
+            self.exists(who).map_err(|problem| Invalid::new("servers", problem))?;
+        }
+        let server = ProcessId::new(self.server);
+        if self.servers.is_some() && self.server != 0 && !servers.contains(server) {
+            let problem = format!(
+                "{server} is the server and not one of the servers; name it in one of the two"
+            );
+            return Err(Invalid::new("server", problem));
+        }
+        if self.replies == 0 || self.replies as usize > servers.len() {
+            let problem = format!(
+                "{} of {} servers cannot be waited for: say 1 to {1}",
+                self.replies,
+                servers.len()
+            );
+            return Err(Invalid::new("replies", problem));
+        }
+        if self.probes == 0 || self.probes > PROBES_MOST {
+            let problem = format!("{} probes: say 1 to {PROBES_MOST}", self.probes);
+            return Err(Invalid::new("probes", problem));
         }
         Ok(())
     }

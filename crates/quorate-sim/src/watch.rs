@@ -1,11 +1,12 @@
 //! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
 //! algorithm's family.
 
-use quorate_core::{Belief, Message, Process, ProcessId};
+use quorate_core::{Belief, Layer, Message, Process, ProcessId};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
 use crate::family::Monitors;
+use crate::monitor::{Announced, ClockCondition};
 use crate::network::Loss;
 use crate::observer::{Departure, Input, Moment, Observer};
 use crate::plan::{Deed, Memory};
@@ -20,6 +21,8 @@ pub struct Watch<'t, M> {
     pub incidents: Incidents,
     /// What is watched for.
     pub monitors: M,
+    /// The clock condition, if it is watched for.
+    pub(crate) clock_condition: Option<ClockCondition>,
     tracer: Option<Tracer<'t>>,
     carried: Slab<Carried>,
 }
@@ -30,6 +33,7 @@ struct Carried {
     mark: u32,
     id: u64,
     sent_in: u64,
+    announced: Option<Announced>,
 }
 
 impl<'t, M> Watch<'t, M> {
@@ -39,6 +43,7 @@ impl<'t, M> Watch<'t, M> {
             accounting,
             incidents: Incidents::default(),
             monitors,
+            clock_condition: None,
             tracer: trace.map(|sink| Tracer { sink, failed: None }),
             carried: Slab::default(),
         }
@@ -55,7 +60,7 @@ impl<'t, M> Watch<'t, M> {
     where
         M: Monitors<P>,
     {
-        self.monitors.marks_messages() || self.tracer.is_some()
+        self.monitors.marks_messages() || self.tracer.is_some() || self.clock_condition.is_some()
     }
 
     fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
@@ -73,6 +78,13 @@ impl<'t, M> Watch<'t, M> {
         }
     }
 
+    /// What a message carries that announces an event of this time, or none.
+    fn announce(&mut self, at: Moment, time: Option<u64>) -> Option<Announced> {
+        let condition = self.clock_condition.as_mut()?;
+        time.into_iter().for_each(|time| condition.announced(at, time));
+        condition.known_to(at.process)
+    }
+
     #[cold]
     fn pick_up<P: Process>(
         &mut self,
@@ -84,7 +96,10 @@ impl<'t, M> Watch<'t, M> {
     ) where
         M: Monitors<P>,
     {
-        let Carried { mark, id, sent_in } = self.carried.remove(tag);
+        let Carried { mark, id, sent_in, announced } = self.carried.remove(tag);
+        if let Some(condition) = self.clock_condition.as_mut().filter(|_| lost.is_none()) {
+            condition.heard(at.process, announced);
+        }
         match lost {
             None => self.monitors.arrived(at, mark),
             Some(_) => self.monitors.gone(mark),
@@ -123,6 +138,11 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             Input::Recovery(memory) => {
                 self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
                 self.monitors.recovered(at, *memory);
+                if let Some(condition) = self.clock_condition.as_mut()
+                    && *memory == Memory::Lost
+                {
+                    condition.forgot(at.process);
+                }
             }
         }
     }
@@ -154,7 +174,10 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             return 0;
         }
         let mark = self.monitors.mark(at);
-        self.carried.insert(Carried { mark, id, sent_in: at.event })
+        // A detector below has no part in the algorithm's clocks, and news that it brings is none of theirs.
+        let below = P::Message::KINDS[message.kind()].layer == Layer::Detector;
+        let announced = if below { None } else { self.announce(at, message.stamp()) };
+        self.carried.insert(Carried { mark, id, sent_in: at.event, announced })
     }
 
     #[inline]

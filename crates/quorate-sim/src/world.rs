@@ -3,9 +3,10 @@
 //! A run is a function of its specification alone. Events at the same time happen in the order in which
 //! they were caused; what befalls the world by plan comes first.
 
-use quorate_core::{Belief, Effects, Process, ProcessId, ProcessSet, Span, Time};
+use quorate_core::{Belief, Drift, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
 use crate::engine::{Asked, Engine, Errand, Item, Parcel, Round};
+use crate::local_clock::Clocks;
 use crate::network::{LinkModel, Network};
 use crate::node::Node;
 use crate::observer::{Input, Moment, Observer};
@@ -30,6 +31,8 @@ pub struct WorldModel {
     pub handling: Span,
     /// The failure detector of the driver, if the processes do not bring their own.
     pub oracle: Option<OracleModel>,
+    /// What the clocks of the machines show.
+    pub clocks: Clocks,
     /// What goes wrong.
     pub plan: Plan,
     /// When to stop.
@@ -99,12 +102,21 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         for (traitor, strategy) in &model.plan.traitors {
             nodes[traitor.index()].quirks_mut().traitor = Some(*strategy);
         }
+        if model.clocks.start > Time::ZERO {
+            nodes.iter_mut().for_each(|node| node.set_clock(model.clocks.start, Drift::NONE));
+        }
+        for clock in &model.clocks.wrong {
+            let shown = model.clocks.start + clock.offset;
+            nodes[clock.who.index()].set_clock(shown, clock.drift);
+        }
         let law = &model.links.delay;
         let horizon = law.bound().unwrap_or(Span(law.mean().0.saturating_mul(8))).0;
         let slow =
             model.plan.deeds.iter().any(|(_, deed)| matches!(deed, Deed::Handling(_, Some(_))));
         let round = match model.links.timing {
-            Timing::Rounds(length) => Some(Round { length, awaited_by: ProcessSet::new() }),
+            Timing::Rounds(length) => {
+                Some(Round { length, awaited_by: ProcessSet::new(), over: 0 })
+            }
             _ => None,
         };
         let mut engine = Engine {
@@ -358,8 +370,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         if round.awaited_by.is_empty() {
             return false;
         }
-        // A round ends after everything that happens at its last moment.
-        let number = self.engine.now.0.div_ceil(round.length.0).max(1);
+        // A round ends after everything that happens at its last moment, which is the first of the next.
+        let number = self.engine.now.0.div_ceil(round.length.0).max(round.over.saturating_add(1));
         let end = Time(number.saturating_mul(round.length.0));
         if end > self.engine.limits.until
             || end == Time::NEVER
@@ -368,6 +380,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             return false;
         }
         self.engine.now = end;
+        round.over = number;
         let told = std::mem::take(&mut round.awaited_by);
         for id in &told {
             if self.nodes[id.index()].up {

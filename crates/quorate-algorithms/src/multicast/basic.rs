@@ -43,7 +43,7 @@ impl Process for Basic {
 
     fn on_command(
         &mut self,
-        Command::Multicast { id, to }: Command,
+        Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
         if self.last.is_some_and(|last| id <= last) {
@@ -52,14 +52,14 @@ impl Process for Basic {
         self.last = Some(id);
         let mut others = to.members(self.n);
         if others.remove(self.id) {
-            out.output(Output::Delivered { origin: self.id, id });
+            out.output(Output::Delivered { origin: self.id, id, body: () });
         }
         out.multicast(others, Message { id });
         Ok(())
     }
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
-        out.output(Output::Delivered { origin: from, id: message.id });
+        out.output(Output::Delivered { origin: from, id: message.id, body: () });
     }
 }
 

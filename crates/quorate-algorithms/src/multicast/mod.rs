@@ -1,7 +1,21 @@
 //! Multicast: processes that deliver messages to all or to some of the others.
 
 mod basic;
+mod causal;
+mod fifo;
+mod reliable;
+mod total_from_consensus;
+mod total_isis;
+mod total_lamport;
+mod total_sequencer;
 mod vcube;
 
 pub use basic::Basic;
+pub use causal::{Causal, CausalOrder};
+pub use fifo::{Fifo, FifoOrder};
+pub use reliable::Reliable;
+pub use total_from_consensus::TotalFromConsensus;
+pub use total_isis::TotalIsis;
+pub use total_lamport::TotalLamport;
+pub use total_sequencer::TotalSequencer;
 pub use vcube::VcubeMulticast;

@@ -129,7 +129,7 @@ impl VcubeMulticast {
     /// Delivers a message that is new here and keeps it in place of the sender's last.
     fn receive(&mut self, origin: ProcessId, id: u64, to: Group, out: &mut Effects<Self>) {
         if to.contains(self.id) {
-            out.output(Output::Delivered { origin, id });
+            out.output(Output::Delivered { origin, id, body: () });
         }
         let new = Relay::new(id, to, self.vcube.dimension());
         // The sender knew that the old one is everywhere, so whoever still wants to know of it may.
@@ -243,7 +243,7 @@ impl Process for VcubeMulticast {
 
     fn on_command(
         &mut self,
-        Command::Multicast { id, to }: Command,
+        Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
         if self.last_asked.is_some_and(|last| id <= last) {

@@ -249,6 +249,13 @@ impl CoreMessage for Message {
             Self::Relinquish(_) => 4,
         }
     }
+
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Request(time) => Some(*time),
+            _ => None,
+        }
+    }
 }
 
 impl Sound for AgrawalElAbbadi {}

@@ -148,6 +148,11 @@ impl CoreMessage for Message {
         }
     }
 
+    fn stamp(&self) -> Option<u64> {
+        let (Self::Request(time) | Self::Reply(time) | Self::Release(time)) = self;
+        Some(*time)
+    }
+
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Request(_) => Self::Request(choice % 8),
@@ -173,7 +178,7 @@ impl Algorithm for Lamport {
             Assumption::NoCrash,
             Assumption::Honesty,
         ],
-        guarantees: &[Property::ME1, Property::ME2, Property::ME3],
+        guarantees: &[Property::ME1, Property::ME2, Property::ME3, Property::ClockCondition],
         cost: "3(n - 1) messages per entry",
         restless: false,
     };

@@ -231,6 +231,10 @@ impl CoreMessage for Message {
     fn kind(&self) -> usize {
         self.what as usize
     }
+
+    fn stamp(&self) -> Option<u64> {
+        (self.what == What::Request).then_some(self.request)
+    }
 }
 
 impl Sound for Maekawa {}
@@ -248,7 +252,7 @@ impl Algorithm for Maekawa {
             Assumption::NoCrash,
             Assumption::Honesty,
         ],
-        guarantees: &[Property::ME1, Property::ME2],
+        guarantees: &[Property::ME1, Property::ME2, Property::ClockCondition],
         cost: "3K to 6K messages per entry, K the size of a quorum",
         restless: false,
     };

@@ -280,6 +280,13 @@ impl CoreMessage for Message {
             Self::Cancel => 6,
         }
     }
+
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Request(time) => Some(*time),
+            _ => None,
+        }
+    }
 }
 
 impl Algorithm for QuorumPublished {

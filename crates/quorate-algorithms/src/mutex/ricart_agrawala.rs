@@ -28,7 +28,7 @@ use crate::{Algorithm, Setup, Sound};
 pub type RicartAgrawala = AskEveryone<ByStamp>;
 
 /// Who goes first of two that want in: what the algorithm and its broken variants differ in.
-pub trait Rule: Clone + Eq + Hash + Debug {
+pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 
@@ -162,6 +162,13 @@ impl CoreMessage for Message {
         }
     }
 
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Request(time) => Some(*time),
+            Self::Reply(_) => None,
+        }
+    }
+
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Request(_) => Self::Request(choice % 8),
@@ -183,7 +190,7 @@ impl Rule for ByStamp {
             Assumption::NoCrash,
             Assumption::Honesty,
         ],
-        guarantees: &[Property::ME1, Property::ME2, Property::ME3],
+        guarantees: &[Property::ME1, Property::ME2, Property::ME3, Property::ClockCondition],
         cost: "2(n - 1) messages per entry",
         restless: false,
     };

@@ -158,6 +158,13 @@ impl CoreMessage for Message {
         }
     }
 
+    fn stamp(&self) -> Option<u64> {
+        match self {
+            Self::Request(time) => Some(*time),
+            Self::Reply(_) => None,
+        }
+    }
+
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Request(_) => Self::Request(choice % 8),
@@ -182,7 +189,7 @@ impl Algorithm for Singhal {
             Assumption::NoCrash,
             Assumption::Honesty,
         ],
-        guarantees: &[Property::ME1, Property::ME2],
+        guarantees: &[Property::ME1, Property::ME2, Property::ClockCondition],
         cost: "0 to 2(n - 1) messages per entry, 3(n - 1)/2 on average under contention",
         restless: false,
     };

@@ -2,13 +2,16 @@
 
 use std::ops::RangeInclusive;
 
-use quorate_core::{Assumption, Layer, ProcessId, Profile, Span, Time};
-use quorate_sim::fault::{CrashMid, Faults, Occasion};
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_algorithms::Algorithm;
+use quorate_algorithms::clock::Cristian;
+use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
+use quorate_sim::fault::{CrashMid, Faults, Occasion, Suspect};
+use quorate_sim::notation::{DriftText, Link, SetText, SpanText, When, Who, Window};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
-use quorate_sim::{Delay, Scenario};
+use quorate_sim::{Delay, Scenario, Timing};
 
+use super::agreement;
 use super::elections::{draw_detector, draw_election};
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
@@ -48,13 +51,22 @@ impl Worlds {
         let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
         scenario.quorums.clone_from(&self.quorums);
         scenario.watch.clone_from(&self.watch);
-        scenario.delay = draw.delay(assumes(&self.profile, Assumption::Synchrony));
+        let settles = assumes(&self.profile, Assumption::EventualSynchrony);
+        scenario.delay = draw.delay(settles || assumes(&self.profile, Assumption::Synchrony));
+        if settles {
+            scenario.timing = draw.timing();
+        }
         // Drawn in any case, so that what follows does not depend on the algorithm.
         let ordered = draw.chance(0.5);
         scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
         scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
+        if self.profile.layer == Layer::Agreement {
+            agreement::draw(self, &mut scenario, &mut draw);
+            self.draw_suspicions(&mut scenario, &mut draw);
+            return scenario;
+        }
         let election = self.profile.layer == Layer::Election;
         if election {
             draw_election(&self.profile, &mut scenario, &mut draw);
@@ -65,10 +77,52 @@ impl Worlds {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
         self.draw_crashes(&mut scenario, &mut draw);
+        if self.profile.layer == Layer::Clock {
+            self.draw_clocks(&mut scenario, &mut draw);
+        }
         if election {
             draw_detector(&mut scenario, &mut draw);
         }
+        self.draw_suspicions(&mut scenario, &mut draw);
         scenario
+    }
+
+    /// Where the detector need not be perfect, it often is not: some suspect others for a while.
+    fn draw_suspicions(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        if !assumes(&self.profile, Assumption::EventualDetector) || draw.chance(0.25) {
+            return;
+        }
+        let last = scenario.processes as u64 - 1;
+        for _ in 0..draw.between(1, 3 * (last + 1)) {
+            let (observer, shift) = (draw.between(0, last), draw.between(1, last));
+            let named = |number: u64| Who::Process(ProcessId::new(number as u32));
+            let victim = (observer + shift) % (last + 1);
+            let pair = Link { from: named(observer), to: named(victim) };
+            let from = draw.between(0, 10 * UNIT);
+            let until = Some(When::At(Time(from + draw.between(1, 10 * UNIT))));
+            let window = Window { from: When::At(Time(from)), until };
+            scenario.faults.suspect.push(Suspect { pair, window });
+        }
+    }
+    /// Clocks are wrong by up to half a second and drift by up to a thousandth; links may lose what nobody needs.
+    fn draw_clocks(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        scenario.clock_offset = SpanText(Span(draw.between(0, 500 * UNIT)));
+        scenario.clock_drift = DriftText(Drift(draw.between(0, 1_000_000) as i64));
+        // Time for clocks to drift apart.
+        scenario.think = SpanText(Span(draw.between(UNIT, 5_000 * UNIT)));
+        if !assumes(&self.profile, Assumption::NoLoss) && draw.chance(0.5) {
+            scenario.faults.loss = 0.2;
+        }
+        if self.profile.name == Cristian::PROFILE.name {
+            let servers = draw.between(1, (scenario.processes as u64 - 1).min(5));
+            let set = (0..servers as u32).map(ProcessId::new).collect();
+            scenario.servers = Some(SetText(set));
+            scenario.replies = draw.between(1, servers) as u32;
+            scenario.probes = draw.between(1, 6) as u32;
+        } else {
+            scenario.server = draw.between(0, scenario.processes as u64 - 1) as u32;
+            scenario.outlier = Some(SpanText(Span(draw.between(0, 500 * UNIT))));
+        }
     }
 
     /// Everybody asks: all equally often and soon after one another, or each when and as often as it likes.
@@ -95,13 +149,14 @@ impl Worlds {
         let spared = assumes(&self.profile, Assumption::ServerUp).then_some(scenario.server);
         let mut order: Vec<u32> =
             (0..n as u32).filter(|process| Some(*process) != spared).collect();
-        let most = (*self.crashes.end()).min(n - 1);
+        let borne =
+            if assumes(&self.profile, Assumption::LessThanAHalf) { (n - 1) / 2 } else { n - 1 };
+        let most = (*self.crashes.end()).min(borne);
         let crashes = draw.between((*self.crashes.start()).min(most) as u64, most as u64) as usize;
         if crashes == 0 {
             return;
         }
-        let entries = scenario.first_requests().len() as u64 * u64::from(scenario.repeat);
-        let end = entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT;
+        let end = busy_until(scenario, self.profile.layer);
         let end = if draw.chance(0.5) { end } else { draw.between(UNIT, end) };
         let mut faults = Faults::default();
         for place in 0..crashes.min(order.len()) {
@@ -131,7 +186,19 @@ impl Worlds {
     }
 }
 
-fn assumes(profile: &Profile, assumption: Assumption) -> bool {
+/// When everybody should be done: entries come one after the other, but all multicast at the same time.
+fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
+    let repeat = u64::from(scenario.repeat);
+    match layer {
+        Layer::Multicast => repeat * scenario.think.0.0.max(UNIT) + 16 * UNIT,
+        _ => {
+            let entries = scenario.first_requests().len() as u64 * repeat;
+            entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT
+        }
+    }
+}
+
+pub(super) fn assumes(profile: &Profile, assumption: Assumption) -> bool {
     profile.assumes.contains(&assumption)
 }
 
@@ -145,6 +212,15 @@ impl Dice {
 
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.chance(probability)
+    }
+
+    /// Bounds that hold from the start, known or not, or later.
+    fn timing(&mut self) -> Option<Timing> {
+        match self.between(0, 3) {
+            0 => None,
+            1 => Some(Timing::UnknownBound),
+            _ => Some(Timing::Eventually(Time(self.between(0, 100 * UNIT)))),
+        }
     }
 
     fn delay(&mut self, bounded: bool) -> Delay {
@@ -184,8 +260,11 @@ mod tests {
             assert!(
                 drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)
             );
+            // An agreement is made once.
             assert!(
-                drawn.iter().any(|s| s.repeat > 1) && drawn.iter().any(|s| !s.request.is_empty())
+                profile.layer == Layer::Agreement
+                    || drawn.iter().any(|s| s.repeat > 1)
+                        && drawn.iter().any(|s| !s.request.is_empty())
             );
         }
     }

@@ -3,6 +3,7 @@
 //! The result depends on the worlds and the seeds only: runs are gathered in the order of their seeds, however
 //! many threads made them.
 
+mod agreement;
 mod draw;
 mod elections;
 mod tally;

@@ -127,7 +127,8 @@ impl Findings {
             outside_assumptions: report.assumptions.iter().any(|assumption| !assumption.met),
             requests: report.requests,
             entries: report.entries,
-            crashes: report.faults.len() as u64,
+            crashes: report.faults.iter().filter(|fault| fault.what.ends_with(" crashes")).count()
+                as u64,
             messages: report.messages.total,
             events: report.events,
             violations,

@@ -4,7 +4,12 @@
 //! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
 //! threads changes nothing.
 
+mod agreements;
+mod byzantine;
+mod clock_sync;
+mod consensus_rounds;
 mod crashes;
+mod detectors;
 mod election_cost;
 mod findings;
 mod mutex_cost;
@@ -36,6 +41,10 @@ pub const EXPERIMENTS: &[Experiment] = &[
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
+    detectors::EXPERIMENT,
+    clock_sync::EXPERIMENT,
+    byzantine::EXPERIMENT,
+    consensus_rounds::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.

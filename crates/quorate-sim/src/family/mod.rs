@@ -3,6 +3,8 @@
 //! The world, the books, the incidents, the trace and the skeleton of the report are common (`run.rs`). A family
 //! adds users, monitors with what they find, and its own part of the report; each has a file here.
 
+pub(crate) mod agreement;
+pub(crate) mod clock;
 pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod multicast;
@@ -10,6 +12,8 @@ pub(crate) mod mutex;
 
 use quorate_core::{Layer, Process, Property, Time};
 
+pub use agreement::AgreementMonitors;
+pub use clock::ClockMonitors;
 pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;

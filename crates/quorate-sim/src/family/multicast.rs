@@ -1,12 +1,13 @@
-//! Multicast: what is delivered to whom and how soon, and whether validity, integrity and agreement hold.
+//! Multicast: what is delivered to whom, how soon and in which order, and whether validity, integrity, agreement and
+//! the orders hold.
 
 use quorate_core::multicast::{Command, Multicast, Output};
-use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, VCube};
+use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span, VCube};
 
 use crate::delays::Spread;
 use crate::family::{End, Finding, Monitors, Telling};
 use crate::history::{History, Mark};
-use crate::monitor::Deliveries;
+use crate::monitor::{CausalOrder, Deliveries, FifoOrder, TotalOrder};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayStatistics, MulticastReport, Report};
@@ -14,6 +15,9 @@ use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, ru
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MulticastUsers;
+
+/// Causal order is watched without being asked up to this many processes.
+const CAUSAL_PROCESSES_MOST: usize = 64;
 
 /// Runs a multicast. The scenario must have been validated.
 pub fn run_multicast<P: Multicast + 'static>(
@@ -24,7 +28,10 @@ pub fn run_multicast<P: Multicast + 'static>(
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
-    let restless = subject.profile.restless || scenario.is_restless();
+    if scenario.is_misled(&subject.profile) && scenario.is_timeless() {
+        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    }
+    let restless = scenario.may_never_end(&subject.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     // Time has to pass between the messages of one sender, or they would all be under way at once.
     let pause = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
@@ -38,9 +45,15 @@ pub fn run_multicast<P: Multicast + 'static>(
     );
     let stage = Stage {
         users,
-        monitors: MulticastMonitors::new(n, plan.traitors(), scenario.patience(restless)),
+        monitors: MulticastMonitors::new(
+            scenario,
+            &subject.profile,
+            plan.traitors(),
+            scenario.patience(restless),
+        ),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),
@@ -60,23 +73,60 @@ fn quiet(scenario: &Scenario) -> Span {
 #[derive(Clone, Debug)]
 pub struct MulticastMonitors {
     deliveries: Deliveries,
+    fifo: Option<FifoOrder>,
+    causal: Option<CausalOrder>,
+    total: Option<TotalOrder>,
     /// From multicast to delivery by another, for the first message of each sender: a later one may have to wait.
     delays: Spread,
     senders: ProcessSet,
     history: History,
     patience: Option<Span>,
+    /// Traitors, by whose deeds and messages no order is judged.
     exempt: ProcessSet,
+    /// Who has been down, and has missed what the others delivered meanwhile.
+    fallen: ProcessSet,
 }
 
 impl MulticastMonitors {
-    fn new(n: usize, traitors: ProcessSet, patience: Option<Span>) -> Self {
+    fn new(
+        scenario: &Scenario,
+        profile: &Profile,
+        traitors: ProcessSet,
+        patience: Option<Span>,
+    ) -> Self {
+        let n = scenario.processes;
+        let watches = |property, most| {
+            scenario.watches(property) || (profile.guarantees.contains(&property) && n <= most)
+        };
+        let members = || &scenario.group().members(n) - &traitors;
         Self {
             deliveries: Deliveries::new(n, traitors.clone()),
+            fifo: watches(Property::FifoOrder, usize::MAX).then(FifoOrder::default),
+            causal: watches(Property::CausalOrder, CAUSAL_PROCESSES_MOST)
+                .then(|| CausalOrder::new(n)),
+            total: watches(Property::TotalOrder, usize::MAX).then(|| TotalOrder::new(&members())),
             delays: Spread::default(),
             senders: ProcessSet::new(),
             history: History::new(HISTORY_MOST),
             patience,
             exempt: traitors,
+            fallen: ProcessSet::new(),
+        }
+    }
+
+    /// Shows a delivery to those who watch the order.
+    fn order(&mut self, at: Moment, origin: ProcessId, id: u64) {
+        if self.exempt.contains(origin) || self.fallen.contains(at.process) {
+            return;
+        }
+        if let Some(fifo) = &mut self.fifo {
+            fifo.delivered(at, origin, id);
+        }
+        if let Some(causal) = &mut self.causal {
+            causal.delivered(at, origin, id);
+        }
+        if let Some(total) = &mut self.total {
+            total.delivered(at, origin, id);
         }
     }
 }
@@ -84,17 +134,24 @@ impl MulticastMonitors {
 impl<P: Multicast> Monitors<P> for MulticastMonitors {
     const FAMILY: Layer = Layer::Multicast;
 
-    fn asked(&mut self, at: Moment, Command::Multicast { id, to }: &Command) {
+    fn asked(&mut self, at: Moment, Command::Multicast { id, to, .. }: &Command) {
         self.history.see(at, Mark::Sent);
         self.deliveries.sent(at, *id, to.clone());
+        if let Some(fifo) = &mut self.fifo {
+            fifo.sent(at, *id, to.clone());
+        }
+        if let Some(causal) = &mut self.causal {
+            causal.sent(at, *id, to.clone());
+        }
         self.senders.insert(at.process);
     }
 
-    fn told(&mut self, at: Moment, Output::Delivered { origin, id }: &Output) {
+    fn told(&mut self, at: Moment, Output::Delivered { origin, id, .. }: &Output) {
         self.history.see(at, Mark::Delivered);
         if self.exempt.contains(at.process) {
             return;
         }
+        self.order(at, *origin, *id);
         let sent = self.deliveries.delivered(at, *origin, *id);
         if let Some(sent) = sent.filter(|_| *id == 0 && *origin != at.process) {
             self.delays.add(at.time - sent);
@@ -104,6 +161,10 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
     fn crashed(&mut self, at: Moment) {
         self.history.see(at, Mark::Crashed);
         self.deliveries.crashed(at.process);
+        self.fallen.insert(at.process);
+        if let Some(total) = &mut self.total {
+            total.crashed(at.process);
+        }
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
@@ -115,6 +176,9 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
 
     fn end(&mut self, end: &End<'_, P>) {
         self.deliveries.end(end.now, end.ending, self.patience);
+        if let Some(total) = &mut self.total {
+            total.end();
+        }
     }
 
     fn finding(&self, property: Property) -> Finding<'_> {
@@ -126,6 +190,19 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
             Property::DeliveryValidity => Finding::of(self.deliveries.validity()).or_open(open()),
             Property::DeliveryIntegrity => Finding::of(self.deliveries.integrity()),
             Property::DeliveryAgreement => Finding::of(self.deliveries.agreement()).or_open(open()),
+            Property::FifoOrder => Finding::of(self.fifo.as_ref().and_then(FifoOrder::violation)),
+            Property::CausalOrder => {
+                let open = self.causal.is_none().then(|| {
+                    format!(
+                        "not watched beyond {CAUSAL_PROCESSES_MOST} processes; `--watch causal-order` watches it all \
+                         the same"
+                    )
+                });
+                Finding::of(self.causal.as_ref().and_then(CausalOrder::violation)).or_open(open)
+            }
+            Property::TotalOrder => {
+                Finding::of(self.total.as_ref().and_then(TotalOrder::violation))
+            }
             _ => unreachable!("a property of another family"),
         }
     }

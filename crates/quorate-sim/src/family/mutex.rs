@@ -1,7 +1,7 @@
 //! Mutual exclusion: who enters, how long it takes, and whether ME1, ME2 and ME3 hold.
 
 use quorate_core::mutex::{Command, Mutex, Output};
-use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
+use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property};
 
 use crate::delays::EntryDelays;
 use crate::family::{End, Finding, Monitors, Telling};
@@ -31,9 +31,7 @@ pub fn run_mutex<P: Mutex + 'static>(
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
-    let timeless =
-        scenario.links().timing.is_timeless(&scenario.delay) && scenario.handling.0 == Span::ZERO;
-    if subject.profile.restless && timeless {
+    if subject.profile.restless && scenario.is_timeless() {
         return Err(RunError::TimeStandsStill { name: subject.profile.name });
     }
     let restless = subject.profile.restless || scenario.is_restless();
@@ -46,12 +44,14 @@ pub fn run_mutex<P: Mutex + 'static>(
         scenario.repeat,
         scenario.section.0,
         scenario.think.0,
-    );
+    )
+    .staying(&scenario.section_of);
     let stage = Stage {
         users,
         monitors: MutexMonitors::new(me2, me3, History::new(HISTORY_MOST)).exempting(&plan),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),

@@ -1,25 +1,42 @@
 //! Monitors: each watches one property online and keeps the events that broke it.
 
 mod accuracy;
+mod backlog;
+mod causal_order;
+mod clock_condition;
+mod clock_error;
+mod clock_precision;
 mod completeness;
+mod decisions;
 mod delivery;
 mod e1;
 mod e2;
+mod eventual_accuracy;
+mod fifo_order;
 mod me1;
 mod me2;
 mod me3;
+mod total_order;
 
 use quorate_core::{ProcessId, Property, Time};
 use serde::Serialize;
 
 pub(crate) use accuracy::Accuracy;
+pub(crate) use causal_order::CausalOrder;
+pub(crate) use clock_condition::{Announced, ClockCondition};
+pub(crate) use clock_error::{ClockError, Setting};
+pub(crate) use clock_precision::ClockPrecision;
 pub(crate) use completeness::Completeness;
+pub(crate) use decisions::Decisions;
 pub(crate) use delivery::Deliveries;
 pub(crate) use e1::E1;
 pub(crate) use e2::E2;
+pub(crate) use eventual_accuracy::EventualAccuracy;
+pub(crate) use fifo_order::FifoOrder;
 pub use me1::Me1;
 pub use me2::Me2;
 pub use me3::Me3;
+pub(crate) use total_order::TotalOrder;
 
 use crate::observer::Moment;
 use crate::plan::Memory;

@@ -21,6 +21,8 @@ pub struct MulticastUsers {
     wanting: usize,
     /// What has been sent, and which live members have not delivered it.
     missing: Vec<Missing>,
+    /// The message that its own sender has just delivered, before its command counts as accepted.
+    at_once: Option<(ProcessId, u64)>,
     down: ProcessSet,
     quiet: Span,
     settled_since: Option<Time>,
@@ -79,6 +81,7 @@ impl MulticastUsers {
             places,
             wanting,
             missing: Vec::new(),
+            at_once: None,
             down: ProcessSet::new(),
             quiet,
             settled_since: None,
@@ -86,7 +89,7 @@ impl MulticastUsers {
     }
 
     fn command(&self, id: u64) -> Command {
-        Command::Multicast { id, to: self.to.clone() }
+        Command::Multicast { id, to: self.to.clone(), body: () }
     }
 
     /// Changes a user's place and keeps the count of those who want something.
@@ -130,11 +133,13 @@ impl<P: Multicast> User<P> for MulticastUsers {
 
     fn accepted(&mut self, process: ProcessId, command: &Command, agenda: &mut Agenda<Command>) {
         let Command::Multicast { id, .. } = *command;
-        // The sender has delivered its own by now, or never will: it says so before its command is accepted.
         let mut members = &self.members - &self.down;
-        members.remove(process);
+        let delivered = self.at_once.take() == Some((process, id));
+        if delivered {
+            members.remove(process);
+        }
         if !members.is_empty() {
-            self.missing.push(Missing { origin: process, id, members, delivered: false });
+            self.missing.push(Missing { origin: process, id, members, delivered });
         }
         let repeat = self.repeat;
         let next = self.change(process, |place| {
@@ -150,9 +155,12 @@ impl<P: Multicast> User<P> for MulticastUsers {
     }
 
     fn hear(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
-        let Output::Delivered { origin, id } = *output;
+        let Output::Delivered { origin, id, .. } = *output;
         let place = self.missing.iter().position(|sent| (sent.origin, sent.id) == (origin, id));
-        let Some(place) = place else { return };
+        let Some(place) = place else {
+            self.at_once = Some((process, id)).filter(|_| process == origin);
+            return;
+        };
         self.settled_since = None;
         let sent = &mut self.missing[place];
         sent.delivered = true;

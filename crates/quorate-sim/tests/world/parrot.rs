@@ -10,6 +10,8 @@ use quorate_sim::{Agenda, Limits, Scenario, User, World, WorldModel, parse};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Parrot {
     pub(crate) heard: u32,
+    /// How many more rounds it speaks in.
+    rounds: u64,
 }
 
 /// What its user may ask.
@@ -19,6 +21,7 @@ pub(crate) enum Ask {
     Tell(u32, u32),
     Wait(u64),
     Round,
+    Rounds(u64),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +50,10 @@ impl Process for Parrot {
             Ask::Tell(to, word) => out.send(ProcessId::new(to), Word(word)),
             Ask::Wait(span) => out.set_timer("wait", Span(span)),
             Ask::Round => out.await_round(),
+            Ask::Rounds(rounds) => {
+                self.rounds = rounds;
+                out.await_round();
+            }
         }
         Ok(())
     }
@@ -67,6 +74,10 @@ impl Process for Parrot {
 
     fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
         out.output(format!("round {round} over"));
+        if round < self.rounds {
+            out.send_to_others(Word(round as u32));
+            out.await_round();
+        }
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
@@ -158,6 +169,7 @@ pub(crate) fn run_scenario(scenario: &Scenario, asks: &[(u32, u64, Ask)]) -> Vec
         links: scenario.links(),
         handling: scenario.handling.0,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         plan: Plan::new(&scenario.faults, scenario.processes, scenario.seed),
         limits: Limits { until: scenario.until(false), ..Limits::default() },
     };

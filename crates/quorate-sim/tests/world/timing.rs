@@ -61,6 +61,19 @@ fn in_rounds_messages_arrive_at_the_end_of_the_round_and_before_it_is_over() {
 }
 
 #[test]
+fn who_awaits_a_round_when_one_is_over_is_told_of_the_next() {
+    let log = run("processes = 2\ntiming = \"rounds:10\"", &[(1, 0, Ask::Rounds(3))]);
+    let expected = [
+        "10 p1: round 1 over",
+        "20 p0: 1 from p1, the 1",
+        "20 p1: round 2 over",
+        "30 p0: 2 from p1, the 2",
+        "30 p1: round 3 over",
+    ];
+    assert_eq!(log, expected);
+}
+
+#[test]
 fn before_stabilisation_messages_are_late_but_never_later_than_a_delay_after_it() {
     let asks: Vec<_> = (0..100).map(|word| (0, u64::from(word) * 10, Ask::Tell(1, word))).collect();
     let log = run("timing = \"eventually:500\"\nfifo = false", &asks);

@@ -1,6 +1,9 @@
 //! What a person reads: data on stdout, all else on stderr.
 
+mod agreement;
 pub(crate) mod campaign;
+pub(crate) mod check;
+mod clock;
 mod detection;
 mod election;
 pub(crate) mod quorum;

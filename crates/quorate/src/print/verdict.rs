@@ -10,7 +10,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{detection, election, timeline};
+use super::{agreement, clock, detection, election, timeline};
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;
@@ -38,11 +38,18 @@ pub(crate) fn write(
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    match (&report.detection, &report.multicast, &report.election) {
-        (Some(detection), ..) => detection::write(out, report, detection)?,
-        (_, Some(multicast), _) => write_multicasts(out, report, multicast)?,
-        (.., Some(election)) => election::write(out, report, election)?,
-        (None, None, None) => write_entries(out, report)?,
+    if let Some(detection) = &report.detection {
+        detection::write(out, report, detection)?;
+    } else if let Some(multicast) = &report.multicast {
+        write_multicasts(out, report, multicast)?;
+    } else if let Some(clock) = &report.clock {
+        clock::write(out, report, clock)?;
+    } else if let Some(election) = &report.election {
+        election::write(out, report, election)?;
+    } else if let Some(agreed) = &report.agreement {
+        agreement::write(out, report, agreed)?;
+    } else {
+        write_entries(out, report)?;
     }
     write_messages(out, report)?;
     write_delays(out, report)?;
@@ -184,7 +191,10 @@ fn formula(report: &Report) -> String {
         (Some(true), _) => {
             let (count, counted) = match cost.per {
                 "entry" => (report.entries, "entries"),
+                "synchronisation" => (report.requests, "synchronisations"),
                 "election" => (report.requests, "election"),
+                // There is one, and nothing to multiply with.
+                "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),
             };
             format!("; promised {stated} per {per}, {promised} x {count} {counted} {GOOD}✓{GOOD:#}")
@@ -205,10 +215,12 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
             if least == most { format!("{least}") } else { format!("{least} to {most}") };
         delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
     };
-    let client = match (&report.multicast, &report.election) {
-        (Some(_), _) => "to delivery",
-        (_, Some(_)) => "from beginning an election to its outcome",
-        (None, None) => "into the free section",
+    let client = match (&report.multicast, &report.election, &report.agreement) {
+        (Some(_), ..) => "to delivery",
+        (_, Some(_), _) => "from beginning an election to its outcome",
+        (.., Some(_)) => "to decision",
+        (None, None, None) if report.clock.is_some() => "to a clock that is set",
+        (None, None, None) => "into the free section",
     };
     let parts: Vec<String> =
         [text(client, &delays.client), text("from exit to next entry", &delays.synchronisation)]

@@ -31,7 +31,7 @@ use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, Standing};
 use crate::Setup;
 
 /// Whom a bully asks and whom it tells.
-pub trait Audience: Clone + Eq + Hash + Debug {
+pub trait Audience: Clone + Eq + Hash + Debug + Send + Sync {
     /// Those of process `id`.
     fn new(n: usize, id: ProcessId, candidates: &Candidates) -> Self;
 

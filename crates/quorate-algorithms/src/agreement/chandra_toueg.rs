@@ -1,0 +1,127 @@
+//! Consensus with an unreliable detector: coordinators take turns, and a value that a majority has taken over is decided.
+//!
+//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems", JACM 43(2), 1996,
+//!   figure 6.
+//! - **Assumes**: fewer than half of the processes crash, n > 2f, and stay away; links that lose nothing, in any order; a
+//!   detector that tells of every crash in the end and may suspect anybody else for a while, as long as from some moment
+//!   on somebody live is suspected by nobody.
+//! - **Guarantees**: agreement and validity whatever the detector says; termination once it stops suspecting wrongly.
+//! - **Costs**: (n + 3)(n - 1) messages if nobody is suspected: n - 1 of each of ESTIMATE, PROPOSE and ACK, and DECIDE
+//!   from everybody to everybody; four message delays. Those that hear of the decision before they have spoken spare
+//!   their ESTIMATE and ACK, which a majority sends in any case.
+//! - **Departs from the paper**: one that has acknowledged waits for the decision before it begins the next round, until
+//!   its coordinator says that nothing comes of the round (NEXT) or is suspected; in the paper it goes on at once. The
+//!   reliable broadcast of the decision is written out: whoever hears DECIDE first passes it on.
+//!
+//! Why it is safe: what a majority has taken over in round r, every later coordinator finds among the estimates of a
+//! majority, with the latest round of all, and proposes again.
+
+use core::convert::Infallible;
+
+use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
+use quorate_core::{
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+};
+
+use super::rotating::Rotating;
+use crate::{Algorithm, Setup, Sound};
+
+/// An agreement on a number by rotating coordinators.
+pub type ChandraToueg = Stack<Proposer, Rotating<Value>>;
+
+/// Speaks with the user in the words of any agreement.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Proposer {
+    proposed: bool,
+}
+
+/// What it passes on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// Down: this is proposed.
+    Propose(Value),
+    /// Up: this is decided.
+    Decided(Value),
+}
+
+impl Process for Proposer {
+    type Command = Command;
+    type Message = Infallible;
+    type Timer = Infallible;
+    type Output = Word;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Propose(value): Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if core::mem::replace(&mut self.proposed, true) {
+            return Err(Misuse::AlreadyProposed);
+        }
+        out.output(Word::Propose(value));
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+        match message {}
+    }
+}
+
+impl Over<Rotating<Value>> for Proposer {
+    type Up = Output;
+
+    fn on_below(&mut self, value: Value, out: &mut Effects<Self>) {
+        out.output(Word::Decided(value));
+    }
+
+    fn route(word: Word) -> Route<Output, Value> {
+        match word {
+            Word::Propose(value) => Route::Down(value),
+            Word::Decided(value) => Route::Up(Output::Decided(Decision::Value(value))),
+        }
+    }
+}
+
+impl Algorithm for ChandraToueg {
+    const PROFILE: Profile = Profile {
+        name: "chandra-toueg",
+        layer: Layer::Agreement,
+        summary: "coordinators take turns until a majority has taken over a proposal",
+        source: "Chandra, Toueg, JACM 43(2), 1996",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::FewCrashes,
+            Assumption::LessThanAHalf,
+            Assumption::CrashStop,
+            Assumption::EventualDetector,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
+        cost: "(n + 3)(n - 1) messages if nobody is suspected",
+        restless: false,
+    };
+
+    fn bears(n: usize) -> Option<usize> {
+        Some((n - 1) / 2)
+    }
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(Proposer { proposed: false }, Rotating::new(setup.n, id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        Cost::between(
+            "(n + 3)(n - 1) less up to n - 1",
+            (n + 1) * (n - 1) + n / 2 * 2,
+            (n + 3) * (n - 1),
+        )
+        .with_delays(3..=4, 0..=0)
+        .with_at_once(n * (n - 1))
+        .alone_free(setup.n)
+    }
+}
+
+impl Sound for ChandraToueg {}

@@ -1,0 +1,118 @@
+//! Consensus from total order: everybody multicasts what it proposes, and the first to be delivered is decided.
+//!
+//! - **Source**: Chandra and Toueg, JACM 43(2), 1996, section 7: consensus and atomic broadcast are equivalent; told by
+//!   Coulouris et al., 5th edition, section 15.5.
+//! - **Assumes**: what the total order below does, here the sequencer's: a perfect detector; crashes without return, of
+//!   anybody; links that lose nothing.
+//! - **Guarantees**: agreement, since all deliver the same first; validity and termination, since what is multicast is
+//!   delivered.
+//! - **Costs**: nothing of its own; below it n multicasts in total order, n - 1 or n messages each.
+//! - **Departs from the paper**: nowhere. It works over any multicast in total order; this one is over the sequencer.
+
+use core::convert::Infallible;
+
+use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
+use quorate_core::multicast::{self, Group};
+use quorate_core::{
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+};
+
+use crate::multicast::TotalSequencer;
+use crate::{Algorithm, Setup, Sound};
+
+/// Consensus over the sequencer's total order.
+pub type ConsensusFromTotal = Stack<FirstDelivered, TotalSequencer<Value>>;
+
+/// Decides what is delivered first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FirstDelivered {
+    proposed: bool,
+    decided: bool,
+}
+
+/// What it wants: from the multicast below, or to tell its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Multicast this in total order.
+    Multicast(Value),
+    /// This is decided.
+    Decide(Value),
+}
+
+impl Process for FirstDelivered {
+    type Command = Command;
+    type Message = Infallible;
+    type Timer = Infallible;
+    type Output = Wish;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Propose(value): Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if core::mem::replace(&mut self.proposed, true) {
+            return Err(Misuse::AlreadyProposed);
+        }
+        out.output(Wish::Multicast(value));
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+        match message {}
+    }
+}
+
+impl Over<TotalSequencer<Value>> for FirstDelivered {
+    type Up = Output;
+
+    fn on_below(
+        &mut self,
+        multicast::Output::Delivered { body, .. }: multicast::Output<Value>,
+        out: &mut Effects<Self>,
+    ) {
+        if !core::mem::replace(&mut self.decided, true) {
+            out.output(Wish::Decide(body));
+        }
+    }
+
+    fn route(wish: Wish) -> Route<Output, multicast::Command<Value>> {
+        match wish {
+            Wish::Multicast(body) => {
+                Route::Down(multicast::Command::Multicast { id: 0, to: Group::All, body })
+            }
+            Wish::Decide(value) => Route::Up(Output::Decided(Decision::Value(value))),
+        }
+    }
+}
+
+impl Algorithm for ConsensusFromTotal {
+    const PROFILE: Profile = Profile {
+        name: "consensus-from-total",
+        layer: Layer::Agreement,
+        summary: "what is delivered first in total order is decided",
+        source: "Chandra, Toueg, JACM 43(2), 1996",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::CrashStop,
+            Assumption::PerfectDetector,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
+        cost: "none of its own; below it n multicasts in total order",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(FirstDelivered::default(), TotalSequencer::new(setup.n, id, setup.server))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        // The sequencer's own proposal comes first if all propose at once.
+        Cost::exact("0", 0).with_delays(0..=2, 0..=0).with_at_once(n * n)
+    }
+}
+
+impl Sound for ConsensusFromTotal {}

@@ -1,0 +1,208 @@
+//! Consensus in f + 1 synchronous rounds: in each, everybody tells everybody what it has heard since the last.
+//!
+//! - **Source**: Dolev and Strong, "Authenticated Algorithms for Byzantine Agreement", SIAM Journal on Computing 12(4),
+//!   1983, as told for crashes by Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and
+//!   Design", 5th edition, section 15.5.
+//! - **Assumes**: synchronous rounds; at most f processes crash, in the middle of a multicast if they like, and stay away;
+//!   no message is lost; nobody lies.
+//! - **Guarantees**: agreement, validity and termination for those that do not crash. Of f + 1 rounds there is one in
+//!   which nobody crashes; after it all know the same values, and the least of them is decided.
+//! - **Costs**: (f + 1) n (n - 1) messages without crashes; f + 1 rounds, each of one message delay.
+//! - **Departs from the paper**: a process does not send to itself. A round in which there is nothing new is sent all
+//!   the same, as an empty message, as the paper has it.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::fmt::Debug;
+use core::hash::Hash;
+use core::marker::PhantomData;
+use core::mem;
+
+use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, Profile,
+    Property,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the algorithm.
+pub type SyncConsensus = TellEveryone<OneRoundMore>;
+
+/// How many rounds there are: what the algorithm and its broken variant differ in.
+pub trait Rounds: Clone + Eq + Hash + Debug + Send + Sync {
+    /// What the algorithm with so many rounds says of itself.
+    const PROFILE: Profile;
+
+    /// The formula for messages.
+    const FORMULA: &'static str;
+
+    /// How many rounds it takes to bear f crashes.
+    fn rounds(f: usize) -> u64;
+}
+
+/// One more than there may be crashes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OneRoundMore;
+
+/// A process that tells everyone what is new, round after round.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TellEveryone<R> {
+    /// The round that is under way, from 1 on; later than the last one when it is over.
+    round: u64,
+    /// How many there are.
+    rounds: u64,
+    proposed: bool,
+    values: BTreeSet<Value>,
+    /// Those that nobody has been told yet.
+    news: BTreeSet<Value>,
+    rule: PhantomData<R>,
+}
+
+/// Values that the receiver may not have heard of, in ascending order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Message(Vec<Value>);
+
+impl<R: Rounds> TellEveryone<R> {
+    /// A process that is to bear f crashes.
+    pub fn new(f: usize) -> Self {
+        Self {
+            round: 1,
+            rounds: R::rounds(f),
+            proposed: false,
+            values: BTreeSet::new(),
+            news: BTreeSet::new(),
+            rule: PhantomData,
+        }
+    }
+
+    fn tell(&mut self, out: &mut Effects<Self>) {
+        out.send_to_others(Message(mem::take(&mut self.news).into_iter().collect()));
+    }
+
+    fn decide(&mut self, out: &mut Effects<Self>) {
+        match self.values.first() {
+            Some(least) => out.output(Output::Decided(Decision::Value(*least))),
+            None => out.ignored("the end of the last round: nobody has proposed anything"),
+        }
+    }
+}
+
+impl<R: Rounds> Process for TellEveryone<R> {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        out.await_round();
+    }
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        let Command::Propose(value) = command;
+        if self.proposed {
+            return Err(Misuse::AlreadyProposed);
+        }
+        if self.round > 1 {
+            return Err(Misuse::TooLate);
+        }
+        self.proposed = true;
+        self.values.insert(value);
+        if self.rounds == 0 {
+            self.decide(out);
+        } else {
+            self.news.insert(value);
+            self.tell(out);
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, Message(values): Message, out: &mut Effects<Self>) {
+        if self.round > self.rounds {
+            return out.ignored("values that come after the last round");
+        }
+        for value in values {
+            if self.values.insert(value) {
+                self.news.insert(value);
+            }
+        }
+    }
+
+    fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
+        self.round = round.saturating_add(1);
+        if round == self.rounds {
+            self.decide(out);
+        } else if round < self.rounds {
+            self.tell(out);
+            out.await_round();
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[Kind::agreement("VALUES")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(1 + 8 * self.0.len() as u64)
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        Self(self.0.iter().map(|value| value.forged(choice)).collect())
+    }
+}
+
+impl<R: Rounds> Algorithm for TellEveryone<R> {
+    const PROFILE: Profile = R::PROFILE;
+
+    const IN_ROUNDS: bool = true;
+
+    fn bears(n: usize) -> Option<usize> {
+        Some(2.min(n - 1))
+    }
+
+    fn build(setup: &Setup, _: ProcessId) -> Self {
+        Self::new(setup.bears)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let (n, rounds) = (setup.n as u64, R::rounds(setup.bears));
+        let per_round = n.saturating_mul(n - 1);
+        Cost::exact(R::FORMULA, rounds.saturating_mul(per_round))
+            .with_delays(rounds..=rounds, 0..=0)
+            .with_at_once(per_round)
+    }
+}
+
+impl Rounds for OneRoundMore {
+    const PROFILE: Profile = Profile {
+        name: "sync-consensus",
+        layer: Layer::Agreement,
+        summary: "f + 1 rounds in which everybody tells everybody what is new; then the least value",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5, after Dolev and Strong, 1983",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::FewCrashes,
+            Assumption::CrashStop,
+            Assumption::Synchrony,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
+        cost: "(f + 1) n (n - 1) messages, f + 1 rounds",
+        restless: false,
+    };
+
+    const FORMULA: &'static str = "(f + 1) n (n - 1)";
+
+    fn rounds(f: usize) -> u64 {
+        f as u64 + 1
+    }
+}
+
+impl Sound for SyncConsensus {}

@@ -1,0 +1,49 @@
+//! Consensus in f rounds, one too few: a specimen in which a chain of crashes leaves two with different values.
+//!
+//! - **Source**: Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and Design", 5th edition,
+//!   section 15.5: any algorithm that bears f crashes needs f + 1 rounds.
+//! - **Assumes**: synchronous rounds; at most f processes crash and stay away; no message is lost; nobody lies.
+//! - **Guarantees**: claims agreement, validity and termination and breaks agreement: in each round one crashes that has
+//!   told only the one who crashes next, and the last has told only one of those that decide.
+//! - **Costs**: f n (n - 1) messages without crashes; f rounds.
+//! - **Departs from the paper**: in the number of rounds alone.
+
+use quorate_core::{Assumption, Layer, Profile, Property, Specimen};
+
+use super::sync_consensus::{Rounds, TellEveryone};
+
+/// One process of the specimen.
+pub type SyncConsensusShort = TellEveryone<AsManyAsCrashes>;
+
+/// One too few.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AsManyAsCrashes;
+
+impl Rounds for AsManyAsCrashes {
+    const PROFILE: Profile = Profile {
+        name: "sync-consensus-short",
+        layer: Layer::Agreement,
+        summary: "the same in f rounds, which is one too few",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
+        specimen: Some(Specimen {
+            breaks: Property::Agreement,
+            why: "a crash in every round may keep a value from all but one of those that decide",
+        }),
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::FewCrashes,
+            Assumption::CrashStop,
+            Assumption::Synchrony,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
+        cost: "f n (n - 1) messages, f rounds",
+        restless: false,
+    };
+
+    const FORMULA: &'static str = "f n (n - 1)";
+
+    fn rounds(f: usize) -> u64 {
+        f as u64
+    }
+}

@@ -1,0 +1,159 @@
+//! Causal multicast: a message carries what its sender had delivered, and waits until all that has been delivered here.
+//!
+//! - **Source**: Birman, Schiper and Stephenson, "Lightweight Causal and Atomic Group Multicast", ACM TOCS 9(3), 1991
+//!   (CBCAST); Coulouris et al., 5th edition, section 15.4.3 (CO-multicast).
+//! - **Assumes**: what the reliable multicast below does: links that lose nothing. Any order of messages on a link.
+//! - **Guarantees**: validity, integrity, agreement, FIFO order and causal order. Not total order: what is concurrent may
+//!   be delivered in different orders.
+//! - **Costs**: n(n - 1) messages, those of the reliable multicast, each with a vector of n numbers; one message delay.
+//! - **Departs from the paper**: a clock for each group of members, so that groups need not be declared; messages to
+//!   different groups are not ordered among each other. Views and their changes are left out: nobody waits for the
+//!   crashed, as whatever somebody live has delivered reaches all.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+    VectorClock,
+};
+
+use super::Reliable;
+use super::reliable::cost_of_relaying;
+use crate::{Algorithm, Setup, Sound};
+
+/// Causal order over the reliable multicast.
+pub type Causal = Stack<CausalOrder, Reliable<Past>>;
+
+/// Holds back what has come before its causes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CausalOrder {
+    id: ProcessId,
+    last: Option<u64>,
+    /// How many messages of each sender to each group were delivered; of one's own, how many were sent.
+    clocks: BTreeMap<Group, VectorClock>,
+    /// What has come too early, in order of arrival.
+    held_back: Vec<Output<Past>>,
+}
+
+/// What a message's sender had delivered and sent, the message included.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Past {
+    to: Group,
+    clock: VectorClock,
+}
+
+/// What the order wants: from the multicast below, or to tell its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Multicast this reliably.
+    Send(Command<Past>),
+    /// This is next.
+    Deliver(Output),
+}
+
+impl CausalOrder {
+    /// That of process `id`.
+    pub fn new(id: ProcessId) -> Self {
+        Self { id, last: None, clocks: BTreeMap::new(), held_back: Vec::new() }
+    }
+
+    /// Whether a message is the next of its sender and all that it depends on is here.
+    fn is_next(&self, Output::Delivered { origin, body, .. }: &Output<Past>) -> bool {
+        let none = VectorClock::new();
+        let here = self.clocks.get(&body.to).unwrap_or(&none);
+        // Its own are next as soon as they are sent.
+        *origin == self.id
+            || body.clock.iter().all(|(process, count)| match process == *origin {
+                true => count == here.of(process) + 1,
+                false => count <= here.of(process),
+            })
+    }
+
+    fn deliver(&mut self, message: Output<Past>, out: &mut Effects<Self>) {
+        let Output::Delivered { origin, id, body } = message;
+        if origin != self.id {
+            self.clocks.entry(body.to).or_default().tick(origin);
+        }
+        out.output(Wish::Deliver(Output::Delivered { origin, id, body: () }));
+    }
+}
+
+impl Process for CausalOrder {
+    type Command = Command;
+    type Message = Infallible;
+    type Timer = Infallible;
+    type Output = Wish;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Multicast { id, to, .. }: Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if self.last.is_some_and(|last| id <= last) {
+            return Err(Misuse::NumberUsed(id));
+        }
+        self.last = Some(id);
+        let clock = self.clocks.entry(to.clone()).or_default();
+        clock.tick(self.id);
+        let body = Past { to: to.clone(), clock: clock.clone() };
+        out.output(Wish::Send(Command::Multicast { id, to, body }));
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+        match message {}
+    }
+}
+
+impl Over<Reliable<Past>> for CausalOrder {
+    type Up = Output;
+
+    fn on_below(&mut self, message: Output<Past>, out: &mut Effects<Self>) {
+        self.held_back.push(message);
+        while let Some(next) = self.held_back.iter().position(|message| self.is_next(message)) {
+            let message = self.held_back.remove(next);
+            self.deliver(message, out);
+        }
+    }
+
+    fn route(wish: Wish) -> Route<Output, Command<Past>> {
+        match wish {
+            Wish::Send(command) => Route::Down(command),
+            Wish::Deliver(output) => Route::Up(output),
+        }
+    }
+}
+
+impl Algorithm for Causal {
+    const PROFILE: Profile = Profile {
+        name: "causal",
+        layer: Layer::Multicast,
+        summary: "vector clocks over the reliable multicast",
+        source: "Birman, Schiper, Stephenson, ACM TOCS 9(3), 1991",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::CrashStop, Assumption::Honesty],
+        guarantees: &[
+            Property::DeliveryValidity,
+            Property::DeliveryIntegrity,
+            Property::DeliveryAgreement,
+            Property::FifoOrder,
+            Property::CausalOrder,
+        ],
+        cost: "n(n - 1) messages per multicast, each with n numbers",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(CausalOrder::new(id), Reliable::new(setup.n, id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        cost_of_relaying(setup).with_delays(1..=1, 0..=0)
+    }
+}
+
+impl Sound for Causal {}

@@ -1,0 +1,136 @@
+//! FIFO multicast: messages of one sender are numbered, and whoever has one too early holds it back.
+//!
+//! - **Source**: Coulouris et al., Distributed Systems, 5th edition, section 15.4.3 (FO-multicast over R-multicast).
+//! - **Assumes**: what the reliable multicast below does: links that lose nothing. Any order of messages on a link.
+//! - **Guarantees**: validity, integrity, agreement and FIFO order. Not causal order: an answer may be delivered before
+//!   the question.
+//! - **Costs**: n(n - 1) messages, those of the reliable multicast; one message delay.
+//! - **Departs from the paper**: numbers are counted for each sender and group of members, so that groups need not be
+//!   declared. Messages to different groups are not ordered among each other.
+
+use alloc::collections::BTreeMap;
+use core::convert::Infallible;
+
+use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+};
+
+use super::Reliable;
+use super::reliable::cost_of_relaying;
+use crate::{Algorithm, Setup, Sound};
+
+/// FIFO order over the reliable multicast.
+pub type Fifo = Stack<FifoOrder, Reliable<Place>>;
+
+/// Puts the messages of each sender in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FifoOrder {
+    last: Option<u64>,
+    /// How many messages were sent to each group.
+    sent: BTreeMap<Group, u64>,
+    /// How many messages of each sender to each group were delivered.
+    delivered: BTreeMap<(ProcessId, Group), u64>,
+    /// What has come too early.
+    held_back: BTreeMap<(ProcessId, Place), u64>,
+}
+
+/// The place of a message in the order of its sender: the so-manieth to this group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    to: Group,
+    number: u64,
+}
+
+/// What the order wants: from the multicast below, or to tell its user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Multicast this reliably.
+    Send(Command<Place>),
+    /// This is the next.
+    Deliver(Output),
+}
+
+impl Process for FifoOrder {
+    type Command = Command;
+    type Message = Infallible;
+    type Timer = Infallible;
+    type Output = Wish;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Multicast { id, to, .. }: Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if self.last.is_some_and(|last| id <= last) {
+            return Err(Misuse::NumberUsed(id));
+        }
+        self.last = Some(id);
+        let number = self.sent.entry(to.clone()).or_default();
+        let body = Place { to: to.clone(), number: *number };
+        *number += 1;
+        out.output(Wish::Send(Command::Multicast { id, to, body }));
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+        match message {}
+    }
+}
+
+impl Over<Reliable<Place>> for FifoOrder {
+    type Up = Output;
+
+    fn on_below(
+        &mut self,
+        Output::Delivered { origin, id, body }: Output<Place>,
+        out: &mut Effects<Self>,
+    ) {
+        let to = body.to.clone();
+        self.held_back.insert((origin, body), id);
+        let next = self.delivered.entry((origin, to.clone())).or_default();
+        while let Some(id) =
+            self.held_back.remove(&(origin, Place { to: to.clone(), number: *next }))
+        {
+            *next += 1;
+            out.output(Wish::Deliver(Output::Delivered { origin, id, body: () }));
+        }
+    }
+
+    fn route(wish: Wish) -> Route<Output, Command<Place>> {
+        match wish {
+            Wish::Send(command) => Route::Down(command),
+            Wish::Deliver(output) => Route::Up(output),
+        }
+    }
+}
+
+impl Algorithm for Fifo {
+    const PROFILE: Profile = Profile {
+        name: "fifo",
+        layer: Layer::Multicast,
+        summary: "numbers per sender over the reliable multicast",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.4",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::CrashStop, Assumption::Honesty],
+        guarantees: &[
+            Property::DeliveryValidity,
+            Property::DeliveryIntegrity,
+            Property::DeliveryAgreement,
+            Property::FifoOrder,
+        ],
+        cost: "n(n - 1) messages per multicast",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(FifoOrder::default(), Reliable::new(setup.n, id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        cost_of_relaying(setup).with_delays(1..=1, 0..=0)
+    }
+}
+
+impl Sound for Fifo {}

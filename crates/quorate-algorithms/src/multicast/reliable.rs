@@ -1,0 +1,167 @@
+//! Reliable multicast: whoever receives a message for the first time passes it on to all before it delivers it.
+//!
+//! - **Source**: Coulouris et al., Distributed Systems, 5th edition, section 15.4.2 (R-multicast over B-multicast).
+//! - **Assumes**: links that lose nothing. Any order, duplicates do no harm. Crashes without return, of anybody and at
+//!   any moment; no detector is needed.
+//! - **Guarantees**: validity, integrity and agreement: every live member delivers once, or none does.
+//! - **Costs**: n(n - 1) messages, one message delay. To m members: m(m - 1), or m * m from one who is none of them.
+//! - **Departs from the paper**: nobody sends to itself. The sender delivers its own message once it has sent it to all.
+//!
+//! A message may have a body, so that layers above can put their order into it: see `fifo` and `causal`.
+
+use alloc::collections::BTreeSet;
+use core::convert::Infallible;
+
+use quorate_core::multicast::{Body, Command, Group, Misuse, Output};
+use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reliable<B = ()> {
+    id: ProcessId,
+    n: usize,
+    last: Option<u64>,
+    /// What has been here, by sender and number.
+    received: BTreeSet<(ProcessId, u64)>,
+    body: core::marker::PhantomData<B>,
+}
+
+/// A message, from its sender or passed on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message<B = ()> {
+    /// From its sender.
+    Send(Parcel<B>),
+    /// Passed on.
+    Relay(ProcessId, Parcel<B>),
+}
+
+/// A message, its sender apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Parcel<B> {
+    id: u64,
+    to: Group,
+    body: B,
+}
+
+impl<B: Body> Reliable<B> {
+    /// Process `id` of n.
+    pub fn new(n: usize, id: ProcessId) -> Self {
+        let (last, received) = (None, BTreeSet::new());
+        Self { id, n, last, received, body: core::marker::PhantomData }
+    }
+
+    fn receive(&mut self, origin: ProcessId, parcel: Parcel<B>, out: &mut Effects<Self>) {
+        if !self.received.insert((origin, parcel.id)) {
+            return;
+        }
+        let mut others = parcel.to.members(self.n);
+        let member = others.remove(self.id);
+        let Parcel { id, body, .. } = parcel.clone();
+        // Passed on first: one that crashes on the way has not delivered what only some have.
+        if origin == self.id {
+            out.multicast(others, Message::Send(parcel));
+        } else {
+            out.multicast(others, Message::Relay(origin, parcel));
+        }
+        if member {
+            out.output(Output::Delivered { origin, id, body });
+        }
+    }
+}
+
+impl<B: Body> Process for Reliable<B> {
+    type Command = Command<B>;
+    type Message = Message<B>;
+    type Timer = Infallible;
+    type Output = Output<B>;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Multicast { id, to, body }: Command<B>,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if self.last.is_some_and(|last| id <= last) {
+            return Err(Misuse::NumberUsed(id));
+        }
+        self.last = Some(id);
+        self.receive(self.id, Parcel { id, to, body }, out);
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
+        match message {
+            Message::Send(parcel) => self.receive(from, parcel, out),
+            Message::Relay(origin, _) if origin.index() >= self.n => {
+                out.ignored("a message of one who does not exist");
+            }
+            Message::Relay(origin, parcel) if origin != self.id => {
+                self.receive(origin, parcel, out);
+            }
+            // One's own message comes back from everybody.
+            Message::Relay(..) => {}
+        }
+    }
+}
+
+impl<B: Body> quorate_core::Message for Message<B> {
+    const KINDS: &'static [Kind] = &[Kind::multicast("SEND"), Kind::multicast("RELAY")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Send(_) => 0,
+            Self::Relay(..) => 1,
+        }
+    }
+
+    /// A liar changes the number.
+    fn forged(&self, choice: u64) -> Self {
+        let lie = |parcel: &Parcel<B>| Parcel { id: choice % 8, ..parcel.clone() };
+        match self {
+            Self::Send(parcel) => Self::Send(lie(parcel)),
+            Self::Relay(origin, parcel) => Self::Relay(*origin, lie(parcel)),
+        }
+    }
+}
+
+/// What it costs, and so what an order over it costs.
+pub(super) fn cost_of_relaying(setup: &Setup) -> Cost {
+    let members = setup.to.size(setup.n) as u64;
+    match setup.to {
+        Group::All => Cost::exact("n(n - 1)", members * (members - 1)),
+        // One who is no member sends to one more.
+        Group::Only(_) => {
+            Cost::between("m(m - 1) to m*m", members * (members - 1), members * members)
+        }
+    }
+}
+
+impl Algorithm for Reliable {
+    const PROFILE: Profile = Profile {
+        name: "reliable",
+        layer: Layer::Multicast,
+        summary: "whoever receives a message first passes it on to all",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.4",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::CrashStop, Assumption::Honesty],
+        guarantees: &[
+            Property::DeliveryValidity,
+            Property::DeliveryIntegrity,
+            Property::DeliveryAgreement,
+        ],
+        cost: "n(n - 1) messages per multicast",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, id)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        cost_of_relaying(setup).with_delays(1..=1, 0..=0)
+    }
+}
+
+impl Sound for Reliable {}

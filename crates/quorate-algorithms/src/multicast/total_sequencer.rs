@@ -1,0 +1,379 @@
+//! Total order by a sequencer: one process numbers all messages, and if it crashes the next one takes over.
+//!
+//! - **Source**: Kaashoek and Tanenbaum, "Group Communication in the Amoeba Distributed Operating System", ICDCS 1991
+//!   (the PB method and its recovery); Coulouris et al., 5th edition, section 15.4.3.
+//! - **Assumes**: a perfect detector; crashes without return, of anybody; links that lose nothing. Any order of
+//!   messages, duplicates do no harm.
+//! - **Guarantees**: validity, integrity, agreement and total order, also among the survivors of a crash of the
+//!   sequencer. Neither FIFO nor causal order: messages may overtake each other on the way to the sequencer. What only
+//!   processes have delivered that then crash, the others may deliver in another order or not at all.
+//! - **Costs**: n messages, n - 1 if the sequencer itself sends; two message delays, or one. A take-over: up to 3(n - 1).
+//! - **Departs from the paper**: the messages are kept for ever in place of a history that is cut where all have them. A
+//!   detector tells of crashes in place of probing, and whoever is next in line takes over without an election. In
+//!   Coulouris' variant the sender sends to all and the sequencer only numbers: 2(n - 1) messages.
+//!
+//! Everybody has a log, which is a beginning of one common sequence. The line of sequencers begins with the server and
+//! goes round by numbers. Whoever finds that all before it in line have crashed asks everybody for its log (TAKE-OVER,
+//! LOG), adopts the longest, and sends to each what it lacks (CATCH-UP). One that has answered listens to no earlier
+//! sequencer any more, and sends again what of its own is in no log.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use quorate_core::multicast::{Body, Command, Group, Misuse, Output};
+use quorate_core::{
+    Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
+    Property,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TotalSequencer<B = ()> {
+    id: ProcessId,
+    n: usize,
+    server: ProcessId,
+    crashed: ProcessSet,
+    last: Option<u64>,
+    /// Whom it follows: the place in the line of sequencers.
+    reign: usize,
+    desk: Desk,
+    /// What has been delivered, in order.
+    log: Vec<Entry<B>>,
+    logged: BTreeSet<(ProcessId, u64)>,
+    /// What its sequencer has numbered out of turn.
+    early: BTreeMap<u64, Entry<B>>,
+    /// What its user has asked and has not been delivered.
+    own: BTreeMap<u64, B>,
+    /// What it has been asked to number, until it can.
+    asked: Vec<Entry<B>>,
+}
+
+/// A message in the order of all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry<B> {
+    origin: ProcessId,
+    id: u64,
+    body: B,
+}
+
+/// What it does about numbering.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Desk {
+    /// Leaves it to another.
+    Follows,
+    /// Has taken over and waits for the logs of these. How long the logs are that have come.
+    Gathers { missing: ProcessSet, lengths: BTreeMap<ProcessId, u64> },
+    /// Numbers.
+    Numbers,
+}
+
+/// What processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message<B = ()> {
+    /// Sender to sequencer: number this message of mine.
+    Submit(u64, B),
+    /// Sequencer of this reign: this message is the so-manieth.
+    Ordered(usize, u64, Entry<B>),
+    /// I number from now on, and have so many messages in my log. What have you?
+    TakeOver(usize, u64),
+    /// In this reign: so many, and these are the ones that you lack.
+    Log(usize, u64, Vec<Entry<B>>),
+    /// In this reign: what you lack, from this number on.
+    CatchUp(usize, u64, Vec<Entry<B>>),
+}
+
+impl<B: Body> TotalSequencer<B> {
+    /// Process `id` of n, in a world whose first sequencer is `server`.
+    pub fn new(n: usize, id: ProcessId, server: ProcessId) -> Self {
+        Self {
+            id,
+            n,
+            server,
+            crashed: ProcessSet::new(),
+            last: None,
+            reign: 0,
+            desk: if id == server { Desk::Numbers } else { Desk::Follows },
+            log: Vec::new(),
+            logged: BTreeSet::new(),
+            early: BTreeMap::new(),
+            own: BTreeMap::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// The process at a place of the line.
+    fn in_line(&self, place: usize) -> ProcessId {
+        ProcessId::from_index((self.server.index() + place) % self.n)
+    }
+
+    /// How many messages are in the log: the number of the next.
+    fn next(&self) -> u64 {
+        self.log.len() as u64
+    }
+
+    /// The log from this number on.
+    fn log_from(&self, number: u64) -> Vec<Entry<B>> {
+        self.log.iter().skip(usize::try_from(number).unwrap_or(usize::MAX)).cloned().collect()
+    }
+
+    /// Adds to the log and delivers.
+    fn append(&mut self, entry: Entry<B>, out: &mut Effects<Self>) {
+        let Entry { origin, id, body } = entry.clone();
+        if origin == self.id {
+            self.own.remove(&id);
+        }
+        self.logged.insert((origin, id));
+        self.log.push(entry);
+        out.output(Output::Delivered { origin, id, body });
+    }
+
+    /// Asks the sequencer to number a message of its own.
+    fn submit(&mut self, id: u64, body: B, out: &mut Effects<Self>) {
+        match self.in_line(self.reign) {
+            sequencer if sequencer == self.id => {
+                self.asked.push(Entry { origin: self.id, id, body });
+                self.number(out);
+            }
+            sequencer => out.send(sequencer, Message::Submit(id, body)),
+        }
+    }
+
+    /// Numbers what it has been asked to, if it is its turn.
+    fn number(&mut self, out: &mut Effects<Self>) {
+        if self.desk != Desk::Numbers {
+            return;
+        }
+        for entry in core::mem::take(&mut self.asked) {
+            if !self.logged.contains(&(entry.origin, entry.id)) {
+                out.send_to_others(Message::Ordered(self.reign, self.next(), entry.clone()));
+                self.append(entry, out);
+            }
+        }
+    }
+
+    /// What a sequencer says from this number on: what comes in turn is delivered.
+    fn follow(&mut self, number: u64, entries: Vec<Entry<B>>, out: &mut Effects<Self>) {
+        for (place, entry) in entries.into_iter().enumerate() {
+            let number = number.saturating_add(place as u64);
+            if number >= self.next() {
+                self.early.insert(number, entry);
+            }
+        }
+        while let Some(entry) = self.early.remove(&self.next()) {
+            self.append(entry, out);
+        }
+    }
+
+    /// Takes over, if everybody before it in line has crashed.
+    fn step_up(&mut self, out: &mut Effects<Self>) {
+        let live = |place: &usize| !self.crashed.contains(self.in_line(*place));
+        let Some(first) = (self.reign..self.n).find(live) else { return };
+        if first > self.reign && self.in_line(first) == self.id {
+            self.begin_reign(first);
+            let missing = &ProcessSet::others(self.n, self.id) - &self.crashed;
+            out.multicast(missing.clone(), Message::TakeOver(self.reign, self.next()));
+            self.desk = Desk::Gathers { missing, lengths: BTreeMap::new() };
+            self.finish_gathering(out);
+        }
+    }
+
+    /// From now on only this sequencer counts, and what an earlier one has said out of turn does not.
+    fn begin_reign(&mut self, reign: usize) {
+        self.reign = reign;
+        self.early.clear();
+        self.desk = Desk::Follows;
+    }
+
+    fn on_take_over(&mut self, from: ProcessId, reign: usize, has: u64, out: &mut Effects<Self>) {
+        if reign >= self.n || self.in_line(reign) != from || reign <= self.reign {
+            return out.ignored("a take-over by one who is not next");
+        }
+        self.begin_reign(reign);
+        out.send(from, Message::Log(reign, self.next(), self.log_from(has)));
+        for (id, body) in self.own.clone() {
+            out.send(from, Message::Submit(id, body));
+        }
+    }
+
+    fn on_log(
+        &mut self,
+        from: ProcessId,
+        length: u64,
+        tail: Vec<Entry<B>>,
+        out: &mut Effects<Self>,
+    ) {
+        let Desk::Gathers { missing, lengths } = &mut self.desk else {
+            return out.ignored("a log that nobody waits for");
+        };
+        if missing.remove(from) {
+            lengths.insert(from, length);
+            // All logs are beginnings of one sequence, so whatever is beyond one's own comes in turn.
+            let begin = length.saturating_sub(tail.len() as u64);
+            self.follow(begin, tail, out);
+            self.finish_gathering(out);
+        }
+    }
+
+    /// Once everybody live has sent its log: sends to each what it lacks, and begins to number.
+    fn finish_gathering(&mut self, out: &mut Effects<Self>) {
+        let Desk::Gathers { missing, lengths } = &self.desk else { return };
+        if !missing.is_empty() {
+            return;
+        }
+        for (member, length) in lengths {
+            if *length < self.next() {
+                out.send(*member, Message::CatchUp(self.reign, *length, self.log_from(*length)));
+            }
+        }
+        self.desk = Desk::Numbers;
+        let own = self.own.clone().into_iter();
+        self.asked.extend(own.map(|(id, body)| Entry { origin: self.id, id, body }));
+        self.number(out);
+    }
+}
+
+impl<B: Body> Process for TotalSequencer<B> {
+    type Command = Command<B>;
+    type Message = Message<B>;
+    type Timer = Infallible;
+    type Output = Output<B>;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Multicast { id, to, body }: Command<B>,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if to != Group::All {
+            return Err(Misuse::EverybodyOnly);
+        }
+        if self.last.is_some_and(|last| id <= last) {
+            return Err(Misuse::NumberUsed(id));
+        }
+        self.last = Some(id);
+        self.own.insert(id, body.clone());
+        self.submit(id, body, out);
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
+        match message {
+            Message::Submit(id, body) if self.desk != Desk::Follows => {
+                self.asked.push(Entry { origin: from, id, body });
+                self.number(out);
+            }
+            Message::Ordered(reign, number, entry) if reign == self.reign => {
+                self.follow(number, alloc::vec![entry], out);
+            }
+            Message::CatchUp(reign, number, entries) if reign == self.reign => {
+                self.follow(number, entries, out);
+            }
+            Message::TakeOver(reign, has) => self.on_take_over(from, reign, has, out),
+            Message::Log(reign, length, tail) if reign == self.reign => {
+                self.on_log(from, length, tail, out);
+            }
+            _ => out.ignored("a word of another reign"),
+        }
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        match belief {
+            Belief::Crashed(process) => {
+                self.crashed.insert(process);
+                if let Desk::Gathers { missing, lengths } = &mut self.desk {
+                    missing.remove(process);
+                    lengths.remove(&process);
+                }
+                self.finish_gathering(out);
+                self.step_up(out);
+            }
+            Belief::Alive(process) => {
+                self.crashed.remove(process);
+            }
+        }
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match &self.desk {
+            Desk::Gathers { missing, .. } => missing.clone(),
+            Desk::Follows if !self.own.is_empty() => {
+                ProcessSet::from_iter([self.in_line(self.reign)])
+            }
+            _ => ProcessSet::new(),
+        }
+    }
+}
+
+impl<B: Body> quorate_core::Message for Message<B> {
+    const KINDS: &'static [Kind] = &[
+        Kind::multicast("SUBMIT"),
+        Kind::multicast("ORDERED"),
+        Kind::multicast("TAKE-OVER"),
+        Kind::multicast("LOG"),
+        Kind::multicast("CATCH-UP"),
+    ];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Submit(..) => 0,
+            Self::Ordered(..) => 1,
+            Self::TakeOver(..) => 2,
+            Self::Log(..) => 3,
+            Self::CatchUp(..) => 4,
+        }
+    }
+
+    /// A liar changes the number.
+    fn forged(&self, choice: u64) -> Self {
+        let lie = choice % 8;
+        match self.clone() {
+            Self::Submit(_, body) => Self::Submit(lie, body),
+            Self::Ordered(reign, _, entry) => Self::Ordered(reign, lie, entry),
+            Self::TakeOver(reign, _) => Self::TakeOver(reign, lie),
+            Self::Log(reign, _, tail) => Self::Log(reign, lie, tail),
+            Self::CatchUp(reign, _, entries) => Self::CatchUp(reign, lie, entries),
+        }
+    }
+}
+
+impl Algorithm for TotalSequencer {
+    const PROFILE: Profile = Profile {
+        name: "total-sequencer",
+        layer: Layer::Multicast,
+        summary: "one process numbers all messages; if it crashes, the next takes over",
+        source: "Kaashoek, Tanenbaum, ICDCS 1991",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::CrashStop,
+            Assumption::PerfectDetector,
+            Assumption::Honesty,
+        ],
+        guarantees: &[
+            Property::DeliveryValidity,
+            Property::DeliveryIntegrity,
+            Property::DeliveryAgreement,
+            Property::TotalOrder,
+        ],
+        cost: "n messages per multicast, n - 1 if the sequencer sends",
+        restless: false,
+    };
+
+    const GROUPS: bool = false;
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, id, setup.server)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        // A single process has nobody to send to.
+        let most = if n == 1 { 0 } else { n };
+        Cost::between("n - 1 to n", n - 1, most).with_delays(1..=2, 0..=0)
+    }
+}
+
+impl Sound for TotalSequencer {}

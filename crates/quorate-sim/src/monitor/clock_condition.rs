@@ -1,0 +1,120 @@
+//! The clock condition: if one event happened before another, its logical time is smaller.
+//!
+//! Events are what processes announce with a Lamport time ([`quorate_core::Message::stamp`]): a request, say. With
+//! every message travels the latest time that its sender knew of, whatever the message itself says; so a time that is
+//! not later than all that its process could know of breaks the condition, also where messages without a clock brought
+//! the news.
+
+use quorate_core::{ProcessId, ProcessSet, Property};
+
+use super::{Evidence, Violation};
+use crate::observer::Moment;
+
+/// An announced event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Announced {
+    time: u64,
+    at: Moment,
+}
+
+/// Watches the clock condition.
+#[derive(Clone, Debug)]
+pub(crate) struct ClockCondition {
+    /// The latest event in the past of each process.
+    past: Vec<Option<Announced>>,
+    /// What each process announced last: it may say so to several, and again.
+    own: Vec<Option<u64>>,
+    exempt: ProcessSet,
+    violation: Option<Violation>,
+}
+
+impl ClockCondition {
+    /// Watches n processes, of whom traitors may say what they like.
+    pub(crate) fn new(n: usize, traitors: ProcessSet) -> Self {
+        Self { past: vec![None; n], own: vec![None; n], exempt: traitors, violation: None }
+    }
+
+    /// A process announces an event of this time.
+    pub(crate) fn announced(&mut self, at: Moment, time: u64) {
+        let process = at.process.index();
+        if self.exempt.contains(at.process) || self.own[process] == Some(time) {
+            return;
+        }
+        self.own[process] = Some(time);
+        let event = Announced { time, at };
+        match self.past[process] {
+            Some(earlier) if earlier.time >= time => self.breach(earlier, event),
+            _ => self.past[process] = Some(event),
+        }
+    }
+
+    /// What a message of this process carries.
+    pub(crate) fn known_to(&self, process: ProcessId) -> Option<Announced> {
+        self.past[process.index()]
+    }
+
+    /// A message has brought this.
+    pub(crate) fn heard(&mut self, process: ProcessId, news: Option<Announced>) {
+        let past = &mut self.past[process.index()];
+        if news.map(|event| event.time) > past.map(|event| event.time) {
+            *past = news;
+        }
+    }
+
+    /// A process is back without its memory: nothing happened before for it.
+    pub(crate) fn forgot(&mut self, process: ProcessId) {
+        self.past[process.index()] = None;
+        self.own[process.index()] = None;
+    }
+
+    /// The first violation.
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    fn breach(&mut self, earlier: Announced, later: Announced) {
+        self.violation.get_or_insert_with(|| Violation {
+            property: Property::ClockCondition,
+            time: later.at.time,
+            detail: format!(
+                "an event of {} has the time {}, and one of {} that happened before has {}",
+                later.at.process, later.time, earlier.at.process, earlier.time
+            ),
+            events: vec![
+                Evidence::new(earlier.at, format!("announced an event of time {}", earlier.time)),
+                Evidence::new(later.at, format!("announced an event of time {}", later.time)),
+            ],
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_core::Time;
+
+    use super::*;
+
+    fn moment(process: u32) -> Moment {
+        Moment { event: 1, time: Time(1), process: ProcessId::new(process) }
+    }
+
+    #[test]
+    fn a_time_that_ignores_what_was_heard_is_caught() {
+        let mut condition = ClockCondition::new(2, ProcessSet::new());
+        condition.announced(moment(0), 7);
+        condition.announced(moment(0), 7);
+        assert!(condition.violation().is_none(), "the same event again");
+        condition.heard(ProcessId::new(1), condition.known_to(ProcessId::new(0)));
+        condition.announced(moment(1), 7);
+        assert!(condition.violation().is_some());
+    }
+
+    #[test]
+    fn events_that_know_nothing_of_each_other_may_have_any_time() {
+        let mut condition = ClockCondition::new(2, ProcessSet::new());
+        condition.announced(moment(0), 7);
+        condition.announced(moment(1), 3);
+        condition.announced(moment(1), 4);
+        assert!(condition.violation().is_none());
+    }
+}

@@ -1,0 +1,265 @@
+//! Agreement, validity and termination, from the same notes: who proposed what, and who decided what.
+//!
+//! A process is correct if it has neither crashed in the whole run nor lied; of others nothing is expected, and what
+//! they decided is not held against anybody. All three are judged when the run is over: only then it is known who is
+//! correct. Cost: O(log n) for each proposal and each decision, O(n) comparisons of decisions at the end.
+
+use std::collections::BTreeMap;
+
+use quorate_core::agreement::{Decision, Matter, Value};
+use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
+
+use super::{Evidence, Violation, name_all};
+use crate::observer::Moment;
+use crate::world::Ending;
+
+/// Watches what n processes decide.
+#[derive(Clone, Debug)]
+pub(crate) struct Decisions {
+    n: usize,
+    matter: Matter,
+    proposals: BTreeMap<ProcessId, (Moment, Value)>,
+    decided: BTreeMap<ProcessId, (Moment, Decision)>,
+    /// Second thoughts: decisions of one who had decided something else.
+    changed: Vec<(Moment, Decision)>,
+    blocked: ProcessSet,
+    traitors: ProcessSet,
+    crashed: ProcessSet,
+    agreement: Option<Violation>,
+    validity: Option<Violation>,
+    termination: Option<Violation>,
+    /// Whether the run was stopped before termination was decided.
+    open: bool,
+}
+
+impl Decisions {
+    pub(crate) fn new(n: usize, matter: Matter, traitors: ProcessSet) -> Self {
+        Self {
+            n,
+            matter,
+            proposals: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            changed: Vec::new(),
+            blocked: ProcessSet::new(),
+            traitors,
+            crashed: ProcessSet::new(),
+            agreement: None,
+            validity: None,
+            termination: None,
+            open: false,
+        }
+    }
+
+    pub(crate) fn proposed(&mut self, at: Moment, value: Value) {
+        self.proposals.insert(at.process, (at, value));
+    }
+
+    pub(crate) fn decided(&mut self, at: Moment, decision: &Decision) {
+        self.blocked.remove(at.process);
+        let first = self.decided.entry(at.process).or_insert_with(|| (at, decision.clone()));
+        if first.1 != *decision {
+            self.changed.push((at, decision.clone()));
+        }
+    }
+
+    pub(crate) fn blocked(&mut self, process: ProcessId) {
+        if !self.decided.contains_key(&process) {
+            self.blocked.insert(process);
+        }
+    }
+
+    pub(crate) fn crashed(&mut self, process: ProcessId) {
+        self.crashed.insert(process);
+    }
+
+    /// Who has neither crashed nor lied so far.
+    pub(crate) fn correct(&self) -> ProcessSet {
+        &(&ProcessSet::all(self.n) - &self.crashed) - &self.traitors
+    }
+
+    /// Judges the end of a run. Whoever was to propose longer than `patience` ago should have an answer even if the
+    /// run was stopped.
+    pub(crate) fn end(&mut self, now: Time, ending: Ending, patience: Option<Span>) {
+        let correct = self.correct();
+        self.agreement = self.disagreement(&correct);
+        let decided = self.decided.iter().filter(|(process, _)| correct.contains(**process));
+        self.validity =
+            decided.filter_map(|(_, (at, decision))| self.invalid(&correct, *at, decision)).next();
+        let Some(begun) = self.proposals.values().map(|(at, _)| at.time).min() else { return };
+        let mut missing = correct.clone();
+        self.decided.keys().for_each(|process| {
+            missing.remove(*process);
+        });
+        if missing.is_empty() {
+            return;
+        }
+        let complete = matches!(ending, Ending::Quiescent | Ending::Content);
+        if !complete && patience.is_none_or(|patience| now - begun <= patience) {
+            self.open = true;
+            return;
+        }
+        let (blocked, silent) = (&missing & &self.blocked, &missing - &self.blocked);
+        let is = if blocked.len() == 1 { "is" } else { "are" };
+        let blocked = (!blocked.is_empty()).then(|| {
+            format!("{} {is} blocked until one who has crashed comes back", name_all(&blocked))
+        });
+        let silent = (!silent.is_empty()).then(|| format!("{} decided nothing", name_all(&silent)));
+        let who = blocked.into_iter().chain(silent).collect::<Vec<_>>().join(", ");
+        let detail = format!("{who}, and the run ended at {now}");
+        let of_missing = self.proposals.values().filter(|(at, _)| missing.contains(at.process));
+        let events = of_missing.map(|(at, value)| self.proposal(*at, *value)).collect();
+        let property = Property::Termination;
+        self.termination = Some(Violation { property, time: now, detail, events });
+    }
+
+    /// Two correct processes that decided differently, or one that changed its mind.
+    fn disagreement(&self, correct: &ProcessSet) -> Option<Violation> {
+        let property = Property::Agreement;
+        let told = |decision: &Decision| self.matter.tell(decision).to_string();
+        if let Some((at, again)) = self.changed.iter().find(|(at, _)| correct.contains(at.process))
+        {
+            let (first_at, first) = &self.decided[&at.process];
+            let detail =
+                format!("{} decided {}, and then {}", at.process, told(first), told(again));
+            let events = vec![self.decision(*first_at, first), self.decision(*at, again)];
+            return Some(Violation { property, time: at.time, detail, events });
+        }
+        let mut of_correct = self
+            .decided
+            .values()
+            .filter(|(at, _)| correct.contains(at.process))
+            .collect::<Vec<_>>();
+        of_correct.sort_by_key(|(at, _)| at.event);
+        let (_, first) = of_correct.first()?;
+        let (at, _) = of_correct.iter().find(|(_, decision)| decision != first)?;
+        let mut sides: Vec<(&Decision, Vec<ProcessId>)> = Vec::new();
+        for (at, decision) in &of_correct {
+            match sides.iter_mut().find(|(side, _)| *side == decision) {
+                Some((_, who)) => who.push(at.process),
+                None => sides.push((decision, vec![at.process])),
+            }
+        }
+        let side = |(decision, who): &(&Decision, Vec<ProcessId>)| {
+            format!("{} decided {}", name_all(who.iter().copied()), told(decision))
+        };
+        let detail = sides.iter().map(side).collect::<Vec<_>>().join(", ");
+        let events = of_correct.iter().map(|(at, decision)| self.decision(*at, decision)).collect();
+        Some(Violation { property, time: at.time, detail, events })
+    }
+
+    /// Why the decision of a correct process is not valid, if it is not.
+    fn invalid(&self, correct: &ProcessSet, at: Moment, decision: &Decision) -> Option<Violation> {
+        let of_correct =
+            || self.proposals.values().filter(|(from, _)| correct.contains(from.process));
+        let violation = |because: String, mut events: Vec<Evidence>| {
+            events.push(self.decision(at, decision));
+            let detail =
+                format!("{} decided {}, but {because}", at.process, self.matter.tell(decision));
+            Some(Violation { property: Property::Validity, time: at.time, detail, events })
+        };
+        match (self.matter, decision) {
+            (Matter::Order, Decision::Value(value)) => {
+                let (from, order) = of_correct().find(|(_, order)| order != value)?;
+                let because = format!("{} ordered to {}", from.process, self.matter.say(*order));
+                violation(because, vec![self.proposal(*from, *order)])
+            }
+            (Matter::Vote, Decision::Value(value)) => {
+                let against = self.proposals.values().find(|(_, vote)| *vote != Value::COMMIT);
+                let everybody = self.proposals.len() == self.n;
+                if *value == Value::COMMIT
+                    && let Some((from, vote)) = against
+                {
+                    let voted = format!("{} voted to abort", from.process);
+                    return violation(voted, vec![self.proposal(*from, *vote)]);
+                }
+                if *value == Value::COMMIT && !everybody {
+                    return violation("not everybody had voted".to_owned(), Vec::new());
+                }
+                let unhindered = everybody && correct.len() == self.n && against.is_none();
+                let needless = *value != Value::COMMIT && unhindered;
+                if needless {
+                    violation("everybody voted to commit".to_owned(), Vec::new())
+                } else {
+                    None
+                }
+            }
+            (Matter::Vector, Decision::Vector(entries)) => {
+                let entry = |process: ProcessId| entries.get(process.index()).copied().flatten();
+                let (from, value) =
+                    of_correct().find(|(from, value)| entry(from.process) != Some(*value))?;
+                let because = format!("{} proposed {}", from.process, self.matter.say(*value));
+                violation(because, vec![self.proposal(*from, *value)])
+            }
+            (Matter::Proposal, Decision::Value(value)) => {
+                let proposed = self.proposals.values().any(|(_, proposal)| proposal == value);
+                // A traitor may have told anything.
+                if !proposed && self.traitors.is_empty() {
+                    return violation("nobody proposed it".to_owned(), Vec::new());
+                }
+                // One that crashed has told the truth, and what it proposed may be decided.
+                let honest = || {
+                    let all = self.proposals.values();
+                    all.filter(|(from, _)| !self.traitors.contains(from.process))
+                };
+                let (_, first) = honest().next()?;
+                let same = honest().all(|(_, proposal)| proposal == first);
+                if !same || first == value {
+                    return None;
+                }
+                let because = format!("all who are honest proposed {}", self.matter.say(*first));
+                violation(because, honest().map(|(at, value)| self.proposal(*at, *value)).collect())
+            }
+            _ => violation("that is not what they were to agree on".to_owned(), Vec::new()),
+        }
+    }
+
+    fn proposal(&self, at: Moment, value: Value) -> Evidence {
+        let word = match self.matter {
+            Matter::Proposal | Matter::Vector => "proposed",
+            Matter::Order => "ordered to",
+            Matter::Vote => "voted to",
+        };
+        Evidence::new(at, format!("{word} {}", self.matter.say(value)))
+    }
+
+    fn decision(&self, at: Moment, decision: &Decision) -> Evidence {
+        Evidence::new(at, format!("decided {}", self.matter.tell(decision)))
+    }
+
+    pub(crate) fn agreement(&self) -> Option<&Violation> {
+        self.agreement.as_ref()
+    }
+
+    pub(crate) fn validity(&self) -> Option<&Violation> {
+        self.validity.as_ref()
+    }
+
+    pub(crate) fn termination(&self) -> Option<&Violation> {
+        self.termination.as_ref()
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// When anybody first proposed anything.
+    pub(crate) fn begun(&self) -> Option<Time> {
+        self.proposals.values().map(|(at, _)| at.time).min()
+    }
+
+    /// What a process proposed.
+    pub(crate) fn proposal_of(&self, process: ProcessId) -> Option<Value> {
+        self.proposals.get(&process).map(|(_, value)| *value)
+    }
+
+    /// What a process decided; traitors are not asked.
+    pub(crate) fn decision_of(&self, process: ProcessId) -> Option<&Decision> {
+        let decided = self.decided.get(&process).filter(|_| !self.traitors.contains(process));
+        decided.map(|(_, decision)| decision)
+    }
+
+    /// Who has said that it can decide nothing.
+    pub(crate) fn is_blocked(&self) -> &ProcessSet {
+        &self.blocked
+    }
+}

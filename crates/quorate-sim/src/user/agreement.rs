@@ -1,0 +1,74 @@
+//! Users of an agreement: each proposes once and waits for what is decided.
+
+use quorate_core::agreement::{Agreement, Command, Output, Value};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+
+use crate::plan::Memory;
+use crate::user::{Agenda, User};
+
+/// The proposers. They are content once every live process has decided, traitors apart.
+#[derive(Clone, Debug)]
+pub struct AgreementUsers {
+    planned: Vec<(ProcessId, Span, Value)>,
+    /// Whose time to propose has not come.
+    ahead: ProcessSet,
+    /// Proposals whose time came while their process was down.
+    missed: Vec<(ProcessId, Value)>,
+    /// Who has not decided, the live and the dead.
+    undecided: ProcessSet,
+    down: ProcessSet,
+}
+
+impl AgreementUsers {
+    /// Who proposes what among n processes and when. Of those in `exempt` nothing is expected.
+    pub fn new(n: usize, planned: Vec<(ProcessId, Span, Value)>, exempt: &ProcessSet) -> Self {
+        Self {
+            ahead: planned.iter().map(|(process, ..)| *process).collect(),
+            planned,
+            missed: Vec::new(),
+            undecided: &ProcessSet::all(n) - exempt,
+            down: ProcessSet::new(),
+        }
+    }
+}
+
+impl<P: Agreement> User<P> for AgreementUsers {
+    fn begin(&mut self, agenda: &mut Agenda<Command>) {
+        let planned = std::mem::take(&mut self.planned).into_iter();
+        agenda.extend(
+            planned.map(|(process, after, value)| (process, after, Command::Propose(value))),
+        );
+    }
+
+    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
+        let Command::Propose(value) = *command;
+        self.ahead.remove(process);
+        if !up {
+            self.missed.push((process, value));
+        }
+        up
+    }
+
+    fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
+
+    fn hear(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
+        // One that is blocked goes on waiting: somebody may come back.
+        if let Output::Decided(_) = output {
+            self.undecided.remove(process);
+        }
+    }
+
+    fn crashed(&mut self, process: ProcessId) {
+        self.down.insert(process);
+    }
+
+    fn recovered(&mut self, process: ProcessId, _: Memory, agenda: &mut Agenda<Command>) {
+        self.down.remove(process);
+        let missed = self.missed.extract_if(.., |(who, _)| *who == process);
+        agenda.extend(missed.map(|(who, value)| (who, Span::ZERO, Command::Propose(value))));
+    }
+
+    fn is_content(&mut self, _: Time) -> bool {
+        (&self.ahead - &self.down).is_empty() && (&self.undecided - &self.down).is_empty()
+    }
+}
