@@ -24,10 +24,10 @@ fn cost(rows: &[Row]) -> Block {
             figure(row.time),
         ]
     };
-    // Every second doubling is enough to see the growth, and the last size of each.
+    // Every third doubling is enough to see the growth, and the last size of each.
     let shown = |row: &&Row| {
         let last = rows.iter().filter(|other| same(other, row)).map(|other| other.n).max();
-        row.n.ilog2() % 3 == 0 || last == Some(row.n)
+        row.n.ilog2().is_multiple_of(3) || last == Some(row.n)
     };
     Block {
         title: "Messages, bytes and time of one election".to_owned(),
