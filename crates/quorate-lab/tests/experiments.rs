@@ -341,3 +341,23 @@ fn what_cannot_be_asked_is_refused_in_a_sentence() {
     ];
     insta::assert_snapshot!(refusals.join("\n"));
 }
+
+#[test]
+fn elections_cost_what_their_formulas_say() {
+    let findings = run("election-cost", None);
+    let text = |row: &quorate_lab::experiment::Row<'_>, column| match row.get(column) {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let mut compared = 0;
+    for row in findings.table.rows().filter(|row| text(row, "part") == "cost") {
+        let comparison = text(&row, "comparison");
+        // Means of random orders are compared by chance, everything else exactly or with a range.
+        let by_chance = text(&row, "formula") == "n(H(n) + 1)";
+        assert!(by_chance || comparison == "equal" || comparison == "within", "{row:?}");
+        compared += usize::from(comparison == "equal");
+    }
+    assert!(compared > 30, "only {compared} figures are exact");
+    let crashes = findings.table.rows().filter(|row| text(row, "part") == "leader-crash").count();
+    assert_eq!(crashes, 18);
+}
