@@ -7,15 +7,23 @@ use alloc::vec::Vec;
 
 use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::detector::{Detector, Tempo};
+use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
-use quorate_core::{Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, SpanningTree};
+use quorate_core::{
+    Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
+};
 
 use crate::agreement::{
-    ChandraToueg, ConsensusFromTotal, SyncConsensus, SyncConsensusShort, TwoPhaseCommit,
+    ByzantineGenerals, ByzantineGeneralsObedient, ChandraToueg, ConsensusFromGenerals,
+    ConsensusFromTotal, InteractiveConsistency, PublicKeys, SignedGenerals, SyncConsensus,
+    SyncConsensusShort, TwoPhaseCommit,
 };
 use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::election::{
+    AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
+};
 use crate::multicast::{
     Basic, Causal, Fifo, Reliable, TotalFromConsensus, TotalIsis, TotalLamport, TotalSequencer,
     VcubeMulticast,
@@ -45,10 +53,16 @@ pub struct Setup {
     pub clocks: Vec<u64>,
     /// How many faults an agreement is to bear.
     pub bears: usize,
+    /// What everybody needs to check signatures, where the algorithm signs.
+    pub keys: PublicKeys,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
-    /// What a detector may know about time.
+    /// What may be known about time, where the algorithm is a detector or has timeouts.
     pub tempo: Tempo,
+    /// With what processes stand, where the algorithm elects.
+    pub candidates: Candidates,
+    /// How long a process waits for each one above it before it stands, where the algorithm can.
+    pub rank_delay: Span,
 }
 
 impl Setup {
@@ -65,6 +79,11 @@ impl Setup {
     /// The logical clock that the process starts with.
     pub fn clock(&self, id: ProcessId) -> LamportClock {
         LamportClock::at(self.clocks.get(id.index()).copied().unwrap_or(0))
+    }
+
+    /// With what the process stands for election at the start.
+    pub fn identifier(&self, id: ProcessId) -> Identifier {
+        self.candidates.of(id)
     }
 
     /// The coterie, for an algorithm that works over no other system and says so in its list.
@@ -93,8 +112,17 @@ pub trait Algorithm: Process {
     /// Whether a message may be for some only, where it multicasts.
     const GROUPS: bool = true;
 
+    /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
+    const KNOWS_IDENTIFIERS: bool = false;
+
+    /// Whether a process can leave those above it time to stand first.
+    const DELAYS_BY_RANK: bool = false;
+
     /// Whether its processes act in synchronous rounds.
     const IN_ROUNDS: bool = false;
+
+    /// Whether its processes sign what they say.
+    const SIGNS: bool = false;
 
     /// What an agreement is about.
     const MATTER: Matter = Matter::Proposal;
@@ -146,6 +174,8 @@ pub trait Visitor {
         self.mutex::<A>()
     }
 
+    /// Does it with an election.
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer;
     /// Does it with an agreement.
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer;
 
@@ -203,8 +233,20 @@ catalogue! {
     riding_mutex Quorum,
     mutex QuorumPublished,
     riding_mutex QuorumWithoutAttempts,
+    election AnnounceAll,
+    election ChangRoberts,
+    election ListRing,
+    election HirschbergSinclair,
+    election Bully,
+    election BullyAll,
+    election DetectorLeader,
     agreement SyncConsensus,
     agreement SyncConsensusShort,
+    agreement ByzantineGenerals,
+    agreement ByzantineGeneralsObedient,
+    agreement SignedGenerals,
+    agreement InteractiveConsistency,
+    agreement ConsensusFromGenerals,
     agreement ChandraToueg,
     agreement ConsensusFromTotal,
     agreement TwoPhaseCommit,

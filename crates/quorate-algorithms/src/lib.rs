@@ -11,6 +11,7 @@ pub mod agreement;
 mod beside;
 pub mod catalogue;
 pub mod detector;
+pub mod election;
 mod instances;
 pub mod multicast;
 pub mod mutex;

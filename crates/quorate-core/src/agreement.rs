@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::Process;
+use crate::message::REGARDLESS;
 
 /// Something to agree on. For generals 0 is to retreat and 1 to attack; for a transaction 0 is to abort and 1 to commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,10 +20,18 @@ impl Value {
     /// The vote or the decision to let a transaction stand.
     pub const COMMIT: Self = Self(1);
 
-    /// What a liar says in its place: the other of two for an odd choice, the truth for an even one.
+    /// What a liar says in its place: the other of two for an odd choice, the truth for an even one; regardless of the
+    /// truth 0 or 1, where the choice says so.
     #[must_use]
     pub const fn forged(self, choice: u64) -> Self {
-        Self(self.0 ^ (choice & 1))
+        let truth = if choice >= REGARDLESS { 0 } else { self.0 };
+        Self(truth ^ (choice & 1))
+    }
+
+    /// The same where there may be nothing, and as much may be said.
+    pub fn forged_or_none(value: Option<Self>, choice: u64) -> Option<Self> {
+        let made_up = (choice >= REGARDLESS || choice & 1 == 1).then_some(Self(choice & 1));
+        value.map_or(made_up, |value| Some(value.forged(choice)))
     }
 }
 
@@ -170,5 +179,9 @@ mod tests {
         assert_eq!(Value::ATTACK.forged(1), Value::RETREAT);
         assert_eq!(Value::RETREAT.forged(7), Value::ATTACK);
         assert_eq!(Value::ATTACK.forged(2), Value::ATTACK);
+        assert_eq!(Value::ATTACK.forged(REGARDLESS), Value::RETREAT);
+        assert_eq!(Value(7).forged(REGARDLESS + 1), Value::ATTACK);
+        assert_eq!(Value::forged_or_none(None, 2), None);
+        assert_eq!(Value::forged_or_none(None, REGARDLESS), Some(Value::RETREAT));
     }
 }

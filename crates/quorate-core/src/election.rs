@@ -1,8 +1,10 @@
 //! Election: what a user asks and hears, whatever the algorithm.
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Process, ProcessId};
+use crate::{Process, ProcessId, ProcessSet};
 
 /// What the user of an election asks of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,9 +46,50 @@ pub enum Misuse {
     /// It takes part in an election already.
     #[error("this process takes part in an election already")]
     UnderWay,
+    /// The others know its identifier beforehand.
+    #[error("the others know this process by its identifier, which cannot change")]
+    Known,
 }
 
 /// A process that elects.
 pub trait Election: Process<Command = Command, Output = Output, Misuse = Misuse> {}
 
 impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> Election for P {}
+
+/// With what each of n processes stands at the start. A copy takes no room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidates {
+    own: Arc<[u64]>,
+    ranking: Arc<[Identifier]>,
+}
+
+impl Candidates {
+    /// These values, from process 0 on; the process's number where none is given.
+    pub fn new(n: usize, values: &[u64]) -> Self {
+        let value = |process: ProcessId| {
+            values.get(process.index()).copied().unwrap_or(process.number().into())
+        };
+        let own: Arc<[u64]> = ProcessId::all(n).map(value).collect();
+        let mut ranking: Vec<Identifier> = ProcessId::all(n)
+            .map(|process| Identifier { value: value(process), process })
+            .collect();
+        ranking.sort_unstable_by(|one, other| other.cmp(one));
+        Self { own, ranking: ranking.into() }
+    }
+
+    /// The identifier of a process.
+    pub fn of(&self, process: ProcessId) -> Identifier {
+        Identifier { value: self.own[process.index()], process }
+    }
+
+    /// All of them, the greatest first.
+    pub fn ranking(&self) -> Arc<[Identifier]> {
+        Arc::clone(&self.ranking)
+    }
+
+    /// The processes with greater identifiers than this one's.
+    pub fn above(&self, process: ProcessId) -> ProcessSet {
+        let before = self.ranking.iter().take_while(|other| other.process != process);
+        before.map(|other| other.process).collect()
+    }
+}

@@ -35,7 +35,7 @@ pub use detector::{Belief, Tempo};
 pub use effects::{Effect, Effects, Recipients};
 pub use either::Either;
 pub use lamport::{LamportClock, Stamp};
-pub use message::{Kind, Layer, Message};
+pub use message::{Kind, Layer, Message, REGARDLESS};
 pub use process::Process;
 pub use process_id::ProcessId;
 pub use process_set::ProcessSet;

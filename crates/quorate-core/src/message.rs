@@ -4,8 +4,12 @@ use core::convert::Infallible;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
+/// A choice of a lie from here on does not depend on the truth: conspirators who tell the same lie tell it whatever
+/// they have heard, from each other as well.
+pub const REGARDLESS: u64 = 1 << 63;
+
 /// A message of an algorithm.
-pub trait Message: Clone + Eq + Hash + Debug {
+pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     /// The kinds of message there are, in a fixed order; what is counted is counted per kind.
     const KINDS: &'static [Kind];
 
@@ -23,8 +27,15 @@ pub trait Message: Clone + Eq + Hash + Debug {
         None
     }
 
+    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
+    /// explores states may lower all of them together, so that states come again.
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        let _ = show;
+    }
+
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
-    /// many lies; where there are two things to say, an odd one is the other. A message without contents has nothing to
+    /// many lies; where there are two things to say, an odd one is the other, and one from [`REGARDLESS`] on is said
+    /// whatever the truth. A message without contents has nothing to
     /// lie about.
     #[must_use]
     fn forged(&self, choice: u64) -> Self {
@@ -33,7 +44,7 @@ pub trait Message: Clone + Eq + Hash + Debug {
     }
 }
 
-/// A layer that leaves all talking to the one below says nothing itself.
+/// The message of those who have nothing to say to each other.
 impl Message for Infallible {
     const KINDS: &'static [Kind] = &[];
 

@@ -13,15 +13,15 @@ use crate::{Belief, Effects, Message, ProcessId, ProcessSet};
 ///
 /// A message never makes a process fail: the unexpected is ignored, and said so with
 /// [`Effects::ignored`].
-pub trait Process: Clone + Eq + Hash + Debug {
+pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
     /// What its user may ask.
-    type Command: Clone + Eq + Hash + Debug;
+    type Command: Clone + Eq + Hash + Debug + Send + Sync;
     /// What it says to other processes.
     type Message: Message;
     /// The names of its timers; [`core::convert::Infallible`] if it has none.
-    type Timer: Clone + Eq + Hash + Debug;
+    type Timer: Clone + Eq + Hash + Debug + Send + Sync;
     /// What it tells its user.
-    type Output: Clone + Eq + Hash + Debug;
+    type Output: Clone + Eq + Hash + Debug + Send + Sync;
     /// Why a command may be refused.
     type Misuse: Debug + Display;
 
@@ -62,9 +62,14 @@ pub trait Process: Clone + Eq + Hash + Debug {
         let _ = out;
     }
 
+    /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
+    /// explores states may lower all of them together, so that states come again.
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        let _ = show;
+    }
     /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
     /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
-    /// is the other.
+    /// is the other. See [`Message::forged`].
     #[must_use]
     fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
         message.forged(choice)

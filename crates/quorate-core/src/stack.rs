@@ -14,7 +14,7 @@ use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessS
 /// A process that can stand over another.
 pub trait Over<L: Process>: Process {
     /// What the two together tell their user: the upper layer's outputs, without those that go down.
-    type Up: Clone + Eq + Hash + Debug;
+    type Up: Clone + Eq + Hash + Debug + Send + Sync;
 
     /// The layer below has put something out.
     fn on_below(&mut self, output: L::Output, out: &mut Effects<Self>);
@@ -232,8 +232,8 @@ struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
 
 impl<U: Message, L: Message> Joined<U, L> {
     const TABLE: [Kind; MOST_KINDS] = {
-        let filler = if U::KINDS.is_empty() { L::KINDS[0] } else { U::KINDS[0] };
-        let mut table = [filler; MOST_KINDS];
+        // A layer may have nothing to say; places that are not used are cut off below.
+        let mut table = [Kind::view(""); MOST_KINDS];
         let mut next = 0;
         while next < U::KINDS.len() + L::KINDS.len() {
             table[next] = if next < U::KINDS.len() {

@@ -1,20 +1,22 @@
 //! Runs the algorithm that a scenario names.
 
+use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
 use quorate_algorithms::{Algorithm, Rides, Setup};
 use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::detector::Detector;
+use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
 use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Span, Stack};
-use quorate_sim::notation::Who;
+use quorate_sim::notation::{SpanText, Who};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
     Conditions, Outcome, RunError, Scenario, Subject, Timing, run_agreement, run_detector,
-    run_multicast, run_mutex,
+    run_election, run_multicast, run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -167,6 +169,25 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
         let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
         return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
     }
+    if family != Layer::Mutex && !scenario.section_of.is_empty() {
+        return mismatch("section-of", "nobody enters anything".to_owned());
+    }
+    if family != Layer::Election {
+        if !scenario.ids.is_empty() {
+            return mismatch("ids", "it elects nobody".to_owned());
+        }
+        if !scenario.identify.is_empty() {
+            return mismatch("identify", "it elects nobody".to_owned());
+        }
+    }
+    if A::KNOWS_IDENTIFIERS && !scenario.identify.is_empty() {
+        let problem = "all know the identifiers of all beforehand, so they cannot change; try bully-all or announce-all";
+        return mismatch("identify", problem.to_owned());
+    }
+    if !A::DELAYS_BY_RANK && scenario.rank_delay != SpanText::default() {
+        let problem = "nobody in it waits for those above; bully and bully-all can";
+        return mismatch("rank-delay", problem.to_owned());
+    }
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
@@ -263,7 +284,7 @@ fn settled<A: Algorithm>(scenario: &Scenario) -> Scenario {
 }
 
 /// The world that an algorithm is to live in, as the scenario describes it.
-fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
+pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     check_family::<A>(scenario)?;
     let scenario = &settled::<A>(scenario);
     let n = scenario.processes;
@@ -298,8 +319,24 @@ fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
     let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
+    let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
     let bears = scenario.bears.unwrap_or(0);
-    Ok(Setup { n, server, tree, quorums, no_cancel, hand_over, clocks, bears, to, tempo })
+    let keys = if A::SIGNS { PublicKeys::simulated(n) } else { PublicKeys::default() };
+    Ok(Setup {
+        n,
+        server,
+        tree,
+        quorums,
+        no_cancel,
+        hand_over,
+        clocks,
+        bears,
+        keys,
+        to,
+        tempo,
+        candidates,
+        rank_delay,
+    })
 }
 
 /// How the detector is built that a process brings with it, if it brings one.
@@ -353,6 +390,22 @@ impl Visitor for Simulate<'_, '_, '_> {
         Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
     }
 
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_election(scenario, &subject, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_election(scenario, &subject, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
+    }
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
         let setup = setup::<A>(scenario)?;

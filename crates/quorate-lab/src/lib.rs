@@ -3,6 +3,7 @@
 
 mod by_name;
 pub mod campaign;
+pub mod exhaustive;
 pub mod experiment;
 pub mod quorums;
 

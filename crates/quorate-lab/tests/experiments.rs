@@ -6,6 +6,7 @@ use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Value}
 fn slice(name: &str) -> Options {
     let (seeds, up_to) = match name {
         "mutex-cost" => (Some(2), Some(8)),
+        "election-cost" => (Some(2), Some(16)),
         "thesis" => (Some(3), Some(16)),
         "without-cancel" => (Some(5), Some(16)),
         "vcube-diagnosis" => (Some(6), Some(32)),

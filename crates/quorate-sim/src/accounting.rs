@@ -17,6 +17,9 @@ pub struct Accounting {
     n: usize,
     by_kind: Vec<u64>,
     self_by_kind: Vec<u64>,
+    /// Bytes of each kind, and of those to oneself, where messages know their size.
+    bytes: Vec<Option<u64>>,
+    self_bytes: Vec<u64>,
     /// Sends and receipts of each process, layer after layer.
     sends: Vec<u64>,
     self_sends: Vec<u64>,
@@ -27,9 +30,10 @@ pub struct Accounting {
 }
 
 impl Accounting {
-    /// Empty books for n processes that speak messages of these kinds.
-    pub fn new(n: usize, kinds: &'static [Kind]) -> Self {
-        let mut layers: Vec<Layer> = Vec::new();
+    /// Empty books for n processes of this layer that speak messages of these kinds.
+    pub fn new(n: usize, own: Layer, kinds: &'static [Kind]) -> Self {
+        // An algorithm that has nothing to say is a layer all the same.
+        let mut layers: Vec<Layer> = vec![own];
         for kind in kinds {
             if !layers.contains(&kind.layer) {
                 layers.push(kind.layer);
@@ -44,6 +48,8 @@ impl Accounting {
             n,
             by_kind: vec![0; kinds.len()],
             self_by_kind: vec![0; kinds.len()],
+            bytes: vec![None; kinds.len()],
+            self_bytes: vec![0; kinds.len()],
             sends: zeros.clone(),
             // Messages to oneself are counted apart, and kept apart from the usual path.
             self_sends: zeros.clone(),
@@ -57,13 +63,25 @@ impl Accounting {
 
     /// A message leaves.
     #[inline]
-    pub fn sent(&mut self, from: ProcessId, to: ProcessId, kind: usize, departure: Departure) {
+    pub fn sent(
+        &mut self,
+        from: ProcessId,
+        to: ProcessId,
+        kind: usize,
+        bytes: Option<u64>,
+        departure: Departure,
+    ) {
         if departure != Departure::Sent && !self.odd_departure(departure) {
             return;
         }
         let place = self.layer_of[kind] * self.n + from.index();
         self.by_kind[kind] += 1;
         self.sends[place] += 1;
+        // Where nobody counts, the compiler knows, and nothing is done.
+        if let Some(bytes) = bytes {
+            *self.bytes[kind].get_or_insert(0) += bytes;
+            self.self_bytes[kind] += if from == to { bytes } else { 0 };
+        }
         if from == to {
             self.self_by_kind[kind] += 1;
             self.self_sends[place] += 1;
@@ -110,6 +128,7 @@ impl Accounting {
         };
         let mut by_kind = KindCounts::default();
         let (mut total, mut to_self) = (0, 0);
+        let mut bytes = None;
         for (index, kind) in self.kinds.iter().enumerate().filter(|(_, kind)| kind.layer == layer) {
             let counted =
                 self.by_kind[index] - if with_self { 0 } else { self.self_by_kind[index] };
@@ -120,10 +139,14 @@ impl Accounting {
             }
             total += counted;
             to_self += self.self_by_kind[index];
+            if let Some(all) = self.bytes[index] {
+                let own = if with_self { 0 } else { self.self_bytes[index] };
+                *bytes.get_or_insert(0) += all - own;
+            }
         }
         let by_sender = without(&self.sends, &self.self_sends);
         let by_receiver = without(&self.receipts, &self.self_receipts);
-        LayerAccount { total, to_self, by_kind, by_sender, by_receiver }
+        LayerAccount { total, to_self, bytes, by_kind, by_sender, by_receiver }
     }
 
     /// Notes a departure that is not the usual one; tells whether the algorithm sent the message.
@@ -151,6 +174,8 @@ pub struct LayerAccount {
     pub total: u64,
     /// Those to oneself.
     pub to_self: u64,
+    /// How many bytes they have, where they know.
+    pub bytes: Option<u64>,
     /// Messages of each kind.
     pub by_kind: KindCounts,
     /// Sends of each process.

@@ -31,10 +31,11 @@ pub(crate) fn breach(
 ) -> Option<String> {
     match assumption {
         Assumption::NoLoss => {
+            // Links have no part in what a traitor does not say.
             let lost: u64 = accounting
                 .losses()
                 .iter()
-                .filter(|(why, _)| **why != Loss::Down)
+                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Treason))
                 .map(|(_, count)| count)
                 .sum();
             (lost > 0)
@@ -132,7 +133,7 @@ fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
 
 /// A traitor in words.
 pub(crate) fn describe_traitor((process, strategy): &(ProcessId, Strategy)) -> String {
-    format!("{process} is a {strategy} traitor")
+    format!("{process} is a traitor ({strategy})")
 }
 
 /// What an algorithm's user would expect of a property that it does not promise.

@@ -30,6 +30,12 @@ pub struct Expect {
     /// How often anybody delivers a multicast.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<u64>,
+    /// The leaders that live processes name in the end: one if they agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaders: Option<Vec<u32>>,
+    /// How many bytes the algorithm's messages have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// What each process decides, in words: `attack`, `4 3 - 1` for a vector, `-` for nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<String>>,
@@ -72,6 +78,8 @@ impl Expect {
             messages: Some(report.messages.total),
             waiting: Some(report.waiting.clone()),
             deliveries: deliveries(report),
+            leaders: leaders(report),
+            bytes: report.messages.bytes,
             decisions: decisions(report),
             detection_rounds: detection_rounds(report),
             false_suspicions: false_suspicions(report),
@@ -92,12 +100,16 @@ impl Expect {
         compare(&mut all, "waiting", self.waiting.as_ref(), &report.waiting);
         let own = [
             ("deliveries", self.deliveries, deliveries(report)),
+            ("bytes", self.bytes, report.messages.bytes),
             ("rounds of detection", self.detection_rounds, detection_rounds(report)),
             ("false suspicions", self.false_suspicions, false_suspicions(report)),
         ];
         for (what, expected, found) in own.into_iter().filter(|(_, expected, _)| expected.is_some())
         {
             compare(&mut all, what, Some(&expected), &found);
+        }
+        if self.leaders.is_some() {
+            compare(&mut all, "leaders", Some(&self.leaders), &leaders(report));
         }
         if self.decisions.is_some() {
             compare(&mut all, "decisions", Some(&self.decisions), &decisions(report));
@@ -120,6 +132,11 @@ impl Expect {
 
 fn deliveries(report: &Report) -> Option<u64> {
     report.multicast.as_ref().map(|multicast| multicast.deliveries)
+}
+
+fn leaders(report: &Report) -> Option<Vec<u32>> {
+    let camps = &report.election.as_ref()?.camps;
+    Some(camps.iter().map(|camp| camp.leader).collect())
 }
 
 fn decisions(report: &Report) -> Option<Vec<String>> {

@@ -19,6 +19,12 @@ pub enum Mark {
     Sent,
     /// It delivered something.
     Delivered,
+    /// It took part in an election.
+    TakesPart,
+    /// It was elected.
+    Leads,
+    /// It learnt who leads.
+    Follows,
     /// It proposed something.
     Proposed,
     /// It decided.

@@ -15,6 +15,7 @@ mod engine;
 mod expect;
 pub mod family;
 pub mod fault;
+mod followers;
 mod history;
 mod load;
 pub mod monitor;
@@ -44,9 +45,12 @@ pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
 pub use family::agreement::run_agreement;
 pub use family::detector::run_detector;
+pub use family::election::run_election;
 pub use family::multicast::run_multicast;
 pub use family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
-pub use family::{AgreementMonitors, DetectorMonitors, MulticastMonitors, MutexMonitors};
+pub use family::{
+    AgreementMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors, MutexMonitors,
+};
 pub use history::{History, Mark};
 pub use load::{FileError, load, misfit, parse};
 pub use oracle::OracleModel;
@@ -54,7 +58,9 @@ pub use report::Report;
 pub use run::{Conditions, Outcome, RunError, Subject};
 pub use scenario::Scenario;
 pub use timing::Timing;
-pub use user::{Agenda, AgreementUsers, DetectorUsers, MulticastUsers, MutexUsers, User};
+pub use user::{
+    Agenda, AgreementUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers, User,
+};
 pub use validate::Invalid;
 pub use watch::Watch;
 pub use world::{Ending, Limits, World, WorldModel};

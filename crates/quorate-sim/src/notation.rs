@@ -366,6 +366,63 @@ impl fmt::Display for QuorumOf {
     }
 }
 
+/// How long one process stays inside, one time after the other: `0=3ms,1ms`; the last for all that follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionOf {
+    /// Who.
+    pub process: ProcessId,
+    /// How long: never empty.
+    pub stays: Vec<Span>,
+}
+
+impl FromStr for SectionOf {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error =
+            || NotationError::new("a process and its times inside, such as 0=3ms,1ms", text);
+        let (process, stays) = text.split_once('=').ok_or_else(error)?;
+        let process = ProcessId::new(process.parse().map_err(|_| error())?);
+        let stays = stays.split(',').map(parse_span).collect::<Result<_, _>>()?;
+        Ok(Self { process, stays })
+    }
+}
+
+impl fmt::Display for SectionOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stays: Vec<String> = self.stays.iter().map(Span::to_string).collect();
+        write!(f, "{}={}", self.process.number(), stays.join(","))
+    }
+}
+
+/// Another identifier from a moment on: `2:40@5ms`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identify {
+    /// Whose.
+    pub who: Who,
+    /// What it is then.
+    pub value: u64,
+    /// When.
+    pub at: When,
+}
+
+impl FromStr for Identify {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error =
+            || NotationError::new("a process, an identifier and a time, such as 2:40@5ms", text);
+        let (who, rest) = text.split_once(':').ok_or_else(error)?;
+        let (value, at) = rest.split_once('@').ok_or_else(error)?;
+        let value = value.parse().map_err(|_| NotationError::new("an identifier", value))?;
+        Ok(Self { who: who.parse()?, value, at: at.parse()? })
+    }
+}
+
+impl fmt::Display for Identify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}@{}", self.who, self.value, self.at)
+    }
+}
+
 /// A spanning tree: `chain`, `star`, `binary` or edges such as `0-1,1-2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeText(pub SpanningTree);
@@ -406,7 +463,10 @@ impl fmt::Display for TreeText {
     }
 }
 
-serde_as_text!(SetText, QuorumOf, TreeText, SpanText, Who, When, Window, Link, Rate, Factor);
+serde_as_text!(
+    SetText, QuorumOf, SectionOf, TreeText, SpanText, Who, When, Window, Link, Rate, Factor,
+    Identify
+);
 
 #[cfg(test)]
 mod tests {

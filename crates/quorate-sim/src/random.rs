@@ -27,6 +27,8 @@ pub enum Stream {
     Traitors = 5,
     /// When users act.
     Users = 6,
+    /// Whose identifiers change and when.
+    Identifiers = 20,
     /// What world a campaign makes of a seed.
     Worlds = 16,
     /// What an experiment leaves to the seed before it makes a scenario.

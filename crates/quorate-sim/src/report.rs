@@ -62,6 +62,9 @@ pub struct Report {
     /// What was multicast and delivered, if the algorithm does that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicast: Option<MulticastReport>,
+    /// Who leads and what it took, if the algorithm elects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub election: Option<ElectionReport>,
     /// What was proposed and decided, if the algorithm is an agreement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<AgreementReport>,
@@ -123,6 +126,9 @@ pub struct Messages {
     /// Those to oneself, which are in `total` unless they were asked to be left out.
     #[serde(rename = "self")]
     pub to_self: u64,
+    /// How many bytes they have, where the algorithm counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
     /// By kind.
     pub by_kind: KindCounts,
     /// Sends of each process.
@@ -136,6 +142,7 @@ impl From<LayerAccount> for Messages {
         Self {
             total: account.total,
             to_self: account.to_self,
+            bytes: account.bytes,
             by_kind: account.by_kind,
             by_process: account.by_sender,
             by_receiver: account.by_receiver,
@@ -148,7 +155,7 @@ impl From<LayerAccount> for Messages {
 pub struct CostReport {
     /// The formula for messages per entry, or whatever else is counted.
     pub formula: &'static str,
-    /// For what it is paid: an entry, a multicast, or a round of a detector.
+    /// For what it is paid: an entry, a multicast, an election, or a round of a detector.
     pub per: &'static str,
     /// What it gives here: the least and the most per entry.
     pub promised_per_entry: [u64; 2],
@@ -289,6 +296,8 @@ pub struct AgreementReport {
     pub correct: Vec<u32>,
     /// What each process proposed, from process 0 on.
     pub proposals: Vec<Option<u64>>,
+    /// The same in words: `attack`, and `-` for nothing.
+    pub said: Vec<String>,
     /// What each process decided: a value, or one for each process. Traitors are not asked.
     pub decisions: Vec<Option<DecisionReport>>,
     /// The same in words, as expectations name them: `attack`, `4 3 - 1`, and `-` for nothing.
@@ -333,6 +342,36 @@ impl LoadReport {
         let busiest = loads.iter().position(|&load| load == max).unwrap_or(0) as u32;
         Self { mean, standard_deviation: (squares / count).sqrt(), max, busiest }
     }
+}
+
+/// Who leads in the end, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ElectionReport {
+    /// Whom all live processes name that have decided; none if they differ or nobody has.
+    pub leader: Option<u32>,
+    /// With what it was elected.
+    pub identifier: Option<u64>,
+    /// The leaders that live processes name, and who names them.
+    pub camps: Vec<CampReport>,
+    /// How many elections users have begun.
+    pub begun: u64,
+    /// How often anybody came to know a leader.
+    pub decisions: u64,
+    /// From the first election's beginning to the last decision, in nanoseconds.
+    pub duration: Option<u64>,
+}
+
+/// A leader and those who follow it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CampReport {
+    /// The leader.
+    pub leader: u32,
+    /// With what it was elected.
+    pub identifier: u64,
+    /// Whether it is up.
+    pub up: bool,
+    /// The live processes that name it.
+    pub followers: Vec<u32>,
 }
 
 /// Something that went wrong.

@@ -147,7 +147,7 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     budget.check_processes::<P>(n, stage.bytes_per_process)?;
     budget.check_burst(stage.burst)?;
     let mut watch = Watch::new(
-        Accounting::new(n, P::Message::KINDS),
+        Accounting::new(n, subject.profile.layer, P::Message::KINDS),
         stage.monitors,
         trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
     );
@@ -235,6 +235,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         delays: DelayReport::default(),
         detection: None,
         multicast: None,
+        election: None,
         agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),

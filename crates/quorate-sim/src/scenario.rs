@@ -12,7 +12,8 @@ use crate::expect::Expect;
 use crate::fault::{Faults, Occasion};
 use crate::network::LinkModel;
 use crate::notation::{
-    NotationError, QuorumOf, SetText, SpanText, TreeText, When, Who, serde_as_text,
+    Identify, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When, Who,
+    serde_as_text,
 };
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
@@ -33,13 +34,13 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, or multicasts, at the start; in an agreement whoever has to.
+    /// Who asks to enter, multicasts or begins an election, at the start., or multicasts, at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<Occasion>,
-    /// How often each requester enters or multicasts.
+    /// How often each requester enters, multicasts or begins an election.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
     /// For whom messages are, where the algorithm multicasts: `0,1,4`; everybody if not said.
@@ -51,6 +52,9 @@ pub struct Scenario {
     /// How long a process stays inside.
     #[serde(default = "millisecond")]
     pub section: SpanText,
+    /// How long single processes stay inside, in place of `section`: `0=3ms,1ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub section_of: Vec<SectionOf>,
     /// How long a user thinks between leaving and asking again, or between multicasts (a message delay if zero).
     #[serde(default, skip_serializing_if = "is_default")]
     pub think: SpanText,
@@ -99,6 +103,15 @@ pub struct Scenario {
     /// Whether the permission goes straight from the leaving to the next, where a server could pass it on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hand_over: bool,
+    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<u64>,
+    /// Other identifiers from a time on: `2:40@5ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identify: Vec<Identify>,
+    /// How long a process waits for each one above it before it stands, where the algorithm can.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rank_delay: SpanText,
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
@@ -238,6 +251,7 @@ impl Scenario {
             to: None,
             spread: SpanText::default(),
             section: millisecond(),
+            section_of: Vec::new(),
             think: SpanText::default(),
             delay: constant_millisecond(),
             link_delay: Vec::new(),
@@ -254,6 +268,9 @@ impl Scenario {
             quorum_of: Vec::new(),
             no_cancel: false,
             hand_over: false,
+            ids: Vec::new(),
+            identify: Vec::new(),
+            rank_delay: SpanText::default(),
             clocks: Vec::new(),
             values: Vec::new(),
             bears: None,
@@ -403,5 +420,23 @@ impl Scenario {
             (process, after)
         };
         self.request.iter().map(request).collect()
+    }
+
+    /// Who gets another identifier, when and which.
+    pub fn identifications(&self) -> Vec<(ProcessId, Span, u64)> {
+        let mut random = Random::new(self.seed, Stream::Identifiers);
+        let mut draw = |low: u64, high: u64| random.between(low, high);
+        let settle = |identify: &Identify| {
+            let process = match identify.who {
+                Who::Process(process) => process,
+                Who::Any => ProcessId::from_index(draw(0, self.processes as u64 - 1) as usize),
+            };
+            let after = match identify.at {
+                When::At(time) => Span(time.0),
+                When::Between(low, high) => Span(draw(low.0, high.0)),
+            };
+            (process, after, identify.value)
+        };
+        self.identify.iter().map(settle).collect()
     }
 }

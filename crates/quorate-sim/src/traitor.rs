@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{Message, ProcessId};
+use quorate_core::{Message, ProcessId, REGARDLESS};
 
 use crate::notation::{NotationError, serde_as_text};
 use crate::random::Random;
@@ -20,6 +20,9 @@ pub enum Strategy {
     Liar,
     /// Tells everyone something else; where there are two things to say, odd processes hear the lie.
     Equivocator,
+    /// Tells even processes one of two things and odd ones the other, whatever it has heard: with others of its kind
+    /// it makes two worlds.
+    TwoFaced,
     /// Says everything twice.
     Stutterer,
     /// Does any of these, or the right thing, as the seed has it for each message.
@@ -27,10 +30,11 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    const ALL: [(Self, &'static str); 5] = [
+    const ALL: [(Self, &'static str); 6] = [
         (Self::Silent, "silent"),
         (Self::Liar, "liar"),
         (Self::Equivocator, "equivocator"),
+        (Self::TwoFaced, "two-faced"),
         (Self::Stutterer, "stutterer"),
         (Self::Random, "random"),
     ];
@@ -49,6 +53,10 @@ impl Strategy {
             // can be said.
             Self::Liar => (Some(forge(&message, 1 + 2 * message.kind() as u64)), None),
             Self::Equivocator => (Some(forge(&message, u64::from(to.number()))), None),
+            Self::TwoFaced => {
+                let even = u64::from(to.number().is_multiple_of(2));
+                (Some(forge(&message, REGARDLESS | even)), None)
+            }
             Self::Stutterer => (Some(message.clone()), Some(message)),
             Self::Random => match random.below(5) {
                 0 => (None, None),
@@ -69,7 +77,7 @@ impl FromStr for Strategy {
             .map(|(strategy, _)| strategy)
             .ok_or_else(|| {
                 NotationError::new(
-                    "a strategy: silent, liar, equivocator, stutterer or random",
+                    "a strategy: silent, liar, equivocator, two-faced, stutterer or random",
                     text,
                 )
             })

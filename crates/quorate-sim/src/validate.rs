@@ -65,6 +65,14 @@ impl Scenario {
             let problem = format!("{} clocks for {} processes", self.clocks.len(), self.processes);
             return Err(Invalid::new("clocks", problem));
         }
+        if !self.ids.is_empty() && self.ids.len() != self.processes {
+            let problem =
+                format!("{} identifiers for {} processes", self.ids.len(), self.processes);
+            return Err(Invalid::new("ids", problem));
+        }
+        for (place, identify) in self.identify.iter().enumerate() {
+            self.exists(identify.who).map_err(|problem| Invalid::at("identify", place, problem))?;
+        }
         if self.values.len() > self.processes {
             let problem = format!("{} values for {} processes", self.values.len(), self.processes);
             return Err(Invalid::new("values", problem));
@@ -125,6 +133,12 @@ impl Scenario {
             }
             _ => {}
         }
+        for (place, own) in self.section_of.iter().enumerate() {
+            self.exists(Who::Process(own.process))
+                .map_err(|problem| Invalid::at("section-of", place, problem))?;
+        }
+        let own = self.section_of.iter().map(|own| Who::Process(own.process));
+        self.different("section-of", own.map(|who| (who, who)))?;
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }

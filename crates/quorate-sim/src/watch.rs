@@ -156,7 +156,7 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
         message: &P::Message,
         departure: Departure,
     ) -> u32 {
-        self.accounting.sent(at.process, to, message.kind(), departure);
+        self.accounting.sent(at.process, to, message.kind(), message.bytes(), departure);
         self.monitors.sent(at, message.kind(), departure);
         if !self.carries::<P>() {
             return 0;

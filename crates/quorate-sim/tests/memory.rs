@@ -39,7 +39,8 @@ fn world(n: usize, requesters: usize, repeat: u32) -> Ricart {
     };
     let first = ProcessId::all(requesters).map(|process| (process, Span::ZERO)).collect();
     let users = MutexUsers::new(n, first, repeat, Span(1000), Span::ZERO);
-    let accounting = Accounting::new(n, <RicartAgrawala as Process>::Message::KINDS);
+    let accounting =
+        Accounting::new(n, quorate_core::Layer::Mutex, <RicartAgrawala as Process>::Message::KINDS);
     let watch = MutexWatch::new(
         accounting,
         MutexMonitors::new(Me2::new(n, None), None, History::new(0)),

@@ -1,6 +1,7 @@
 //! The command line: names, flags and help.
 
 mod campaign;
+mod check;
 mod experiment;
 mod quorum;
 
@@ -16,12 +17,15 @@ use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
-use quorate_sim::notation::{QuorumOf, Rate, SetText, SpanText, TreeText, parse_span};
+use quorate_sim::notation::{
+    Identify, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
+};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
+pub(crate) use check::Check;
 pub(crate) use quorum::Quorum;
 
 use crate::memory::Memory;
@@ -40,6 +44,7 @@ Examples:
   quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
   quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
   quorate campaign ricart-agrawala --seeds 200               many random worlds
+  quorate check ricart-agrawala -n 3 --requests 2            every interleaving
   quorate experiment mutex-cost --up-to 32                   compare them all
   quorate completions bash > quorate.bash                    complete names and flags
 
@@ -63,6 +68,8 @@ pub(crate) enum Command {
     Quorum(Quorum),
     /// Run many random worlds of an algorithm inside its assumptions
     Campaign(Campaign),
+    /// Explore every interleaving of a small world
+    Check(Box<Check>),
     /// Run an experiment: a published table or figure beside ours
     Experiment(Experiment),
     /// Print completions for a shell
@@ -104,8 +111,13 @@ pub(crate) struct Sim {
     #[arg(value_parser = algorithm_names(), hide_possible_values = true)]
     algorithm: String,
     /// How many processes
-    #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 5)]
-    processes: usize,
+    #[arg(
+        short = 'n',
+        long = "processes",
+        value_name = "N",
+        help = "How many processes [default: 5, or one for each of --ids]"
+    )]
+    processes: Option<usize>,
     /// The seed of all chance
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -126,13 +138,13 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter, or multicasts, at the start: one (process 0), all, or the first K; in an agreement whoever has to
+    /// Who asks to enter, multicasts or begins an election, at the start: one (process 0), all, or the first K, or multicasts, or the first K; in an agreement whoever has to
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<Occasion>,
-    /// How often each requester enters or multicasts
+    /// How often each requester enters, multicasts or begins an election
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
     /// For whom messages are, where the algorithm multicasts; everybody if not said
@@ -144,6 +156,9 @@ struct Workload {
     /// Time inside the critical section
     #[arg(long, value_name = "D", default_value = "1ms", value_parser = parse_span)]
     section: Span,
+    /// How long one process stays inside, one time after the other; the last for all that follow (repeatable)
+    #[arg(long, value_name = "P=D,D,..")]
+    section_of: Vec<SectionOf>,
     /// Time between leaving and asking again, or between multicasts
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
@@ -168,6 +183,15 @@ struct Workload {
     /// Let the leaving hand the permission straight to the next, where a server could pass it on
     #[arg(long)]
     hand_over: bool,
+    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said
+    #[arg(long, value_name = "I,I,..", value_delimiter = ',')]
+    ids: Vec<u64>,
+    /// A process gets identifier I at time T, for the elections after that (repeatable)
+    #[arg(long, value_name = "P:I@T")]
+    identify: Vec<Identify>,
+    /// Wait this long for each process above before standing for election, where the algorithm can
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    rank_delay: Span,
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
@@ -273,7 +297,7 @@ struct FaultFlags {
     /// Process O wrongly believes that V has crashed
     #[arg(long, value_name = "O-V@WINDOW")]
     suspect: Vec<Suspect>,
-    /// A Byzantine process: silent, liar, equivocator, stutterer or random
+    /// A Byzantine process: silent, liar, equivocator, two-faced, stutterer or random
     #[arg(long, value_name = "P:STRATEGY")]
     traitor: Vec<Traitor>,
 }
@@ -323,6 +347,9 @@ pub(crate) struct Replay {
     pub(crate) save: Option<PathBuf>,
 }
 
+/// How many processes there are if nobody says.
+const PROCESSES: usize = 5;
+
 /// A yes or a no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum YesNo {
@@ -345,9 +372,10 @@ impl Sim {
     /// The scenario that the flags describe, and what to do with its outcome.
     pub(crate) fn into_scenario(self) -> (Scenario, Output, Option<PathBuf>) {
         let Self { algorithm, processes, seed, workload, timing, faults, output, save } = self;
+        let usual = if workload.ids.is_empty() { PROCESSES } else { workload.ids.len() };
         let scenario = Scenario {
             algorithm,
-            processes,
+            processes: processes.unwrap_or(usual),
             seed,
             requesters: workload.requesters,
             request: workload.request,
@@ -355,6 +383,7 @@ impl Sim {
             to: workload.to,
             spread: SpanText(workload.spread),
             section: SpanText(workload.section),
+            section_of: workload.section_of,
             think: SpanText(workload.think),
             delay: timing.delay,
             link_delay: timing.link_delay,
@@ -371,6 +400,9 @@ impl Sim {
             quorum_of: workload.quorum_of,
             no_cancel: workload.no_cancel,
             hand_over: workload.hand_over,
+            ids: workload.ids,
+            identify: workload.identify,
+            rank_delay: SpanText(workload.rank_delay),
             clocks: workload.clocks,
             values: workload.values,
             bears: workload.faults,

@@ -1,15 +1,28 @@
 //! Agreement: processes that decide the same, though some crash and some lie.
 
+mod byzantine_generals;
+mod byzantine_generals_obedient;
 mod chandra_toueg;
+mod consensus_from_generals;
 mod consensus_from_total;
+mod interactive_consistency;
+mod reduction;
 mod rotating;
+mod signed_generals;
+mod signing;
 mod sync_consensus;
 mod sync_consensus_short;
 mod two_phase_commit;
 
+pub use byzantine_generals::ByzantineGenerals;
+pub use byzantine_generals_obedient::ByzantineGeneralsObedient;
 pub use chandra_toueg::ChandraToueg;
+pub use consensus_from_generals::ConsensusFromGenerals;
 pub use consensus_from_total::ConsensusFromTotal;
+pub use interactive_consistency::InteractiveConsistency;
 pub use rotating::Rotating;
+pub use signed_generals::SignedGenerals;
+pub use signing::PublicKeys;
 pub use sync_consensus::SyncConsensus;
 pub use sync_consensus_short::SyncConsensusShort;
 pub use two_phase_commit::TwoPhaseCommit;

@@ -31,7 +31,7 @@ use crate::{Algorithm, Setup, Sound};
 pub type SyncConsensus = TellEveryone<OneRoundMore>;
 
 /// How many rounds there are: what the algorithm and its broken variant differ in.
-pub trait Rounds: Clone + Eq + Hash + Debug {
+pub trait Rounds: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with so many rounds says of itself.
     const PROFILE: Profile;
 

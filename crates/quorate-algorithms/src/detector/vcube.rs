@@ -58,7 +58,7 @@ pub struct VcubeDiagnosis<O = Belief> {
 pub struct Carry(pub ProcessSet);
 
 /// What a diagnosis puts out.
-pub trait Finding: From<Belief> + Clone + Eq + Hash + Debug {
+pub trait Finding: From<Belief> + Clone + Eq + Hash + Debug + Send + Sync {
     /// A process lets this ride; none if nobody is interested.
     fn carried(by: ProcessId, cargo: &ProcessSet) -> Option<Self>;
 }

@@ -43,7 +43,7 @@ use crate::{Algorithm, Setup, Sound};
 pub type Quorum = QuorumVoting<Attempts>;
 
 /// What the algorithm and its broken variants differ in.
-pub trait Rule: Clone + Eq + Hash + Debug {
+pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 

@@ -28,7 +28,7 @@ use crate::{Algorithm, Setup, Sound};
 pub type RicartAgrawala = AskEveryone<ByStamp>;
 
 /// Who goes first of two that want in: what the algorithm and its broken variants differ in.
-pub trait Rule: Clone + Eq + Hash + Debug {
+pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 

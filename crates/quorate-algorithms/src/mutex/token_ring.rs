@@ -188,6 +188,11 @@ impl Process for TokenRing {
         }
     }
 
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        show(&mut self.trail.hop);
+        self.census.iter_mut().for_each(|census| show(&mut census.latest.hop));
+    }
+
     fn waits_for(&self) -> ProcessSet {
         // Nobody knows where the token is.
         if self.wants { ProcessSet::others(self.n, self.id) } else { ProcessSet::new() }
@@ -203,6 +208,13 @@ impl CoreMessage for Message {
             Self::Token(_) => 0,
             Self::Census(_) => 1,
             Self::Answer(..) => 2,
+        }
+    }
+
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        match self {
+            Self::Token(hop) | Self::Answer(_, Trail { hop, .. }) => show(hop),
+            Self::Census(_) => {}
         }
     }
 

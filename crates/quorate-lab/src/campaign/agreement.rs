@@ -15,10 +15,11 @@ use super::draw::{Dice, UNIT, Worlds, assumes};
 const FAULTS_MOST: usize = 3;
 const TRAITORS_MOST: usize = 2;
 
-const STRATEGIES: [Strategy; 5] = [
+const STRATEGIES: [Strategy; 6] = [
     Strategy::Silent,
     Strategy::Liar,
     Strategy::Equivocator,
+    Strategy::TwoFaced,
     Strategy::Stutterer,
     Strategy::Random,
 ];
@@ -79,9 +80,12 @@ fn draw_faults(
     let n = scenario.processes;
     let spared = assumes(&worlds.profile, Assumption::ServerUp).then_some(scenario.server);
     let mut order: Vec<u32> = (0..n as u32).filter(|process| Some(*process) != spared).collect();
+    // No traitor can do more than one who commands.
+    let commander = order.iter().position(|process| *process == scenario.server);
+    let commander = commander.filter(|_| lies && dice.chance(0.5));
     for place in 0..failing.min(order.len()) {
         let other = dice.between(place as u64, order.len() as u64 - 1) as usize;
-        order.swap(place, other);
+        order.swap(place, commander.filter(|_| place == 0).unwrap_or(other));
         let who = Who::Process(ProcessId::new(order[place]));
         let at = When::At(Time(dice.between(0, end)));
         if lies && dice.chance(0.8) {

@@ -10,6 +10,7 @@ use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, Scenario};
 
 use super::agreement;
+use super::elections::{draw_detector, draw_election};
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
 pub(super) const UNIT: u64 = 1_000_000;
@@ -60,12 +61,20 @@ impl Worlds {
             self.draw_suspicions(&mut scenario, &mut draw);
             return scenario;
         }
-        self.draw_requests(&mut scenario, &mut draw);
+        let election = self.profile.layer == Layer::Election;
+        if election {
+            draw_election(&self.profile, &mut scenario, &mut draw);
+        } else {
+            self.draw_requests(&mut scenario, &mut draw);
+        }
         if assumes(&self.profile, Assumption::ServerUp) {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
         self.draw_crashes(&mut scenario, &mut draw);
         self.draw_suspicions(&mut scenario, &mut draw);
+        if election {
+            draw_detector(&mut scenario, &mut draw);
+        }
         scenario
     }
 

@@ -5,6 +5,7 @@
 
 mod agreement;
 mod draw;
+mod elections;
 mod tally;
 
 use std::ops::Range;

@@ -4,10 +4,15 @@
 //! run on as many threads as there are (`sweep.rs`) and put together in their order, so that the number of
 //! threads changes nothing.
 
+mod agreements;
+mod byzantine;
+mod consensus_rounds;
 mod crashes;
+mod election_cost;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
+mod promise;
 mod replay;
 mod series;
 mod statistics;
@@ -30,9 +35,12 @@ use crate::by_name::nearest;
 pub const EXPERIMENTS: &[Experiment] = &[
     mutex_cost::EXPERIMENT,
     mutex_faults::EXPERIMENT,
+    election_cost::EXPERIMENT,
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
+    byzantine::EXPERIMENT,
+    consensus_rounds::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.

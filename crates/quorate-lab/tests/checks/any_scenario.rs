@@ -10,7 +10,7 @@ use quorate_sim::fault::{
     Suspect, Traitor,
 };
 use quorate_sim::monitor::Status;
-use quorate_sim::notation::{Factor, Link, Rate, SetText, SpanText, When, Who, Window};
+use quorate_sim::notation::{Factor, Identify, Link, Rate, SetText, SpanText, When, Who, Window};
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
@@ -21,7 +21,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
     (2u32..70).prop_flat_map(|n| {
         let parts =
             (requests(n), lengths(), links(n), detection(n), faults(n), option::of(expect()));
-        let watch = vec(select(&["ME1", "ME2", "ME3", "agreement", "accuracy"]), 0..3);
+        let watch = vec(select(&["ME1", "ME2", "ME3", "E1", "agreement", "accuracy"]), 0..3);
         let rest = (".*", any::<u64>(), 1u32.., 0..n, watch, option::of(members(n)));
         (parts, rest).prop_map(move |(parts, (algorithm, seed, repeat, server, watch, to))| {
             let (requests, lengths, links, detection, mut faults, expect) = parts;
@@ -56,8 +56,12 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 quorums: None,
                 quorum_sets: Vec::new(),
                 quorum_of: Vec::new(),
+                section_of: Vec::new(),
                 no_cancel: seed % 2 == 1,
                 hand_over: seed % 5 == 1,
+                ids: if seed % 7 == 0 { (0..u64::from(n)).rev().collect() } else { Vec::new() },
+                identify: if seed % 7 == 1 { vec![identify(seed >> 1)] } else { Vec::new() },
+                rank_delay: SpanText(Span(if seed % 7 == 2 { seed >> 1 } else { 0 })),
                 clocks: if seed % 3 == 0 { vec![seed >> 1, 7] } else { Vec::new() },
                 values: if seed % 7 < 2 { vec![seed >> 1, 7] } else { Vec::new() },
                 bears: (seed % 11 < 3).then_some(seed as usize % 2),
@@ -69,6 +73,10 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
             }
         })
     })
+}
+
+fn identify(value: u64) -> Identify {
+    Identify { who: Who::Any, value, at: When::Between(Time(3), Time(1_000)) }
 }
 
 fn members(n: u32) -> impl Strategy<Value = SetText> {
@@ -180,15 +188,15 @@ fn expect() -> impl Strategy<Value = Expect> {
     let status = select(&[Status::Holds, Status::Violated, Status::NotChecked]);
     let parts = (
         option::of(verdict),
-        [(); 5].map(|()| option::of(any::<u64>())),
-        [option::of(vec(any::<u32>(), 0..4)), option::of(vec(any::<u32>(), 0..4))],
+        [(); 6].map(|()| option::of(any::<u64>())),
+        [(); 3].map(|()| option::of(vec(any::<u32>(), 0..4))),
         option::of(vec(select(&["no-loss", "no-crash"]).prop_map(str::to_owned), 0..3)),
         btree_map(select(&["ME1", "ME2", "ME3"]).prop_map(str::to_owned), status, 0..3),
         btree_map(".*", any::<u64>(), 0..3),
     );
     parts.prop_map(|(verdict, counts, lists, broken_assumptions, properties, by_kind)| {
-        let [entries, messages, deliveries, detection_rounds, false_suspicions] = counts;
-        let [order, waiting] = lists;
+        let [entries, messages, deliveries, bytes, detection_rounds, false_suspicions] = counts;
+        let [order, waiting, leaders] = lists;
         Expect {
             verdict,
             entries,
@@ -196,6 +204,8 @@ fn expect() -> impl Strategy<Value = Expect> {
             messages,
             waiting,
             deliveries,
+            leaders,
+            bytes,
             decisions: deliveries.map(|count| vec![count.to_string(), "-".to_owned()]),
             detection_rounds,
             false_suspicions,
@@ -286,6 +296,7 @@ fn treason() -> impl Strategy<Value = Treason> {
         Treason::Silent,
         Treason::Liar,
         Treason::Equivocator,
+        Treason::TwoFaced,
         Treason::Stutterer,
         Treason::Random,
     ])

@@ -160,6 +160,10 @@ impl<P: Agreement> Monitors<P> for AgreementMonitors {
         let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
         report.delays.unit = unit.0;
         report.delays.client = DelayStatistics::new(self.delays, unit, promised);
+        let said = |process| match self.decisions.proposal_of(process) {
+            Some(value) => self.matter.say(value).to_string(),
+            None => "-".to_owned(),
+        };
         let told = |process| match self.decisions.decision_of(process) {
             Some(decision) => self.matter.tell(decision).to_string(),
             None => "-".to_owned(),
@@ -168,6 +172,7 @@ impl<P: Agreement> Monitors<P> for AgreementMonitors {
             bears: telling.scenario.bears,
             correct: correct.iter().map(ProcessId::number).collect(),
             proposals,
+            said: all().map(said).collect(),
             decisions: all()
                 .map(|process| self.decisions.decision_of(process).map(shown))
                 .collect(),

@@ -5,6 +5,7 @@
 
 pub(crate) mod agreement;
 pub(crate) mod detector;
+pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
 
@@ -12,6 +13,7 @@ use quorate_core::{Layer, Process, Property, Time};
 
 pub use agreement::AgreementMonitors;
 pub use detector::DetectorMonitors;
+pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
 

@@ -44,7 +44,8 @@ pub fn run_mutex<P: Mutex + 'static>(
         scenario.repeat,
         scenario.section.0,
         scenario.think.0,
-    );
+    )
+    .staying(&scenario.section_of);
     let stage = Stage {
         users,
         monitors: MutexMonitors::new(me2, me3, History::new(HISTORY_MOST)).exempting(&plan),

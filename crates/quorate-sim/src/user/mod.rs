@@ -2,6 +2,7 @@
 
 mod agreement;
 mod detector;
+mod election;
 mod multicast;
 mod mutex;
 
@@ -9,6 +10,7 @@ use quorate_core::{Process, ProcessId, Span, Time};
 
 pub use agreement::AgreementUsers;
 pub use detector::DetectorUsers;
+pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;
 pub use mutex::MutexUsers;
 

@@ -3,6 +3,7 @@
 use quorate_core::mutex::{Command, Mutex, Output};
 use quorate_core::{ProcessId, Span, Time};
 
+use crate::notation::SectionOf;
 use crate::plan::Memory;
 use crate::user::{Agenda, User};
 
@@ -13,6 +14,8 @@ pub struct MutexUsers {
     planned: Vec<(ProcessId, Span)>,
     repeat: u32,
     section: Span,
+    /// How long single processes stay inside, one time after the other.
+    section_of: Vec<(ProcessId, Vec<Span>)>,
     think: Span,
     places: Vec<Place>,
     /// How many live processes still want something.
@@ -58,7 +61,26 @@ impl MutexUsers {
             places[process.index()].ahead += 1;
         }
         let wanting = places.iter().filter(|place| place.wants()).count();
-        Self { planned, repeat, section, think, places, wanting }
+        let section_of = Vec::new();
+        Self { planned, repeat, section, section_of, think, places, wanting }
+    }
+
+    /// With these times inside in place of the usual one; the last for all that follow.
+    #[must_use]
+    pub fn staying(mut self, section_of: &[SectionOf]) -> Self {
+        let reversed = |own: &SectionOf| (own.process, own.stays.iter().rev().copied().collect());
+        self.section_of = section_of.iter().map(reversed).collect();
+        self
+    }
+
+    /// How long a process stays inside this time.
+    fn stay(&mut self, process: ProcessId) -> Span {
+        let own = self.section_of.iter_mut().find(|(who, _)| *who == process);
+        match own {
+            Some((_, stays)) if stays.len() > 1 => stays.pop().unwrap_or(self.section),
+            Some((_, stays)) => stays.last().copied().unwrap_or(self.section),
+            None => self.section,
+        }
     }
 
     /// Changes a user's place and keeps the count of those who want something.
@@ -116,7 +138,7 @@ impl<P: Mutex> User<P> for MutexUsers {
             Output::Expelled => place.state = State::Away,
         });
         if *output == Output::Entered {
-            agenda.push((process, self.section, Command::Release));
+            agenda.push((process, self.stay(process), Command::Release));
         }
     }
 

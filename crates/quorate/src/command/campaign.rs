@@ -27,11 +27,7 @@ pub(crate) fn run(flags: &Campaign) -> Done {
     let end = end.ok_or_else(|| {
         Failure::new("--seeds: there must be at least 1 seed, and none beyond 18446744073709551615")
     })?;
-    let cores = available_parallelism().map_or(1, |cores| cores.get());
-    let threads = flags.threads.unwrap_or(cores);
-    if !(1..=THREADS_MOST).contains(&threads) {
-        return Err(Failure::new(format!("--threads: expected 1 to {THREADS_MOST}")));
-    }
+    let threads = threads(flags.threads)?;
     if let Some(folder) = &flags.keep {
         make(folder)?;
     }
@@ -53,6 +49,16 @@ pub(crate) fn run(flags: &Campaign) -> Done {
 
 /// More threads than this are a slip of the finger.
 const THREADS_MOST: usize = 1_024;
+
+/// As many threads as were asked for, or as there are cores.
+pub(super) fn threads(asked: Option<usize>) -> Result<usize, Failure> {
+    let cores = available_parallelism().map_or(1, |cores| cores.get());
+    let threads = asked.unwrap_or(cores);
+    match (1..=THREADS_MOST).contains(&threads) {
+        true => Ok(threads),
+        false => Err(Failure::new(format!("--threads: expected 1 to {THREADS_MOST}"))),
+    }
+}
 
 fn worlds(flags: &Campaign) -> Result<Worlds, Failure> {
     let profile = PROFILES.iter().find(|profile| profile.name == flags.algorithm);
@@ -135,7 +141,7 @@ fn progress_bar(runs: u64) -> ProgressBar {
     clippy::disallowed_methods,
     reason = "how long it took is told beside the results, not in them"
 )]
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = std::time::Instant::now();
     let done = work();
     (done, start.elapsed())

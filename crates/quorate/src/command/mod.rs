@@ -1,6 +1,7 @@
 //! What each command does.
 
 pub(crate) mod campaign;
+pub(crate) mod check;
 pub(crate) mod experiment;
 pub(crate) mod generate;
 pub(crate) mod list;

@@ -17,10 +17,9 @@ pub(super) fn write(
     report: &Report,
     agreement: &AgreementReport,
 ) -> io::Result<()> {
-    let proposals = agreement.proposals.iter().enumerate();
-    let proposals: Vec<String> = proposals
-        .filter_map(|(process, value)| value.map(|value| format!("p{process} {value}")))
-        .collect();
+    let proposals = agreement.proposals.iter().enumerate().filter(|(_, value)| value.is_some());
+    let proposals: Vec<String> =
+        proposals.map(|(process, _)| format!("p{process} {}", agreement.said[process])).collect();
     let more = match proposals.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),

@@ -2,7 +2,9 @@
 
 mod agreement;
 pub(crate) mod campaign;
+pub(crate) mod check;
 mod detection;
+mod election;
 pub(crate) mod quorum;
 mod style;
 mod timeline;

@@ -41,7 +41,8 @@ pub(crate) fn write(
     if scenario.processes > LANES_MOST || marks.is_empty() || marks.len() > MARKS_MOST || end == 0 {
         return Ok(false);
     }
-    let mut used = match outcome.report.family == Layer::Mutex.family() {
+    let election = outcome.report.election.is_some();
+    let mut used = match election || outcome.report.family == Layer::Mutex.family() {
         true => vec![WAITING, INSIDE],
         false => Vec::new(),
     };
@@ -52,13 +53,13 @@ pub(crate) fn write(
         writeln!(out, "  {:<4} {}", id.to_string(), lane.iter().collect::<String>().trim_end())?;
     }
     let legend = [
-        (WAITING, "waiting"),
-        (INSIDE, "inside"),
+        (WAITING, if election { "takes part" } else { "waiting" }),
+        (INSIDE, if election { "leads" } else { "inside" }),
         (CRASH, "crash"),
         (DOWN, "down"),
         (BACK, "back"),
         (SENDS, "multicasts"),
-        (DELIVERS, "delivers"),
+        (DELIVERS, if election { "follows another" } else { "delivers" }),
         (PROPOSES, "proposes"),
         (DECIDES, "decides"),
         (BLOCKED, "is blocked"),
@@ -85,9 +86,9 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
         let here = column(*time);
         fill(&mut lane, state, since, here);
         let next = match mark {
-            Mark::Requested => WAITING,
-            Mark::Entered => INSIDE,
-            Mark::Left => IDLE,
+            Mark::Requested | Mark::TakesPart => WAITING,
+            Mark::Entered | Mark::Leads => INSIDE,
+            Mark::Left | Mark::Follows => IDLE,
             Mark::Crashed => DOWN,
             // One who remembers goes on where it was.
             Mark::Recovered(Memory::Kept) => before_crash,
@@ -113,7 +114,10 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Blocked => BLOCKED,
             Mark::Suspected => SUSPECTS,
             Mark::Trusted => TRUSTS,
-            Mark::Requested | Mark::Entered | Mark::Left => continue,
+            Mark::Follows => DELIVERS,
+            Mark::Requested | Mark::Entered | Mark::Left | Mark::TakesPart | Mark::Leads => {
+                continue;
+            }
         };
         // A delivery is the least of what may happen at once.
         let here = &mut lane[column(*time)];

@@ -10,7 +10,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{agreement, detection, timeline};
+use super::{agreement, detection, election, timeline};
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;
@@ -38,11 +38,16 @@ pub(crate) fn write(
     }
     write_assumptions(out, report)?;
     writeln!(out)?;
-    match (&report.detection, &report.multicast, &report.agreement) {
-        (Some(detection), ..) => detection::write(out, report, detection)?,
-        (_, Some(multicast), _) => write_multicasts(out, report, multicast)?,
-        (.., Some(agreed)) => agreement::write(out, report, agreed)?,
-        (None, None, None) => write_entries(out, report)?,
+    if let Some(detection) = &report.detection {
+        detection::write(out, report, detection)?;
+    } else if let Some(multicast) = &report.multicast {
+        write_multicasts(out, report, multicast)?;
+    } else if let Some(election) = &report.election {
+        election::write(out, report, election)?;
+    } else if let Some(agreed) = &report.agreement {
+        agreement::write(out, report, agreed)?;
+    } else {
+        write_entries(out, report)?;
     }
     write_messages(out, report)?;
     write_delays(out, report)?;
@@ -162,7 +167,11 @@ fn kinds(messages: &Messages) -> String {
     } else {
         String::new()
     };
-    format!("{} ({}{own})", messages.total, kinds.join(", "))
+    let bytes = messages.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+    match kinds.is_empty() {
+        true => format!("{}", messages.total),
+        false => format!("{} ({}{own}){bytes}", messages.total, kinds.join(", ")),
+    }
 }
 
 /// The promise beside what was measured: `2(n - 1) = 8 per entry, 8 x 5 = 40 ✓`.
@@ -180,6 +189,7 @@ fn formula(report: &Report) -> String {
         (Some(true), _) => {
             let (count, counted) = match cost.per {
                 "entry" => (report.entries, "entries"),
+                "election" => (report.requests, "election"),
                 // There is one, and nothing to multiply with.
                 "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
                 _ => (report.requests, "multicasts"),
@@ -202,10 +212,11 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
             if least == most { format!("{least}") } else { format!("{least} to {most}") };
         delay.mean.map(|mean| format!("{name} {mean:.2} (promised {promised})"))
     };
-    let client = match (&report.multicast, &report.agreement) {
-        (Some(_), _) => "to delivery",
-        (_, Some(_)) => "to decision",
-        (None, None) => "into the free section",
+    let client = match (&report.multicast, &report.election, &report.agreement) {
+        (Some(_), ..) => "to delivery",
+        (_, Some(_), _) => "from beginning an election to its outcome",
+        (.., Some(_)) => "to decision",
+        (None, None, None) => "into the free section",
     };
     let parts: Vec<String> =
         [text(client, &delays.client), text("from exit to next entry", &delays.synchronisation)]

@@ -392,7 +392,7 @@ fn odd_processes_are_counted_the_same() {
 #[test]
 fn the_messages_of_traitors_are_counted_the_same() {
     // No property is judged by what a traitor does, so only the counts have to agree.
-    for strategy in ["silent", "liar", "equivocator", "stutterer", "random"] {
+    for strategy in ["silent", "liar", "equivocator", "two-faced", "stutterer", "random"] {
         for algorithm in ["central", "ricart-agrawala"] {
             let flags = format!("{algorithm} -n 5 --requesters all --traitor 1:{strategy}");
             let (recount, report) = traced(&flags).expect("it comes to a verdict");

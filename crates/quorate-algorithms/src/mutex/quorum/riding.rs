@@ -14,7 +14,7 @@ use crate::{Rides, Setup};
 type Diagnosis = VcubeDiagnosis<Diagnosed>;
 
 /// What a voting process puts out.
-pub trait Saying: From<Output> + Clone + Eq + Hash + Debug {
+pub trait Saying: From<Output> + Clone + Eq + Hash + Debug + Send + Sync {
     /// That it has acknowledged these crashes; none if it has to tell the others itself.
     fn acknowledged(crashed: &ProcessSet) -> Option<Self>;
 }

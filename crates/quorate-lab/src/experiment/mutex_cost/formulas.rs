@@ -1,11 +1,10 @@
 //! What the literature says that an entry costs, and why a measured figure may differ from it.
 
-use std::ops::RangeInclusive;
-
 use quorate_algorithms::Setup;
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Cost, ProcessId, ProcessSet};
 
+use super::super::promise::{Comparison, Number, Promise};
 use super::super::series::Series;
 
 /// What is measured.
@@ -24,113 +23,6 @@ pub(super) enum Figure {
 impl Figure {
     pub(super) const ALL: [Self; 4] =
         [Self::Light, Self::Saturated, Self::Client, Self::Synchronisation];
-}
-
-/// A formula, and what it gives for n processes.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Promise {
-    pub(super) formula: String,
-    pub(super) number: Number,
-}
-
-/// What a formula gives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
-    /// This for every entry, or for the entries that were made.
-    Exact(f64),
-    /// Something from the first to the second.
-    Between(f64, f64),
-    /// This on average, if requests come by chance; for those that came, by the same rule, the second.
-    Expected(f64, Option<f64>),
-}
-
-impl Number {
-    /// The least and the most.
-    pub(super) fn ends(self) -> (f64, f64) {
-        match self {
-            Self::Exact(value) | Self::Expected(value, _) => (value, value),
-            Self::Between(least, most) => (least, most),
-        }
-    }
-}
-
-/// How a measured figure compares with a promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
-    /// It is the promised number.
-    Equal,
-    /// It is in the promised range.
-    Within,
-    /// The promised mean is in the 95 % interval round the measured one.
-    Agrees,
-    /// None of these.
-    Differs,
-}
-
-impl Comparison {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Equal => "equal",
-            Self::Within => "within",
-            Self::Agrees => "agrees",
-            Self::Differs => "differs",
-        }
-    }
-
-    /// In a column between the measured figure and the promised one.
-    pub(super) fn sign(self) -> &'static str {
-        match self {
-            Self::Equal => "=",
-            Self::Within => "in",
-            Self::Agrees => "≈",
-            Self::Differs => "≠",
-        }
-    }
-}
-
-impl Promise {
-    fn exact(formula: &str, value: f64) -> Self {
-        Self { formula: formula.to_owned(), number: Number::Exact(value) }
-    }
-
-    fn expected(formula: &str, value: f64) -> Self {
-        Self { formula: formula.to_owned(), number: Number::Expected(value, None) }
-    }
-
-    fn between(formula: &str, least: f64, most: f64) -> Self {
-        let number =
-            if least == most { Number::Exact(least) } else { Number::Between(least, most) };
-        Self { formula: formula.to_owned(), number }
-    }
-
-    fn of_range(range: &RangeInclusive<u64>) -> Self {
-        let (least, most) = (*range.start(), *range.end());
-        let formula = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-        Self::between(&formula, least as f64, most as f64)
-    }
-
-    /// Compares it with a measured mean and half of its 95 % interval over the seeds.
-    pub(super) fn compare(&self, measured: f64, half_width: Option<f64>) -> Comparison {
-        let slack = slack(measured);
-        let (least, most) = self.number.ends();
-        let within = |slack: f64| (least - slack..=most + slack).contains(&measured);
-        match self.number {
-            Number::Between(..) if within(slack) => Comparison::Within,
-            Number::Exact(_) | Number::Expected(..) if within(slack) => Comparison::Equal,
-            Number::Expected(..) if within(half_width.unwrap_or(0.0)) => Comparison::Agrees,
-            _ => Comparison::Differs,
-        }
-    }
-
-    /// Whether the measured figure is what the rule gives for the requests that came.
-    fn is_chance(&self, measured: f64) -> bool {
-        matches!(self.number, Number::Expected(_, Some(drawn)) if (drawn - measured).abs() <= slack(measured))
-    }
-}
-
-/// Means are sums of integers divided once: what is equal differs by rounding at most.
-fn slack(measured: f64) -> f64 {
-    1e-9 * measured.abs().max(1.0)
 }
 
 /// What an algorithm is said to cost: the comparison of textbooks where they have a formula for the figure, the

@@ -7,9 +7,10 @@ mod text;
 
 use quorate_core::ProcessId;
 
-use formulas::{Comparison, Figure, Promise};
+use formulas::Figure;
 use load::{Load, Measured, measure};
 
+use super::promise::{Comparison, Promise};
 use super::series::Series;
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};

@@ -1,10 +1,11 @@
 //! The table as a person reads it.
 
-use super::formulas::{Comparison, Figure, Promise};
+use super::formulas::Figure;
 use super::load::{REPEAT, REQUESTS};
 use super::{Compared, Row};
 use crate::experiment::Block;
 use crate::experiment::findings::figure;
+use crate::experiment::promise::{Comparison, Promise};
 
 pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
     let letters = letters(rows);

@@ -1,0 +1,48 @@
+//! Byzantine generals who, where votes are tied, obey what they heard themselves: a specimen in which they disagree.
+//!
+//! - **Source**: the argument why three generals cannot agree, in Lamport, Shostak and Pease, "The Byzantine Generals
+//!   Problem", ACM TOPLAS 4(3), 1982, and Coulouris et al., "Distributed Systems", 5th edition, section 15.5.
+//! - **Assumes**: synchronous rounds; no message is lost; at most m generals lie or crash, and n > 3m of them.
+//! - **Guarantees**: claims agreement, validity and termination and breaks agreement. Of three generals, a lieutenant that
+//!   hears two things from the two others obeys the commander, as it must if that one is loyal; if it is not, the
+//!   other lieutenant obeys the other order.
+//! - **Costs**: (n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages; m + 1 rounds.
+//! - **Departs from the paper**: in what is done about a tie, which the paper leaves to a value that all know.
+
+use quorate_core::agreement::Value;
+use quorate_core::{Assumption, Layer, Profile, Property, Specimen};
+
+use super::byzantine_generals::{Count, Oral, majority};
+
+/// One general of the specimen.
+pub type ByzantineGeneralsObedient = Oral<ObeyInDoubt>;
+
+/// The broken rule: what more than half say, and what one heard oneself if there is no such thing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ObeyInDoubt;
+
+impl Count for ObeyInDoubt {
+    const PROFILE: Profile = Profile {
+        name: "byzantine-generals-obedient",
+        layer: Layer::Agreement,
+        summary: "the same, but in a tie everybody believes what it heard itself",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
+        specimen: Some(Specimen {
+            breaks: Property::Agreement,
+            why: "a traitor that tells everybody something else is believed by everybody",
+        }),
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::FewFaults,
+            Assumption::LessThanAThird,
+            Assumption::Synchrony,
+        ],
+        guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
+        cost: "(n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages, m + 1 rounds",
+        restless: false,
+    };
+
+    fn outcome(votes: &[Option<Value>]) -> Option<Value> {
+        majority(votes).unwrap_or(votes.first().copied().flatten())
+    }
+}

@@ -1,0 +1,144 @@
+//! Consensus from Byzantine generals: agree on the vector of all proposals, then decide what most of them say.
+//!
+//! - **Source**: Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems: Concepts and Design", 5th edition,
+//!   section 15.5, on how the problems of agreement reduce to each other.
+//! - **Assumes**: synchronous rounds; no message is lost; at most m processes lie or crash, and n > 3m of them.
+//! - **Guarantees**: agreement and termination; validity: what all correct processes propose is decided, and without
+//!   liars what is decided was proposed.
+//! - **Costs**: what interactive consistency costs, and nothing more; m + 1 rounds.
+//! - **Departs from the paper**: where no value has a majority the most frequent is decided, of several the least.
+
+use alloc::collections::BTreeMap;
+use core::cmp::Reverse;
+use core::convert::Infallible;
+
+use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
+use quorate_core::{
+    Cost, Effects, Kind, Layer, Message, Over, Process, ProcessId, Profile, Property, Route, Stack,
+};
+
+use super::interactive_consistency::InteractiveConsistency;
+use crate::{Algorithm, Setup, Sound};
+
+/// One process: the choice over interactive consistency.
+pub type ConsensusFromGenerals = Stack<MostFrequent, InteractiveConsistency>;
+
+/// Makes one value of a vector. It has nothing to say to others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MostFrequent;
+
+/// For the layer below, or for the user.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Agree on the vector, with this from us.
+    Propose(Value),
+    /// Tell the user.
+    Tell(Output),
+}
+
+/// There are no messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Nothing {}
+
+impl Message for Nothing {
+    const KINDS: &'static [Kind] = &[];
+
+    fn kind(&self) -> usize {
+        match *self {}
+    }
+}
+
+impl Process for MostFrequent {
+    type Command = Command;
+    type Message = Nothing;
+    type Timer = Infallible;
+    type Output = Wish;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        let Command::Propose(value) = command;
+        out.output(Wish::Propose(value));
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Nothing, _: &mut Effects<Self>) {
+        match message {}
+    }
+}
+
+impl Over<InteractiveConsistency> for MostFrequent {
+    type Up = Output;
+
+    fn on_below(&mut self, output: Output, out: &mut Effects<Self>) {
+        let told = match output {
+            Output::Decided(Decision::Vector(entries)) => match most_frequent(&entries) {
+                Some(value) => Output::Decided(Decision::Value(value)),
+                None => return out.ignored("a vector without a value"),
+            },
+            other => other,
+        };
+        out.output(Wish::Tell(told));
+    }
+
+    fn route(wish: Wish) -> Route<Output, Command> {
+        match wish {
+            Wish::Propose(value) => Route::Down(Command::Propose(value)),
+            Wish::Tell(output) => Route::Up(output),
+        }
+    }
+}
+
+/// Of the most frequent values the least.
+fn most_frequent(entries: &[Option<Value>]) -> Option<Value> {
+    let mut counts: BTreeMap<Value, u64> = BTreeMap::new();
+    for value in entries.iter().flatten() {
+        *counts.entry(*value).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .max_by_key(|(value, count)| (*count, Reverse(*value)))
+        .map(|(value, _)| value)
+}
+
+impl Algorithm for ConsensusFromGenerals {
+    const PROFILE: Profile = Profile {
+        name: "consensus-from-generals",
+        layer: Layer::Agreement,
+        summary: "interactive consistency below; of the vector, the most frequent value is decided",
+        source: "Coulouris et al., Distributed Systems, 5th edition, section 15.5",
+        specimen: None,
+        assumes: InteractiveConsistency::PROFILE.assumes,
+        guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
+        cost: "n times the messages of byzantine-generals, m + 1 rounds",
+        restless: false,
+    };
+
+    const IN_ROUNDS: bool = true;
+
+    fn bears(n: usize) -> Option<usize> {
+        InteractiveConsistency::bears(n)
+    }
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(MostFrequent, InteractiveConsistency::build(setup, id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        InteractiveConsistency::cost(setup)
+    }
+}
+
+impl Sound for ConsensusFromGenerals {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_of_the_most_frequent_values() {
+        let entry = |value: u64| Some(Value(value));
+        assert_eq!(most_frequent(&[entry(5), entry(3), entry(5)]), entry(5));
+        assert_eq!(most_frequent(&[entry(5), None, entry(3)]), entry(3));
+        assert_eq!(most_frequent(&[None, None]), None);
+    }
+}

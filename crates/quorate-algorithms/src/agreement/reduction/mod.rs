@@ -1,0 +1,7 @@
+//! Agreements made of agreements.
+
+mod general;
+mod instances;
+
+pub(super) use general::General;
+pub(super) use instances::Instances;

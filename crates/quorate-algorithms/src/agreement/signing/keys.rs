@@ -1,0 +1,87 @@
+//! Keys: each process has one that it alone knows, and all know what belongs to it in public.
+//!
+//! In a simulation keys follow from the numbers of the processes, so that a run replays; no process uses any but its own.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
+use quorate_core::ProcessId;
+
+/// What a process signs with.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct SecretKey([u8; 32]);
+
+/// What everybody needs to check signatures, by process.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct PublicKeys(Arc<[VerifyingKey]>);
+
+/// A signature.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Signature([u8; 64]);
+
+impl SecretKey {
+    /// The key of a process in a simulation.
+    pub fn simulated(process: ProcessId) -> Self {
+        let mut seed = *b"quorate simulated key of process";
+        for (byte, number) in seed.iter_mut().zip(process.number().to_le_bytes()) {
+            *byte ^= number;
+        }
+        Self(seed)
+    }
+
+    /// Signs.
+    pub fn sign(&self, text: &[u8]) -> Signature {
+        Signature(SigningKey::from_bytes(&self.0).sign(text).to_bytes())
+    }
+}
+
+impl PublicKeys {
+    /// Those of n processes in a simulation.
+    pub fn simulated(n: usize) -> Self {
+        let public = |process| {
+            let SecretKey(seed) = SecretKey::simulated(process);
+            SigningKey::from_bytes(&seed).verifying_key()
+        };
+        Self(ProcessId::all(n).map(public).collect::<Vec<_>>().into())
+    }
+
+    /// Whether this is the process's signature of the text.
+    pub fn verify(&self, by: ProcessId, text: &[u8], signature: &Signature) -> bool {
+        let signature = ed25519_dalek::Signature::from_bytes(&signature.0);
+        self.0.get(by.index()).is_some_and(|key| key.verify_strict(text, &signature).is_ok())
+    }
+}
+
+impl core::hash::Hash for PublicKeys {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.0.iter().for_each(|key| key.as_bytes().hash(state));
+    }
+}
+
+impl Signature {
+    /// Its bytes.
+    pub const fn bytes(&self) -> &[u8; 64] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey")
+    }
+}
+
+impl fmt::Debug for PublicKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKeys({})", self.0.len())
+    }
+}
+
+/// Its first bytes are enough to tell it from others.
+impl fmt::Debug for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0[..4].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

@@ -1,0 +1,204 @@
+//! Everyone tells everyone: each announces its identifier to all, and takes the greatest that it has heard of. The
+//! yardstick that other elections are measured by.
+//!
+//! - **Source**: the idea that comes before all others ("idea 0: all send to all, so that all know the identifiers:
+//!   prohibitive"), from lecture notes on leader election; no paper claims it.
+//! - **Assumes**: links that lose nothing, in any order; a perfect detector; the crashed stay away.
+//! - **Guarantees**: E1 and E2, with crashes, whoever begins and however many at once.
+//! - **Costs**: n(n - 1) messages an election, of 25 bytes each; two message delays for who begins alone. A leader's crash costs
+//!   the survivors one election among themselves, and to the crashed.
+//! - **Departs from the paper**: nowhere, but for what a crash asks for. Elections are numbered; who has a leader that
+//!   crashes begins the next one; whoever is believed to have crashed is not waited for and not elected.
+
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use quorate_core::election::{Command, Identifier, Misuse, Output};
+use quorate_core::{
+    Assumption, Belief, Cost, Effects, Kind, Layer, Message, Process, ProcessId, ProcessSet,
+    Profile, Property,
+};
+
+use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part};
+use crate::{Algorithm, Setup, Sound};
+
+/// One process that tells all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AnnounceAll {
+    id: ProcessId,
+    n: usize,
+    part: Part,
+    /// Who has announced what in the election under way; itself included.
+    announced: Vec<Identifier>,
+    heard: ProcessSet,
+    leader: Option<Identifier>,
+    crashed: ProcessSet,
+}
+
+/// In the election of this number I stand with this.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Announcement {
+    number: u64,
+    identifier: Identifier,
+}
+
+impl AnnounceAll {
+    /// A process of n that stands with this identifier.
+    pub fn new(n: usize, identifier: Identifier) -> Self {
+        Self {
+            id: identifier.process,
+            n,
+            part: Part::new(identifier),
+            announced: Vec::new(),
+            heard: ProcessSet::new(),
+            leader: None,
+            crashed: ProcessSet::new(),
+        }
+    }
+
+    /// Joins an election and tells everyone.
+    fn join(&mut self, number: u64, out: &mut Effects<Self>) {
+        out.output(Output::Undecided);
+        let identifier = self.part.join(number);
+        self.announced.clear();
+        self.heard.clear();
+        self.hear(identifier);
+        if self.n > 1 {
+            out.send_to_others(Announcement { number, identifier });
+        }
+    }
+
+    fn begin(&mut self, out: &mut Effects<Self>) {
+        let number = self.part.next();
+        self.join(number, out);
+        self.decide(out);
+    }
+
+    fn hear(&mut self, identifier: Identifier) {
+        if self.heard.insert(identifier.process) {
+            self.announced.push(identifier);
+        }
+    }
+
+    /// Decides once everyone who may be up has announced itself.
+    fn decide(&mut self, out: &mut Effects<Self>) {
+        let everyone = || (&self.heard | &self.crashed).len() == self.n;
+        if !self.part.is_taken() || !everyone() {
+            return;
+        }
+        let up = self.announced.iter().filter(|found| !self.crashed.contains(found.process));
+        let greatest = up.max().copied();
+        let number = self.part.number();
+        self.part.hear_of_end(number);
+        self.part.ends(number);
+        self.leader = greatest;
+        greatest.into_iter().for_each(|leader| out.output(Output::Elected(leader)));
+    }
+}
+
+impl Process for AnnounceAll {
+    type Command = Command;
+    type Message = Announcement;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match command {
+            Command::Elect if self.part.is_taken() => return Err(Misuse::UnderWay),
+            Command::Elect => self.begin(out),
+            Command::Identify(value) => self.part.identify(value),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, announcement: Announcement, out: &mut Effects<Self>) {
+        let Announcement { number, identifier } = announcement;
+        if self.part.is_over(number) {
+            return out.ignored("an announcement for an election that is over");
+        }
+        if self.part.is_new(number) {
+            self.join(number, out);
+        }
+        self.hear(Identifier { process: from, ..identifier });
+        self.decide(out);
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        match belief {
+            Belief::Crashed(process) => {
+                self.crashed.insert(process);
+                let led = self.leader.is_some_and(|leader| leader.process == process);
+                match self.part.is_taken() {
+                    true => self.decide(out),
+                    false if led => self.begin(out),
+                    false => {}
+                }
+            }
+            // One who is back knows nothing of the election under way: there has to be another.
+            Belief::Alive(process) => {
+                if self.crashed.remove(process) {
+                    self.begin(out);
+                }
+            }
+        }
+    }
+
+    fn on_recovery(&mut self, _: &mut Effects<Self>) {
+        self.crashed.clear();
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match self.part.is_taken() {
+            true => &(&ProcessSet::others(self.n, self.id) - &self.heard) - &self.crashed,
+            false => ProcessSet::new(),
+        }
+    }
+}
+
+impl Message for Announcement {
+    const KINDS: &'static [Kind] = &[Kind::election("ANNOUNCE")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(KIND_BYTES + NUMBER_BYTES + IDENTIFIER_BYTES)
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        let value = self.identifier.value ^ (1 + choice % 8);
+        Self { identifier: Identifier { value, ..self.identifier }, ..self.clone() }
+    }
+}
+
+impl Sound for AnnounceAll {}
+
+impl Algorithm for AnnounceAll {
+    const PROFILE: Profile = Profile {
+        name: "announce-all",
+        layer: Layer::Election,
+        summary: "everyone tells everyone, and all take the greatest: the yardstick",
+        source: "idea 0 of lecture notes on leader election",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::CrashStop,
+            Assumption::PerfectDetector,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::E1, Property::E2],
+        cost: "n(n - 1) messages",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, setup.identifier(id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        Cost::exact("n(n - 1)", n * (n - 1)).with_delays(2..=2, 0..=0).alone_free(setup.n)
+    }
+}

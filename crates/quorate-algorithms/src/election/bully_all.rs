@@ -1,0 +1,81 @@
+//! Bully election as some lectures have it: ask everybody; if nobody greater answers in time, lead and tell everybody.
+//!
+//! - **Source**: Garcia-Molina, "Elections in a Distributed Computing System", IEEE Transactions on Computers C-31(1), 1982, as
+//!   in lecture notes after Tanenbaum, "Distributed Systems".
+//! - **Assumes**: synchrony, with a bound on the time from sending to handling that all know; links that lose nothing; the
+//!   crashed stay away. A perfect detector tells of crashes, so that an election begins; that an answer does not
+//!   come is told by a timeout of two bounds.
+//! - **Guarantees**: E1 and E2, with crashes at any moment; identifiers may change between elections. Wrong timeouts break E1.
+//! - **Costs**: with h greater ones up and constant delays, (h + 1)(n - 1) ELECTION, h(h + 1)/2 ANSWER and n - 1 COORDINATOR:
+//!   2(n - 1) messages if the greatest begins, (n - 1)(3n + 2)/2 if the smallest does. ELECTION and COORDINATOR have
+//!   17 bytes, ANSWER 1.
+//! - **Departs from the paper**: who asks tells its identifier, so that nobody has to know those of the others. With a delay by
+//!   rank (`--rank-delay`), a process waits that long for each one that was greater at the start before it asks. Who has
+//!   just heard who leads answers without another election.
+
+use quorate_core::election::Candidates;
+use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
+
+use super::bullying::{Audience, Contest};
+use crate::{Algorithm, Setup, Sound};
+
+/// One bully that asks everybody.
+pub type BullyAll = Contest<Everybody>;
+
+/// All others are asked, and told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Everybody {
+    others: ProcessSet,
+}
+
+impl Audience for Everybody {
+    const KNOWN: bool = false;
+
+    fn new(n: usize, id: ProcessId, _: &Candidates) -> Self {
+        Self { others: ProcessSet::others(n, id) }
+    }
+
+    fn asked(&self) -> &ProcessSet {
+        &self.others
+    }
+
+    fn told(&self) -> &ProcessSet {
+        &self.others
+    }
+}
+
+impl Sound for BullyAll {}
+
+impl Algorithm for BullyAll {
+    const PROFILE: Profile = Profile {
+        name: "bully-all",
+        layer: Layer::Election,
+        summary: "ask everybody; if nobody greater answers in time, lead and tell everybody",
+        source: "Garcia-Molina, IEEE Trans. Computers C-31(1), 1982; lecture notes after Tanenbaum",
+        specimen: None,
+        assumes: &[
+            Assumption::NoLoss,
+            Assumption::CrashStop,
+            Assumption::PerfectDetector,
+            Assumption::Synchrony,
+            Assumption::Honesty,
+        ],
+        guarantees: &[Property::E1, Property::E2],
+        cost: "2(n - 1) to (n - 1)(3n + 2)/2 messages",
+        restless: false,
+    };
+
+    const DELAYS_BY_RANK: bool = true;
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup, id)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        let (least, most) = (2 * (n - 1), (n - 1) * (3 * n + 2) / 2);
+        Cost::between("2(n - 1) to (n - 1)(3n + 2)/2", least, most)
+            .with_delays(2..=4, 0..=0)
+            .alone_free(setup.n)
+    }
+}

@@ -1,0 +1,295 @@
+//! The contest of the bully algorithms: ask, and lead if nobody greater answers. Whom to ask and whom to tell is what
+//! makes them differ.
+//!
+//! ```text
+//!            begins                 its rank's delay is over
+//!   Idle ------------> Delaying -----------------------------> Asking ---- nobody answers in time ----> leads
+//!    ^                    ^                                       |
+//!    |                    |  no COORDINATOR in time               | ANSWER
+//!    |                    +------------------------------- Expecting
+//!    +------------------------ COORDINATOR, in any phase
+//! ```
+//!
+//! A message takes the bound at most. Who is asked answers at once, so an answer is here after two bounds. Who has
+//! answered stands itself, and so does everybody above: the greatest of them hears nothing for two bounds more and tells
+//! everybody, so that its word is here four bounds after the question.
+//!
+//! Who asks before it has heard of the new leader may be heard by others after they have. A process that has known its
+//! leader for less than two bounds therefore answers and leaves it at that: who asked will hear of the same leader, or ask
+//! again. If each such question began an election, as the words of the textbook have it, then with delays that vary 64
+//! processes that begin at once would send millions of messages, and not a few thousand.
+//!
+//! The question of a greater one is as good as an answer.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use quorate_core::election::{Candidates, Command, Identifier, Misuse, Output};
+use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSet, Span, Time};
+
+use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, Standing};
+use crate::Setup;
+
+/// Whom a bully asks and whom it tells.
+pub trait Audience: Clone + Eq + Hash + Debug + Send + Sync {
+    /// Those of process `id`.
+    fn new(n: usize, id: ProcessId, candidates: &Candidates) -> Self;
+
+    /// Who may be greater.
+    fn asked(&self) -> &ProcessSet;
+
+    /// Who has to know of a new leader.
+    fn told(&self) -> &ProcessSet;
+
+    /// Whether identifiers are known beforehand, and so cannot change.
+    const KNOWN: bool;
+}
+
+/// A process that stands for leader whenever there might be none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Contest<A> {
+    audience: A,
+    standing: Standing,
+    phase: Phase,
+    leader: Option<Identifier>,
+    /// When it came to know its leader.
+    decided_at: Time,
+    crashed: ProcessSet,
+    patience: Patience,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// It takes part in no election.
+    Idle,
+    /// It leaves the greater ones time to begin.
+    Delaying,
+    /// It has asked whether anybody is greater.
+    Asking,
+    /// Somebody is, and should say who leads.
+    Expecting,
+}
+
+/// How long a process waits, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Patience {
+    /// Before it asks: the more, the more are greater.
+    delay: Span,
+    answer: Span,
+    coordinator: Span,
+}
+
+/// What processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// I stand with this; is anybody greater?
+    Election(Identifier),
+    /// I am.
+    Answer,
+    /// I lead.
+    Coordinator(Identifier),
+}
+
+/// What a process waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// Its turn to ask.
+    Delay,
+    /// Answers.
+    Answer,
+    /// Word of who leads.
+    Coordinator,
+}
+
+impl<A: Audience> Contest<A> {
+    /// Process `id` in such a world.
+    pub(super) fn new(setup: &Setup, id: ProcessId) -> Self {
+        let rank = setup.candidates.above(id).len() as u64;
+        let delay = setup.rank_delay.0.saturating_mul(rank);
+        let bounds = |many: u64| setup.tempo.bound.0.saturating_mul(many);
+        // What arrives just in time is handled before time is up.
+        let answer = Span(bounds(2).saturating_add(1));
+        // Those above delay as well, each less than this one.
+        let coordinator = Span(bounds(4).saturating_add(1).saturating_add(delay));
+        Self {
+            audience: A::new(setup.n, id, &setup.candidates),
+            standing: Standing::new(setup.candidates.of(id)),
+            phase: Phase::Idle,
+            leader: None,
+            decided_at: Time::ZERO,
+            crashed: ProcessSet::new(),
+            patience: Patience { delay: Span(delay), answer, coordinator },
+        }
+    }
+
+    /// Takes part in an election, from the beginning or anew.
+    fn begin(&mut self, out: &mut Effects<Self>) {
+        if self.phase == Phase::Idle {
+            out.output(Output::Undecided);
+            self.standing.keep();
+        }
+        if self.patience.delay > Span::ZERO {
+            self.phase = Phase::Delaying;
+            return out.set_timer(Timer::Delay, self.patience.delay);
+        }
+        self.ask(out);
+    }
+
+    fn ask(&mut self, out: &mut Effects<Self>) {
+        let asked = self.audience.asked() - &self.crashed;
+        if asked.is_empty() {
+            return self.lead(out);
+        }
+        self.phase = Phase::Asking;
+        out.multicast(asked, Word::Election(self.standing.identifier()));
+        out.set_timer(Timer::Answer, self.patience.answer);
+    }
+
+    fn lead(&mut self, out: &mut Effects<Self>) {
+        let leader = self.standing.identifier();
+        self.end(leader, out);
+        if !self.audience.told().is_empty() {
+            out.multicast(self.audience.told().clone(), Word::Coordinator(leader));
+        }
+    }
+
+    /// The election is over.
+    fn end(&mut self, leader: Identifier, out: &mut Effects<Self>) {
+        self.phase = Phase::Idle;
+        self.standing.release();
+        (self.leader, self.decided_at) = (Some(leader), out.now());
+        for timer in [Timer::Delay, Timer::Answer, Timer::Coordinator] {
+            out.cancel_timer(timer);
+        }
+        out.output(Output::Elected(leader));
+    }
+
+    fn on_election(&mut self, from: ProcessId, theirs: Identifier, out: &mut Effects<Self>) {
+        if theirs > self.standing.identifier() {
+            return self.on_answer(out);
+        }
+        out.send(from, Word::Answer);
+        let since = out.now().since(self.decided_at);
+        let fresh = self.leader.is_some() && since < self.patience.answer;
+        if self.phase == Phase::Idle && !fresh {
+            self.begin(out);
+        }
+    }
+
+    /// Somebody is greater, and stands.
+    fn on_answer(&mut self, out: &mut Effects<Self>) {
+        match self.phase {
+            Phase::Asking | Phase::Delaying => {
+                self.phase = Phase::Expecting;
+                out.cancel_timer(Timer::Delay);
+                out.cancel_timer(Timer::Answer);
+                out.set_timer(Timer::Coordinator, self.patience.coordinator);
+            }
+            Phase::Idle | Phase::Expecting => {
+                out.ignored("it is known that somebody is greater");
+            }
+        }
+    }
+
+    fn on_coordinator(&mut self, leader: Identifier, out: &mut Effects<Self>) {
+        // Nobody gives way to a smaller one: that will hear of it.
+        if leader < self.standing.identifier() {
+            out.ignored("a smaller one that says it leads");
+            return if self.phase == Phase::Idle {
+                self.begin(out)
+            };
+        }
+        self.end(leader, out);
+        // The news of its crash was quicker.
+        if self.crashed.contains(leader.process) {
+            self.begin(out);
+        }
+    }
+}
+
+impl<A: Audience> Process for Contest<A> {
+    type Command = Command;
+    type Message = Word;
+    type Timer = Timer;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match command {
+            Command::Elect if self.phase != Phase::Idle => return Err(Misuse::UnderWay),
+            Command::Elect => self.begin(out),
+            Command::Identify(_) if A::KNOWN => return Err(Misuse::Known),
+            Command::Identify(value) => self.standing.identify(value),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, word: Word, out: &mut Effects<Self>) {
+        match word {
+            Word::Election(theirs) => self.on_election(from, theirs, out),
+            Word::Answer => self.on_answer(out),
+            Word::Coordinator(leader) => self.on_coordinator(leader, out),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, out: &mut Effects<Self>) {
+        match timer {
+            Timer::Delay => self.ask(out),
+            Timer::Answer => self.lead(out),
+            Timer::Coordinator => self.begin(out),
+        }
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        match belief {
+            Belief::Crashed(process) => {
+                self.crashed.insert(process);
+                let led = self.leader.is_some_and(|leader| leader.process == process);
+                if led && self.phase == Phase::Idle {
+                    self.begin(out);
+                }
+            }
+            Belief::Alive(process) => {
+                self.crashed.remove(process);
+            }
+        }
+    }
+
+    /// One who is back stands again, whoever leads: hence the name.
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        self.phase = Phase::Idle;
+        self.standing.release();
+        self.crashed.clear();
+        self.begin(out);
+    }
+}
+
+impl Message for Word {
+    const KINDS: &'static [Kind] =
+        &[Kind::election("ELECTION"), Kind::election("ANSWER"), Kind::election("COORDINATOR")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Election(_) => 0,
+            Self::Answer => 1,
+            Self::Coordinator(_) => 2,
+        }
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Election(_) | Self::Coordinator(_) => Some(KIND_BYTES + IDENTIFIER_BYTES),
+            Self::Answer => Some(KIND_BYTES),
+        }
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        let lie =
+            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
+        match self {
+            Self::Election(identifier) => Self::Election(lie(*identifier)),
+            Self::Answer => Self::Answer,
+            Self::Coordinator(leader) => Self::Coordinator(lie(*leader)),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Chang-Roberts election on a ring: identifiers go round, the smaller are held up, and whose comes back has won.
+//!
+//! - **Source**: Chang and Roberts, "An Improved Algorithm for Decentralized Extrema-Finding in Circular Configurations
+//!   of Processes", CACM 22(5), 1979; Coulouris et al., "Distributed Systems", section 15.3.
+//! - **Assumes**: a ring in the order of the processes; no crashes; links that lose nothing, in any order.
+//! - **Guarantees**: E1 and E2, whoever begins and however many at once.
+//! - **Costs**: one starter: d + 2n messages, d from the starter to the greatest, so 2n to 3n - 1. All starting: 3n - 1 on an
+//!   ascending ring, n(n + 3)/2 on a descending one, n(H(n) + 1) on average, H(n) = 1 + 1/2 + .. + 1/n. 25 bytes each.
+//! - **Departs from the paper**: elections are numbered, so that one may follow the other over links that reorder; who has
+//!   not taken part puts its own greater identifier in place of the one that comes, as in Coulouris et al. A single
+//!   process elects itself without a message.
+
+use core::convert::Infallible;
+
+use quorate_core::election::{Command, Identifier, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, Profile,
+    Property,
+};
+
+use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part, Ring};
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ChangRoberts {
+    ring: Ring,
+    part: Part,
+}
+
+/// What processes say to the next one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// In the election of this number, nobody between its sender and you is greater.
+    Election {
+        /// The election's number.
+        number: u64,
+        /// The greatest so far.
+        identifier: Identifier,
+    },
+    /// The election of this number is over.
+    Elected {
+        /// The election's number.
+        number: u64,
+        /// The greatest of all.
+        leader: Identifier,
+    },
+}
+
+impl ChangRoberts {
+    /// A process of n that stands with this identifier.
+    pub fn new(n: usize, identifier: Identifier) -> Self {
+        Self { ring: Ring { id: identifier.process, n }, part: Part::new(identifier) }
+    }
+
+    /// Becomes a participant.
+    fn join(&mut self, number: u64, out: &mut Effects<Self>) -> Identifier {
+        out.output(Output::Undecided);
+        self.part.join(number)
+    }
+
+    fn begin(&mut self, out: &mut Effects<Self>) {
+        let number = self.part.next();
+        let identifier = self.join(number, out);
+        if self.ring.is_alone() {
+            return self.win(number, out);
+        }
+        out.send(self.ring.next(), Message::Election { number, identifier });
+    }
+
+    fn on_election(&mut self, number: u64, found: Identifier, out: &mut Effects<Self>) {
+        if self.part.is_over(number) {
+            return out.ignored("a message of an election that is over");
+        }
+        let joins = self.part.is_new(number);
+        let own = if joins { self.join(number, out) } else { self.part.identifier() };
+        if found.process == self.ring.id {
+            return self.win(number, out);
+        }
+        // A participant has sent its own identifier, or a greater one, already.
+        if found > own {
+            out.send(self.ring.next(), Message::Election { number, identifier: found });
+        } else if joins {
+            out.send(self.ring.next(), Message::Election { number, identifier: own });
+        }
+    }
+
+    fn win(&mut self, number: u64, out: &mut Effects<Self>) {
+        let leader = self.part.identifier();
+        if !self.ring.is_alone() {
+            out.send(self.ring.next(), Message::Elected { number, leader });
+        }
+        self.end(number, leader, out);
+    }
+
+    fn on_elected(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) {
+        if self.end(number, leader, out) {
+            out.send(self.ring.next(), Message::Elected { number, leader });
+        }
+    }
+
+    /// The outcome is known; tells whether it was not before.
+    fn end(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) -> bool {
+        let news = self.part.hear_of_end(number);
+        if news && self.part.ends(number) {
+            out.output(Output::Elected(leader));
+        }
+        news
+    }
+}
+
+impl Process for ChangRoberts {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match command {
+            Command::Elect if self.part.is_taken() => return Err(Misuse::UnderWay),
+            Command::Elect => self.begin(out),
+            Command::Identify(value) => self.part.identify(value),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Election { number, identifier } => self.on_election(number, identifier, out),
+            Message::Elected { number, leader } => self.on_elected(number, leader, out),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[Kind::election("ELECTION"), Kind::election("ELECTED")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Election { .. } => 0,
+            Self::Elected { .. } => 1,
+        }
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(KIND_BYTES + NUMBER_BYTES + IDENTIFIER_BYTES)
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        let lie =
+            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
+        match *self {
+            Self::Election { number, identifier } => {
+                Self::Election { number, identifier: lie(identifier) }
+            }
+            Self::Elected { number, leader } => Self::Elected { number, leader: lie(leader) },
+        }
+    }
+}
+
+impl Sound for ChangRoberts {}
+
+impl Algorithm for ChangRoberts {
+    const PROFILE: Profile = Profile {
+        name: "chang-roberts",
+        layer: Layer::Election,
+        summary: "identifiers go round a ring, the smaller are held up, and whose comes back has won",
+        source: "Chang, Roberts, CACM 22(5), 1979",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::NoCrash, Assumption::Honesty],
+        guarantees: &[Property::E1, Property::E2],
+        cost: "2n to 3n - 1 messages with one starter; with all, n(n + 3)/2 at most, n(H(n) + 1) on average",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, setup.identifier(id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        if n == 1 {
+            return Cost::exact("0", 0);
+        }
+        Cost::between("2n to 3n - 1", 2 * n, 3 * n - 1).with_delays(n..=2 * n, 0..=0)
+    }
+}

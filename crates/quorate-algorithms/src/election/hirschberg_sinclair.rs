@@ -1,0 +1,279 @@
+//! Hirschberg-Sinclair election on a ring, the tournament: who is the greatest within a horizon goes on to one twice as
+//! wide.
+//!
+//! - **Source**: Hirschberg and Sinclair, "Decentralized Extrema-Finding in Circular Configurations of Processors", CACM
+//!   23(11), 1980.
+//! - **Assumes**: a ring in the order of the processes, both ways; no crashes; links that lose nothing, in any order.
+//! - **Guarantees**: E1 and E2, whoever begins and however many at once.
+//! - **Costs**: at most 8n(1 + L) + n messages, L = log2 n rounded up, whoever begins; at least 4(2^L - 1) + 3n, which is
+//!   what it takes if the greatest begins alone: turns 0 to L - 1 with 4 x 2^k messages each, two probes all the way round,
+//!   and n to announce it. PROBE has 41 bytes, REPLY 41, ELECTED 25.
+//! - **Departs from the paper**: not everybody has to begin: a process that is asked by a smaller one stands itself. The winner
+//!   announces itself round the ring. Elections are numbered, so that one may follow the other over links that reorder.
+//!   A reply counts its steps down, so that a wrong one does not go round for ever.
+
+use core::convert::Infallible;
+
+use quorate_core::election::{Command, Identifier, Misuse, Output};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, Profile,
+    Property,
+};
+
+use super::taking_part::{Direction, IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part, Ring};
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HirschbergSinclair {
+    ring: Ring,
+    part: Part,
+    candidacy: Option<Candidacy>,
+}
+
+/// The turn that a candidate is in, and from which sides it has won it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Candidacy {
+    turn: u32,
+    onwards: bool,
+    backwards: bool,
+}
+
+/// What processes say to their neighbours.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// Is anybody greater within so many steps this way?
+    Probe(Errand),
+    /// Nobody was; this goes back to whom it is about.
+    Reply(Errand),
+    /// The election of this number is over; goes onwards.
+    Elected {
+        /// The election's number.
+        number: u64,
+        /// The greatest of all.
+        leader: Identifier,
+    },
+}
+
+/// What goes out to the horizon, or comes back from it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Errand {
+    number: u64,
+    candidate: Identifier,
+    turn: u32,
+    /// Steps that are left.
+    steps: u64,
+    direction: Direction,
+}
+
+impl HirschbergSinclair {
+    /// A process of n that stands with this identifier.
+    pub fn new(n: usize, identifier: Identifier) -> Self {
+        let ring = Ring { id: identifier.process, n };
+        Self { ring, part: Part::new(identifier), candidacy: None }
+    }
+
+    /// How far a turn's probes go; all the way round is far enough.
+    fn horizon(&self, turn: u32) -> u64 {
+        1_u64.checked_shl(turn).unwrap_or(u64::MAX).min(self.ring.n as u64)
+    }
+
+    fn join(&mut self, number: u64, out: &mut Effects<Self>) {
+        out.output(Output::Undecided);
+        self.part.join(number);
+        self.candidacy = None;
+    }
+
+    fn begin(&mut self, out: &mut Effects<Self>) {
+        let number = self.part.next();
+        self.join(number, out);
+        if self.ring.is_alone() {
+            return self.win(number, out);
+        }
+        self.probe(0, out);
+    }
+
+    /// Enters a turn: probes both ways.
+    fn probe(&mut self, turn: u32, out: &mut Effects<Self>) {
+        self.candidacy = Some(Candidacy { turn, onwards: false, backwards: false });
+        let (number, candidate) = (self.part.number(), self.part.identifier());
+        for direction in Direction::BOTH {
+            let errand = Errand { number, candidate, turn, steps: self.horizon(turn), direction };
+            out.send(self.ring.neighbour(direction), Message::Probe(errand));
+        }
+    }
+
+    fn on_probe(&mut self, probe: Errand, out: &mut Effects<Self>) {
+        if self.part.is_over(probe.number) {
+            return out.ignored("a message of an election that is over");
+        }
+        let joins = self.part.is_new(probe.number);
+        if joins {
+            self.join(probe.number, out);
+        }
+        if probe.candidate.process == self.ring.id {
+            return self.win(probe.number, out);
+        }
+        if probe.candidate < self.part.identifier() {
+            // Held up. Who has not stood yet must, or the smaller one would be the greatest to be found.
+            if joins {
+                self.probe(0, out);
+            }
+            return;
+        }
+        self.candidacy = None;
+        self.pass_on(probe, out);
+    }
+
+    /// A greater one's probe goes on, or at the horizon turns into a reply.
+    fn pass_on(&self, probe: Errand, out: &mut Effects<Self>) {
+        if probe.steps > 1 {
+            let to = self.ring.neighbour(probe.direction);
+            return out.send(to, Message::Probe(Errand { steps: probe.steps - 1, ..probe }));
+        }
+        let direction = probe.direction.opposite();
+        let reply = Errand { steps: self.horizon(probe.turn), direction, ..probe };
+        out.send(self.ring.neighbour(direction), Message::Reply(reply));
+    }
+
+    fn on_reply(&mut self, reply: Errand, out: &mut Effects<Self>) {
+        if self.part.is_over(reply.number) || self.part.is_new(reply.number) {
+            return out.ignored("a message of another election");
+        }
+        if reply.candidate.process != self.ring.id {
+            if reply.steps > 1 {
+                let to = self.ring.neighbour(reply.direction);
+                out.send(to, Message::Reply(Errand { steps: reply.steps - 1, ..reply }));
+            }
+            return;
+        }
+        let Some(candidacy) = self.candidacy.as_mut().filter(|mine| mine.turn == reply.turn) else {
+            return out.ignored("a reply of an earlier turn");
+        };
+        match reply.direction {
+            Direction::Onwards => candidacy.onwards = true,
+            Direction::Backwards => candidacy.backwards = true,
+        }
+        if candidacy.onwards && candidacy.backwards {
+            let next = candidacy.turn + 1;
+            self.probe(next, out);
+        }
+    }
+
+    fn win(&mut self, number: u64, out: &mut Effects<Self>) {
+        let leader = self.part.identifier();
+        if !self.ring.is_alone() {
+            out.send(self.ring.next(), Message::Elected { number, leader });
+        }
+        self.end(number, leader, out);
+    }
+
+    fn on_elected(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) {
+        if self.end(number, leader, out) {
+            out.send(self.ring.next(), Message::Elected { number, leader });
+        }
+    }
+
+    /// The outcome is known; tells whether it was not before.
+    fn end(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) -> bool {
+        let news = self.part.hear_of_end(number);
+        if news && self.part.ends(number) {
+            self.candidacy = None;
+            out.output(Output::Elected(leader));
+        }
+        news
+    }
+}
+
+impl Process for HirschbergSinclair {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Infallible;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
+        match command {
+            Command::Elect if self.part.is_taken() => return Err(Misuse::UnderWay),
+            Command::Elect => self.begin(out),
+            Command::Identify(value) => self.part.identify(value),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Probe(probe) => self.on_probe(probe, out),
+            Message::Reply(reply) => self.on_reply(reply, out),
+            Message::Elected { number, leader } => self.on_elected(number, leader, out),
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] =
+        &[Kind::election("PROBE"), Kind::election("REPLY"), Kind::election("ELECTED")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Probe(_) => 0,
+            Self::Reply(_) => 1,
+            Self::Elected { .. } => 2,
+        }
+    }
+
+    /// The way it goes is told by the neighbour from whom it comes.
+    fn bytes(&self) -> Option<u64> {
+        let contents = match self {
+            Self::Probe(_) | Self::Reply(_) => 3 * NUMBER_BYTES + IDENTIFIER_BYTES,
+            Self::Elected { .. } => NUMBER_BYTES + IDENTIFIER_BYTES,
+        };
+        Some(KIND_BYTES + contents)
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        let lie =
+            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
+        match self.clone() {
+            Self::Probe(errand) => {
+                Self::Probe(Errand { candidate: lie(errand.candidate), ..errand })
+            }
+            Self::Reply(errand) => Self::Reply(Errand { turn: errand.turn ^ 1, ..errand }),
+            Self::Elected { number, leader } => Self::Elected { number, leader: lie(leader) },
+        }
+    }
+}
+
+impl Sound for HirschbergSinclair {}
+
+impl Algorithm for HirschbergSinclair {
+    const PROFILE: Profile = Profile {
+        name: "hirschberg-sinclair",
+        layer: Layer::Election,
+        summary: "a tournament on a ring: the greatest within a horizon goes on to one twice as wide",
+        source: "Hirschberg, Sinclair, CACM 23(11), 1980",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::NoCrash, Assumption::Honesty],
+        guarantees: &[Property::E1, Property::E2],
+        cost: "4(2^L - 1) + 3n to 8n(1 + L) + n messages, L = log2 n rounded up",
+        restless: false,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::new(setup.n, setup.identifier(id))
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        if n == 1 {
+            return Cost::exact("0", 0);
+        }
+        let turns = u64::from(n.next_power_of_two().ilog2());
+        let least = 4 * (n.next_power_of_two() - 1) + 3 * n;
+        let most = 8 * n * (1 + turns) + n;
+        // The winner needs 2 x 2^k delays for each turn and n for the last; whoever wakes it is n/2 away at most.
+        let wins = 2 * (n.next_power_of_two() - 1) + n;
+        Cost::between("4(2^L - 1) + 3n to 8n(1 + L) + n", least, most)
+            .with_delays(wins..=wins + 2 * n, 0..=0)
+    }
+}

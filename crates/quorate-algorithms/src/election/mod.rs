@@ -1,0 +1,19 @@
+//! Election: one leader, the greatest of those that are up.
+
+mod announce_all;
+mod bully;
+mod bully_all;
+mod bullying;
+mod chang_roberts;
+mod detector_leader;
+mod hirschberg_sinclair;
+mod list_ring;
+mod taking_part;
+
+pub use announce_all::AnnounceAll;
+pub use bully::Bully;
+pub use bully_all::BullyAll;
+pub use chang_roberts::ChangRoberts;
+pub use detector_leader::DetectorLeader;
+pub use hirschberg_sinclair::HirschbergSinclair;
+pub use list_ring::ListRing;

@@ -1,0 +1,208 @@
+//! From a counterexample to a scenario that the simulator runs to the same end.
+//!
+//! Each step gets a millisecond of its own: a message that is sent in step i and arrives in step j takes j - i
+//! milliseconds, and so does news of a crash; who enters in step i and leaves in step j stays inside for as long. What
+//! has not happened when the harm is done happens much later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_core::{Process, ProcessId, Span, Time};
+use quorate_sim::fault::{CrashMid, Occasion, OnLink, Suspect};
+use quorate_sim::notation::{Link, SectionOf, When, Who, Window};
+use quorate_sim::{Delay, LinkDelay, Scenario};
+
+use crate::world::{Happening, State};
+use crate::{Action, Users, World};
+
+/// How much later than the last step everything else happens.
+const LATER: u64 = 1_000;
+
+/// When a message left, and when it arrived.
+type Times = (u64, Option<u64>);
+
+/// What is to be written down, step by step.
+#[derive(Default)]
+struct Notes {
+    /// When each message of a link left, and when it arrived.
+    links: BTreeMap<(u8, u8), Vec<Times>>,
+    /// Which of them are under way, in order.
+    under_way: BTreeMap<(u8, u8), Vec<usize>>,
+    /// Those that were lost: they take no delay from their link's list.
+    lost: BTreeSet<(u8, u8, usize)>,
+    inside_since: BTreeMap<u8, u64>,
+    stays: BTreeMap<u8, Vec<u64>>,
+    crashed: BTreeMap<u8, u64>,
+    told: BTreeMap<(u8, u8), u64>,
+    suspected: BTreeMap<(u8, u8), u64>,
+}
+
+/// Writes the steps of a counterexample into a scenario of the same world.
+pub fn scenario_of<P, U, F>(world: &World<P, U, F>, steps: &[Action], scenario: &mut Scenario)
+where
+    P: Process,
+    U: Users<P>,
+    F: Fn(ProcessId) -> P + Sync,
+{
+    let mut notes = Notes::default();
+    let mut state = world.first();
+    notes.departures(&state, 0);
+    for (step, action) in (1..).zip(steps) {
+        let process = notes.before(action, step, scenario);
+        let next = world.after(&state, *action);
+        notes.departures(&next, step);
+        if let Some(process) = process {
+            let pleased = |state: &State<P, U::Place>| {
+                state.place(process).is_some_and(|place| world.users.is_pleased(place))
+            };
+            match (pleased(&state), pleased(&next)) {
+                (false, true) => drop(notes.inside_since.insert(process, step)),
+                (true, false) => notes.left(process, step),
+                _ => {}
+            }
+        }
+        state = next;
+    }
+    notes.write(steps.len() as u64 + LATER, scenario);
+}
+
+impl Notes {
+    /// What a step does to messages and to the plan of faults; whose step it is.
+    fn before(&mut self, action: &Action, step: u64, scenario: &mut Scenario) -> Option<u8> {
+        let at = When::At(Time(step * MILLISECOND));
+        let process = match action.what {
+            Happening::Deliver { from, to, place } => {
+                let message = self.take(from, to, place);
+                self.links.entry((from, to)).or_default()[message].1 = Some(step);
+                to
+            }
+            Happening::Ask(process) => {
+                if !self.inside_since.contains_key(&process) {
+                    scenario.request.push(Occasion { who: who(process), at });
+                }
+                process
+            }
+            Happening::Tell { observer, victim } => {
+                self.told.insert((observer, victim), step);
+                observer
+            }
+            Happening::Suspect { observer, victim } => {
+                self.suspected.insert((observer, victim), step);
+                observer
+            }
+            Happening::Trust { observer, victim } => {
+                let since = self.suspected.remove(&(observer, victim)).unwrap_or(0);
+                scenario.faults.suspect.push(suspicion(observer, victim, since, Some(step)));
+                observer
+            }
+            Happening::Crash(victim) => {
+                scenario.faults.crash.push(Occasion { who: who(victim), at });
+                self.crash(victim, step);
+                return None;
+            }
+            Happening::Lose { from, to, place } => {
+                let message = self.take(from, to, place);
+                let sent = self.links.entry((from, to)).or_default()[message].0;
+                self.lost.insert((from, to, message));
+                let at = When::At(Time(sent * MILLISECOND));
+                scenario.faults.lose.push(OnLink { link: link(from, to), at });
+                return None;
+            }
+        };
+        if let Some(sends) = action.crash_after {
+            scenario.faults.crash_mid.push(CrashMid { who: who(process), at, sends: sends.into() });
+            self.crash(process, step);
+        }
+        Some(process)
+    }
+
+    fn take(&mut self, from: u8, to: u8, place: u8) -> usize {
+        self.under_way.entry((from, to)).or_default().remove(place.into())
+    }
+
+    fn crash(&mut self, victim: u8, step: u64) {
+        self.crashed.insert(victim, step);
+        self.inside_since.remove(&victim);
+        self.under_way.retain(|(_, to), _| *to != victim);
+    }
+
+    fn left(&mut self, process: u8, step: u64) {
+        if let Some(since) = self.inside_since.remove(&process) {
+            self.stays.entry(process).or_default().push(step - since);
+        }
+    }
+
+    /// Sees what has been sent: more is under way on a link than before.
+    fn departures<P: Process, L>(&mut self, state: &State<P, L>, step: u64) {
+        let mut counts: BTreeMap<(u8, u8), usize> = BTreeMap::new();
+        state.links().for_each(|link| *counts.entry(link).or_default() += 1);
+        for (link, count) in counts {
+            let (all, under_way) =
+                (self.links.entry(link).or_default(), self.under_way.entry(link).or_default());
+            while under_way.len() < count {
+                under_way.push(all.len());
+                all.push((step, None));
+            }
+        }
+    }
+
+    fn write(self, end: u64, scenario: &mut Scenario) {
+        for ((from, to), messages) in self.links {
+            let delay = |(sent, arrived): (u64, Option<u64>)| {
+                Span((arrived.unwrap_or(end) - sent) * MILLISECOND)
+            };
+            let arrives = |place: &usize| !self.lost.contains(&(from, to, *place));
+            let messages = messages.into_iter().enumerate();
+            let messages = messages.filter(|(place, _)| arrives(place));
+            let delays: Vec<Span> = messages.map(|(_, times)| delay(times)).collect();
+            if delays.is_empty() {
+                continue;
+            }
+            let delay = Delay::List(delays);
+            scenario.link_delay.push(LinkDelay { link: link(from, to), delay });
+        }
+        let stays = |(process, stays): (u8, Vec<u64>)| SectionOf {
+            process: ProcessId::new(process.into()),
+            stays: stays.into_iter().map(|stay| Span(stay * MILLISECOND)).collect(),
+        };
+        scenario.section_of = self.stays.into_iter().map(stays).collect();
+        let still_inside = self.inside_since.keys().map(|process| SectionOf {
+            process: ProcessId::new((*process).into()),
+            stays: vec![Span(end * MILLISECOND)],
+        });
+        let mut still_inside: Vec<SectionOf> = still_inside.collect();
+        for own in &mut scenario.section_of {
+            if let Some(at) = still_inside.iter().position(|still| still.process == own.process) {
+                own.stays.extend(still_inside.swap_remove(at).stays);
+            }
+        }
+        scenario.section_of.extend(still_inside);
+        for observer in 0..scenario.processes as u8 {
+            for (victim, crashed) in self.crashed.iter().filter(|(victim, _)| **victim != observer)
+            {
+                let told = self.told.get(&(observer, *victim)).copied().unwrap_or(end);
+                let delay = Delay::Constant(Span(told.saturating_sub(*crashed) * MILLISECOND));
+                let link = link(observer, *victim);
+                scenario.detection_pair.push(LinkDelay { link, delay });
+            }
+        }
+        let standing = self.suspected.into_iter();
+        let standing = standing.map(|((o, v), since)| suspicion(o, v, since, None));
+        scenario.faults.suspect.extend(standing);
+    }
+}
+
+const MILLISECOND: u64 = 1_000_000;
+
+fn who(process: u8) -> Who {
+    Who::Process(ProcessId::new(process.into()))
+}
+
+fn link(from: u8, to: u8) -> Link {
+    Link { from: who(from), to: who(to) }
+}
+
+fn suspicion(observer: u8, victim: u8, since: u64, until: Option<u64>) -> Suspect {
+    let at = |step: u64| When::At(Time(step * MILLISECOND));
+    let window = Window { from: at(since), until: until.map(at) };
+    Suspect { pair: link(observer, victim), window }
+}

@@ -1,0 +1,212 @@
+//! Starvation: a cycle in which somebody waits, though everything happens that must.
+//!
+//! A cycle is fair if no action of a class that could be taken all along is never taken (weak fairness). Among the
+//! states in which somebody waits, a fair cycle exists exactly if a strongly connected component of them is fair: a
+//! smaller cycle has fewer steps and is enabled in no fewer of its states.
+
+/// The steps between states.
+#[derive(Debug, Default)]
+pub(crate) struct Edges {
+    /// Where the steps of each state begin; states are added in any order, so with an end.
+    ranges: Vec<(u32, u32)>,
+    steps: Vec<(u32, u16)>,
+}
+
+/// The class of what need not happen.
+const FREE: u16 = u16::MAX;
+
+impl Edges {
+    /// The steps of a state: where each goes, and its class.
+    pub(crate) fn add(&mut self, from: u32, steps: impl Iterator<Item = (u32, u16)>) {
+        let start = self.steps.len() as u32;
+        self.steps.extend(steps);
+        if self.ranges.len() <= from as usize {
+            self.ranges.resize(from as usize + 1, (0, 0));
+        }
+        self.ranges[from as usize] = (start, self.steps.len() as u32);
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        let steps = self.steps.capacity() * size_of::<(u32, u16)>();
+        (steps + self.ranges.capacity() * size_of::<(u32, u32)>()) as u64
+    }
+
+    fn of(&self, state: u32) -> &[(u32, u16)] {
+        let (start, end) = self.ranges.get(state as usize).copied().unwrap_or((0, 0));
+        &self.steps[start as usize..end as usize]
+    }
+
+    /// A state from which a fair cycle goes through states of this kind only, and the states after it, itself last.
+    pub(crate) fn fair_cycle(&self, kind: impl Fn(u32) -> bool) -> Option<(u32, Vec<u32>)> {
+        let mut components = Components::new(self, &kind);
+        for root in 0..self.ranges.len() as u32 {
+            if kind(root)
+                && let Some(component) = components.from(root)
+            {
+                return Some(self.round(&component));
+            }
+        }
+        None
+    }
+
+    /// Whether a strongly connected component has a step and leaves out nothing that must happen.
+    fn is_fair(&self, component: &[u32]) -> bool {
+        let inside = |state: &u32| component.binary_search(state).is_ok();
+        let mut taken = Vec::new();
+        // What could be taken in every state so far.
+        let mut always: Option<Vec<u16>> = None;
+        let mut has_step = false;
+        for state in component {
+            let mut enabled = Vec::new();
+            for (to, class) in self.of(*state) {
+                if inside(to) {
+                    has_step = true;
+                    taken.push(*class);
+                }
+                if *class != FREE {
+                    enabled.push(*class);
+                }
+            }
+            always = Some(match always {
+                None => enabled,
+                Some(always) => always.into_iter().filter(|c| enabled.contains(c)).collect(),
+            });
+        }
+        has_step && always.unwrap_or_default().iter().all(|class| taken.contains(class))
+    }
+
+    /// A shortest cycle of a component through its first state.
+    fn round(&self, component: &[u32]) -> (u32, Vec<u32>) {
+        let first = component[0];
+        let mut came_from = vec![u32::MAX; component.len()];
+        let mut queue = std::collections::VecDeque::from([first]);
+        while let Some(state) = queue.pop_front() {
+            for (to, _) in self.of(state) {
+                if *to == first {
+                    let mut round = vec![first];
+                    let mut at = state;
+                    while at != first {
+                        round.push(at);
+                        let place = component.binary_search(&at).expect("a state of the component");
+                        at = came_from[place];
+                    }
+                    round.reverse();
+                    return (first, round);
+                }
+                if let Ok(place) = component.binary_search(to)
+                    && came_from[place] == u32::MAX
+                {
+                    came_from[place] = state;
+                    queue.push_back(*to);
+                }
+            }
+        }
+        (first, Vec::new())
+    }
+}
+
+/// Tarjan's strongly connected components, without recursion.
+struct Components<'e, K> {
+    edges: &'e Edges,
+    kind: &'e K,
+    /// The order in which each state was met, from 1 on.
+    met: Vec<u32>,
+    low: Vec<u32>,
+    on_stack: Vec<bool>,
+    stack: Vec<u32>,
+    count: u32,
+}
+
+impl<'e, K: Fn(u32) -> bool> Components<'e, K> {
+    fn new(edges: &'e Edges, kind: &'e K) -> Self {
+        let n = edges.ranges.len();
+        let (met, low, on_stack) = (vec![0; n], vec![0; n], vec![false; n]);
+        Self { edges, kind, met, low, on_stack, stack: Vec::new(), count: 0 }
+    }
+
+    fn meet(&mut self, state: u32) {
+        self.count += 1;
+        self.met[state as usize] = self.count;
+        self.low[state as usize] = self.count;
+        self.on_stack[state as usize] = true;
+        self.stack.push(state);
+    }
+
+    /// The first fair component among those reached from this state, if there is one.
+    fn from(&mut self, root: u32) -> Option<Vec<u32>> {
+        if self.met[root as usize] != 0 {
+            return None;
+        }
+        self.meet(root);
+        let mut path: Vec<(u32, usize)> = vec![(root, 0)];
+        while let Some((state, step)) = path.last_mut() {
+            let state = *state;
+            if let Some((to, _)) = self.edges.of(state).get(*step) {
+                *step += 1;
+                if !(self.kind)(*to) {
+                    continue;
+                }
+                if self.met[*to as usize] == 0 {
+                    self.meet(*to);
+                    path.push((*to, 0));
+                } else if self.on_stack[*to as usize] {
+                    self.low[state as usize] = self.low[state as usize].min(self.met[*to as usize]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some((above, _)) = path.last() {
+                self.low[*above as usize] = self.low[*above as usize].min(self.low[state as usize]);
+            }
+            if self.low[state as usize] == self.met[state as usize] {
+                let mut component = Vec::new();
+                while let Some(member) = self.stack.pop() {
+                    self.on_stack[member as usize] = false;
+                    component.push(member);
+                    if member == state {
+                        break;
+                    }
+                }
+                component.sort_unstable();
+                if self.edges.is_fair(&component) {
+                    return Some(component);
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edges(steps: &[(u32, u32, u16)], states: u32) -> Edges {
+        let mut edges = Edges::default();
+        for state in 0..states {
+            let own = steps.iter().filter(|(from, ..)| *from == state);
+            edges.add(state, own.map(|(_, to, class)| (*to, *class)));
+        }
+        edges
+    }
+
+    #[test]
+    fn a_cycle_that_leaves_nothing_out_is_fair() {
+        let two = edges(&[(0, 1, 5), (1, 0, 6)], 2);
+        assert_eq!(two.fair_cycle(|_| true), Some((0, vec![1, 0])));
+        assert_eq!(two.fair_cycle(|state| state == 0), None, "it leaves the states of that kind");
+    }
+
+    #[test]
+    fn a_cycle_that_puts_something_off_for_ever_is_not_fair() {
+        // In both states the step of class 7 could be taken, and leads out.
+        let out = edges(&[(0, 1, 5), (1, 0, 6), (0, 2, 7), (1, 2, 7)], 3);
+        assert_eq!(out.fair_cycle(|state| state < 2), None);
+        // Only in one of them: it need not be taken.
+        let once = edges(&[(0, 1, 5), (1, 0, 6), (0, 2, 7)], 3);
+        assert!(once.fair_cycle(|state| state < 2).is_some());
+        // What need not happen may be put off.
+        let free = edges(&[(0, 1, 5), (1, 0, 6), (0, 2, FREE), (1, 2, FREE)], 3);
+        assert!(free.fair_cycle(|state| state < 2).is_some());
+    }
+}

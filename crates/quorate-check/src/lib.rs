@@ -1,0 +1,20 @@
+//! Explores every interleaving of a small world, with the processes that the simulator runs.
+//!
+//! A [`Model`] says what can happen next; [`explore()`] goes through all states breadth first, so that a counterexample
+//! is a shortest one. [`World`] is the model of processes that exchange messages, crash and are told of crashes.
+
+mod counterexample;
+mod explore;
+mod fingerprint;
+mod lasso;
+mod model;
+mod users;
+mod visited;
+mod world;
+
+pub use counterexample::scenario_of;
+pub use explore::{Bounds, End, Exploration, Found, Progress, explore};
+pub use fingerprint::{Fingerprint, Mixer, fingerprint_of};
+pub use model::{Class, Model, Successor};
+pub use users::{MutexPlace, MutexUsers, Users};
+pub use world::{Action, Budget, Happening, State, World};

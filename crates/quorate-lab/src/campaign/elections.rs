@@ -1,0 +1,81 @@
+//! The worlds of elections: who stands with what, who begins and when, and what changes meanwhile.
+
+use quorate_algorithms::Algorithm;
+use quorate_algorithms::catalogue::{self, Look};
+use quorate_core::{ProcessId, Profile, Span, Time};
+use quorate_sim::Scenario;
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{Identify, SpanText, When, Who};
+use quorate_sim::scenario::{DetectorChoice, Requesters};
+
+use super::draw::{Dice, UNIT};
+
+/// What an algorithm bears beyond what it assumes.
+#[derive(Clone, Copy, Default)]
+struct Bears {
+    new_identifiers: bool,
+    rank_delay: bool,
+}
+
+fn bears(profile: &Profile) -> Bears {
+    struct Ask;
+    impl Look for Ask {
+        type Answer = Bears;
+        fn look<A: Algorithm>(self) -> Bears {
+            Bears { new_identifiers: !A::KNOWS_IDENTIFIERS, rank_delay: A::DELAYS_BY_RANK }
+        }
+    }
+    catalogue::look_at(profile.name, Ask).unwrap_or_default()
+}
+
+/// Any order of identifiers, some of them equal; one, some or all begin; some identifiers change.
+pub(super) fn draw_election(profile: &Profile, scenario: &mut Scenario, draw: &mut Dice) {
+    let n = scenario.processes as u64;
+    scenario.ids = match draw.between(0, 2) {
+        0 => Vec::new(),
+        1 => (0..n).map(|_| draw.between(0, n)).collect(),
+        _ => shuffled(n, draw),
+    };
+    let spread = if draw.chance(0.3) { 0 } else { draw.between(0, 20 * UNIT) };
+    scenario.repeat = draw.between(1, 3) as u32;
+    if draw.chance(0.3) {
+        scenario.requesters = Requesters::All;
+        scenario.spread = SpanText(Span(spread));
+    } else {
+        for _ in 0..draw.between(1, 4) {
+            let at = When::At(Time(draw.between(0, spread)));
+            scenario.request.push(Occasion { who: someone(n, draw), at });
+        }
+    }
+    let bears = bears(profile);
+    if bears.new_identifiers && draw.chance(0.4) {
+        for _ in 0..draw.between(1, 4) {
+            let (value, at) = (draw.between(0, 2 * n), When::At(Time(draw.between(0, 30 * UNIT))));
+            scenario.identify.push(Identify { who: someone(n, draw), value, at });
+        }
+    }
+    if bears.rank_delay && draw.chance(0.3) {
+        scenario.rank_delay = SpanText(Span(draw.between(1, 10 * UNIT)));
+    }
+}
+
+/// Where delays are bounded, detectors of the processes' own may tell of crashes.
+pub(super) fn draw_detector(scenario: &mut Scenario, draw: &mut Dice) {
+    let own = draw.between(0, 9);
+    if scenario.delay_bound().is_some() && own < 2 {
+        scenario.detector = [DetectorChoice::Heartbeat, DetectorChoice::Vcube][own as usize];
+        scenario.detection = None;
+    }
+}
+
+fn someone(n: u64, draw: &mut Dice) -> Who {
+    Who::Process(ProcessId::new(draw.between(0, n - 1) as u32))
+}
+
+fn shuffled(n: u64, draw: &mut Dice) -> Vec<u64> {
+    let mut ids: Vec<u64> = (0..n).collect();
+    for place in (1..ids.len()).rev() {
+        ids.swap(place, draw.between(0, place as u64) as usize);
+    }
+    ids
+}

@@ -1,0 +1,154 @@
+//! A leader's crash: what it costs a bully and what a leader that is taken from the detector, point by point.
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::report::Report;
+use quorate_sim::scenario::DetectorChoice;
+use quorate_sim::{Conditions, Scenario};
+
+use super::world::RANK_DELAYS;
+use super::{Request, Value, doubling, sweep};
+use crate::LabError;
+use crate::by_name::run as run_once;
+
+/// How many processes there are at most: detectors among more would take long to say the same.
+const MOST: usize = 64;
+/// When the leader crashes, and for how long all runs are watched, in message delays.
+pub(super) const CRASH: u64 = 40;
+pub(super) const WATCHED: u64 = 240;
+
+/// Who is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rival {
+    Bully,
+    DelayedBully,
+    Leader,
+}
+
+impl Rival {
+    const ALL: [Self; 3] = [Self::Bully, Self::DelayedBully, Self::Leader];
+
+    const fn algorithm(self) -> &'static str {
+        match self {
+            Self::Bully | Self::DelayedBully => "bully",
+            Self::Leader => "detector-leader",
+        }
+    }
+
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Bully => "bully",
+            Self::DelayedBully => "bully, delay by rank",
+            Self::Leader => "detector-leader",
+        }
+    }
+
+    /// How many pairs have to be watched: a bully minds only those above it.
+    const fn pairs(self, n: u64) -> u64 {
+        match self {
+            Self::Bully | Self::DelayedBully => n * (n - 1) / 2,
+            Self::Leader => n * (n - 1),
+        }
+    }
+}
+
+/// What a crash has cost.
+pub(super) struct CrashRow {
+    pub(super) rival: Rival,
+    pub(super) detector: DetectorChoice,
+    pub(super) n: usize,
+    pub(super) pairs: u64,
+    /// Messages of the election after the crash.
+    pub(super) messages: u64,
+    bytes: u64,
+    /// The detector's messages in a message delay, in the mean.
+    pub(super) detector_rate: f64,
+    /// From the crash until everybody follows the new leader, in message delays.
+    pub(super) time: f64,
+}
+
+pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, LabError> {
+    let detectors = [DetectorChoice::Oracle, DetectorChoice::Heartbeat, DetectorChoice::Vcube];
+    let mut cells = Vec::new();
+    for rival in Rival::ALL {
+        for detector in detectors {
+            cells.extend(
+                doubling(8, request.up_to.min(MOST)).into_iter().map(|n| (rival, detector, n)),
+            );
+        }
+    }
+    sweep(request, &cells, |&(rival, detector, n)| row(rival, detector, n))
+}
+
+fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, LabError> {
+    let (calm, struck) = (scenario(rival, detector, n, false), scenario(rival, detector, n, true));
+    let unit = struck.delay_unit().0;
+    let calm = run_once(&calm, Conditions::default(), None)?.report;
+    let struck = run_once(&struck, Conditions::default(), None)?.report;
+    let settled = struck.election.as_ref().filter(|found| found.leader == Some(n as u32 - 2));
+    let Some(duration) = settled.and_then(|found| found.duration) else {
+        return Err(LabError::Unmeasurable {
+            algorithm: rival.algorithm().to_owned(),
+            processes: n,
+            seed: 0,
+            problem: format!("the next in rank does not lead after {WATCHED} message delays"),
+        });
+    };
+    let bytes = |report: &Report| report.messages.bytes.unwrap_or(0);
+    let sent: u64 = struck.layers.values().map(|layer| layer.total).sum();
+    Ok(CrashRow {
+        rival,
+        detector,
+        n,
+        pairs: rival.pairs(n as u64),
+        // What was sent without the crash was for the first election.
+        messages: struck.messages.total - calm.messages.total,
+        bytes: bytes(&struck) - bytes(&calm),
+        detector_rate: sent as f64 * unit as f64 / struck.virtual_time.max(1) as f64,
+        time: duration as f64 / unit as f64 - CRASH as f64,
+    })
+}
+
+/// The greatest leads from the start on and crashes, or does not.
+fn scenario(rival: Rival, detector: DetectorChoice, n: usize, crash: bool) -> Scenario {
+    let mut scenario = Scenario::new(rival.algorithm(), n);
+    let unit = scenario.delay_unit().0;
+    let greatest = Who::Process(ProcessId::from_index(n - 1));
+    let at = |delays: u64| When::At(Time(delays * unit));
+    scenario.request = vec![Occasion { who: greatest, at: at(0) }];
+    scenario.detector = detector;
+    scenario.until = Some(SpanText(Span(WATCHED * unit)));
+    if rival == Rival::DelayedBully {
+        scenario.rank_delay = SpanText(Span(RANK_DELAYS * unit));
+    }
+    if crash {
+        scenario.faults.crash = vec![Occasion { who: greatest, at: at(CRASH) }];
+    }
+    scenario
+}
+
+impl CrashRow {
+    pub(super) fn values(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("part", "leader-crash".into()),
+            ("algorithm", self.rival.algorithm().into()),
+            ("rank_delay", (self.rival == Rival::DelayedBully).into()),
+            ("starters", Value::Missing),
+            ("order", Value::Missing),
+            ("detector", self.detector.to_string().as_str().into()),
+            ("processes", self.n.into()),
+            ("runs", 1_u64.into()),
+            ("messages", self.messages.into()),
+            ("messages_half_width_95", Value::Missing),
+            ("formula", Value::Missing),
+            ("formula_least", Value::Missing),
+            ("formula_most", Value::Missing),
+            ("comparison", Value::Missing),
+            ("bytes", self.bytes.into()),
+            ("time_delays", self.time.into()),
+            ("detector_messages_per_delay", self.detector_rate.into()),
+            ("pairs_to_watch", self.pairs.into()),
+        ]
+    }
+}

@@ -1,0 +1,173 @@
+//! What an election costs: messages, bytes and time against the number of processes, beside the formulas; and what a
+//! leader's crash costs a bully and a leader taken from a detector.
+
+mod charts;
+mod crash;
+mod formulas;
+mod text;
+mod world;
+
+use quorate_sim::Conditions;
+use quorate_sim::report::Verdict;
+
+use crash::CrashRow;
+use world::{Contender, Order, Starters};
+
+use super::promise::{Comparison, Promise};
+use super::sweep::sweep;
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
+use crate::LabError;
+use crate::by_name::run as run_once;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "election-cost",
+    summary: "messages, bytes and time of every election beside the formulas, and a leader's crash",
+    seeds: 10,
+    sizes: Some(Sizes { least: 8, usual: 16_384, most: 16_384 }),
+    ours: None,
+    draws: true,
+    run,
+};
+
+/// A run to be made.
+struct Cell {
+    contender: &'static Contender,
+    starters: Starters,
+    order: Order,
+    n: usize,
+    seed: u64,
+}
+
+/// What a run has shown.
+struct Measured {
+    messages: f64,
+    bytes: f64,
+    /// From the beginning to the last decision, in message delays.
+    time: f64,
+}
+
+/// What an election costs with n processes, over all seeds.
+struct Row {
+    contender: &'static Contender,
+    starters: Starters,
+    order: Order,
+    n: usize,
+    runs: u64,
+    messages: f64,
+    half_width: Option<f64>,
+    bytes: f64,
+    time: f64,
+    promise: Promise,
+    comparison: Comparison,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+    let mut groups = Vec::new();
+    for contender in world::CONTENDERS {
+        for &(starters, order) in contender.cases {
+            for n in doubling(8, request.up_to.min(contender.reaches(starters))) {
+                groups.push((contender, starters, order, n));
+            }
+        }
+    }
+    let seeds = |order: Order| if order == Order::Random { request.seeds } else { 1 };
+    let mut cells = Vec::new();
+    for &(contender, starters, order, n) in &groups {
+        cells.extend((0..seeds(order)).map(|seed| Cell { contender, starters, order, n, seed }));
+    }
+    // The longest first, so that no thread is left with one at the end.
+    let mut longest_first: Vec<usize> = (0..cells.len()).collect();
+    longest_first.sort_by_key(|place| std::cmp::Reverse(formulas::most(&cells[*place])));
+    let answers = sweep(request, &longest_first, |place| measure(&cells[*place]))?;
+    let mut measured: Vec<(usize, Measured)> = longest_first.into_iter().zip(answers).collect();
+    measured.sort_by_key(|(place, _)| *place);
+    let mut rows = Vec::new();
+    let mut rest = measured.as_slice();
+    for (contender, starters, order, n) in groups {
+        let (runs, later) = rest.split_at(seeds(order) as usize);
+        rest = later;
+        rows.extend(Row::new(contender, starters, order, n, runs));
+    }
+    let crashes = crash::rows(request)?;
+    let table = rows.iter().map(Row::values).chain(crashes.iter().map(CrashRow::values));
+    Ok(Findings {
+        table: Table::new(table),
+        blocks: text::blocks(&rows, &crashes),
+        notes: text::notes(request.up_to),
+        charts: charts::charts(&rows),
+    })
+}
+
+fn measure(cell: &Cell) -> Result<Measured, LabError> {
+    let scenario = world::scenario(cell);
+    let report = run_once(&scenario, Conditions::default(), None)?.report;
+    let unmeasurable = |problem: &str| LabError::Unmeasurable {
+        algorithm: cell.contender.algorithm.to_owned(),
+        processes: cell.n,
+        seed: cell.seed,
+        problem: problem.to_owned(),
+    };
+    if report.verdict != Verdict::Holds {
+        return Err(unmeasurable("a property or an assumption did not hold"));
+    }
+    let election = report.election.as_ref().and_then(|election| election.duration);
+    let Some(duration) = election else { return Err(unmeasurable("nobody was elected")) };
+    Ok(Measured {
+        messages: report.messages.total as f64,
+        bytes: report.messages.bytes.unwrap_or(0) as f64,
+        time: duration as f64 / scenario.delay_unit().0 as f64,
+    })
+}
+
+impl Row {
+    fn new(
+        contender: &'static Contender,
+        starters: Starters,
+        order: Order,
+        n: usize,
+        runs: &[(usize, Measured)],
+    ) -> Option<Self> {
+        let of =
+            |figure: fn(&Measured) -> f64| Statistics::of(runs.iter().map(|(_, run)| figure(run)));
+        let messages = of(|run| run.messages)?;
+        let promise = formulas::messages(contender, starters, order, n);
+        let comparison = promise.compare(messages.mean, messages.half_width());
+        Some(Self {
+            contender,
+            starters,
+            order,
+            n,
+            runs: messages.count,
+            messages: messages.mean,
+            half_width: messages.half_width(),
+            bytes: of(|run| run.bytes)?.mean,
+            time: of(|run| run.time)?.mean,
+            promise,
+            comparison,
+        })
+    }
+
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        let (least, most) = self.promise.number.ends();
+        vec![
+            ("part", "cost".into()),
+            ("algorithm", self.contender.algorithm.into()),
+            ("rank_delay", self.contender.rank_delay.into()),
+            ("starters", self.starters.name().into()),
+            ("order", self.order.name().into()),
+            ("detector", Value::Missing),
+            ("processes", self.n.into()),
+            ("runs", self.runs.into()),
+            ("messages", self.messages.into()),
+            ("messages_half_width_95", self.half_width.into()),
+            ("formula", self.promise.formula.as_str().into()),
+            ("formula_least", least.into()),
+            ("formula_most", most.into()),
+            ("comparison", self.comparison.name().into()),
+            ("bytes", self.bytes.into()),
+            ("time_delays", self.time.into()),
+            ("detector_messages_per_delay", Value::Missing),
+            ("pairs_to_watch", Value::Missing),
+        ]
+    }
+}

@@ -1,0 +1,164 @@
+//! The worlds that are compared: who stands where, and who begins.
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_sim::Scenario;
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::random::{Random, Stream};
+use quorate_sim::scenario::Requesters;
+
+use super::Cell;
+
+/// An algorithm, and in which cases it is measured.
+#[derive(Debug)]
+pub(super) struct Contender {
+    pub(super) algorithm: &'static str,
+    pub(super) rank_delay: bool,
+    pub(super) cases: &'static [(Starters, Order)],
+    /// The most processes with which it is measured if one begins, and if all do.
+    reach: [usize; 2],
+}
+
+/// Who begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Starters {
+    One,
+    All,
+}
+
+/// How identifiers stand round the ring, or who the one is that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It makes no difference.
+    Any,
+    /// As good as it can be for the algorithm.
+    Best,
+    /// As bad as it can be, as far as is known.
+    Worst,
+    /// The seed draws it.
+    Random,
+}
+
+use Order::{Any, Best, Random as Drawn, Worst};
+use Starters::{All, One};
+
+const SIX: &[(Starters, Order)] =
+    &[(One, Best), (One, Worst), (One, Drawn), (All, Best), (All, Worst), (All, Drawn)];
+/// With one starter no order is known to be worse than chance.
+const TOURNAMENT: &[(Starters, Order)] =
+    &[(One, Best), (One, Drawn), (All, Best), (All, Worst), (All, Drawn)];
+const BULLIES: &[(Starters, Order)] = &[(One, Best), (One, Worst), (One, Drawn), (All, Any)];
+const PLAIN: &[(Starters, Order)] = &[(One, Any), (All, Any)];
+
+/// Beyond this, those who ask everybody send millions of messages.
+const EVERYBODY: usize = 1_024;
+/// Each of n lists has to be remembered by each of n processes.
+const LISTS: usize = 512;
+const FAR: usize = 16_384;
+
+pub(super) const CONTENDERS: &[Contender] = &[
+    ring("chang-roberts", SIX, FAR),
+    ring("list-ring", PLAIN, LISTS),
+    ring("hirschberg-sinclair", TOURNAMENT, FAR),
+    among_all("announce-all", false, PLAIN),
+    among_all("bully", false, BULLIES),
+    among_all("bully", true, BULLIES),
+    among_all("bully-all", false, BULLIES),
+];
+
+const fn ring(
+    algorithm: &'static str,
+    cases: &'static [(Starters, Order)],
+    all: usize,
+) -> Contender {
+    Contender { algorithm, rank_delay: false, cases, reach: [FAR, all] }
+}
+
+const fn among_all(
+    algorithm: &'static str,
+    rank_delay: bool,
+    cases: &'static [(Starters, Order)],
+) -> Contender {
+    Contender { algorithm, rank_delay, cases, reach: [EVERYBODY, EVERYBODY] }
+}
+
+impl Contender {
+    /// The most processes with which it is measured.
+    pub(super) fn reaches(&self, starters: Starters) -> usize {
+        self.reach[usize::from(starters == All)]
+    }
+
+    /// Its name, and what is particular.
+    pub(super) fn label(&self) -> String {
+        let delayed = if self.rank_delay { ", delay by rank" } else { "" };
+        format!("{}{delayed}", self.algorithm)
+    }
+}
+
+impl Starters {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            One => "one",
+            All => "all",
+        }
+    }
+}
+
+impl Order {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Any => "any",
+            Best => "best",
+            Worst => "worst",
+            Drawn => "random",
+        }
+    }
+}
+
+/// How long a bully waits for each one above it, in message delays.
+pub(super) const RANK_DELAYS: u64 = 4;
+
+pub(super) fn scenario(cell: &Cell) -> Scenario {
+    let Cell { contender, starters, order, n, seed } = *cell;
+    let mut scenario = Scenario { seed, ..Scenario::new(contender.algorithm, n) };
+    let mut random = Random::new(seed, Stream::Experiment);
+    if contender.rank_delay {
+        scenario.rank_delay = SpanText(Span(RANK_DELAYS * scenario.delay_unit().0));
+    }
+    scenario.ids = ids(cell, &mut random);
+    match (starters, order) {
+        (All, _) => scenario.requesters = Requesters::All,
+        // Identifiers ascend: the last is the greatest, and the first is the smallest and stands behind it on the ring.
+        (One, Best) => scenario.request.push(at_once(n - 1)),
+        (One, Drawn) => scenario.request.push(at_once(random.below(n as u64) as usize)),
+        (One, Worst | Any) => scenario.request.push(at_once(0)),
+    }
+    scenario
+}
+
+fn at_once(process: usize) -> Occasion {
+    Occasion { who: Who::Process(ProcessId::from_index(process)), at: When::At(Time::ZERO) }
+}
+
+/// The identifiers, from process 0 on; none if they ascend.
+fn ids(cell: &Cell, random: &mut Random) -> Vec<u64> {
+    let n = cell.n as u64;
+    match (cell.contender.algorithm, cell.starters, cell.order) {
+        (_, _, Drawn) => shuffled(n, random),
+        // In each turn as many as can be are the greatest within their horizon: every second, fourth, eighth.
+        ("hirschberg-sinclair", _, Worst) => {
+            (1..=n).map(|place| place & place.wrapping_neg()).collect()
+        }
+        // Each meets only smaller ones on its way to the greatest.
+        ("chang-roberts", All, Worst) => (0..n).rev().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn shuffled(n: u64, random: &mut Random) -> Vec<u64> {
+    let mut ids: Vec<u64> = (0..n).collect();
+    for place in (1..ids.len()).rev() {
+        ids.swap(place, random.below(place as u64 + 1) as usize);
+    }
+    ids
+}

@@ -1,0 +1,207 @@
+//! Election: who leads in the end, what it took, and whether E1 and E2 hold.
+
+use quorate_core::election::{Candidates, Command, Election, Output};
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time, VCube};
+
+use crate::delays::Spread;
+use crate::family::{End, Finding, Monitors, Telling};
+use crate::followers::Followers;
+use crate::history::{History, Mark};
+use crate::monitor::{E1, E2};
+use crate::observer::Moment;
+use crate::plan::{Memory, Plan};
+use crate::report::{CampReport, CostReport, DelayStatistics, ElectionReport, Report};
+use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::scenario::Scenario;
+use crate::trace::TraceSink;
+use crate::user::ElectionUsers;
+use crate::world::Ending;
+
+/// Runs an election. The scenario must have been validated.
+pub fn run_election<P: Election + 'static>(
+    scenario: &Scenario,
+    subject: &Subject,
+    conditions: Conditions,
+    make: impl Fn(ProcessId) -> P + 'static,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, RunError> {
+    let n = scenario.processes;
+    let restless = subject.profile.restless || scenario.is_restless();
+    let plan = Plan::new(&scenario.faults, n, scenario.seed);
+    let users = ElectionUsers::new(
+        n,
+        scenario.first_requests(),
+        scenario.identifications(),
+        scenario.repeat,
+        scenario.think.0,
+    );
+    let stage = Stage {
+        users: users.patient(quiet(scenario), plan.end(), plan.traitors()),
+        monitors: ElectionMonitors::new(scenario, plan.traitors(), scenario.patience(restless)),
+        plan,
+        oracle: scenario.oracle(),
+        until: scenario.until(restless),
+        restless,
+        burst: scenario.burst(*subject.cost.messages.start() / (2 * n as u64)),
+        bytes_per_process: 0,
+    };
+    run(scenario, subject, conditions, stage, make, trace)
+}
+
+/// Long enough for a detector below to notice a crash and for the election that follows.
+fn quiet(scenario: &Scenario) -> Span {
+    let levels = u64::from(VCube::new(scenario.processes).dimension());
+    let ranks = scenario.rank_delay.0.0.saturating_mul(scenario.processes as u64);
+    Span(scenario.tempo().bound.0.saturating_mul(20 * (levels + 2)).saturating_add(ranks))
+}
+
+/// The monitors of elections.
+#[derive(Clone, Debug)]
+pub struct ElectionMonitors {
+    e1: E1,
+    e2: E2,
+    followers: Followers,
+    /// From asking for an election to knowing the leader, for those who ask.
+    delays: Spread,
+    asked: Vec<Option<Time>>,
+    begun: u64,
+    decisions: u64,
+    first: Option<Time>,
+    last: Option<Time>,
+    history: History,
+    patience: Option<Span>,
+}
+
+impl ElectionMonitors {
+    fn new(scenario: &Scenario, traitors: ProcessSet, patience: Option<Span>) -> Self {
+        let n = scenario.processes;
+        let candidates = Candidates::new(n, &scenario.ids);
+        Self {
+            e1: E1::new(n, candidates, traitors.clone()),
+            e2: E2::default(),
+            followers: Followers::new(n, traitors),
+            delays: Spread::default(),
+            asked: vec![None; n],
+            begun: 0,
+            decisions: 0,
+            first: None,
+            last: None,
+            history: History::new(HISTORY_MOST),
+            patience,
+        }
+    }
+}
+
+impl<P: Election> Monitors<P> for ElectionMonitors {
+    const FAMILY: Layer = Layer::Election;
+
+    fn asked(&mut self, at: Moment, command: &Command) {
+        match command {
+            Command::Elect => {
+                self.begun += 1;
+                self.asked[at.process.index()] = Some(at.time);
+                self.first.get_or_insert(at.time);
+            }
+            Command::Identify(value) => self.e1.identified(at, *value),
+        }
+    }
+
+    fn told(&mut self, at: Moment, output: &Output) {
+        self.followers.hear(at.process, *output);
+        self.e2.stir(at);
+        match *output {
+            Output::Undecided => {
+                self.history.see(at, Mark::TakesPart);
+                self.e1.undecided(at);
+                self.first.get_or_insert(at.time);
+            }
+            Output::Elected(leader) => {
+                let leads = leader.process == at.process;
+                self.history.see(at, if leads { Mark::Leads } else { Mark::Follows });
+                self.e1.elected(at, leader);
+                self.decisions += 1;
+                self.last = Some(at.time);
+                if let Some(asked) = self.asked[at.process.index()].take() {
+                    self.delays.add(at.time - asked);
+                }
+            }
+        }
+    }
+
+    fn crashed(&mut self, at: Moment) {
+        self.history.see(at, Mark::Crashed);
+        self.followers.crash(at.process);
+        self.e1.crashed(at.process);
+        self.e2.stir(at);
+        self.asked[at.process.index()] = None;
+    }
+
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        self.history.see(at, Mark::Recovered(memory));
+        self.followers.recover(at.process, memory);
+        self.e1.recovered(at, memory);
+        self.e2.stir(at);
+    }
+
+    fn end(&mut self, end: &End<'_, P>) {
+        if matches!(end.ending, Ending::Quiescent | Ending::Content) {
+            self.e1.end(end.now, &self.followers);
+        }
+        self.e2.end(end.now, end.ending, self.patience, &self.followers);
+    }
+
+    fn finding(&self, property: Property) -> Finding<'_> {
+        match property {
+            Property::E1 => Finding::of(self.e1.violation()),
+            Property::E2 => {
+                let open = self.e2.is_open();
+                Finding::of(self.e2.violation()).or_open(open.then_some(
+                    "the run was stopped during an election; whether it would have ended is open",
+                ))
+            }
+            _ => unreachable!("a property of another family"),
+        }
+    }
+
+    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+        let cost = &telling.subject.cost;
+        // What is promised is for one who begins alone.
+        let comparable = telling.undisturbed && telling.count_self && self.begun == 1;
+        report.requests = self.begun;
+        report.cost =
+            CostReport::new(cost, "election", report.messages.total, self.begun, comparable);
+        let unit = telling.scenario.delay_unit();
+        let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
+        report.delays.unit = unit.0;
+        report.delays.client = DelayStatistics::new(self.delays, unit, promised);
+        report.waiting = match self.followers.has_begun() {
+            true => self.followers.leaderless().map(ProcessId::number).collect(),
+            false => Vec::new(),
+        };
+        let camps = self.followers.camps();
+        let camp = |(leader, followers): &(quorate_core::election::Identifier, Vec<ProcessId>)| {
+            CampReport {
+                leader: leader.process.number(),
+                identifier: leader.value,
+                up: !self.followers.is_down(leader.process),
+                followers: followers.iter().map(|follower| follower.number()).collect(),
+            }
+        };
+        let one = camps.values().next().filter(|_| camps.len() == 1);
+        report.election = Some(ElectionReport {
+            leader: one.map(|(leader, _)| leader.process.number()),
+            identifier: one.map(|(leader, _)| leader.value),
+            camps: camps.values().map(camp).collect(),
+            begun: self.begun,
+            decisions: self.decisions,
+            duration: match (self.first, self.last) {
+                (Some(first), Some(last)) => Some((last - first).0),
+                _ => None,
+            },
+        });
+    }
+
+    fn into_history(self) -> History {
+        self.history
+    }
+}

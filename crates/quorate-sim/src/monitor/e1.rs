@@ -1,0 +1,242 @@
+//! E1, the safety of elections: whoever decides has chosen the greatest that is up, and all who have decided are of one
+//! mind.
+//!
+//! Two things are watched for.
+//!
+//! When a process names a leader, there must be nobody greater who has been up ever since the process last said something
+//! (that it takes part, whom it followed before, or nothing since the start) and since the leader began to stand. Who
+//! crashed or came back in between may or may not have been noticed. A process counts with the smallest identifier that it
+//! may have stood with in that time: an election keeps the identifiers with which it began.
+//!
+//! When the run has come to rest, all live processes that have decided must name the same leader. Until then they may
+//! differ, as some have heard of a crash and some have not.
+//!
+//! Cost: O(log n) for each decision that is right, and O(n) at the end.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use quorate_core::election::{Candidates, Identifier};
+use quorate_core::{ProcessId, ProcessSet, Property, Time};
+
+use super::{Evidence, Violation, name_all};
+use crate::followers::Followers;
+use crate::observer::Moment;
+use crate::plan::Memory;
+
+/// Watches the decisions of n processes.
+#[derive(Clone, Debug)]
+pub(crate) struct E1 {
+    candidates: Candidates,
+    places: Vec<Place>,
+    /// Those that are up, with the identifiers they have now.
+    up: BTreeSet<Identifier>,
+    exempt: ProcessSet,
+    violation: Option<Violation>,
+}
+
+/// What is known of one process.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    /// The event since which it is up.
+    up_since: u64,
+    value: u64,
+    /// What it stands with in the election that it takes part in.
+    stands: Option<u64>,
+    /// What it was or stood with before each change, and the event of the change.
+    before: Vec<(u64, u64)>,
+    /// When it last said something.
+    said: Option<Moment>,
+    /// The event in which it began to stand before it was last elected.
+    stood_from: Option<u64>,
+}
+
+impl Place {
+    /// The smallest that it may have stood with since that event.
+    fn least_since(&self, event: u64) -> u64 {
+        let since = self.before.iter().filter(|(changed, _)| *changed >= event);
+        let values = since.map(|(_, value)| *value).chain(self.stands).chain([self.value]);
+        values.min().unwrap_or(self.value)
+    }
+
+    /// Its election is over: from now on it counts with what it is.
+    fn sit_down(&mut self, event: u64) {
+        let stood = self.stands.take().filter(|stood| *stood != self.value);
+        self.before.extend(stood.map(|stood| (event, stood)));
+    }
+}
+
+impl E1 {
+    pub(crate) fn new(n: usize, candidates: Candidates, exempt: ProcessSet) -> Self {
+        let place = |process| Place { value: candidates.of(process).value, ..Place::default() };
+        Self {
+            places: ProcessId::all(n).map(place).collect(),
+            up: ProcessId::all(n).map(|process| candidates.of(process)).collect(),
+            candidates,
+            exempt,
+            violation: None,
+        }
+    }
+
+    /// The process has another identifier from now on.
+    pub(crate) fn identified(&mut self, at: Moment, value: u64) {
+        let place = &mut self.places[at.process.index()];
+        let old = Identifier { value: place.value, process: at.process };
+        place.before.push((at.event, place.value));
+        place.value = value;
+        self.up.remove(&old);
+        self.up.insert(Identifier { value, process: at.process });
+    }
+
+    /// The process takes part in an election.
+    pub(crate) fn undecided(&mut self, at: Moment) {
+        let place = &mut self.places[at.process.index()];
+        place.sit_down(at.event);
+        place.stands = Some(place.value);
+        place.said = Some(at);
+    }
+
+    /// The process names a leader.
+    pub(crate) fn elected(&mut self, at: Moment, leader: Identifier) {
+        let place = &mut self.places[at.process.index()];
+        let since = place.said.replace(at);
+        if leader.process == at.process {
+            let began = since.filter(|_| place.stands.is_some()).unwrap_or(at);
+            place.stood_from = Some(began.event);
+        }
+        if self.violation.is_none() && !self.exempt.contains(at.process) {
+            self.violation = self.passed_over(at, since, leader);
+        }
+        self.places[at.process.index()].sit_down(at.event);
+    }
+
+    pub(crate) fn crashed(&mut self, process: ProcessId) {
+        let place = &mut self.places[process.index()];
+        place.stands = None;
+        self.up.remove(&Identifier { value: place.value, process });
+    }
+
+    pub(crate) fn recovered(&mut self, at: Moment, memory: Memory) {
+        let place = &mut self.places[at.process.index()];
+        if memory == Memory::Lost {
+            place.value = self.candidates.of(at.process).value;
+        }
+        (place.up_since, place.said) = (at.event, Some(at));
+        self.up.insert(Identifier { value: place.value, process: at.process });
+    }
+
+    /// Judges the end of a run that has come to rest.
+    pub(crate) fn end(&mut self, now: Time, followers: &Followers) {
+        let camps = followers.camps();
+        if self.violation.is_some() || camps.len() < 2 {
+            return;
+        }
+        let camp = |(leader, followers): &(Identifier, Vec<ProcessId>)| {
+            format!("{} {leader}", follow(followers))
+        };
+        let told: Vec<String> = camps.values().map(camp).collect();
+        let last_word = |follower: ProcessId, leader: Identifier| {
+            let said = self.places[follower.index()].said?;
+            Some(Evidence::new(said, format!("elected {leader}")))
+        };
+        let events = camps
+            .values()
+            .filter_map(|(leader, followers)| last_word(*followers.first()?, *leader))
+            .collect();
+        let detail = format!("in the end {}", told.join(", "));
+        self.violation = Some(Violation { property: Property::E1, time: now, detail, events });
+    }
+
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Somebody greater than the leader who has been up since the process last said something.
+    fn passed_over(
+        &self,
+        at: Moment,
+        since: Option<Moment>,
+        leader: Identifier,
+    ) -> Option<Violation> {
+        let stood_from = self.places.get(leader.process.index()).and_then(|place| place.stood_from);
+        let event = since.map_or(0, |since| since.event).min(stood_from.unwrap_or(u64::MAX));
+        let greater = self.up.range((Bound::Excluded(leader), Bound::Unbounded)).rev();
+        let passed_over = greater.into_iter().find(|other| {
+            let place = &self.places[other.process.index()];
+            let least = Identifier { value: place.least_since(event), process: other.process };
+            place.up_since <= event && least > leader && !self.exempt.contains(other.process)
+        })?;
+        let detail = format!(
+            "{} elected {leader} at {}, though {passed_over} was up all the while",
+            at.process, at.time
+        );
+        let before = since.map(|since| Evidence::new(since, "said something else"));
+        let now = Evidence::new(at, format!("elected {leader}"));
+        let events = before.into_iter().chain([now]).collect();
+        Some(Violation { property: Property::E1, time: at.time, detail, events })
+    }
+}
+
+/// `p0 and p1 follow`.
+fn follow(followers: &[ProcessId]) -> String {
+    let verb = if followers.len() == 1 { "follows" } else { "follow" };
+    format!("{} {verb}", name_all(followers.iter().copied()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(event: u64, process: u32) -> Moment {
+        Moment { event, time: Time(event), process: ProcessId::new(process) }
+    }
+
+    fn leader(value: u64, process: u32) -> Identifier {
+        Identifier { value, process: ProcessId::new(process) }
+    }
+
+    fn e1() -> E1 {
+        E1::new(3, Candidates::new(3, &[5, 7, 9]), ProcessSet::new())
+    }
+
+    #[test]
+    fn one_who_was_up_must_not_be_passed_over() {
+        let mut e1 = e1();
+        e1.undecided(at(1, 0));
+        e1.elected(at(2, 0), leader(7, 1));
+        let detail = e1.violation().map(|violation| violation.detail.clone());
+        assert_eq!(
+            detail.as_deref(),
+            Some("p0 elected 7 (p1) at 2ns, though 9 (p2) was up all the while")
+        );
+    }
+
+    #[test]
+    fn one_who_was_down_may_be_passed_over() {
+        let mut e1 = e1();
+        e1.undecided(at(1, 0));
+        e1.crashed(ProcessId::new(2));
+        e1.recovered(at(2, 2), Memory::Kept);
+        e1.elected(at(3, 0), leader(7, 1));
+        assert!(e1.violation().is_none());
+        // The next time it has been up.
+        e1.elected(at(4, 0), leader(7, 1));
+        assert!(e1.violation().is_some());
+    }
+
+    #[test]
+    fn an_election_keeps_the_identifiers_with_which_it_began() {
+        let mut e1 = e1();
+        e1.undecided(at(1, 0));
+        e1.undecided(at(2, 1));
+        e1.identified(at(3, 0), 100);
+        e1.elected(at(4, 1), leader(9, 2));
+        assert!(e1.violation().is_none());
+        // From the next one on it counts.
+        e1.elected(at(5, 0), leader(9, 2));
+        e1.undecided(at(6, 1));
+        e1.undecided(at(7, 0));
+        e1.elected(at(8, 1), leader(9, 2));
+        assert!(e1.violation().is_some());
+    }
+}

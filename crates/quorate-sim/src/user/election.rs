@@ -1,0 +1,133 @@
+//! Users of an election: each begins its elections one after the other, and some change their identifiers.
+
+use quorate_core::election::{Command, Election, Output};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+
+use crate::followers::Followers;
+use crate::plan::Memory;
+use crate::user::{Agenda, User};
+
+/// Who begins elections. They are content once every live process has had a live leader for a while, and nothing more
+/// is planned to be asked or to go wrong.
+#[derive(Clone, Debug)]
+pub struct ElectionUsers {
+    planned: Vec<(ProcessId, Span, Command)>,
+    repeat: u32,
+    think: Span,
+    places: Vec<Place>,
+    /// How much is planned that is still to come.
+    ahead: usize,
+    followers: Followers,
+    quiet: Span,
+    last_fault: Time,
+    settled_since: Option<Time>,
+}
+
+/// The user at one process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Elections that are due, the one under way included.
+    due: u32,
+}
+
+impl ElectionUsers {
+    /// Users of n processes: when each begins, how often, how long it waits after each election, and who gets another
+    /// identifier when. A run that would not end by itself is over when nothing has changed for `quiet` after the
+    /// last fault.
+    pub fn new(
+        n: usize,
+        begin: Vec<(ProcessId, Span)>,
+        identify: Vec<(ProcessId, Span, u64)>,
+        repeat: u32,
+        think: Span,
+    ) -> Self {
+        let identify = identify
+            .into_iter()
+            .map(|(process, after, value)| (process, after, Command::Identify(value)));
+        let begin = begin.into_iter().map(|(process, after)| (process, after, Command::Elect));
+        // Who changes at the moment of an election stands with the new identifier.
+        let planned: Vec<_> = identify.chain(begin).collect();
+        Self {
+            ahead: planned.len(),
+            planned,
+            repeat,
+            think,
+            places: vec![Place::default(); n],
+            followers: Followers::new(n, ProcessSet::new()),
+            quiet: Span::ZERO,
+            last_fault: Time::ZERO,
+            settled_since: None,
+        }
+    }
+
+    /// For a run that does not end by itself: how long everybody has to be settled, after the last fault, and of whom
+    /// nothing is expected.
+    #[must_use]
+    pub fn patient(self, quiet: Span, last_fault: Time, traitors: ProcessSet) -> Self {
+        let followers = Followers::new(self.places.len(), traitors);
+        Self { quiet, last_fault, followers, ..self }
+    }
+}
+
+impl<P: Election> User<P> for ElectionUsers {
+    fn begin(&mut self, agenda: &mut Agenda<Command>) {
+        agenda.append(&mut self.planned);
+    }
+
+    /// One whose election is under way, or who is down, begins the next when that is over.
+    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
+        self.ahead -= 1;
+        self.settled_since = None;
+        match command {
+            Command::Identify(_) => up,
+            Command::Elect => {
+                let place = &mut self.places[process.index()];
+                let idle = place.due == 0;
+                place.due = place.due.saturating_add(self.repeat);
+                up && idle
+            }
+        }
+    }
+
+    fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
+
+    /// Whoever began it, an election that is over is one of those that were wanted.
+    fn hear(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
+        self.followers.hear(process, *output);
+        self.settled_since = None;
+        let place = &mut self.places[process.index()];
+        if matches!(output, Output::Elected(_)) && place.due > 0 {
+            place.due -= 1;
+            if place.due > 0 {
+                agenda.push((process, self.think, Command::Elect));
+            }
+        }
+    }
+
+    fn crashed(&mut self, process: ProcessId) {
+        self.followers.crash(process);
+        self.settled_since = None;
+    }
+
+    fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Command>) {
+        self.followers.recover(process, memory);
+        self.settled_since = None;
+        if self.places[process.index()].due > 0 {
+            agenda.push((process, Span::ZERO, Command::Elect));
+        }
+    }
+
+    fn is_content(&mut self, now: Time) -> bool {
+        if let Some(since) = self.settled_since {
+            return now >= since + self.quiet;
+        }
+        let waits = |(place, process): (&Place, ProcessId)| {
+            place.due > 0 && !self.followers.is_down(process)
+        };
+        let waiting = self.places.iter().zip(ProcessId::all(self.places.len())).any(waits);
+        if self.ahead == 0 && !waiting && self.followers.is_settled() {
+            self.settled_since = Some(now.max(self.last_fault));
+        }
+        false
+    }
+}

@@ -1,0 +1,135 @@
+//! `quorate check`: every interleaving of a small world.
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use quorate_check::{Bounds, Budget, Progress};
+use quorate_lab::exhaustive::{self, Question};
+use quorate_sim::Scenario;
+
+use super::campaign::{threads, timed};
+use crate::Done;
+use crate::arguments::{Check, flag_of};
+use crate::failure::Failure;
+use crate::files::NewFile;
+use crate::memory;
+use crate::print;
+
+/// Who knows what of whom is kept in 64 bits, and more could not be gone through anyhow.
+const PROCESSES_MOST: usize = 8;
+
+pub(crate) fn check(flags: &Check) -> Done {
+    let question = question(flags)?;
+    let file = flags.save.as_deref().map(NewFile::begin).transpose()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    // Without a handler Ctrl-C simply ends it; nothing is lost but the summary.
+    let _ = ctrlc::set_handler(move || {
+        // Who insists gets what it wants.
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(1);
+        }
+    });
+    let bar = progress_bar();
+    let (done, took) = timed(|| {
+        exhaustive::explore(&question, |progress| {
+            show(&bar, progress);
+            match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        })
+    });
+    bar.finish_and_clear();
+    let mut checked = done.map_err(Failure::new)?;
+    if let (Some(scenario), Some(file), Some(path)) = (&checked.scenario, file, &flags.save) {
+        write(file, scenario, path)?;
+        checked.report.counterexample = Some(path.display().to_string());
+    }
+    print::check::print(&checked, flags)?;
+    let report = &checked.report;
+    let rate = report.states as f64 / took.as_secs_f64().max(1e-9);
+    let each = report.bytes / report.states.max(1);
+    writeln!(
+        anstream::stderr().lock(),
+        "{} states in {took:.1?}, {rate:.0} states/s, {each} bytes of memory per state",
+        report.states
+    )?;
+    let stopped = report.bounded_by == Some("stopped");
+    Ok(match report.verdict == "violated" || stopped {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}
+
+fn question(flags: &Check) -> Result<Question, Failure> {
+    if !(1..=PROCESSES_MOST).contains(&flags.processes) {
+        return Err(Failure::new(format!(
+            "-n: 1 to {PROCESSES_MOST} processes can be explored, not {}; `quorate campaign` takes more, at random",
+            flags.processes
+        )));
+    }
+    let scenario = Scenario {
+        requesters: flags.requesters,
+        fifo: flags.keeps_order(),
+        quorums: flags.quorums.clone(),
+        tree: flags.tree.clone(),
+        server: flags.server,
+        no_cancel: flags.no_cancel,
+        hand_over: flags.hand_over,
+        ..Scenario::new(&flags.algorithm, flags.processes)
+    };
+    scenario.validate().map_err(|invalid| {
+        Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
+    })?;
+    quorate_lab::check(&scenario).map_err(Failure::new)?;
+    let (crashes, losses, suspicions) = (flags.crashes, flags.losses, flags.suspicions);
+    Ok(Question {
+        scenario,
+        requests: flags.requests,
+        budget: Budget { crashes, losses, suspicions },
+        reduce: flags.reduces(),
+        bounds: Bounds {
+            memory: flags.memory.unwrap_or_else(memory::available).0,
+            depth: flags.depth.unwrap_or(u32::MAX),
+        },
+        threads: threads(flags.threads)?,
+    })
+}
+
+fn write(mut file: NewFile, scenario: &Scenario, path: &Path) -> Result<(), Failure> {
+    let text = toml::to_string(scenario)
+        .map_err(|error| Failure::new(format!("{} cannot be written: {error}", path.display())))?;
+    write!(
+        file,
+        "# Found by `quorate check`: a shortest way to it, a step each millisecond.\n{text}"
+    )?;
+    file.keep()
+}
+
+/// A line on stderr, if somebody is there to see it.
+fn progress_bar() -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let style = ProgressStyle::with_template("{spinner} {msg}, {per_sec}");
+    ProgressBar::with_draw_target(None, target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+fn show(bar: &ProgressBar, progress: &Progress) {
+    bar.set_position(progress.states);
+    bar.set_message(format!(
+        "{} states, depth {}, {} waiting, {}",
+        HumanCount(progress.states),
+        progress.depth,
+        HumanCount(progress.queue),
+        HumanBytes(progress.bytes)
+    ));
+}

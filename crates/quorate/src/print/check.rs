@@ -1,0 +1,97 @@
+//! What came of a search of every interleaving, for people or for programs.
+
+use std::io::{self, Write};
+
+use quorate_lab::exhaustive::Checked;
+use quorate_sim::monitor::Status;
+
+use super::style::{BAD, BOLD, FAINT, GOOD};
+use crate::arguments::Check;
+use crate::command::sim::quoted;
+
+/// How many steps of a counterexample are told.
+const STEPS_MOST: usize = 60;
+
+/// Prints what was found.
+pub(crate) fn print(checked: &Checked, flags: &Check) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let report = &checked.report;
+    if flags.json {
+        serde_json::to_writer(&mut out, report)?;
+        return writeln!(out);
+    }
+    writeln!(out, "{BOLD}{}{BOLD:#}\n", title(flags))?;
+    for property in &report.properties {
+        let (mark, style) = match property.status {
+            Status::Holds => ("✓", GOOD),
+            Status::Violated => ("✗", BAD),
+            Status::NotChecked => ("-", FAINT),
+        };
+        writeln!(out, "  {style}{mark} {}{style:#}  {}", property.id, property.detail)?;
+    }
+    for id in &report.outside {
+        writeln!(out, "  {BAD}!{BAD:#} outside the assumptions of {}: {id}", report.algorithm)?;
+    }
+    writeln!(out)?;
+    for (place, step) in checked.story.iter().take(STEPS_MOST).enumerate() {
+        writeln!(out, "  {FAINT}{:>4}{FAINT:#}  {step}", place + 1)?;
+    }
+    match checked.story.len().saturating_sub(STEPS_MOST) {
+        0 => {}
+        more => writeln!(out, "        and {more} more")?,
+    }
+    if !checked.story.is_empty() {
+        writeln!(out)?;
+    }
+    let (states, depth) = (report.states, report.depth);
+    let (style, verdict) = match (report.verdict, report.bounded_by) {
+        ("holds", _) => (GOOD, format!("holds in all {states} states, {depth} steps deep")),
+        ("violated", _) => (BAD, format!("violated, found among {states} states")),
+        (_, why) => (
+            BOLD,
+            format!(
+                "no violation to depth {depth} in {states} states, and more was not looked at ({})",
+                why.unwrap_or("bounded")
+            ),
+        ),
+    };
+    writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}")?;
+    match (&report.counterexample, &checked.scenario) {
+        (Some(path), _) => writeln!(out, "replay:  quorate replay {}", quoted(path))?,
+        (None, Some(_)) => writeln!(out, "keep it: the same command with --save FILE")?,
+        (None, None) if !checked.story.is_empty() => {
+            writeln!(out, "the last steps go round for ever, which no scenario can say")?;
+        }
+        (None, None) => {}
+    }
+    out.flush()
+}
+
+fn title(flags: &Check) -> String {
+    let plural = if flags.processes == 1 { "" } else { "es" };
+    let over = flags.quorums.as_ref().map(|name| format!(" over {name}")).unwrap_or_default();
+    let mut title = format!(
+        "{}{over}, {} process{plural}, {} asking {} each",
+        flags.algorithm,
+        flags.processes,
+        flags.requesters,
+        times(flags.requests)
+    );
+    let mishaps = [
+        (flags.crashes, "crash", "crashes"),
+        (flags.losses, "loss", "losses"),
+        (flags.suspicions, "wrong suspicion", "wrong suspicions"),
+    ];
+    for (count, one, many) in mishaps.into_iter().filter(|(count, ..)| *count > 0) {
+        title += &format!(", up to {count} {}", if count == 1 { one } else { many });
+    }
+    title
+}
+
+fn times(count: u8) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        count => format!("{count} times"),
+    }
+}
