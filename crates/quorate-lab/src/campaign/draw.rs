@@ -84,6 +84,10 @@ impl Worlds {
             draw_detector(&mut scenario, &mut draw);
         }
         self.draw_suspicions(&mut scenario, &mut draw);
+        self.draw_suspicions(&mut scenario, &mut draw);
+        if election {
+            draw_detector(&mut scenario, &mut draw);
+        }
         scenario
     }
 
