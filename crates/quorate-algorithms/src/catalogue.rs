@@ -23,7 +23,6 @@ use crate::agreement::{
 };
 use crate::clock::{Berkeley, Cristian};
 use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
-use crate::detector::{Heartbeat, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
@@ -134,14 +133,13 @@ pub trait Algorithm: Process {
 
     /// Whether it averages clocks, and may leave some out.
     const AVERAGES_CLOCKS: bool = false;
-    /// Whether a message may be for some only, where it multicasts.
-    const GROUPS: bool = true;
 
     /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
     const KNOWS_IDENTIFIERS: bool = false;
 
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
+
     /// Whether a message may be for some only, where it multicasts.
     const GROUPS: bool = true;
 

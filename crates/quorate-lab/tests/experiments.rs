@@ -295,6 +295,7 @@ fn clocks_are_never_further_off_than_their_bound() {
     }
 }
 
+#[test]
 fn generals_bear_less_than_a_third_of_traitors_and_with_signatures_any() {
     let findings = run("byzantine", None);
     let mut broken = 0;
