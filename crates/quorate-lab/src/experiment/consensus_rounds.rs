@@ -11,8 +11,8 @@ use super::agreements::{Measured, first_broken, messages, per_cent, share};
 use super::findings::figure;
 use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name::promise;
+use crate::CannotRun;
+use quorate_run::promise;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "consensus-rounds",
@@ -60,7 +60,7 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut fields = Vec::new();
     for algorithm in ALGORITHMS {
         for f in 1..=CRASHES_MOST {
