@@ -236,7 +236,7 @@ fn chart(rows: &[Row]) -> Chart {
             let points =
                 of.filter_map(|row| Some((row.field.n as f64, 100.0 * row.drawn?))).collect();
             let rounds = if variant == 0 { f + 1 } else { f };
-            let label = format!("f = {f}, {rounds} rounds");
+            let label = format!("f = {f}, {rounds} round{}", if rounds == 1 { "" } else { "s" });
             lines.push(Line { label, group: f, variant, points });
         }
     }
