@@ -139,6 +139,7 @@ pub trait Algorithm: Process {
 
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
+
     /// Whether a message may be for some only, where it multicasts.
     const GROUPS: bool = true;
 

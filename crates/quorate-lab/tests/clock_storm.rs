@@ -155,6 +155,22 @@ fn whoever_is_master_when_it_crashes_is_succeeded() {
 }
 
 #[test]
+fn over_detectors_of_its_own_a_master_is_succeeded_as_well() {
+    for seed in 0..100 {
+        let n = 3 + seed % 5;
+        let detector = ["heartbeat", "heartbeat-ring", "vcube"][seed as usize % 3];
+        let toml = format!(
+            "algorithm = \"berkeley\"\nprocesses = {n}\nseed = {seed}\ndetector = \"{detector}\"\n\
+             delay = \"uniform:500us..1ms\"\n[faults]\ncrash = [\"0@0~1.5ms\"]\n"
+        );
+        let (report, clock) = report(&toml);
+        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+        let together = clock.precision.expect("the others are set");
+        assert!(together.masters.contains(&1), "{toml}{together:?}");
+    }
+}
+
+#[test]
 fn outside_the_assumptions_the_known_weaknesses_show() {
     let broken = |algorithm: &str, faults: &str, id: &str| {
         let breaks = |seed: &u64| {

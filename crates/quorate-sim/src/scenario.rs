@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{Assumption, ProcessId, ProcessSet, Profile, Property, Span, Tempo, Time};
+use quorate_core::{
+    Assumption, ProcessId, ProcessSet, Profile, Property, Span, Tempo, Time, VCube,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
@@ -35,7 +37,7 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, multicasts or begins an election, at the start., or multicasts, at the start; in an agreement whoever has to.
+    /// Who asks to enter, multicasts, begins an election or sets its clock at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
@@ -451,6 +453,12 @@ impl Scenario {
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
         let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
         self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
+    }
+
+    /// Long enough for a detector below to notice a crash, and for what it disturbed to be mended.
+    pub fn quiet(&self) -> Span {
+        let levels = u64::from(VCube::new(self.processes).dimension());
+        Span(self.tempo().bound.0.saturating_mul(20 * (levels + 2)))
     }
 
     /// For whom messages are.

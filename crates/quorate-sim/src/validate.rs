@@ -199,11 +199,16 @@ impl Scenario {
             return Err(Invalid::new("server", problem));
         }
         if self.replies == 0 || self.replies as usize > servers.len() {
-            let problem = format!(
-                "{} of {} servers cannot be waited for: say 1 to {1}",
-                self.replies,
-                servers.len()
-            );
+            let problem = match servers.len() {
+                1 => format!(
+                    "{} answers cannot come from one server; name more in `servers`",
+                    self.replies
+                ),
+                count => format!(
+                    "{} of {count} servers cannot be waited for: say 1 to {count}",
+                    self.replies
+                ),
+            };
             return Err(Invalid::new("replies", problem));
         }
         if self.probes == 0 || self.probes > PROBES_MOST {

@@ -77,13 +77,12 @@ impl Worlds {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
         self.draw_crashes(&mut scenario, &mut draw);
-        if self.profile.layer == Layer::Clock {
-            self.draw_clocks(&mut scenario, &mut draw);
-        }
-        if election {
-            draw_detector(&mut scenario, &mut draw);
-        }
         self.draw_suspicions(&mut scenario, &mut draw);
+        match self.profile.layer {
+            Layer::Election => draw_detector(&mut scenario, &mut draw),
+            Layer::Clock => self.draw_clocks(&mut scenario, &mut draw),
+            _ => {}
+        }
         scenario
     }
 

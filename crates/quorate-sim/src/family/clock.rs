@@ -47,7 +47,7 @@ pub fn run_clock<P: ClockSync + 'static>(
     let first = requests(scenario, roles);
     let pause = pause(scenario);
     let stage = Stage {
-        users: ClockUsers::new(n, &first, scenario.repeat, pause),
+        users: ClockUsers::new(n, &first, scenario.repeat, pause, scenario.quiet()),
         monitors: ClockMonitors::new(clocks.clone(), servers, plan.traitors()),
         plan,
         oracle: scenario.oracle(),

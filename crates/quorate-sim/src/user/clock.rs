@@ -11,6 +11,8 @@ use crate::user::{Agenda, User};
 pub struct ClockUsers {
     planned: Vec<(ProcessId, Span)>,
     places: Vec<Place>,
+    quiet: Span,
+    settled_since: Option<Time>,
 }
 
 /// The user at one process.
@@ -26,8 +28,15 @@ struct Place {
 }
 
 impl ClockUsers {
-    /// Users of n processes: when each asks first, how often, and how long after that it asks again.
-    pub fn new(n: usize, first: &[(ProcessId, Span)], repeat: u32, pause: Span) -> Self {
+    /// Users of n processes: when each asks first, how often, and how long after that it asks again. A run that would
+    /// not end by itself is over when nobody has wanted anything for `quiet`: a crash may make others act.
+    pub fn new(
+        n: usize,
+        first: &[(ProcessId, Span)],
+        repeat: u32,
+        pause: Span,
+        quiet: Span,
+    ) -> Self {
         let mut places = vec![Place::default(); n];
         let mut planned = Vec::new();
         for &(process, after) in first {
@@ -35,7 +44,7 @@ impl ClockUsers {
             let times = (0..repeat).map(|time| pause.0.saturating_mul(time.into()));
             planned.extend(times.map(|later| (process, after + Span(later))));
         }
-        Self { planned, places }
+        Self { planned, places, quiet, settled_since: None }
     }
 }
 
@@ -57,6 +66,7 @@ impl<P: ClockSync> User<P> for ClockUsers {
     fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
 
     fn hear(&mut self, process: ProcessId, _: &Output, agenda: &mut Agenda<Command>) {
+        self.settled_since = None;
         let place = &mut self.places[process.index()];
         // A clock may be set though its user did not ask.
         if std::mem::take(&mut place.asking) {
@@ -69,6 +79,7 @@ impl<P: ClockSync> User<P> for ClockUsers {
     }
 
     fn crashed(&mut self, process: ProcessId) {
+        self.settled_since = None;
         self.places[process.index()].down = true;
     }
 
@@ -82,7 +93,10 @@ impl<P: ClockSync> User<P> for ClockUsers {
         }
     }
 
-    fn is_content(&mut self, _: Time) -> bool {
-        self.places.iter().all(|place| place.down || (place.ahead == 0 && place.due == 0))
+    fn is_content(&mut self, now: Time) -> bool {
+        if !self.places.iter().all(|place| place.down || (place.ahead == 0 && place.due == 0)) {
+            return false;
+        }
+        now >= *self.settled_since.get_or_insert(now) + self.quiet
     }
 }

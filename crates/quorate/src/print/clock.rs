@@ -31,7 +31,9 @@ pub(super) fn write(out: &mut impl Write, report: &Report, clock: &ClockReport) 
     let times =
         if clock.settings == 1 { "once".to_owned() } else { format!("{} times", clock.settings) };
     line(out, "clocks", format!("set {times}{servers}{failures}; {known}"))?;
-    write_table(out, clock)?;
+    if !clock.clocks.is_empty() {
+        write_table(out, clock)?;
+    }
     if let Some(precision) = &clock.precision {
         line(out, "together", told(precision))?;
     }
