@@ -430,11 +430,11 @@ impl Visitor for Simulate<'_, '_, '_> {
         let outcome = match detector_below(scenario.detector) {
             None => {
                 let make = move |id| A::build(&setup, id);
-                run_election(scenario, &subject, conditions, make, trace)
+                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, make, trace)
             }
             Some(below) => {
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_election(scenario, &subject, conditions, make, trace)
+                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, make, trace)
             }
         };
         Ok(outcome?)
