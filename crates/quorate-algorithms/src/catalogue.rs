@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use quorate_core::agreement::{Agreement, Matter};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::{Detector, Tempo};
 use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
@@ -20,7 +21,8 @@ use crate::agreement::{
     ConsensusFromTotal, InteractiveConsistency, PublicKeys, SignedGenerals, SyncConsensus,
     SyncConsensusShort, TwoPhaseCommit,
 };
-use crate::detector::{Heartbeat, VcubeDiagnosis};
+use crate::clock::{Berkeley, Cristian};
+use crate::detector::{AdaptiveHeartbeat, Heartbeat, HeartbeatRing, VcubeDiagnosis};
 use crate::election::{
     AnnounceAll, Bully, BullyAll, ChangRoberts, DetectorLeader, HirschbergSinclair, ListRing,
 };
@@ -63,6 +65,23 @@ pub struct Setup {
     pub candidates: Candidates,
     /// How long a process waits for each one above it before it stands, where the algorithm can.
     pub rank_delay: Span,
+    /// How clocks are set, where the algorithm sets them.
+    pub clock: ClockSetup,
+}
+
+/// What an algorithm is told that sets clocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockSetup {
+    /// Those who serve the time, where some do.
+    pub servers: ProcessSet,
+    /// How many servers' answers are waited for.
+    pub replies: usize,
+    /// How often they are asked before the best answers are taken.
+    pub probes: u32,
+    /// Clocks further apart than this are not averaged.
+    pub outlier: Span,
+    /// What is known of clocks and links.
+    pub limits: clock_sync::Limits,
 }
 
 impl Setup {
@@ -109,14 +128,20 @@ pub trait Algorithm: Process {
     /// Whether a permission may go straight from the leaving to the next.
     const HANDS_OVER: bool = false;
 
-    /// Whether a message may be for some only, where it multicasts.
-    const GROUPS: bool = true;
+    /// Whether its processes set their clocks by servers that have the true time.
+    const ASKS_SERVERS: bool = false;
+
+    /// Whether it averages clocks, and may leave some out.
+    const AVERAGES_CLOCKS: bool = false;
 
     /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
     const KNOWS_IDENTIFIERS: bool = false;
 
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
+
+    /// Whether a message may be for some only, where it multicasts.
+    const GROUPS: bool = true;
 
     /// Whether its processes act in synchronous rounds.
     const IN_ROUNDS: bool = false;
@@ -184,6 +209,9 @@ pub trait Visitor {
 
     /// Does it with a failure detector.
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer;
+
+    /// Does it with one that sets clocks.
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer;
 }
 
 /// Something to be done with any algorithm, whatever its family.
@@ -260,5 +288,9 @@ catalogue! {
     multicast TotalFromConsensus,
     multicast VcubeMulticast,
     detector Heartbeat,
+    detector HeartbeatRing,
+    detector AdaptiveHeartbeat,
     detector VcubeDiagnosis,
+    clock Cristian,
+    clock Berkeley,
 }

@@ -10,6 +10,7 @@ extern crate std;
 pub mod agreement;
 mod beside;
 pub mod catalogue;
+pub mod clock;
 pub mod detector;
 pub mod election;
 mod instances;
@@ -17,5 +18,5 @@ pub mod multicast;
 pub mod mutex;
 
 pub use beside::{Beside, Side};
-pub use catalogue::{Algorithm, Rides, Setup, Sound};
+pub use catalogue::{Algorithm, ClockSetup, Rides, Setup, Sound};
 pub use instances::{Instances, Numbered};

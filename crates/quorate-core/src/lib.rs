@@ -42,6 +42,6 @@ pub use process_set::ProcessSet;
 pub use profile::{Assumption, Cost, Profile, Property, Specimen};
 pub use spanning_tree::SpanningTree;
 pub use stack::{Layered, Over, Route, Stack};
-pub use time::{Span, Time};
+pub use time::{Drift, Offset, Span, Time};
 pub use vcube::VCube;
 pub use vector_clock::VectorClock;

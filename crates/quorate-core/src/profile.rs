@@ -61,6 +61,14 @@ pub enum Assumption {
     EventualDetector,
     /// Delays, steps and clocks keep within known bounds.
     Synchrony,
+    /// From some moment on, delays, steps and clocks keep within bounds; nobody need know either.
+    EventualSynchrony,
+    /// The clocks of those who serve the time are right.
+    TrueServers,
+    /// No clock gains or loses more than is known.
+    BoundedDrift,
+    /// Of the servers whose answers are waited for, fewer than half lie.
+    HonestMajority,
     /// Every process follows the algorithm.
     Honesty,
     /// No more processes crash than the algorithm is built to bear.
@@ -75,7 +83,7 @@ pub enum Assumption {
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -86,6 +94,10 @@ impl Assumption {
         Self::PerfectDetector,
         Self::EventualDetector,
         Self::Synchrony,
+        Self::EventualSynchrony,
+        Self::TrueServers,
+        Self::BoundedDrift,
+        Self::HonestMajority,
         Self::Honesty,
         Self::FewCrashes,
         Self::FewFaults,
@@ -106,6 +118,10 @@ impl Assumption {
             Self::PerfectDetector => "perfect-detector",
             Self::EventualDetector => "eventual-detector",
             Self::Synchrony => "synchrony",
+            Self::EventualSynchrony => "eventual-synchrony",
+            Self::TrueServers => "true-servers",
+            Self::BoundedDrift => "bounded-drift",
+            Self::HonestMajority => "honest-majority",
             Self::Honesty => "honesty",
             Self::FewCrashes => "few-crashes",
             Self::FewFaults => "few-faults",
@@ -129,6 +145,12 @@ impl Assumption {
                 "the detector tells of every crash, and in the end leaves somebody live alone"
             }
             Self::Synchrony => "delays, steps and clocks keep within known bounds",
+            Self::EventualSynchrony => {
+                "from some moment on, delays, steps and clocks keep within bounds"
+            }
+            Self::TrueServers => "the servers' clocks are right",
+            Self::BoundedDrift => "no clock gains or loses more than is known",
+            Self::HonestMajority => "of the servers waited for, fewer than half lie",
             Self::Honesty => "every process follows the algorithm",
             Self::FewCrashes => "no more processes crash than it is built to bear",
             Self::FewFaults => "no more processes crash or lie than it is built to bear",

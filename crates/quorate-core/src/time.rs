@@ -11,6 +11,14 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(pub u64);
 
+/// By how much one clock is ahead of another, in nanoseconds; less than zero if it is behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Offset(pub i64);
+
+/// How fast a clock gains on the true time, in parts per billion; less than zero if it loses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Drift(pub i64);
+
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
@@ -20,6 +28,41 @@ impl Time {
     /// How long after `earlier` this is; nothing if it is not after.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
+    }
+
+    /// By how much this is ahead of the other.
+    pub fn ahead_of(self, other: Self) -> Offset {
+        let ahead = i128::from(self.0) - i128::from(other.0);
+        Offset(ahead.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+    }
+}
+
+impl Offset {
+    /// No difference.
+    pub const ZERO: Self = Self(0);
+
+    /// How large it is.
+    pub const fn size(self) -> Span {
+        Span(self.0.unsigned_abs())
+    }
+}
+
+impl Drift {
+    /// A right clock.
+    pub const NONE: Self = Self(0);
+    /// One part: a clock that gained so much would run at twice its speed.
+    pub const ONE: i64 = 1_000_000_000;
+
+    /// At most how much longer or shorter a stretch really is that a clock shows to be so long, if it gains or loses no
+    /// more than this. Such a clock does not show whole nanoseconds: there is room for one more.
+    pub fn doubt(self, shown: Span) -> Span {
+        if self == Self::NONE {
+            return Span::ZERO;
+        }
+        let size = u128::from(self.0.unsigned_abs());
+        let rest = (Self::ONE as u128).saturating_sub(size).max(1);
+        let doubt = ((u128::from(shown.0) + 1) * size).div_ceil(rest) + 1;
+        Span(doubt.min(u64::MAX.into()) as u64)
     }
 }
 
@@ -52,6 +95,55 @@ impl Add for Span {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Add<Offset> for Time {
+    type Output = Self;
+    /// Saturates at the ends of time.
+    fn add(self, offset: Offset) -> Self {
+        Self(self.0.saturating_add_signed(offset.0))
+    }
+}
+
+impl Add for Offset {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Offset {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+/// With its sign: `+250ms`, `-1s`, `0`.
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.0 {
+            0 => "",
+            1.. => "+",
+            _ => "-",
+        };
+        f.pad(&alloc::format!("{sign}{}", self.size()))
+    }
+}
+
+/// With its sign, in parts per million: `+50ppm`, `-0.5ppm`, `0ppm`.
+impl fmt::Display for Drift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.0 {
+            0 => "",
+            1.. => "+",
+            _ => "-",
+        };
+        let (whole, rest) = (self.0.unsigned_abs() / 1_000, self.0.unsigned_abs() % 1_000);
+        let decimals = alloc::format!(".{rest:03}");
+        let decimals = if rest == 0 { "" } else { decimals.trim_end_matches('0') };
+        f.pad(&alloc::format!("{sign}{whole}{decimals}ppm"))
     }
 }
 
@@ -93,6 +185,22 @@ mod tests {
         assert_eq!(text(10_000_000_000), "10s");
         assert_eq!(text(1_000_000_001), "1.000000001s");
         assert_eq!(text(1_001), "1.001us");
+    }
+
+    #[test]
+    fn offsets_and_drifts_have_their_sign() {
+        assert_eq!(Offset(-2_500_000).to_string(), "-2.5ms");
+        assert_eq!(Time(5).ahead_of(Time(3)).to_string(), "+2ns");
+        assert_eq!((Time(3) + Offset(-5), Time(3).ahead_of(Time(5))), (Time::ZERO, Offset(-2)));
+        assert_eq!(Drift(-500).to_string(), "-0.5ppm");
+        assert_eq!(Drift(50_000).to_string(), "+50ppm");
+    }
+
+    #[test]
+    fn a_drifting_clock_leaves_a_doubt() {
+        assert_eq!(Drift(100_000).doubt(Span(1_000_000_000)), Span(100_012));
+        assert_eq!(Drift::NONE.doubt(Span(1_000_000_000)), Span::ZERO);
+        assert_eq!(Drift(Drift::ONE).doubt(Span(u64::MAX)), Span(u64::MAX));
     }
 
     #[test]

@@ -2,9 +2,12 @@
 
 use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
-use quorate_algorithms::detector::{AnyDetector, Heartbeat, VcubeDiagnosis};
-use quorate_algorithms::{Algorithm, Rides, Setup};
+use quorate_algorithms::detector::{
+    AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
+};
+use quorate_algorithms::{Algorithm, ClockSetup, Rides, Setup};
 use quorate_core::agreement::{Agreement, Matter};
+use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
 use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
@@ -15,8 +18,8 @@ use quorate_sim::notation::{SpanText, Who};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Conditions, Outcome, RunError, Scenario, Subject, Timing, run_agreement, run_detector,
-    run_election, run_multicast, run_mutex,
+    ClockRoles, Conditions, Outcome, RunError, Scenario, Subject, Timing, run_agreement, run_clock,
+    run_detector, run_election, run_multicast, run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -194,6 +197,19 @@ fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
     if scenario.to.is_some() && !A::GROUPS {
         return mismatch("to", "it delivers to everybody, not to a group".to_owned());
     }
+    if !A::ASKS_SERVERS {
+        let asks = [
+            ("servers", scenario.servers.is_some()),
+            ("replies", scenario.replies != 1),
+            ("probes", scenario.probes != 1),
+        ];
+        if let Some((key, _)) = asks.into_iter().find(|(_, said)| *said) {
+            return mismatch(key, "it asks no time servers".to_owned());
+        }
+    }
+    if !A::AVERAGES_CLOCKS && scenario.outlier.is_some() {
+        return mismatch("outlier", "it averages no clocks".to_owned());
+    }
     if family == Layer::Agreement {
         check_agreement::<A>(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
     } else if !scenario.values.is_empty() {
@@ -319,6 +335,16 @@ pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError
     let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
+    let clock = ClockSetup {
+        servers: scenario.time_servers(),
+        replies: scenario.replies as usize,
+        probes: scenario.probes,
+        outlier: scenario.outlier.map_or(Span::from_millis(1_000), |outlier| outlier.0),
+        limits: clock_sync::Limits {
+            delay_least: scenario.delay_least(),
+            drift: scenario.local_clocks().drift,
+        },
+    };
     let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
     let bears = scenario.bears.unwrap_or(0);
     let keys = if A::SIGNS { PublicKeys::simulated(n) } else { PublicKeys::default() };
@@ -336,6 +362,7 @@ pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError
         tempo,
         candidates,
         rank_delay,
+        clock,
     })
 }
 
@@ -344,10 +371,16 @@ fn detector_below(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> Any
     match choice {
         DetectorChoice::Oracle | DetectorChoice::None => None,
         DetectorChoice::Heartbeat => {
-            Some(|setup, id| Either::First(Heartbeat::paced(setup.n, id, setup.tempo)))
+            Some(|setup, id| Either::First(Either::First(Heartbeat::build(setup, id))))
         }
         DetectorChoice::Vcube => {
-            Some(|setup, id| Either::Second(VcubeDiagnosis::paced(setup.n, id, setup.tempo)))
+            Some(|setup, id| Either::First(Either::Second(VcubeDiagnosis::build(setup, id))))
+        }
+        DetectorChoice::HeartbeatRing => {
+            Some(|setup, id| Either::Second(Either::First(HeartbeatRing::build(setup, id))))
+        }
+        DetectorChoice::AdaptiveHeartbeat => {
+            Some(|setup, id| Either::Second(Either::Second(AdaptiveHeartbeat::build(setup, id))))
         }
     }
 }
@@ -437,6 +470,24 @@ impl Visitor for Simulate<'_, '_, '_> {
             Some(below) => {
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
                 run_multicast(scenario, &subject, conditions, make, trace)
+            }
+        };
+        Ok(outcome?)
+    }
+
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
+        let Self { scenario, conditions, trace } = self;
+        let setup = setup::<A>(scenario)?;
+        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
+        let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
+        let outcome = match detector_below(scenario.detector) {
+            None => {
+                let make = move |id| A::build(&setup, id);
+                run_clock(scenario, &subject, roles, conditions, make, trace)
+            }
+            Some(below) => {
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_clock(scenario, &subject, roles, conditions, make, trace)
             }
         };
         Ok(outcome?)

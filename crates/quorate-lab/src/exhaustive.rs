@@ -7,6 +7,7 @@ use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{Action, Bounds, Budget, End, Exploration, MutexUsers, Progress, World};
 use quorate_core::agreement::Agreement;
+use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
@@ -106,7 +107,7 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
     type Answer = Result<Checked, LabError>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
-        let Self { question, look } = self;
+        let Self { question, mut look } = self;
         let scenario = &question.scenario;
         let setup = setup::<A>(scenario)?;
         let n = scenario.processes;
@@ -114,7 +115,7 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
         for (process, _) in scenario.first_requests() {
             requests[process.index()] = question.requests;
         }
-        let world = World {
+        let mut world = World {
             n,
             make: |id| A::build(&setup, id),
             users: MutexUsers { requests },
@@ -133,7 +134,11 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             .num_threads(question.threads)
             .build()
             .map_err(|error| LabError::Option(format!("threads cannot be started: {error}")))?;
-        let found = pool.install(|| quorate_check::explore(&world, question.bounds, look));
+        let mut found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
+        if matches!(found.end, End::Cyclic) {
+            world.reduce = false;
+            found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
+        }
         if world.strayed.load(Ordering::Relaxed) {
             return Err(LabError::Option(format!(
                 "{} sets timers, and without time they cannot be explored; `quorate campaign` runs it in time",
@@ -170,11 +175,11 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
         Ok(checked)
     }
 
-    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
         Err(not_yet::<A>())
     }
 
-    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
         Err(not_yet::<A>())
     }
 
@@ -183,6 +188,10 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
+        Err(not_yet::<A>())
+    }
+
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
         Err(not_yet::<A>())
     }
 }
@@ -205,6 +214,7 @@ fn report(
     let (verdict, bounded_by) = match &found.end {
         End::Exhausted => ("holds", None),
         End::Broken(_) | End::Vacuous => ("violated", None),
+        End::Cyclic => unreachable!("without reductions a cycle is looked into"),
         End::Memory => ("bounded", Some("memory")),
         End::Depth => ("bounded", Some("depth")),
         End::Stopped => ("bounded", Some("stopped")),

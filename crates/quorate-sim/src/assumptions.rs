@@ -1,14 +1,16 @@
 //! Which of an algorithm's assumptions a run has broken. What counts is what happened: a crash that was
 //! planned for after the end, or a loss that chance never struck with, breaks nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_core::{Assumption, ProcessId, ProcessSet, Property, Time};
+use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
 
 use crate::accounting::Accounting;
+use crate::local_clock::Clocks;
 use crate::network::Loss;
 use crate::plan::{Deed, Memory, Mishap};
 use crate::scenario::{DetectorChoice, Scenario};
+use crate::timing::Timing;
 use crate::traitor::Strategy;
 
 /// What went wrong in a run, as it happened.
@@ -71,10 +73,35 @@ pub(crate) fn breach(
             let odd = incidents.find(|deed| {
                 matches!(deed, Deed::Handling(_, Some(_)) | Deed::Pace(..) | Deed::Clock(..))
             });
-            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(|| {
+            let clocks = scenario.local_clocks();
+            let wrong = || clocks.wrong.first().map(|clock| clock_is_wrong(clock.who));
+            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(wrong).or_else(|| {
                 (!scenario.timing().is_synchronous())
                     .then(|| format!("timing is {}", scenario.timing()))
             })
+        }
+        Assumption::EventualSynchrony => incidents.never_settled(scenario),
+        Assumption::TrueServers => {
+            let servers = scenario.time_servers();
+            let wrong = Clocks::new(scenario, &servers).wrong;
+            let wrong = wrong.iter().map(|clock| clock.who).find(|who| servers.contains(*who));
+            let odd = |deed: &Deed| matches!(deed, Deed::Clock(who, _) if servers.contains(*who));
+            wrong.map(clock_is_wrong).or_else(|| {
+                incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+            })
+        }
+        Assumption::BoundedDrift => {
+            let known = scenario.local_clocks().drift.0 as f64 / Drift::ONE as f64;
+            let odd =
+                |deed: &Deed| matches!(deed, Deed::Clock(_, rate) if (rate - 1.0).abs() > known);
+            incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+        }
+        Assumption::HonestMajority => {
+            let servers = scenario.time_servers();
+            let liars = incidents.traitors.iter().filter(|(who, _)| servers.contains(*who));
+            let named: Vec<String> = liars.map(describe_traitor).collect();
+            let few = named.len() <= (scenario.replies as usize - 1) / 2;
+            (!few).then(|| named.join(", "))
         }
         Assumption::Honesty => {
             let traitors = incidents.traitors.iter();
@@ -122,6 +149,10 @@ fn never_right(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
     (!alone).then(|| "at the end everybody live was suspected by somebody".to_owned())
 }
 
+fn clock_is_wrong(who: ProcessId) -> String {
+    format!("the clock of {who} is not right")
+}
+
 /// More have failed than the algorithm was to bear.
 fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
     let bears = scenario.bears.unwrap_or(0);
@@ -162,6 +193,28 @@ impl Incidents {
             few if few.len() <= 3 => Some(few.join(", ")),
             many => Some(format!("{} and {} more", many[..3].join(", "), many.len() - 3)),
         }
+    }
+
+    /// Why bounds, known or not, do not hold in the end. A clock that runs wrong at a steady rate has one; a process
+    /// that is still too slow may fall behind without end.
+    fn never_settled(&self, scenario: &Scenario) -> Option<String> {
+        let mut unsettled = BTreeMap::new();
+        for (time, deed) in &self.deeds {
+            match deed {
+                Deed::Handling(process, slow) => {
+                    unsettled.insert((*process, 0), (slow.is_some(), time, deed));
+                }
+                Deed::Pace(process, factor) => {
+                    unsettled.insert((*process, 1), (*factor != 1.0, time, deed));
+                }
+                _ => {}
+            }
+        }
+        let odd = unsettled.into_values().find(|(odd, ..)| *odd);
+        odd.map(|(_, time, deed)| format!("{deed} from {time} on")).or_else(|| {
+            (scenario.timing() == Timing::Asynchronous)
+                .then(|| format!("timing is {}", Timing::Asynchronous))
+        })
     }
 
     /// Everybody who has crashed at any time.

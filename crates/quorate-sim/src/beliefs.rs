@@ -62,8 +62,12 @@ impl Beliefs {
 
     /// Those whose beliefs count.
     pub(crate) fn observers(&self) -> impl Iterator<Item = ProcessId> {
-        ProcessId::all(self.suspects.len())
-            .filter(|process| !self.down.contains(*process) && !self.exempt.contains(*process))
+        ProcessId::all(self.suspects.len()).filter(|process| self.counts(*process))
+    }
+
+    /// Whether it is up, and no traitor.
+    pub(crate) fn counts(&self, process: ProcessId) -> bool {
+        !self.down.contains(process) && !self.exempt.contains(process)
     }
 
     fn compare_all(&mut self) {
@@ -72,7 +76,7 @@ impl Beliefs {
 
     fn compare(&mut self, observer: ProcessId) {
         let suspects = &self.suspects[observer.index()];
-        let counts = !self.down.contains(observer) && !self.exempt.contains(observer);
+        let counts = self.counts(observer);
         let right = match self.exempt.is_empty() {
             true => *suspects == self.down,
             false => suspects - &self.exempt == &self.down - &self.exempt,

@@ -41,6 +41,16 @@ impl Delay {
         }
     }
 
+    /// The shortest delay.
+    pub fn least(&self) -> Span {
+        match self {
+            Self::Constant(delay) => *delay,
+            Self::Uniform(low, _) => *low,
+            Self::Exponential(_) => Span::ZERO,
+            Self::List(delays) => delays.iter().min().copied().unwrap_or(Span::ZERO),
+        }
+    }
+
     /// The mean delay, the unit in which an algorithm's delays are reported.
     pub fn mean(&self) -> Span {
         match self {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use quorate_core::Layer;
+use quorate_core::{Drift, Layer, Offset, ProcessId};
 use serde::{Deserialize, Serialize};
 
+use crate::local_clock::LocalClock;
 use crate::monitor::Status;
-use crate::report::{Report, Verdict};
+use crate::report::{Report, SetClock, Verdict};
 
 /// Expectations; what is not said is not expected either way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,12 @@ pub struct Expect {
     /// How often a detector suspects one that is up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub false_suspicions: Option<u64>,
+    /// By how much corrected clocks are ahead of the true time when they are last set: `1:-20us`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<Vec<LocalClock>>,
+    /// How often a clock cannot be set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<u64>,
     /// The assumptions that the run breaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_assumptions: Option<Vec<String>>,
@@ -83,6 +90,8 @@ impl Expect {
             decisions: decisions(report),
             detection_rounds: detection_rounds(report),
             false_suspicions: false_suspicions(report),
+            offsets: offsets(report),
+            failures: failures(report),
             broken_assumptions: Some(broken(report)),
             sends: None,
             properties: properties.collect(),
@@ -103,10 +112,14 @@ impl Expect {
             ("bytes", self.bytes, report.messages.bytes),
             ("rounds of detection", self.detection_rounds, detection_rounds(report)),
             ("false suspicions", self.false_suspicions, false_suspicions(report)),
+            ("failures", self.failures, failures(report)),
         ];
         for (what, expected, found) in own.into_iter().filter(|(_, expected, _)| expected.is_some())
         {
             compare(&mut all, what, Some(&expected), &found);
+        }
+        if self.offsets.is_some() {
+            compare(&mut all, "offsets", Some(&self.offsets), &offsets(report));
         }
         if self.leaders.is_some() {
             compare(&mut all, "leaders", Some(&self.leaders), &leaders(report));
@@ -150,6 +163,18 @@ fn detection_rounds(report: &Report) -> Option<u64> {
 
 fn false_suspicions(report: &Report) -> Option<u64> {
     report.detection.as_ref().map(|detection| detection.false_suspicions)
+}
+
+fn offsets(report: &Report) -> Option<Vec<LocalClock>> {
+    let offset = |clock: &SetClock| {
+        let (who, drift) = (ProcessId::new(clock.process), Drift::NONE);
+        clock.after.map(|after| LocalClock { who, offset: Offset(after), drift })
+    };
+    report.clock.as_ref().map(|clock| clock.clocks.iter().filter_map(offset).collect())
+}
+
+fn failures(report: &Report) -> Option<u64> {
+    report.clock.as_ref().map(|clock| clock.failures)
 }
 
 fn broken(report: &Report) -> Vec<String> {

@@ -35,6 +35,10 @@ pub enum Mark {
     Suspected,
     /// It took a suspicion back.
     Trusted,
+    /// It set its clock.
+    Set,
+    /// It could not.
+    Failed,
     /// It crashed.
     Crashed,
     /// It came back.

@@ -18,6 +18,7 @@ pub mod fault;
 mod followers;
 mod history;
 mod load;
+mod local_clock;
 pub mod monitor;
 pub mod network;
 mod node;
@@ -44,22 +45,26 @@ pub use budget::Bytes;
 pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
 pub use family::agreement::run_agreement;
+pub use family::clock::{ClockRoles, run_clock};
 pub use family::detector::run_detector;
 pub use family::election::run_election;
 pub use family::multicast::run_multicast;
 pub use family::mutex::{ME3_PROCESSES_MOST, MutexWatch, run_mutex};
 pub use family::{
-    AgreementMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors, MutexMonitors,
+    AgreementMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors,
+    MutexMonitors,
 };
 pub use history::{History, Mark};
 pub use load::{FileError, load, misfit, parse};
+pub use local_clock::{Clocks, LocalClock};
 pub use oracle::OracleModel;
 pub use report::Report;
 pub use run::{Conditions, Outcome, RunError, Subject};
 pub use scenario::Scenario;
 pub use timing::Timing;
 pub use user::{
-    Agenda, AgreementUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers, User,
+    Agenda, AgreementUsers, ClockUsers, DetectorUsers, ElectionUsers, MulticastUsers, MutexUsers,
+    User,
 };
 pub use validate::Invalid;
 pub use watch::Watch;

@@ -1,6 +1,6 @@
 //! One process of a world with all that its driver keeps for it.
 
-use quorate_core::{Process, Span, Time};
+use quorate_core::{Drift, Process, Span, Time};
 
 use crate::traitor::Strategy;
 
@@ -109,6 +109,12 @@ impl<P: Process> Node<P> {
     /// What the process's own clock shows.
     pub(crate) fn local_time(&self, now: Time) -> Time {
         self.quirks.as_ref().map_or(now, |quirks| quirks.clock.show(now))
+    }
+
+    /// What the clock shows at the start, and how fast it runs.
+    pub(crate) fn set_clock(&mut self, shown: Time, drift: Drift) {
+        let rate = 1.0 + drift.0 as f64 / Drift::ONE as f64;
+        self.quirks_mut().clock = LocalClock { since: Time::ZERO, shown, rate };
     }
 
     pub(crate) fn set_clock_rate(&mut self, now: Time, rate: f64) {

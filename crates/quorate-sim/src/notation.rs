@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{ProcessId, ProcessSet, Span, SpanningTree, Time};
+use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Span, SpanningTree, Time};
 
 use crate::scenario::PROCESSES_MOST;
 
@@ -301,6 +301,73 @@ impl fmt::Display for Factor {
     }
 }
 
+/// Clocks are not off by more than this, four years and a half: a run's own time has to fit as well.
+pub(crate) const OFFSET_MOST: Span = Span(1 << 57);
+
+/// An [`Offset`] as text: `+250ms`, `-1s`, `0`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OffsetText(pub Offset);
+
+impl FromStr for OffsetText {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || NotationError::new("an offset such as +250ms, -1s or 0", text);
+        let (sign, size) = split_sign(text);
+        let size = parse_span(size).map_err(|_| error())?;
+        if size > OFFSET_MOST {
+            return Err(NotationError::new("an offset of four years at most", text));
+        }
+        Ok(Self(Offset(sign * size.0 as i64)))
+    }
+}
+
+impl fmt::Display for OffsetText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A [`Drift`] as text: `+50ppm`, `-200ppb`, `0ppm`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DriftText(pub Drift);
+
+impl FromStr for DriftText {
+    type Err = NotationError;
+    fn from_str(text: &str) -> Result<Self, NotationError> {
+        let error = || {
+            NotationError::new("a drift up to 100000ppm, such as 50ppm, -0.5ppm or +200ppb", text)
+        };
+        let (sign, size) = split_sign(text);
+        let (number, decimals) = match (size.strip_suffix("ppm"), size.strip_suffix("ppb")) {
+            (Some(number), _) => (number, 3),
+            (_, Some(number)) => (number, 0),
+            _ => return Err(error()),
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > decimals {
+            return Err(error());
+        }
+        let padded = format!("{whole}{fraction:0<decimals$}");
+        let size: i64 = padded.parse().map_err(|_| error())?;
+        if size > Drift::ONE / 10 { Err(error()) } else { Ok(Self(Drift(sign * size))) }
+    }
+}
+
+impl fmt::Display for DriftText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn split_sign(text: &str) -> (i64, &str) {
+    match (text.strip_prefix('+'), text.strip_prefix('-')) {
+        (Some(size), _) => (1, size),
+        (_, Some(size)) => (-1, size),
+        _ => (1, text),
+    }
+}
+
 /// A set of processes: `0,1,4`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetText(pub ProcessSet);
@@ -464,8 +531,8 @@ impl fmt::Display for TreeText {
 }
 
 serde_as_text!(
-    SetText, QuorumOf, SectionOf, TreeText, SpanText, Who, When, Window, Link, Rate, Factor,
-    Identify
+    SetText, QuorumOf, SectionOf, TreeText, SpanText, OffsetText, DriftText, Who, When, Window,
+    Link, Rate, Factor, Identify
 );
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub enum Stream {
     Traitors = 5,
     /// When users act.
     Users = 6,
+    /// By how much clocks are wrong.
+    Clocks = 8,
     /// Whose identifiers change and when.
     Identifiers = 20,
     /// What world a campaign makes of a seed.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_core::{Cost, Span};
+use quorate_core::{Cost, ProcessId, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{KindCounts, LayerAccount};
@@ -62,6 +62,9 @@ pub struct Report {
     /// What was multicast and delivered, if the algorithm does that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicast: Option<MulticastReport>,
+    /// What became of clocks, if the algorithm sets them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockReport>,
     /// Who leads and what it took, if the algorithm elects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub election: Option<ElectionReport>,
@@ -285,6 +288,87 @@ pub struct MulticastReport {
     pub deliveries: u64,
     /// How many messages every member has that did not crash.
     pub everywhere: u64,
+}
+
+/// What became of clocks. Times and offsets are in nanoseconds; an offset is how far a clock is ahead of the true time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClockReport {
+    /// What a right clock shows at the start, so that none is below zero.
+    pub start: u64,
+    /// No clock was said to gain or lose more than this, in parts per billion.
+    pub drift_ppb: i64,
+    /// The least time that a message was said to take.
+    pub delay_least: u64,
+    /// Those whose clocks others were set by.
+    pub servers: Vec<u32>,
+    /// How often any clock was set, those of servers apart.
+    pub settings: u64,
+    /// How often none could be.
+    pub failures: u64,
+    /// Each clock that was set, or was to be.
+    pub clocks: Vec<SetClock>,
+    /// How near to each other clocks were that were set together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<PrecisionReport>,
+}
+
+/// A clock, the last time that it was set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SetClock {
+    /// Whose.
+    pub process: u32,
+    /// How often it was set.
+    pub settings: u64,
+    /// How often it could not be.
+    pub failures: u64,
+    /// When it was last set.
+    pub time: Option<u64>,
+    /// The offset of the machine's own clock then.
+    pub before: Option<i64>,
+    /// The offset of the corrected clock then.
+    pub after: Option<i64>,
+    /// By how much it might be off the time it was set by.
+    pub error: Option<u64>,
+    /// Where it had been set before: its offset just before it was set again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drifted: Option<i64>,
+    /// By how much it might have been off then, the true time or the agreed one and as much true time since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drifted_most: Option<u64>,
+}
+
+impl SetClock {
+    /// One that was not set yet.
+    pub fn new(process: ProcessId) -> Self {
+        Self {
+            process: process.number(),
+            settings: 0,
+            failures: 0,
+            time: None,
+            before: None,
+            after: None,
+            error: None,
+            drifted: None,
+            drifted_most: None,
+        }
+    }
+}
+
+/// How near to each other clocks were that were set together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PrecisionReport {
+    /// How many rounds there were.
+    pub rounds: u64,
+    /// Who was master in any.
+    pub masters: Vec<u32>,
+    /// How far the machines' own clocks were apart in the last round.
+    pub before: u64,
+    /// How far the corrected ones were.
+    pub after: u64,
+    /// The furthest that any two were apart, each at the moment of setting, in any round.
+    pub worst: u64,
+    /// How far those two might have been.
+    pub worst_most: u64,
 }
 
 /// What was proposed and decided.

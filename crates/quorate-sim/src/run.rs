@@ -7,6 +7,7 @@ use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
 use crate::budget::{Budget, Bytes};
 use crate::family::{End, Finding, Monitors, Telling};
 use crate::history::History;
+use crate::local_clock::Clocks;
 use crate::monitor::{ClockCondition, Status, Violation};
 use crate::oracle::OracleModel;
 use crate::plan::Plan;
@@ -124,6 +125,7 @@ pub(crate) struct Stage<U, M> {
     pub(crate) monitors: M,
     pub(crate) plan: Plan,
     pub(crate) oracle: Option<OracleModel>,
+    pub(crate) clocks: Clocks,
     pub(crate) until: Time,
     /// Whether the processes never fall silent, so that the run stops when its users are content.
     pub(crate) restless: bool,
@@ -160,6 +162,7 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
         links: scenario.links(),
         handling: scenario.handling.0,
         oracle: stage.oracle,
+        clocks: stage.clocks,
         plan: stage.plan,
         limits: Limits {
             until: stage.until,
@@ -235,6 +238,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         delays: DelayReport::default(),
         detection: None,
         multicast: None,
+        clock: None,
         election: None,
         agreement: None,
         waiting: Vec::new(),

@@ -4,16 +4,19 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_core::multicast::Group;
-use quorate_core::{Assumption, ProcessId, Profile, Property, Span, Tempo, Time};
+use quorate_core::{
+    Assumption, ProcessId, ProcessSet, Profile, Property, Span, Tempo, Time, VCube,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
 use crate::expect::Expect;
 use crate::fault::{Faults, Occasion};
+use crate::local_clock::{Clocks, LocalClock};
 use crate::network::LinkModel;
 use crate::notation::{
-    Identify, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When, Who,
-    serde_as_text,
+    DriftText, Identify, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When,
+    Who, serde_as_text,
 };
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
@@ -34,7 +37,7 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, multicasts or begins an election, at the start., or multicasts, at the start; in an agreement whoever has to.
+    /// Who asks to enter, multicasts, begins an election or sets its clock at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
@@ -115,6 +118,27 @@ pub struct Scenario {
     /// What the logical clocks show at the start, from process 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<u64>,
+    /// The clocks of single machines: `1:+250ms`, `2:-1s:+50ppm`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub local_clock: Vec<LocalClock>,
+    /// Every other clock is off at the start, by up to this, as the seed has it. Servers of the time are right.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock_offset: SpanText,
+    /// Every other clock gains or loses up to this, as the seed has it. Servers of the time are right.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clock_drift: DriftText,
+    /// Those who serve the time, where the algorithm asks several; `server` alone if not said: `0,1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<SetText>,
+    /// How many servers' answers are waited for: the first one is believed, several are compared.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub replies: u32,
+    /// How often servers are asked before the best answer is taken.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub probes: u32,
+    /// Clocks further apart than this are not averaged, where the algorithm averages; a second if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outlier: Option<SpanText>,
     /// What is proposed in an agreement, from process 0 on; where nothing is said, n to 1, to attack or to commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<u64>,
@@ -206,33 +230,43 @@ pub enum DetectorChoice {
     Oracle,
     /// Heartbeats: a layer of the processes' own, with messages of its own.
     Heartbeat,
+    /// Heartbeats round a ring, likewise.
+    HeartbeatRing,
+    /// Heartbeats with timeouts that adapt, likewise.
+    AdaptiveHeartbeat,
     /// Tests over the VCube, likewise.
     Vcube,
     /// Nowhere.
     None,
 }
 
+impl DetectorChoice {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Oracle, "oracle"),
+        (Self::Heartbeat, "heartbeat"),
+        (Self::HeartbeatRing, "heartbeat-ring"),
+        (Self::AdaptiveHeartbeat, "adaptive-heartbeat"),
+        (Self::Vcube, "vcube"),
+        (Self::None, "none"),
+    ];
+}
+
 impl FromStr for DetectorChoice {
     type Err = NotationError;
     fn from_str(text: &str) -> Result<Self, NotationError> {
-        match text {
-            "oracle" => Ok(Self::Oracle),
-            "heartbeat" => Ok(Self::Heartbeat),
-            "vcube" => Ok(Self::Vcube),
-            "none" => Ok(Self::None),
-            _ => Err(NotationError::new("a detector: oracle, heartbeat, vcube or none", text)),
-        }
+        let found = Self::ALL.into_iter().find(|(_, name)| *name == text);
+        found.map(|(choice, _)| choice).ok_or_else(|| {
+            let expected =
+                "a detector: oracle, heartbeat, heartbeat-ring, adaptive-heartbeat, vcube or none";
+            NotationError::new(expected, text)
+        })
     }
 }
 
 impl fmt::Display for DetectorChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Oracle => "oracle",
-            Self::Heartbeat => "heartbeat",
-            Self::Vcube => "vcube",
-            Self::None => "none",
-        })
+        let name = Self::ALL.into_iter().find(|(choice, _)| choice == self).map_or("", |it| it.1);
+        f.write_str(name)
     }
 }
 
@@ -272,6 +306,13 @@ impl Scenario {
             identify: Vec::new(),
             rank_delay: SpanText::default(),
             clocks: Vec::new(),
+            local_clock: Vec::new(),
+            clock_offset: SpanText::default(),
+            clock_drift: DriftText::default(),
+            servers: None,
+            replies: one(),
+            probes: one(),
+            outlier: None,
             values: Vec::new(),
             bears: None,
             until: None,
@@ -303,6 +344,31 @@ impl Scenario {
         match self.timing() {
             Timing::Rounds(length) => length,
             _ => self.delay.mean(),
+        }
+    }
+
+    /// The shortest that a message may take.
+    pub fn delay_least(&self) -> Span {
+        match self.timing() {
+            // What is sent late in a round arrives with the rest.
+            Timing::Rounds(_) => Span::ZERO,
+            _ => {
+                let own = self.link_delay.iter().map(|own| own.delay.least());
+                own.fold(self.delay.least(), Span::min)
+            }
+        }
+    }
+
+    /// The clocks of the machines, where none of them serves the time.
+    pub fn local_clocks(&self) -> Clocks {
+        Clocks::new(self, &ProcessSet::new())
+    }
+
+    /// Those who serve the time.
+    pub fn time_servers(&self) -> ProcessSet {
+        match &self.servers {
+            Some(servers) => servers.0.clone(),
+            None => ProcessSet::from_iter([ProcessId::new(self.server)]),
         }
     }
 
@@ -350,7 +416,7 @@ impl Scenario {
 
     /// Whether the detector's messages never cease, so that the run has to be stopped.
     pub fn is_restless(&self) -> bool {
-        matches!(self.detector, DetectorChoice::Heartbeat | DetectorChoice::Vcube)
+        !matches!(self.detector, DetectorChoice::Oracle | DetectorChoice::None)
     }
 
     /// Whether an algorithm that bears wrong suspicions goes on trying until they stop.
@@ -387,6 +453,12 @@ impl Scenario {
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
         let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
         self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
+    }
+
+    /// Long enough for a detector below to notice a crash, and for what it disturbed to be mended.
+    pub fn quiet(&self) -> Span {
+        let levels = u64::from(VCube::new(self.processes).dimension());
+        Span(self.tempo().bound.0.saturating_mul(20 * (levels + 2)))
     }
 
     /// For whom messages are.

@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
-use crate::notation::{Link, Who};
+use crate::notation::{Link, OFFSET_MOST, Who};
 use crate::scenario::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
 use crate::timing::Timing;
+
+/// Servers are not asked more often than this.
+const PROBES_MOST: u32 = 1_000;
 
 /// A scenario that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +40,7 @@ impl Scenario {
         self.validate_structure()?;
         self.validate_requests()?;
         self.validate_timing()?;
+        self.validate_clocks()?;
         self.validate_detector()?;
         self.validate_faults()?;
         self.validate_watch()
@@ -170,6 +174,46 @@ impl Scenario {
         }
         if matches!(timing, Timing::Rounds(_)) && !self.link_delay.is_empty() {
             return Err(Invalid::new("link-delay", "in rounds, every message takes one round"));
+        }
+        Ok(())
+    }
+
+    fn validate_clocks(&self) -> Result<(), Invalid> {
+        let who = self.local_clock.iter().map(|clock| Who::Process(clock.who));
+        self.each("local-clock", who.clone())?;
+        self.different("local-clock", who.map(|who| (who, who)))?;
+        if self.clock_offset.0 > OFFSET_MOST {
+            let problem = format!("a clock is off by {OFFSET_MOST} at most");
+            return Err(Invalid::new("clock-offset", problem));
+        }
+        let servers = self.time_servers();
+        for server in self.servers.iter().flat_map(|servers| &servers.0) {
+            let who = Who::Process(server);
+            self.exists(who).map_err(|problem| Invalid::new("servers", problem))?;
+        }
+        let server = ProcessId::new(self.server);
+        if self.servers.is_some() && self.server != 0 && !servers.contains(server) {
+            let problem = format!(
+                "{server} is the server and not one of the servers; name it in one of the two"
+            );
+            return Err(Invalid::new("server", problem));
+        }
+        if self.replies == 0 || self.replies as usize > servers.len() {
+            let problem = match servers.len() {
+                1 => format!(
+                    "{} answers cannot come from one server; name more in `servers`",
+                    self.replies
+                ),
+                count => format!(
+                    "{} of {count} servers cannot be waited for: say 1 to {count}",
+                    self.replies
+                ),
+            };
+            return Err(Invalid::new("replies", problem));
+        }
+        if self.probes == 0 || self.probes > PROBES_MOST {
+            let problem = format!("{} probes: say 1 to {PROBES_MOST}", self.probes);
+            return Err(Invalid::new("probes", problem));
         }
         Ok(())
     }

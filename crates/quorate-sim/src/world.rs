@@ -3,9 +3,10 @@
 //! A run is a function of its specification alone. Events at the same time happen in the order in which
 //! they were caused; what befalls the world by plan comes first.
 
-use quorate_core::{Belief, Effects, Process, ProcessId, ProcessSet, Span, Time};
+use quorate_core::{Belief, Drift, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
 use crate::engine::{Asked, Engine, Errand, Item, Parcel, Round};
+use crate::local_clock::Clocks;
 use crate::network::{LinkModel, Network};
 use crate::node::Node;
 use crate::observer::{Input, Moment, Observer};
@@ -30,6 +31,8 @@ pub struct WorldModel {
     pub handling: Span,
     /// The failure detector of the driver, if the processes do not bring their own.
     pub oracle: Option<OracleModel>,
+    /// What the clocks of the machines show.
+    pub clocks: Clocks,
     /// What goes wrong.
     pub plan: Plan,
     /// When to stop.
@@ -98,6 +101,13 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         let mut nodes: Vec<Node<P>> = ProcessId::all(n).map(|id| Node::new(make(id))).collect();
         for (traitor, strategy) in &model.plan.traitors {
             nodes[traitor.index()].quirks_mut().traitor = Some(*strategy);
+        }
+        if model.clocks.start > Time::ZERO {
+            nodes.iter_mut().for_each(|node| node.set_clock(model.clocks.start, Drift::NONE));
+        }
+        for clock in &model.clocks.wrong {
+            let shown = model.clocks.start + clock.offset;
+            nodes[clock.who.index()].set_clock(shown, clock.drift);
         }
         let law = &model.links.delay;
         let horizon = law.bound().unwrap_or(Span(law.mean().0.saturating_mul(8))).0;

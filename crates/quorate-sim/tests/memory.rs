@@ -34,6 +34,7 @@ fn world(n: usize, requesters: usize, repeat: u32) -> Ricart {
         },
         handling: Span::ZERO,
         oracle: Some(OracleModel { delay, pairs: Vec::new() }),
+        clocks: quorate_sim::Clocks::default(),
         plan: Plan::default(),
         limits: Limits::default(),
     };

@@ -18,11 +18,11 @@ use quorate_sim::fault::{
     Suspect, Traitor,
 };
 use quorate_sim::notation::{
-    Identify, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
+    DriftText, Identify, QuorumOf, Rate, SectionOf, SetText, SpanText, TreeText, parse_span,
 };
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
-use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
+use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
 pub(crate) use check::Check;
@@ -138,13 +138,14 @@ pub(crate) struct Sim {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
 struct Workload {
-    /// Who asks to enter, multicasts or begins an election, at the start: one (process 0), all, or the first K, or multicasts, or the first K; in an agreement whoever has to
+    /// Who asks to enter, multicasts, begins an election or sets its clock at the start: one (process 0), all, or the
+    /// first K; in an agreement whoever has to
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
     request: Vec<Occasion>,
-    /// How often each requester enters, multicasts or begins an election
+    /// How often each requester enters, multicasts, begins an election or sets its clock
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
     /// For whom messages are, where the algorithm multicasts; everybody if not said
@@ -159,7 +160,7 @@ struct Workload {
     /// How long one process stays inside, one time after the other; the last for all that follow (repeatable)
     #[arg(long, value_name = "P=D,D,..")]
     section_of: Vec<SectionOf>,
-    /// Time between leaving and asking again, or between multicasts
+    /// Time between leaving and asking again, between multicasts, or between settings of a clock
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     think: Span,
     /// The process that serves the others or commands, where the algorithm has one
@@ -195,6 +196,18 @@ struct Workload {
     /// What the logical clocks show at the start, from process 0 on
     #[arg(long, value_name = "T,T,..", value_delimiter = ',')]
     clocks: Vec<u64>,
+    /// Those who serve the time, where several are asked; the server alone if not said
+    #[arg(long, value_name = "P,P,..")]
+    servers: Option<SetText>,
+    /// How many servers' answers are waited for: the first is believed, several are compared
+    #[arg(long, value_name = "R", default_value_t = 1)]
+    replies: u32,
+    /// How often servers are asked before the best answer is taken
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    probes: u32,
+    /// Clocks further apart than this are not averaged; a second if not said
+    #[arg(long, value_name = "D", value_parser = parse_span)]
+    outlier: Option<Span>,
     /// What is proposed in an agreement, from process 0 on; if not said, n to 1, to attack or to commit
     #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
     values: Vec<u64>,
@@ -225,7 +238,7 @@ struct TimingFlags {
     /// Time to handle a message
     #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
     handling: Span,
-    /// Failure detector: oracle, heartbeat, vcube or none
+    /// Failure detector: oracle, heartbeat, heartbeat-ring, adaptive-heartbeat, vcube or none
     #[arg(long, value_name = "DETECTOR", default_value = "oracle")]
     detector: DetectorChoice,
     /// How long the oracle takes to tell each observer; a mean link delay if not said
@@ -234,6 +247,15 @@ struct TimingFlags {
     /// The same for one observer and victim (repeatable)
     #[arg(long, value_name = "O-V=LAW")]
     detection_pair: Vec<LinkDelay>,
+    /// A machine's clock: by how much it is ahead or behind at the start, and gains or loses (repeatable)
+    #[arg(long, value_name = "P:OFFSET[:DRIFT]")]
+    local_clock: Vec<LocalClock>,
+    /// Let the seed draw by how much each other clock is off at the start, up to this
+    #[arg(long, value_name = "D", default_value = "0", value_parser = parse_span)]
+    clock_offset: Span,
+    /// Let the seed draw by how much each other clock gains or loses, up to this, such as 100ppm
+    #[arg(long, value_name = "DRIFT", default_value = "0ppm")]
+    clock_drift: DriftText,
     /// Stop at this time
     #[arg(long, value_name = "T", value_parser = parse_span)]
     until: Option<Span>,
@@ -404,6 +426,13 @@ impl Sim {
             identify: workload.identify,
             rank_delay: SpanText(workload.rank_delay),
             clocks: workload.clocks,
+            local_clock: timing.local_clock,
+            clock_offset: SpanText(timing.clock_offset),
+            clock_drift: timing.clock_drift,
+            servers: workload.servers,
+            replies: workload.replies,
+            probes: workload.probes,
+            outlier: workload.outlier.map(SpanText),
             values: workload.values,
             bears: workload.faults,
             until: timing.until.map(SpanText),

@@ -1,12 +1,18 @@
 //! Failure detectors: processes whose outputs are beliefs about the others.
 
+mod adaptive_heartbeat;
+mod changes;
 mod heartbeat;
+mod heartbeat_ring;
 mod vcube;
 
 use quorate_core::Either;
 
+pub use adaptive_heartbeat::AdaptiveHeartbeat;
 pub use heartbeat::Heartbeat;
+pub use heartbeat_ring::HeartbeatRing;
 pub use vcube::{Carry, Diagnosed, Finding, VcubeDiagnosis};
 
 /// Any of the detectors that a layer can stand over.
-pub type AnyDetector = Either<Heartbeat, VcubeDiagnosis>;
+pub type AnyDetector =
+    Either<Either<Heartbeat, VcubeDiagnosis>, Either<HeartbeatRing, AdaptiveHeartbeat>>;

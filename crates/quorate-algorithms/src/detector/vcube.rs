@@ -13,9 +13,6 @@
 //!
 //! Whom to test: process i tests j of its cluster s exactly if i is the first of c(j, s) that i believes alive. So j
 //! has one tester in each of its clusters, and who survives takes over for who does not.
-//!
-//! What is news: each process has a counter of its crashes and recoveries, odd while it is down. A higher counter is
-//! newer, whoever tells it.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -31,6 +28,7 @@ use quorate_core::{
     Property, Span, Tempo, VCube,
 };
 
+use super::changes::{Changes, Heard};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the detector. `O` is what it puts out: beliefs alone, or [`Diagnosed`] if the layer above also
@@ -41,9 +39,7 @@ pub struct VcubeDiagnosis<O = Belief> {
     vcube: VCube,
     round: Span,
     timeout: Span,
-    /// How often each process has crashed or come back, as far as is known here.
-    changes: BTreeMap<ProcessId, u32>,
-    crashed: ProcessSet,
+    changes: Changes,
     /// Whom to test; none if that has to be found out again, because others are believed to have crashed.
     tests: Option<Vec<ProcessId>>,
     /// Tested in this round, without an answer so far: few, so that a set of bits would be larger.
@@ -115,9 +111,6 @@ pub enum Timer {
     Timeout,
 }
 
-/// No process crashes so often; only a liar says so.
-const CHANGES_MOST: u32 = u32::MAX / 2;
-
 impl<O: Finding> VcubeDiagnosis<O> {
     /// The detector at process `id` of n, with rounds as short as messages allow.
     pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
@@ -128,8 +121,7 @@ impl<O: Finding> VcubeDiagnosis<O> {
             vcube: VCube::new(n),
             round,
             timeout,
-            changes: BTreeMap::new(),
-            crashed: ProcessSet::new(),
+            changes: Changes::default(),
             tests: None,
             unanswered: Vec::new(),
             cargo: BTreeMap::new(),
@@ -139,7 +131,9 @@ impl<O: Finding> VcubeDiagnosis<O> {
 
     /// Those whom it is this process's turn to test.
     fn to_test(&self) -> Vec<ProcessId> {
-        let mine = |s, &j: &ProcessId| self.vcube.first_live(j, s, &self.crashed) == Some(self.id);
+        let mine = |s, &j: &ProcessId| {
+            self.vcube.first_live(j, s, self.changes.crashed()) == Some(self.id)
+        };
         let clusters = self.vcube.clusters();
         clusters.flat_map(|s| self.vcube.cluster(self.id, s).filter(move |j| mine(s, j))).collect()
     }
@@ -163,19 +157,15 @@ impl<O: Finding> VcubeDiagnosis<O> {
 
     fn judge(&mut self, out: &mut Effects<Self>) {
         for silent in core::mem::take(&mut self.unanswered) {
-            if !self.crashed.contains(silent) {
-                self.change(silent, self.changes_of(silent) + 1, out);
+            if !self.changes.crashed().contains(silent) {
+                let belief = self.changes.turn(silent);
+                self.believe(belief, out);
             }
         }
     }
 
-    fn changes_of(&self, process: ProcessId) -> u32 {
-        self.changes.get(&process).copied().unwrap_or(0)
-    }
-
     fn news(&self) -> Option<Box<News>> {
-        let changes: Vec<_> =
-            self.changes.iter().map(|(about, changes)| (*about, *changes)).collect();
+        let changes = self.changes.all();
         let cargo = self.cargo.iter();
         let cargo: Vec<_> =
             cargo.map(|(by, (version, cargo))| (*by, *version, cargo.clone())).collect();
@@ -184,15 +174,12 @@ impl<O: Finding> VcubeDiagnosis<O> {
     }
 
     fn learn(&mut self, news: News, out: &mut Effects<Self>) {
-        for (about, changes) in news.changes {
-            if about.index() >= self.vcube.processes() || changes >= CHANGES_MOST {
-                out.ignored("impossible news");
-            } else if changes > self.changes_of(about) {
-                match about == self.id {
-                    // Whoever hears this is alive, whatever others say: an even number contradicts them.
-                    true => drop(self.changes.insert(about, changes + changes % 2)),
-                    false => self.change(about, changes, out),
-                }
+        for (about, counter) in news.changes {
+            match self.changes.hear(self.vcube.processes(), self.id, about, counter) {
+                Heard::Impossible => out.ignored("impossible news"),
+                Heard::New(belief) => self.believe(belief, out),
+                // The next answers tell them.
+                Heard::Old | Heard::Contradicted => {}
             }
         }
         for (by, version, cargo) in news.cargo {
@@ -206,16 +193,10 @@ impl<O: Finding> VcubeDiagnosis<O> {
         }
     }
 
-    fn change(&mut self, about: ProcessId, changes: u32, out: &mut Effects<Self>) {
-        self.changes.insert(about, changes);
-        let down = changes % 2 == 1;
-        if down != self.crashed.contains(about) {
+    fn believe(&mut self, belief: Option<Belief>, out: &mut Effects<Self>) {
+        if let Some(belief) = belief {
             self.tests = None;
-        }
-        if down && self.crashed.insert(about) {
-            out.output(Belief::Crashed(about).into());
-        } else if !down && self.crashed.remove(about) {
-            out.output(Belief::Alive(about).into());
+            out.output(belief.into());
         }
     }
 }
@@ -249,8 +230,9 @@ impl<O: Finding> Process for VcubeDiagnosis<O> {
             Message::Answer(news) => {
                 self.unanswered.retain(|tested| *tested != from);
                 news.into_iter().for_each(|news| self.learn(*news, out));
-                if self.crashed.contains(from) {
-                    self.change(from, self.changes_of(from) + 1, out);
+                if self.changes.crashed().contains(from) {
+                    let belief = self.changes.turn(from);
+                    self.believe(belief, out);
                 }
             }
         }
@@ -371,10 +353,12 @@ mod tests {
     fn who_survives_tests_in_place_of_who_does_not() {
         let mut p0 = paced(8, 0);
         assert_eq!(tested(&p0), [1, 2, 4]);
-        p0.crashed.insert(ProcessId::new(4));
+        p0.changes.turn(ProcessId::new(4));
         // The crashed are tested too, or nobody would see them come back.
         assert_eq!(tested(&p0), [1, 2, 4]);
-        p0.crashed.extend([1, 2].map(ProcessId::new));
+        for crashed in [1, 2] {
+            p0.changes.turn(ProcessId::new(crashed));
+        }
         // c(3, 2) = (1, 0) and c(5, 3) = (1, 0, ..) have lost their first; c(6, 3) = (2, 3, 0, 1) still has p3.
         assert_eq!(tested(&p0), [1, 2, 3, 4, 5]);
     }
@@ -385,7 +369,7 @@ mod tests {
         let mut out = Effects::new(Time::ZERO);
         let news = News { changes: Vec::from([(ProcessId::new(0), 3)]), cargo: Vec::new() };
         p0.on_message(ProcessId::new(1), Message::Answer(Some(Box::new(news))), &mut out);
-        assert_eq!(p0.changes_of(p0.id), 4);
+        assert_eq!(p0.changes.of(p0.id), 4);
         assert!(out.as_slice().is_empty(), "nobody suspects itself: {out:?}");
     }
 

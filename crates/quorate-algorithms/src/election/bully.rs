@@ -19,7 +19,7 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bullying::{Audience, Contest};
+use super::bullying::{Audience, Contest, ranks};
 use crate::{Algorithm, Setup, Sound};
 
 /// One bully that asks those above it.
@@ -80,6 +80,7 @@ impl Algorithm for Bully {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        Cost::between("n - 1 to n^2 - 1", n - 1, n * n - 1).with_delays(0..=2, 0..=0)
+        Cost::between("n - 1 to n^2 - 1", n - 1, n * n - 1)
+            .with_delays(0..=ranks(setup).saturating_add(2), 0..=0)
     }
 }

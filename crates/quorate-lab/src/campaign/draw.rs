@@ -2,12 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use quorate_core::{Assumption, Layer, ProcessId, Profile, Span, Time};
+use quorate_algorithms::Algorithm;
+use quorate_algorithms::clock::Cristian;
+use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
 use quorate_sim::fault::{CrashMid, Faults, Occasion, Suspect};
-use quorate_sim::notation::{Link, SpanText, When, Who, Window};
+use quorate_sim::notation::{DriftText, Link, SetText, SpanText, When, Who, Window};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
-use quorate_sim::{Delay, LinkDelay, Scenario};
+use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
 use super::agreement;
 use super::elections::{draw_detector, draw_election};
@@ -49,7 +51,11 @@ impl Worlds {
         let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
         scenario.quorums.clone_from(&self.quorums);
         scenario.watch.clone_from(&self.watch);
-        scenario.delay = draw.delay(assumes(&self.profile, Assumption::Synchrony));
+        let settles = assumes(&self.profile, Assumption::EventualSynchrony);
+        scenario.delay = draw.delay(settles || assumes(&self.profile, Assumption::Synchrony));
+        if settles {
+            scenario.timing = draw.timing();
+        }
         // Drawn in any case, so that what follows does not depend on the algorithm.
         let ordered = draw.chance(0.5);
         scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
@@ -72,8 +78,10 @@ impl Worlds {
         }
         self.draw_crashes(&mut scenario, &mut draw);
         self.draw_suspicions(&mut scenario, &mut draw);
-        if election {
-            draw_detector(&mut scenario, &mut draw);
+        match self.profile.layer {
+            Layer::Election => draw_detector(&mut scenario, &mut draw),
+            Layer::Clock => self.draw_clocks(&mut scenario, &mut draw),
+            _ => {}
         }
         scenario
     }
@@ -96,6 +104,26 @@ impl Worlds {
             let until = Some(When::At(Time(from + draw.between(1, 10 * UNIT))));
             let window = Window { from: When::At(Time(from)), until };
             scenario.faults.suspect.push(Suspect { pair, window });
+        }
+    }
+    /// Clocks are wrong by up to half a second and drift by up to a thousandth; links may lose what nobody needs.
+    fn draw_clocks(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        scenario.clock_offset = SpanText(Span(draw.between(0, 500 * UNIT)));
+        scenario.clock_drift = DriftText(Drift(draw.between(0, 1_000_000) as i64));
+        // Time for clocks to drift apart.
+        scenario.think = SpanText(Span(draw.between(UNIT, 5_000 * UNIT)));
+        if !assumes(&self.profile, Assumption::NoLoss) && draw.chance(0.5) {
+            scenario.faults.loss = 0.2;
+        }
+        if self.profile.name == Cristian::PROFILE.name {
+            let servers = draw.between(1, (scenario.processes as u64 - 1).min(5));
+            let set = (0..servers as u32).map(ProcessId::new).collect();
+            scenario.servers = Some(SetText(set));
+            scenario.replies = draw.between(1, servers) as u32;
+            scenario.probes = draw.between(1, 6) as u32;
+        } else {
+            scenario.server = draw.between(0, scenario.processes as u64 - 1) as u32;
+            scenario.outlier = Some(SpanText(Span(draw.between(0, 500 * UNIT))));
         }
     }
 
@@ -207,6 +235,15 @@ impl Dice {
 
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.chance(probability)
+    }
+
+    /// Bounds that hold from the start, known or not, or later.
+    fn timing(&mut self) -> Option<Timing> {
+        match self.between(0, 3) {
+            0 => None,
+            1 => Some(Timing::UnknownBound),
+            _ => Some(Timing::Eventually(Time(self.between(0, 100 * UNIT)))),
+        }
     }
 
     fn delay(&mut self, bounded: bool) -> Delay {

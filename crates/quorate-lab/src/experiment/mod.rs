@@ -6,8 +6,10 @@
 
 mod agreements;
 mod byzantine;
+mod clock_sync;
 mod consensus_rounds;
 mod crashes;
+mod detectors;
 mod election_cost;
 mod findings;
 mod mutex_cost;
@@ -39,6 +41,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     thesis::EXPERIMENT,
     without_cancel::EXPERIMENT,
     vcube_diagnosis::EXPERIMENT,
+    detectors::EXPERIMENT,
+    clock_sync::EXPERIMENT,
     byzantine::EXPERIMENT,
     consensus_rounds::EXPERIMENT,
 ];

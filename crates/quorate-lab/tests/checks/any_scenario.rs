@@ -4,17 +4,19 @@ use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Span, Time};
 use quorate_sim::fault::{
     Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
     Suspect, Traitor,
 };
 use quorate_sim::monitor::Status;
-use quorate_sim::notation::{Factor, Identify, Link, Rate, SetText, SpanText, When, Who, Window};
+use quorate_sim::notation::{
+    DriftText, Factor, Identify, Link, Rate, SetText, SpanText, When, Who, Window,
+};
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::traitor::Strategy as Treason;
-use quorate_sim::{Delay, Expect, LinkDelay, Scenario, Timing};
+use quorate_sim::{Delay, Expect, LinkDelay, LocalClock, Scenario, Timing};
 
 /// From two processes on, so that there are links.
 pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
@@ -22,8 +24,9 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
         let parts =
             (requests(n), lengths(), links(n), detection(n), faults(n), option::of(expect()));
         let watch = vec(select(&["ME1", "ME2", "ME3", "E1", "agreement", "accuracy"]), 0..3);
-        let rest = (".*", any::<u64>(), 1u32.., 0..n, watch, option::of(members(n)));
-        (parts, rest).prop_map(move |(parts, (algorithm, seed, repeat, server, watch, to))| {
+        let rest = (".*", any::<u64>(), 1u32.., 0..n, watch, option::of(members(n)), clocks(n));
+        (parts, rest).prop_map(move |(parts, rest)| {
+            let (algorithm, seed, repeat, server, watch, to, clocks) = rest;
             let (requests, lengths, links, detection, mut faults, expect) = parts;
             let (requesters, request, spread) = requests;
             let (section, think, handling, until, patience) = lengths;
@@ -63,6 +66,13 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 identify: if seed % 7 == 1 { vec![identify(seed >> 1)] } else { Vec::new() },
                 rank_delay: SpanText(Span(if seed % 7 == 2 { seed >> 1 } else { 0 })),
                 clocks: if seed % 3 == 0 { vec![seed >> 1, 7] } else { Vec::new() },
+                local_clock: clocks.0,
+                clock_offset: clocks.1,
+                clock_drift: clocks.2,
+                servers: (seed % 4 == 1).then(|| SetText(ProcessSet::all(n as usize))),
+                replies: if seed % 4 == 1 { 1 + seed as u32 % n } else { 1 },
+                probes: 1 + seed as u32 % 1_000,
+                outlier: (seed % 5 == 2).then_some(SpanText(Span(seed))),
                 values: if seed % 7 < 2 { vec![seed >> 1, 7] } else { Vec::new() },
                 bears: (seed % 11 < 3).then_some(seed as usize % 2),
                 until,
@@ -90,6 +100,18 @@ fn requests(n: u32) -> impl Strategy<Value = (Requesters, Vec<Occasion>, SpanTex
     prop_oneof![(at_start, Just(Vec::new()), length()), unspread]
 }
 
+/// Some clocks by name, and how wrong the others may be.
+fn clocks(n: u32) -> impl Strategy<Value = (Vec<LocalClock>, SpanText, DriftText)> {
+    const OFFSET_MOST: u64 = 1 << 57;
+    let offset = -(OFFSET_MOST as i64)..=OFFSET_MOST as i64;
+    let drift = || (-Drift::ONE / 10..=Drift::ONE / 10).prop_map(Drift);
+    let named = btree_map(0..n, (offset.prop_map(Offset), drift()), 0..3).prop_map(|named| {
+        let clock = |(who, (offset, drift))| LocalClock { who: ProcessId::new(who), offset, drift };
+        named.into_iter().map(clock).collect()
+    });
+    (named, (0..=OFFSET_MOST).prop_map(|most| SpanText(Span(most))), drift().prop_map(DriftText))
+}
+
 type Lengths = (SpanText, SpanText, SpanText, Option<SpanText>, Option<SpanText>);
 
 fn lengths() -> impl Strategy<Value = Lengths> {
@@ -113,7 +135,13 @@ fn links(n: u32) -> impl Strategy<Value = (Delay, Vec<LinkDelay>, Option<Timing>
 fn detection(n: u32) -> impl Strategy<Value = (DetectorChoice, Option<Delay>, Vec<LinkDelay>)> {
     let oracle =
         (Just(DetectorChoice::Oracle), option::of(delay()), vec(link_delay(n), 0..2)).boxed();
-    let without = select(&[DetectorChoice::Heartbeat, DetectorChoice::Vcube, DetectorChoice::None]);
+    let without = select(&[
+        DetectorChoice::Heartbeat,
+        DetectorChoice::HeartbeatRing,
+        DetectorChoice::AdaptiveHeartbeat,
+        DetectorChoice::Vcube,
+        DetectorChoice::None,
+    ]);
     prop_oneof![oracle, (without, Just(None), Just(Vec::new()))]
 }
 
@@ -209,6 +237,8 @@ fn expect() -> impl Strategy<Value = Expect> {
             decisions: deliveries.map(|count| vec![count.to_string(), "-".to_owned()]),
             detection_rounds,
             false_suspicions,
+            offsets: None,
+            failures: entries,
             broken_assumptions,
             sends: messages.map(|messages| vec![messages, 0]),
             properties,

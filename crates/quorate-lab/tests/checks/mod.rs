@@ -5,12 +5,15 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use quorate_sim::notation::{Factor, Link, NotationError, Rate, SpanText, When, Who, Window};
+use quorate_sim::notation::{
+    DriftText, Factor, Link, NotationError, OffsetText, Rate, SpanText, When, Who, Window,
+};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::{Format, TraceSink};
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{
-    Conditions, Delay, Expect, FileError, LinkDelay, Outcome, Scenario, Timing, fault, parse,
+    Conditions, Delay, Expect, FileError, LinkDelay, LocalClock, Outcome, Scenario, Timing, fault,
+    parse,
 };
 
 /// Larger worlds are read but not run.
@@ -53,10 +56,13 @@ pub fn notations(text: &str) -> usize {
         prints_as_it_reads::<Link>(text),
         prints_as_it_reads::<Rate>(text),
         prints_as_it_reads::<Factor>(text),
+        prints_as_it_reads::<OffsetText>(text),
+        prints_as_it_reads::<DriftText>(text),
     ];
     let settings = [
         prints_as_it_reads::<Delay>(text),
         prints_as_it_reads::<LinkDelay>(text),
+        prints_as_it_reads::<LocalClock>(text),
         prints_as_it_reads::<Timing>(text),
         prints_as_it_reads::<Requesters>(text),
         prints_as_it_reads::<DetectorChoice>(text),

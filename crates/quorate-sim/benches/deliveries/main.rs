@@ -123,6 +123,7 @@ fn deliver<O: Observer<RicartAgrawala>>(
         links: LinkModel { delay, link_delay: Vec::new(), timing: Timing::Synchronous, fifo },
         handling: Span::ZERO,
         oracle: None,
+        clocks: quorate_sim::Clocks::default(),
         plan: Plan::default(),
         limits: Limits::default(),
     };

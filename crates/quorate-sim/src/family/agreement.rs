@@ -50,6 +50,7 @@ pub fn run_agreement<P: Agreement + 'static>(
         },
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: at_once,

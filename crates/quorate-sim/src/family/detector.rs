@@ -1,7 +1,8 @@
 //! Failure detection: what is noticed and when, what a round costs, and whether completeness and accuracy hold.
 //!
-//! A detector never falls silent, so its run has to be stopped: when everybody has been right, after the last fault, for
-//! two rounds longer than a change takes to become known; else a hundred rounds after the last fault, or where the scenario says `until`.
+//! A detector never falls silent, so its run has to be stopped: where the scenario says `until`, then; else when
+//! everybody has been right, after the last fault, for two rounds longer than a change takes to become known, and a
+//! hundred rounds after the last fault at the latest. Where bounds hold from a time on, that is the last fault.
 
 use quorate_core::detector::Detector;
 use quorate_core::{Belief, Layer, Message, ProcessId, ProcessSet, Property, Span, Time, VCube};
@@ -10,7 +11,7 @@ use crate::beliefs::Beliefs;
 use crate::detection::{Change, Detection};
 use crate::family::{End, Finding, Monitors, Telling};
 use crate::history::{History, Mark};
-use crate::monitor::{Accuracy, Completeness};
+use crate::monitor::{Accuracy, Completeness, EventualAccuracy};
 use crate::observer::{Departure, Moment};
 use crate::plan::{Memory, Plan};
 use crate::report::{ChangeReport, CostReport, DetectionReport, Report};
@@ -19,9 +20,13 @@ use crate::scenario::Scenario;
 use crate::timing::Timing;
 use crate::trace::TraceSink;
 use crate::user::DetectorUsers;
+use crate::world::Ending;
 
 /// Where beliefs do not come right, a run goes on for so many rounds after the last fault.
 const ROUNDS_MOST: u64 = 100;
+
+/// A wrong suspicion that lasts longer than so many rounds is not taken back (eventual accuracy).
+const ROUNDS_MISTAKEN: u64 = 50;
 
 /// Runs a failure detector. The scenario must have been validated.
 pub fn run_detector<P: Detector + 'static>(
@@ -39,19 +44,31 @@ pub fn run_detector<P: Detector + 'static>(
         Timing::Eventually(settled) => plan.end().max(settled),
         _ => plan.end(),
     };
-    let until = last_fault + Span(round.0.saturating_mul(ROUNDS_MOST));
+    let rounds = |count| Span(round.0.saturating_mul(count));
+    let (quiet, until) = match scenario.until {
+        // Whoever says how long to watch is not content earlier.
+        Some(until) => (Span(u64::MAX), Time(until.0.0)),
+        None => (grace, last_fault + rounds(ROUNDS_MOST)),
+    };
     let stage = Stage {
-        users: DetectorUsers::new(n, plan.traitors(), last_fault, grace),
-        monitors: DetectorMonitors::new(
-            n,
-            plan.traitors(),
-            P::Message::KINDS[0].name,
+        users: DetectorUsers::new(n, plan.traitors(), last_fault, quiet),
+        monitors: DetectorMonitors {
+            completeness: Completeness::default(),
+            accuracy: Accuracy::new(grace),
+            eventual_accuracy: EventualAccuracy::new(last_fault, rounds(ROUNDS_MISTAKEN)),
+            beliefs: Beliefs::new(n, plan.traitors()),
+            detection: Detection::new(round),
+            history: History::new(HISTORY_MOST),
+            counted: P::Message::KINDS[0].name,
             round,
             grace,
-        ),
+            end: Time::ZERO,
+            exempt: plan.traitors(),
+        },
         plan,
         oracle: None,
-        until: scenario.until.map_or(until, |until| Time(until.0.0)),
+        clocks: scenario.local_clocks(),
+        until,
         restless: true,
         burst: *subject.cost.messages.end(),
         // Whom each suspects, once in the process and once in the monitors.
@@ -71,6 +88,7 @@ fn grace(n: usize, subject: &Subject, round: Span) -> Span {
 pub struct DetectorMonitors {
     completeness: Completeness,
     accuracy: Accuracy,
+    eventual_accuracy: EventualAccuracy,
     beliefs: Beliefs,
     detection: Detection,
     history: History,
@@ -83,21 +101,6 @@ pub struct DetectorMonitors {
 }
 
 impl DetectorMonitors {
-    fn new(n: usize, exempt: ProcessSet, counted: &'static str, round: Span, grace: Span) -> Self {
-        Self {
-            completeness: Completeness::default(),
-            accuracy: Accuracy::new(grace),
-            beliefs: Beliefs::new(n, exempt.clone()),
-            detection: Detection::new(round),
-            history: History::new(HISTORY_MOST),
-            counted,
-            round,
-            grace,
-            end: Time::ZERO,
-            exempt,
-        }
-    }
-
     fn change_report(&self, change: &Change) -> ChangeReport {
         let stands = change.crash == self.beliefs.is_down(change.process);
         let last = self.detection.changes().iter().rev().find(|any| any.process == change.process);
@@ -127,6 +130,9 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
         if !self.exempt.contains(at.process) {
             self.accuracy.believed(at, *belief);
             let down = self.beliefs.is_down(belief.about());
+            if !self.exempt.contains(belief.about()) {
+                self.eventual_accuracy.believed(at, *belief, down);
+            }
             self.detection.believed(at.process, *belief, at.time, down);
         }
     }
@@ -157,6 +163,8 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
     fn end(&mut self, end: &End<'_, P>) {
         self.end = end.now;
         self.completeness.end(end.now, self.grace, &self.beliefs);
+        let (content, n) = (end.ending == Ending::Content, end.processes.len());
+        self.eventual_accuracy.end(end.now, content, n, &self.beliefs);
     }
 
     fn finding(&self, property: Property) -> Finding<'_> {
@@ -168,6 +176,11 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
                 )
             }
             Property::Accuracy => Finding::of(self.accuracy.violation()),
+            Property::EventualAccuracy => {
+                let open = self.eventual_accuracy.is_open();
+                Finding::of(self.eventual_accuracy.violation())
+                    .or_open(open.then_some("the run was stopped too soon after the last mistake to tell whether it was the last"))
+            }
             _ => unreachable!("a property of another family"),
         }
     }

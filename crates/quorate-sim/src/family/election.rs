@@ -40,6 +40,7 @@ pub fn run_election<P: Election + 'static>(
         monitors: ElectionMonitors::new(scenario, plan.traitors(), scenario.patience(restless)),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / (2 * n as u64)),

@@ -4,6 +4,7 @@
 //! adds users, monitors with what they find, and its own part of the report; each has a file here.
 
 pub(crate) mod agreement;
+pub(crate) mod clock;
 pub(crate) mod detector;
 pub(crate) mod election;
 pub(crate) mod multicast;
@@ -12,6 +13,7 @@ pub(crate) mod mutex;
 use quorate_core::{Layer, Process, Property, Time};
 
 pub use agreement::AgreementMonitors;
+pub use clock::ClockMonitors;
 pub use detector::DetectorMonitors;
 pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;

@@ -2,7 +2,7 @@
 //! the orders hold.
 
 use quorate_core::multicast::{Command, Multicast, Output};
-use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span, VCube};
+use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
 
 use crate::delays::Spread;
 use crate::family::{End, Finding, Monitors, Telling};
@@ -41,7 +41,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         scenario.repeat,
         pause.unwrap_or(scenario.tempo().delay),
         scenario.group(),
-        quiet(scenario),
+        scenario.quiet(),
     );
     let stage = Stage {
         users,
@@ -53,6 +53,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         ),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),
@@ -60,12 +61,6 @@ pub fn run_multicast<P: Multicast + 'static>(
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
     };
     run(scenario, subject, conditions, stage, make, trace)
-}
-
-/// Long enough for a detector below to notice a crash and for the tree to be mended.
-fn quiet(scenario: &Scenario) -> Span {
-    let levels = u64::from(VCube::new(scenario.processes).dimension());
-    Span(scenario.tempo().bound.0.saturating_mul(20 * (levels + 2)))
 }
 
 /// The monitors of multicast.

@@ -51,6 +51,7 @@ pub fn run_mutex<P: Mutex + 'static>(
         monitors: MutexMonitors::new(me2, me3, History::new(HISTORY_MOST)).exempting(&plan),
         plan,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),

@@ -1,6 +1,7 @@
 //! Users: who asks the processes for something, and when.
 
 mod agreement;
+mod clock;
 mod detector;
 mod election;
 mod multicast;
@@ -9,6 +10,7 @@ mod mutex;
 use quorate_core::{Process, ProcessId, Span, Time};
 
 pub use agreement::AgreementUsers;
+pub use clock::ClockUsers;
 pub use detector::DetectorUsers;
 pub use election::ElectionUsers;
 pub use multicast::MulticastUsers;

@@ -169,6 +169,7 @@ pub(crate) fn run_scenario(scenario: &Scenario, asks: &[(u32, u64, Ask)]) -> Vec
         links: scenario.links(),
         handling: scenario.handling.0,
         oracle: scenario.oracle(),
+        clocks: scenario.local_clocks(),
         plan: Plan::new(&scenario.faults, scenario.processes, scenario.seed),
         limits: Limits { until: scenario.until(false), ..Limits::default() },
     };

@@ -3,6 +3,7 @@
 mod agreement;
 pub(crate) mod campaign;
 pub(crate) mod check;
+mod clock;
 mod detection;
 mod election;
 pub(crate) mod quorum;

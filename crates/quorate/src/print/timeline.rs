@@ -22,13 +22,15 @@ const SUSPECTS: char = '!';
 const TRUSTS: char = '+';
 const SENDS: char = '▲';
 const DELIVERS: char = '●';
+const SETS: char = '◷';
+const FAILS: char = '∅';
 const PROPOSES: char = '△';
 const DECIDES: char = '◆';
 const BLOCKED: char = '?';
 
 /// What takes no time, and would be painted over by what does.
-const POINTS: [char; 9] =
-    [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED];
+const POINTS: [char; 11] =
+    [CRASH, BACK, SUSPECTS, TRUSTS, SENDS, DELIVERS, PROPOSES, DECIDES, BLOCKED, SETS, FAILS];
 
 /// Draws the run if it is small enough; tells whether it did.
 pub(crate) fn write(
@@ -42,9 +44,10 @@ pub(crate) fn write(
         return Ok(false);
     }
     let election = outcome.report.election.is_some();
-    let mut used = match election || outcome.report.family == Layer::Mutex.family() {
-        true => vec![WAITING, INSIDE],
-        false => Vec::new(),
+    let mut used = match outcome.report.family {
+        family if election || family == Layer::Mutex.family() => vec![WAITING, INSIDE],
+        family if family == Layer::Clock.family() => vec![WAITING],
+        _ => Vec::new(),
     };
     writeln!(out, "  {:<4} 0{:>width$}", "", Time(end).to_string(), width = WIDTH - 1)?;
     for id in ProcessId::all(scenario.processes) {
@@ -59,6 +62,8 @@ pub(crate) fn write(
         (DOWN, "down"),
         (BACK, "back"),
         (SENDS, "multicasts"),
+        (SETS, "sets its clock"),
+        (FAILS, "could not"),
         (DELIVERS, if election { "follows another" } else { "delivers" }),
         (PROPOSES, "proposes"),
         (DECIDES, "decides"),
@@ -93,6 +98,7 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             // One who remembers goes on where it was.
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
+            Mark::Set | Mark::Failed => state,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
             Mark::Proposed | Mark::Decided | Mark::Blocked => state,
         };
@@ -114,6 +120,8 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
             Mark::Blocked => BLOCKED,
             Mark::Suspected => SUSPECTS,
             Mark::Trusted => TRUSTS,
+            Mark::Set => SETS,
+            Mark::Failed => FAILS,
             Mark::Follows => DELIVERS,
             Mark::Requested | Mark::Entered | Mark::Left | Mark::TakesPart | Mark::Leads => {
                 continue;

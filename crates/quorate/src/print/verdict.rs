@@ -10,7 +10,7 @@ use quorate_sim::report::{
 use quorate_sim::{Outcome, Scenario};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use super::{agreement, detection, election, timeline};
+use super::{agreement, clock, detection, election, timeline};
 
 /// How many events that led to a violation are shown.
 const EVIDENCE_MOST: usize = 8;
@@ -42,6 +42,8 @@ pub(crate) fn write(
         detection::write(out, report, detection)?;
     } else if let Some(multicast) = &report.multicast {
         write_multicasts(out, report, multicast)?;
+    } else if let Some(clock) = &report.clock {
+        clock::write(out, report, clock)?;
     } else if let Some(election) = &report.election {
         election::write(out, report, election)?;
     } else if let Some(agreed) = &report.agreement {
@@ -189,6 +191,7 @@ fn formula(report: &Report) -> String {
         (Some(true), _) => {
             let (count, counted) = match cost.per {
                 "entry" => (report.entries, "entries"),
+                "synchronisation" => (report.requests, "synchronisations"),
                 "election" => (report.requests, "election"),
                 // There is one, and nothing to multiply with.
                 "agreement" => return format!("; promised {stated} {GOOD}✓{GOOD:#}"),
@@ -216,6 +219,7 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
         (Some(_), ..) => "to delivery",
         (_, Some(_), _) => "from beginning an election to its outcome",
         (.., Some(_)) => "to decision",
+        (None, None, None) if report.clock.is_some() => "to a clock that is set",
         (None, None, None) => "into the free section",
     };
     let parts: Vec<String> =

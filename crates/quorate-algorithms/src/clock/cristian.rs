@@ -1,0 +1,334 @@
+//! Cristian's clock synchronisation: ask a time server, and half of the round trip has passed since it answered.
+//!
+//! - **Source**: Cristian, "Probabilistic Clock Synchronization", Distributed Computing 3(3), 1989; Marzullo and Owicki,
+//!   "Maintaining the Time in a Distributed System", PODC 1983, for answers of several servers.
+//! - **Assumes**: the servers' clocks are right; no clock drifts faster than is known; with one answer taken, everybody
+//!   is honest; with several, fewer than half of those waited for lie. Messages may be lost, late or out of order.
+//! - **Guarantees**: the error bound: at the moment of setting, the clock is off by no more than
+//!   round trip / 2 - least delay + drift during the round trip and since. From then on the bound grows by the drift
+//!   bound times the time that passes. If too few servers answer, it says so and leaves the clock alone.
+//! - **Costs**: 2km messages for k probes of m servers.
+//! - **Departs from the paper**: all servers are asked at once, and the first `replies` of them are believed: one may
+//!   crash without being waited for. Probes follow each other at once, and the best of each server is kept.
+//!
+//! Several answers are intersected: of m answers f = (m - 1) / 2, rounded down, may be lies. What lies in at least
+//! m - f of the intervals is kept, all of it, from the lowest to the highest point: the truth is in there.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use quorate_core::clock_sync::{Command, Limits, Misuse, Output, Reading, Standard};
+use quorate_core::{
+    Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile, Property,
+    Span, Time,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of it: a server, or one that sets its clock by the servers'.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cristian {
+    id: ProcessId,
+    servers: ProcessSet,
+    /// How many servers' answers end a probe.
+    replies: usize,
+    probes: u32,
+    limits: Limits,
+    timeout: Span,
+    /// The number of the last probe.
+    number: u64,
+    attempt: Option<Attempt>,
+}
+
+/// Setting the clock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Attempt {
+    /// Probes still to be sent.
+    left: u32,
+    /// When the present one was sent.
+    asked: Time,
+    /// Who has answered it.
+    heard: ProcessSet,
+    /// The best reading of each server, and when it was taken.
+    best: BTreeMap<ProcessId, (Reading, Time)>,
+}
+
+/// What the processes say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// "What time is it?"
+    Request {
+        /// The number of the probe.
+        number: u64,
+    },
+    /// "It is this late."
+    Reply {
+        /// The number of the probe.
+        number: u64,
+        /// What the server's clock shows.
+        time: Time,
+    },
+}
+
+/// A probe has gone unanswered for too long.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Timeout;
+
+impl Cristian {
+    fn probe(&mut self, out: &mut Effects<Self>) {
+        let Some(attempt) = &mut self.attempt else { return };
+        // The time makes it a number that was never used, even by one that has forgotten which were.
+        self.number = (self.number + 1).max(out.now().0);
+        attempt.left -= 1;
+        attempt.asked = out.now();
+        attempt.heard.clear();
+        out.multicast(self.servers.clone(), Message::Request { number: self.number });
+        out.set_timer(Timeout, self.timeout);
+    }
+
+    fn begin(&mut self, out: &mut Effects<Self>) {
+        let (asked, heard) = (out.now(), ProcessSet::new());
+        self.attempt = Some(Attempt { left: self.probes, asked, heard, best: BTreeMap::new() });
+        self.probe(out);
+    }
+
+    fn hear(&mut self, server: ProcessId, number: u64, time: Time, out: &mut Effects<Self>) {
+        let current = self.number == number && self.servers.contains(server);
+        let Some(attempt) = self.attempt.as_mut().filter(|_| current) else {
+            return out.ignored("an answer that nobody waits for");
+        };
+        if !attempt.heard.insert(server) {
+            return out.ignored("a second answer");
+        }
+        let reading = Reading::new(attempt.asked, out.now(), time, self.limits);
+        let age = |(kept, at): &(Reading, Time)| kept.aged(out.now() - *at, self.limits);
+        let better = |kept| reading.error < age(kept).error;
+        if attempt.best.get(&server).is_none_or(better) {
+            attempt.best.insert(server, (reading, out.now()));
+        }
+        if attempt.heard.len() >= self.replies {
+            self.go_on(out);
+        }
+    }
+
+    /// The present probe is over.
+    fn go_on(&mut self, out: &mut Effects<Self>) {
+        match &self.attempt {
+            None => {}
+            Some(attempt) if attempt.left > 0 => self.probe(out),
+            Some(_) => self.conclude(out),
+        }
+    }
+
+    fn conclude(&mut self, out: &mut Effects<Self>) {
+        let Some(attempt) = self.attempt.take() else { return };
+        out.cancel_timer(Timeout);
+        let now = out.now();
+        let aged = attempt.best.into_values();
+        let readings: Vec<Reading> =
+            aged.map(|(reading, at)| reading.aged(now - at, self.limits)).collect();
+        let found = match self.replies {
+            1 => readings.into_iter().min_by_key(|reading| reading.error),
+            replies if readings.len() >= replies => intersect(&readings),
+            _ => None,
+        };
+        out.output(match found {
+            None => Output::Failed,
+            Some(Reading { offset, error }) => Output::Adjusted {
+                own: now,
+                shown: now + offset,
+                error,
+                standard: Standard::TrueTime,
+            },
+        });
+    }
+}
+
+/// The smallest interval that has every point which enough of the readings allow.
+fn intersect(readings: &[Reading]) -> Option<Reading> {
+    let enough = readings.len() - (readings.len() - 1) / 2;
+    let ends = |reading: &Reading| {
+        let (middle, error) = (i128::from(reading.offset.0), i128::from(reading.error.0));
+        (middle - error, middle + error)
+    };
+    let allowed =
+        |point: i128| readings.iter().map(ends).filter(|(l, h)| (*l..=*h).contains(&point)).count();
+    // The lowest such point is where an interval begins, the highest where one ends.
+    let low =
+        readings.iter().map(|reading| ends(reading).0).filter(|p| allowed(*p) >= enough).min()?;
+    let high =
+        readings.iter().map(|reading| ends(reading).1).filter(|p| allowed(*p) >= enough).max()?;
+    let middle = (low + high).div_euclid(2);
+    Some(Reading {
+        offset: quorate_core::Offset(i64::try_from(middle).ok()?),
+        error: Span(u64::try_from(high - middle).ok()?),
+    })
+}
+
+impl Process for Cristian {
+    type Command = Command;
+    type Message = Message;
+    type Timer = Timeout;
+    type Output = Output;
+    type Misuse = Misuse;
+
+    fn on_command(
+        &mut self,
+        Command::Synchronise: Command,
+        out: &mut Effects<Self>,
+    ) -> Result<(), Misuse> {
+        if self.attempt.is_some() {
+            return Err(Misuse::UnderWay);
+        }
+        if self.servers.contains(self.id) {
+            // Its clock is what others are set by.
+            let (own, shown) = (out.now(), out.now());
+            let (error, standard) = (Span::ZERO, Standard::TrueTime);
+            out.output(Output::Adjusted { own, shown, error, standard });
+        } else {
+            self.begin(out);
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        match message {
+            Message::Request { number } if self.servers.contains(self.id) => {
+                out.send(from, Message::Reply { number, time: out.now() });
+            }
+            Message::Request { .. } => out.ignored("a question for a server"),
+            Message::Reply { number, time } => self.hear(from, number, time, out),
+        }
+    }
+
+    fn on_timer(&mut self, Timeout: Timeout, out: &mut Effects<Self>) {
+        self.go_on(out);
+    }
+
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        if self.attempt.is_some() {
+            self.begin(out);
+        }
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        match &self.attempt {
+            Some(attempt) => &self.servers - &attempt.heard,
+            None => ProcessSet::new(),
+        }
+    }
+}
+
+impl quorate_core::Message for Message {
+    const KINDS: &'static [Kind] = &[Kind::clock("REQUEST"), Kind::clock("REPLY")];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request { .. } => 0,
+            Self::Reply { .. } => 1,
+        }
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(match self {
+            Self::Request { .. } => 9,
+            Self::Reply { .. } => 17,
+        })
+    }
+
+    /// A liar's clock is ahead by some tenths of a second.
+    fn forged(&self, choice: u64) -> Self {
+        match self {
+            Self::Request { .. } => self.clone(),
+            Self::Reply { number, time } => {
+                let lie = Span::from_millis(100 * (1 + choice % 8));
+                Self::Reply { number: *number, time: *time + lie }
+            }
+        }
+    }
+}
+
+impl Algorithm for Cristian {
+    const PROFILE: Profile = Profile {
+        name: "cristian",
+        layer: Layer::Clock,
+        summary: "ask a time server; half of the round trip has passed since it answered",
+        source: "Cristian, Distributed Computing 3(3), 1989",
+        specimen: None,
+        assumes: &[Assumption::TrueServers, Assumption::BoundedDrift, Assumption::Honesty],
+        guarantees: &[Property::ClockError],
+        cost: "2km messages for k probes of m servers",
+        restless: false,
+    };
+
+    const ASKS_SERVERS: bool = true;
+
+    fn profile(setup: &Setup) -> Profile {
+        match setup.clock.replies {
+            1 => Self::PROFILE,
+            _ => Profile {
+                assumes: &[
+                    Assumption::TrueServers,
+                    Assumption::BoundedDrift,
+                    Assumption::HonestMajority,
+                ],
+                ..Self::PROFILE
+            },
+        }
+    }
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        let clock = &setup.clock;
+        // Twice as long as a question and its answer should take: nothing depends on it but patience.
+        let timeout = Span(setup.tempo.bound.0.saturating_mul(4)).max(Span(1));
+        Self {
+            id,
+            servers: clock.servers.clone(),
+            replies: clock.replies,
+            probes: clock.probes,
+            limits: clock.limits,
+            timeout,
+            number: 0,
+            attempt: None,
+        }
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let (probes, servers) = (u64::from(setup.clock.probes), setup.clock.servers.len() as u64);
+        Cost::exact("2km", 2 * probes * servers).with_delays(2 * probes..=2 * probes, 0..=0)
+    }
+}
+
+impl Sound for Cristian {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_core::Offset;
+
+    fn readings(intervals: &[(i64, i64)]) -> Vec<Reading> {
+        let reading = |&(low, high): &(i64, i64)| Reading {
+            offset: Offset((low + high) / 2),
+            error: Span(((high - low) / 2) as u64),
+        };
+        intervals.iter().map(reading).collect()
+    }
+
+    #[test]
+    fn a_liar_is_outvoted_by_two() {
+        let found = intersect(&readings(&[(0, 10), (4, 14), (1000, 1002)]));
+        assert_eq!(found, Some(Reading { offset: Offset(7), error: Span(3) }));
+    }
+
+    #[test]
+    fn a_lie_that_overlaps_widens_the_answer_but_keeps_the_truth() {
+        // The truth is 9. The lie makes 0 to 4 as well supported as 8 to 10.
+        let found = intersect(&readings(&[(0, 10), (8, 20), (0, 4)]));
+        assert_eq!(found, Some(Reading { offset: Offset(5), error: Span(5) }));
+    }
+
+    #[test]
+    fn two_who_contradict_each_other_are_not_believed() {
+        assert_eq!(intersect(&readings(&[(0, 10), (20, 30)])), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! Adaptive heartbeat failure detector: whoever is suspected wrongly is given more time from then on.
+//!
+//! - **Source**: Chandra and Toueg, "Unreliable Failure Detectors for Reliable Distributed Systems",
+//!   JACM 43(2), 1996, section 9.1: an eventually perfect detector for partial synchrony.
+//! - **Assumes**: eventual synchrony: from some moment on messages take no longer than some bound. Neither need be
+//!   known. Nothing is lost.
+//! - **Guarantees**: completeness and eventual accuracy. Suspicions may be wrong, but each lengthens a timeout; once
+//!   it has room for the slowest heartbeat, its owner is not suspected again.
+//! - **Costs**: n(n - 1) messages per period. A crash is noticed a timeout after the last heartbeat, however long that
+//!   has become.
+//! - **Departs from the paper**: a mistake doubles what a heartbeat may be late where the paper adds one, so that the
+//!   mistakes stop sooner; one timer for the next deadline in place of a test at every tick. A process that comes back
+//!   from a crash is given more time as well: that it had crashed cannot be told from a mistake.
+
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use quorate_core::detector::Detector;
+use quorate_core::{
+    Assumption, Belief, Cost, Effects, Kind, Layer, Message, Process, ProcessId, Profile, Property,
+    Span, Tempo, Time,
+};
+
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the detector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AdaptiveHeartbeat {
+    id: ProcessId,
+    period: Span,
+    /// What is expected of each process.
+    peers: Vec<Peer>,
+}
+
+/// What is expected of another process.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Peer {
+    /// How much later than a period after the last one its heartbeat may come.
+    leeway: Span,
+    /// When it will be suspected; none if it is already.
+    deadline: Option<Time>,
+}
+
+/// "I am alive."
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Alive;
+
+/// When to act.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// Time for the next heartbeat.
+    Beat,
+    /// The next deadline may have passed.
+    Judge,
+}
+
+impl AdaptiveHeartbeat {
+    /// The detector at process `id` of n. It knows no bound, so it begins with a guess from the usual delay: a
+    /// heartbeat takes twice as long at most.
+    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
+        let period = Span(tempo.delay.0.saturating_mul(4)).max(Span(1));
+        let leeway = tempo.delay + tempo.delay + Span(1);
+        let peer = Peer { leeway, deadline: None };
+        Self { id, period, peers: alloc::vec![peer; n] }
+    }
+
+    fn beat(&self, out: &mut Effects<Self>) {
+        out.send_to_others(Alive);
+        out.set_timer(Timer::Beat, self.period);
+    }
+
+    /// Everybody who is not suspected has from now on as long as ever.
+    fn begin(&mut self, suspected: &[bool], out: &mut Effects<Self>) {
+        for (place, peer) in self.peers.iter_mut().enumerate() {
+            let watched = place != self.id.index() && !suspected[place];
+            peer.deadline = watched.then(|| out.now() + self.period + peer.leeway);
+        }
+        self.beat(out);
+        self.await_deadline(out);
+    }
+
+    fn judge(&mut self, out: &mut Effects<Self>) {
+        for (place, peer) in self.peers.iter_mut().enumerate() {
+            if peer.deadline.is_some_and(|deadline| deadline <= out.now()) {
+                peer.deadline = None;
+                out.output(Belief::Crashed(ProcessId::from_index(place)));
+            }
+        }
+        self.await_deadline(out);
+    }
+
+    fn await_deadline(&self, out: &mut Effects<Self>) {
+        if let Some(next) = self.peers.iter().filter_map(|peer| peer.deadline).min() {
+            // A clock may have been slower than the timer.
+            out.set_timer(Timer::Judge, (next - out.now()).max(Span(1)));
+        }
+    }
+}
+
+impl Detector for AdaptiveHeartbeat {
+    fn round(&self) -> Span {
+        self.period
+    }
+}
+
+impl Process for AdaptiveHeartbeat {
+    type Command = Infallible;
+    type Message = Alive;
+    type Timer = Timer;
+    type Output = Belief;
+    type Misuse = Infallible;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        let nobody = alloc::vec![false; self.peers.len()];
+        self.begin(&nobody, out);
+    }
+
+    fn on_command(&mut self, command: Infallible, _: &mut Effects<Self>) -> Result<(), Infallible> {
+        match command {}
+    }
+
+    fn on_message(&mut self, from: ProcessId, Alive: Alive, out: &mut Effects<Self>) {
+        let Some(peer) = self.peers.get_mut(from.index()) else {
+            return out.ignored("a heartbeat of nobody");
+        };
+        let wrong = peer.deadline.is_none();
+        if wrong {
+            peer.leeway = peer.leeway + peer.leeway;
+            out.output(Belief::Alive(from));
+        }
+        peer.deadline = Some(out.now() + self.period + peer.leeway);
+        // A heartbeat puts a deadline off. Only that of one who was not watched may be the next.
+        if wrong {
+            self.await_deadline(out);
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, out: &mut Effects<Self>) {
+        match timer {
+            Timer::Beat => self.beat(out),
+            Timer::Judge => self.judge(out),
+        }
+    }
+
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        let suspected: Vec<bool> = self.peers.iter().map(|peer| peer.deadline.is_none()).collect();
+        for (place, _) in suspected.iter().enumerate().filter(|(_, suspected)| **suspected) {
+            if place != self.id.index() {
+                out.output(Belief::Crashed(ProcessId::from_index(place)));
+            }
+        }
+        self.begin(&suspected, out);
+    }
+}
+
+impl Message for Alive {
+    const KINDS: &'static [Kind] = &[Kind::detector("ALIVE")];
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(1)
+    }
+}
+
+impl Algorithm for AdaptiveHeartbeat {
+    const PROFILE: Profile = Profile {
+        name: "adaptive-heartbeat",
+        layer: Layer::Detector,
+        summary: "heartbeats to everyone; whoever is suspected wrongly is given more time",
+        source: "Chandra, Toueg, JACM 43(2), 1996, section 9.1",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::EventualSynchrony, Assumption::Honesty],
+        guarantees: &[Property::Completeness, Property::EventualAccuracy],
+        cost: "n(n - 1) messages a round",
+        restless: true,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::paced(setup.n, id, setup.tempo)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let n = setup.n as u64;
+        Cost::between("n(n - 1)", 0, n * (n - 1))
+    }
+}
+
+impl Sound for AdaptiveHeartbeat {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_core::Effect;
+
+    #[test]
+    fn a_mistake_doubles_the_leeway_of_that_process_only() {
+        let tempo = Tempo { delay: Span(10), bound: Span(10) };
+        let mut p0 = AdaptiveHeartbeat::paced(3, ProcessId::new(0), tempo);
+        let [p1, p2] = [1, 2].map(ProcessId::new);
+        let mut out = Effects::new(Time::ZERO);
+        p0.on_start(&mut out);
+        out.set_now(Time(50));
+        p0.on_message(p2, Alive, &mut out);
+        // A period of 40 and a leeway of 21 have passed without word from p1.
+        out.set_now(Time(61));
+        p0.on_timer(Timer::Judge, &mut out);
+        assert!(out.as_slice().contains(&Effect::Output(Belief::Crashed(p1))), "{out:?}");
+        assert!(!out.as_slice().contains(&Effect::Output(Belief::Crashed(p2))), "{out:?}");
+        p0.on_message(p1, Alive, &mut out);
+        assert_eq!(p0.peers[1], Peer { leeway: Span(42), deadline: Some(Time(61 + 40 + 42)) });
+        assert_eq!(p0.peers[2].leeway, Span(21));
+    }
+}

@@ -1,0 +1,304 @@
+//! Heartbeats round a ring: everyone watches the one before it, and tells all others what it sees.
+//!
+//! - **Source**: Larrea, Arévalo and Fernández, "Efficient Algorithms to Implement Unreliable Failure Detectors in
+//!   Partially Synchronous Systems", DISC 1999, for the ring; Duarte, Bona and Ruoso, ScalA 2014, for how news is told.
+//! - **Assumes**: synchrony: a heartbeat, a probe and its answer each arrive within the bound; nothing is lost.
+//! - **Guarantees**: completeness and, while the assumptions hold, accuracy. A crash is known everywhere a period and
+//!   five bounds later. Where several neighbours crash, two bounds more for each of them.
+//! - **Costs**: n messages per period. A crash costs n - 1 messages of news, two probes and an answer.
+//! - **Departs from the paper**: news goes to all at once instead of round the ring, as many messages and one delay.
+//!   Silence is not taken for a crash until a probe has gone unanswered: one that is back without memory expects
+//!   heartbeats of somebody who thinks it is down. The paper's timeouts adapt, these are fixed.
+//!
+//! ```text
+//!    listening --(silence for a timeout)--> probing --(silence for two bounds)--> it has crashed: the next is probed
+//!        ^------------(any word of it)---------'
+//! ```
+//!
+//! Every message carries all that its sender knows of crashes and recoveries, so that news which its bearer did not
+//! live to tell everybody goes on with whoever notices that the bearer has crashed.
+
+use alloc::vec::Vec;
+use core::convert::Infallible;
+
+use quorate_core::detector::Detector;
+use quorate_core::{
+    Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property, Span,
+    Tempo,
+};
+
+use super::changes::{Changes, Heard};
+use crate::{Algorithm, Setup, Sound};
+
+/// One process of the detector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HeartbeatRing {
+    id: ProcessId,
+    n: usize,
+    period: Span,
+    /// How long the watched one may be silent before it is probed, and how long a probe may go unanswered.
+    timeouts: (Span, Span),
+    changes: Changes,
+    /// The nearest before this one that is believed to be up, and whether it is being probed.
+    watched: Option<(ProcessId, Phase)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    Listening,
+    Probing,
+}
+
+/// What the processes say, each with all that is known of crashes and recoveries.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// "I am alive", to the next one.
+    Alive(News),
+    /// "Are you there?", to one that has been silent or is watched from now on.
+    Probe(News),
+    /// "Yes."
+    Present(News),
+    /// Something has changed.
+    Changed(News),
+}
+
+/// Everything that ever changed.
+type News = Vec<(ProcessId, u32)>;
+
+/// When to act.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Timer {
+    /// Time for the next heartbeat.
+    Beat,
+    /// The watched one has been silent for too long.
+    Silence,
+}
+
+impl HeartbeatRing {
+    /// The detector at process `id` of n, as fast as messages allow.
+    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
+        let period = Span(tempo.delay.0.saturating_mul(4)).max(Span(1));
+        let timeouts = (period + tempo.bound + Span(1), tempo.bound + tempo.bound + Span(1));
+        Self { id, n, period, timeouts, changes: Changes::default(), watched: None }
+    }
+
+    fn news(&self) -> News {
+        self.changes.all()
+    }
+
+    fn beat(&self, out: &mut Effects<Self>) {
+        let after = (1..self.n).map(|ahead| (self.id.index() + ahead) % self.n);
+        if let Some(next) = self.first_live(after) {
+            out.send(next, Message::Alive(self.news()));
+        }
+        out.set_timer(Timer::Beat, self.period);
+    }
+
+    fn predecessor(&self) -> Option<ProcessId> {
+        self.first_live((1..self.n).map(|back| (self.id.index() + self.n - back) % self.n))
+    }
+
+    fn first_live(&self, mut places: impl Iterator<Item = usize>) -> Option<ProcessId> {
+        let live = |place: &usize| !self.changes.crashed().contains(ProcessId::from_index(*place));
+        places.find(live).map(ProcessId::from_index)
+    }
+
+    fn listen(&mut self, to: ProcessId, out: &mut Effects<Self>) {
+        self.watched = Some((to, Phase::Listening));
+        out.set_timer(Timer::Silence, self.timeouts.0);
+    }
+
+    fn probe(&mut self, whom: ProcessId, out: &mut Effects<Self>) {
+        self.watched = Some((whom, Phase::Probing));
+        out.send(whom, Message::Probe(self.news()));
+        out.set_timer(Timer::Silence, self.timeouts.1);
+    }
+
+    /// Whoever is watched for the first time may not know for whom its heartbeats are.
+    fn watch(&mut self, out: &mut Effects<Self>) {
+        match self.predecessor() {
+            same if same == self.watched.map(|(watched, _)| watched) => {}
+            Some(other) => self.probe(other, out),
+            None => {
+                self.watched = None;
+                out.cancel_timer(Timer::Silence);
+            }
+        }
+    }
+
+    /// Sees with its own eyes that the process is down, or up again, and tells everybody.
+    fn turn(&mut self, process: ProcessId, out: &mut Effects<Self>) {
+        self.changes.turn(process).into_iter().for_each(|belief| out.output(belief));
+        out.send_to_others(Message::Changed(self.news()));
+    }
+
+    fn learn(&mut self, news: News, out: &mut Effects<Self>) {
+        let mut contradicts = false;
+        for (about, counter) in news {
+            match self.changes.hear(self.n, self.id, about, counter) {
+                Heard::Impossible => out.ignored("impossible news"),
+                Heard::New(belief) => belief.into_iter().for_each(|belief| out.output(belief)),
+                Heard::Contradicted => contradicts = true,
+                Heard::Old => {}
+            }
+        }
+        if contradicts {
+            out.send_to_others(Message::Changed(self.news()));
+        }
+    }
+}
+
+impl Detector for HeartbeatRing {
+    fn round(&self) -> Span {
+        self.period
+    }
+}
+
+impl Process for HeartbeatRing {
+    type Command = Infallible;
+    type Message = Message;
+    type Timer = Timer;
+    type Output = Belief;
+    type Misuse = Infallible;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        self.beat(out);
+        if let Some(before) = self.predecessor() {
+            self.listen(before, out);
+        }
+    }
+
+    fn on_command(&mut self, command: Infallible, _: &mut Effects<Self>) -> Result<(), Infallible> {
+        match command {}
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
+        let probed = matches!(message, Message::Probe(_));
+        let (Message::Alive(news)
+        | Message::Probe(news)
+        | Message::Present(news)
+        | Message::Changed(news)) = message;
+        self.learn(news, out);
+        if self.changes.crashed().contains(from) {
+            self.turn(from, out);
+        }
+        if probed {
+            out.send(from, Message::Present(self.news()));
+        }
+        if self.watched.is_some_and(|(watched, _)| watched == from) {
+            self.listen(from, out);
+        }
+        self.watch(out);
+    }
+
+    fn on_timer(&mut self, timer: Timer, out: &mut Effects<Self>) {
+        match (timer, self.watched) {
+            (Timer::Beat, _) => self.beat(out),
+            (Timer::Silence, Some((watched, Phase::Listening))) => self.probe(watched, out),
+            (Timer::Silence, Some((watched, Phase::Probing))) => {
+                self.turn(watched, out);
+                self.watch(out);
+            }
+            (Timer::Silence, None) => {}
+        }
+    }
+
+    /// Others think that it is down: the one before it has to be told, by a probe.
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        self.changes.crashed().iter().for_each(|process| out.output(Belief::Crashed(process)));
+        self.beat(out);
+        self.watched = None;
+        self.watch(out);
+    }
+}
+
+impl quorate_core::Message for Message {
+    const KINDS: &'static [Kind] = &[
+        Kind::detector("ALIVE"),
+        Kind::detector("PROBE"),
+        Kind::detector("PRESENT"),
+        Kind::detector("CHANGED"),
+    ];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Alive(_) => 0,
+            Self::Probe(_) => 1,
+            Self::Present(_) => 2,
+            Self::Changed(_) => 3,
+        }
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        let (Self::Alive(news) | Self::Probe(news) | Self::Present(news) | Self::Changed(news)) =
+            self;
+        Some(1 + 16 * news.len() as u64)
+    }
+
+    /// A liar makes up a crash or a recovery.
+    fn forged(&self, choice: u64) -> Self {
+        let about = ProcessId::new((choice % 16) as u32);
+        let news = Vec::from([(about, (choice / 16 % 8) as u32)]);
+        match self {
+            Self::Alive(_) => Self::Alive(news),
+            Self::Probe(_) => Self::Probe(news),
+            Self::Present(_) => Self::Present(news),
+            Self::Changed(_) => Self::Changed(news),
+        }
+    }
+}
+
+impl Algorithm for HeartbeatRing {
+    const PROFILE: Profile = Profile {
+        name: "heartbeat-ring",
+        layer: Layer::Detector,
+        summary: "everyone watches the one before it in a ring and tells the others what it sees",
+        source: "Larrea, Arévalo, Fernández, DISC 1999",
+        specimen: None,
+        assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],
+        guarantees: &[Property::Completeness, Property::Accuracy],
+        cost: "n messages a round; n + 2 for each crash",
+        restless: true,
+    };
+
+    fn build(setup: &Setup, id: ProcessId) -> Self {
+        Self::paced(setup.n, id, setup.tempo)
+    }
+
+    fn cost(setup: &Setup) -> Cost {
+        let ring = Self::build(setup, ProcessId::new(0));
+        // The last heartbeat arrives, a timeout is silent, a probe goes unanswered, the news arrives.
+        let bound = setup.tempo.bound;
+        let noticed = bound + ring.timeouts.0 + ring.timeouts.1 + bound;
+        let rounds = noticed.0.div_ceil(ring.period.0);
+        Cost::between("n", 0, setup.n as u64).with_detection(rounds)
+    }
+}
+
+impl Sound for HeartbeatRing {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_core::{Effect, Time};
+
+    #[test]
+    fn the_next_one_back_is_probed_when_the_watched_one_has_crashed() {
+        let tempo = Tempo { delay: Span(10), bound: Span(10) };
+        let mut p0 = HeartbeatRing::paced(4, ProcessId::new(0), tempo);
+        let [p2, p3] = [2, 3].map(ProcessId::new);
+        let mut out = Effects::new(Time::ZERO);
+        p0.on_start(&mut out);
+        p0.on_timer(Timer::Silence, &mut out);
+        assert_eq!(p0.watched, Some((p3, Phase::Probing)));
+        p0.on_timer(Timer::Silence, &mut out);
+        assert!(out.as_slice().contains(&Effect::Output(Belief::Crashed(p3))), "{out:?}");
+        assert_eq!(p0.watched, Some((p2, Phase::Probing)));
+        p0.on_message(p2, Message::Present(News::new()), &mut out);
+        assert_eq!(p0.watched, Some((p2, Phase::Listening)));
+        // Word of the one that was given up brings it back.
+        p0.on_message(p3, Message::Alive(News::new()), &mut out);
+        assert!(out.as_slice().contains(&Effect::Output(Belief::Alive(p3))), "{out:?}");
+        assert_eq!(p0.watched, Some((p3, Phase::Probing)));
+    }
+}

@@ -1,0 +1,63 @@
+//! The tables as a person reads them.
+
+use super::{APART, Cause, Row, SERIES};
+use crate::experiment::Block;
+
+pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
+    let asymmetry = |row: &&Row| matches!(row.cause, Cause::Asymmetry(_));
+    let (asymmetric, drifting): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(asymmetry);
+    vec![
+        block(
+            "Error when a clock is set, against the asymmetry of the round trip (us)",
+            " asymmetry",
+            &asymmetric,
+        ),
+        block(
+            &format!("Error {APART} after a clock was set, against drift (us)"),
+            " drift",
+            &drifting,
+        ),
+    ]
+}
+
+fn block(title: &str, cause: &'static str, rows: &[&Row]) -> Block {
+    let row = |row: &&Row| {
+        vec![
+            match row.cause {
+                Cause::Asymmetry(hundredths) => format!("{hundredths}%"),
+                Cause::Drift(ppm) => format!("{ppm}ppm"),
+            },
+            SERIES[row.series].name.to_owned(),
+            format!("{:.1}", row.error.mean),
+            format!("{:.1}", row.error_most),
+            format!("{:.1}", row.bound.mean),
+            match row.exceeded {
+                0 => "kept".to_owned(),
+                some => format!("exceeded {some}/{}", row.runs),
+            },
+        ]
+    };
+    Block {
+        title: title.to_owned(),
+        head: vec![cause, "algorithm", " mean", " most", " bound", ""],
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+pub(super) fn notes(rows: &[Row]) -> Vec<String> {
+    let runs = rows.iter().map(|row| row.runs).max().unwrap_or(0);
+    vec![
+        format!(
+            "{runs} seeds a row. Clocks are up to 100 ms off at the start. A round trip takes 2 ms, and each way up to 0.2 ms \
+             more: with an asymmetry of 100% the question takes all of it. Cristian's error is that of a client from the \
+             true time; Berkeley's how far any two of five clocks are apart, of which one is the master's."
+        ),
+        "The bound is what the algorithm claims in the same run, in the mean: half of the round trip less the least delay, \
+         and what the clocks can have drifted since; for Berkeley, that of both clocks together. kept: in every run the error \
+         was within the bound of that run."
+            .to_owned(),
+        "More probes find a quicker round trip, which leaves less doubt about jitter. They do not help against ways that always \
+         differ: that the question takes longer cannot be seen from either end."
+            .to_owned(),
+    ]
+}

@@ -1,0 +1,250 @@
+//! Failure detectors side by side: how soon a crash is known everywhere, how often anybody errs where time has no bound,
+//! and what it costs.
+
+mod charts;
+mod text;
+
+use quorate_core::agreement::Agreement;
+use quorate_core::clock_sync::ClockSync;
+use quorate_core::detector::Detector;
+use quorate_core::election::Election;
+use quorate_core::multicast::Multicast;
+use quorate_core::mutex::Mutex;
+use quorate_core::{ProcessId, Span, Time};
+
+use quorate_algorithms::Algorithm;
+use quorate_algorithms::catalogue::{self, Visitor};
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::random::{Random, Stream};
+use quorate_sim::report::{Report, Verdict};
+use quorate_sim::{Conditions, Delay, Scenario};
+
+use super::sweep::sweep;
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
+use crate::LabError;
+use crate::by_name::{promise, run as run_once};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "detectors",
+    summary: "detection time, mistakes and messages of heartbeats, the ring, adaptive timeouts and the VCube",
+    seeds: 10,
+    sizes: Some(Sizes { least: 4, usual: 64, most: 256 }),
+    ours: None,
+    draws: true,
+    run,
+};
+
+/// The detectors, and how a person calls them.
+const SERIES: [(&str, &str); 4] = [
+    ("heartbeat", "all to all"),
+    ("adaptive-heartbeat", "adaptive"),
+    ("vcube-diagnosis", "VCube"),
+    ("heartbeat-ring", "ring"),
+];
+
+/// How long mistakes are counted for, in virtual time.
+const WATCHED: Span = Span::from_millis(5_000);
+
+/// How many rounds messages are counted for.
+const ROUNDS: u64 = 50;
+
+/// A run to be made.
+struct Cell {
+    series: usize,
+    n: usize,
+    seed: u64,
+}
+
+/// What the three runs of a cell have shown.
+struct Measured {
+    /// From the crash until everyone left knew, in nanoseconds and in rounds.
+    detection: (u64, u64),
+    mistakes: u64,
+    /// How long it was watched for them, in hours.
+    hours: f64,
+    messages_round: f64,
+    messages_second: f64,
+    round: Span,
+    command: String,
+}
+
+/// A detector among n processes, over all seeds.
+struct Row {
+    series: usize,
+    n: usize,
+    runs: u64,
+    round: Span,
+    /// In milliseconds.
+    detection: Statistics,
+    detection_most: f64,
+    rounds_most: u64,
+    mistakes: Statistics,
+    messages_round: f64,
+    messages_second: f64,
+    /// The run with the longest detection.
+    replay: String,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+    let mut cells = Vec::new();
+    for n in doubling(4, request.up_to) {
+        for series in 0..SERIES.len() {
+            cells.extend((0..request.seeds).map(|seed| Cell { series, n, seed }));
+        }
+    }
+    let measured = sweep(request, &cells, measure)?;
+    let seeds = request.seeds as usize;
+    let runs = cells.chunks(seeds).zip(measured.chunks(seeds));
+    let rows: Vec<Row> = runs.filter_map(|(cells, runs)| Row::new(&cells[0], runs)).collect();
+    Ok(Findings {
+        table: Table::new(rows.iter().map(Row::values)),
+        blocks: text::blocks(&rows),
+        notes: text::notes(&rows),
+        charts: charts::charts(&rows),
+    })
+}
+
+fn measure(cell: &Cell) -> Result<Measured, LabError> {
+    let round = round(&scenario(cell))?;
+    let crash = crash(cell, round);
+    let noticed = report(cell, &crash)?;
+    let calm = report(cell, &calm(cell, round))?;
+    for report in [&noticed, &calm] {
+        if report.verdict != Verdict::Holds {
+            return Err(unmeasurable(cell, "a property or an assumption did not hold"));
+        }
+    }
+    let found = noticed.detection.as_ref().and_then(|found| found.changes.first());
+    let everywhere =
+        found.filter(|change| change.noticed == cell.n - 1 && change.missing.is_empty());
+    let last = everywhere.and_then(|change| change.last);
+    let last = last.ok_or_else(|| unmeasurable(cell, "the crash did not become known"))?;
+    let erring = report(cell, &erring(cell))?;
+    let mistakes = erring.detection.as_ref().map(|found| found.false_suspicions);
+    Ok(Measured {
+        detection: (last.after, last.rounds),
+        mistakes: mistakes.ok_or_else(|| unmeasurable(cell, "it detects nothing"))?,
+        hours: erring.virtual_time as f64 / 3_600e9,
+        messages_round: calm.messages.total as f64 / ROUNDS as f64,
+        messages_second: calm.messages.total as f64 / (ROUNDS * round.0) as f64 * 1e9,
+        round,
+        command: format!(
+            "quorate sim {} -n {} --delay {} --crash {} --seed {}",
+            crash.algorithm, cell.n, crash.delay, crash.faults.crash[0], cell.seed
+        ),
+    })
+}
+
+fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, LabError> {
+    let report = run_once(scenario, Conditions::default(), None)?.report;
+    match report.detection {
+        Some(_) => Ok(report),
+        None => Err(unmeasurable(cell, "it detects nothing")),
+    }
+}
+
+fn unmeasurable(cell: &Cell, problem: &str) -> LabError {
+    LabError::Unmeasurable {
+        algorithm: SERIES[cell.series].0.to_owned(),
+        processes: cell.n,
+        seed: cell.seed,
+        problem: problem.to_owned(),
+    }
+}
+
+/// Delays have a bound: 0.5 to 1.5 ms.
+fn scenario(cell: &Cell) -> Scenario {
+    let mut scenario = Scenario::new(SERIES[cell.series].0, cell.n);
+    scenario.seed = cell.seed;
+    scenario.delay = Delay::Uniform(Span(500_000), Span(1_500_000));
+    scenario
+}
+
+/// Nothing happens for so many rounds, until just before the next would begin.
+fn calm(cell: &Cell, round: Span) -> Scenario {
+    Scenario { until: Some(SpanText(Span(ROUNDS * round.0 - 1))), ..scenario(cell) }
+}
+
+/// One crashes at a moment of the second round; the seed draws both.
+fn crash(cell: &Cell, round: Span) -> Scenario {
+    let mut random = Random::new(cell.seed, Stream::Experiment);
+    let at = When::At(Time(round.0 + random.below(round.0)));
+    let victim = ProcessId::from_index(random.below(cell.n as u64) as usize);
+    let mut scenario = scenario(cell);
+    scenario.faults.crash.push(Occasion { who: Who::Process(victim), at });
+    scenario
+}
+
+/// Delays without a bound: any silence may be a slow message, and sooner or later one is.
+fn erring(cell: &Cell) -> Scenario {
+    let delay = Delay::Exponential(Span::from_millis(1));
+    Scenario { delay, until: Some(SpanText(WATCHED)), ..scenario(cell) }
+}
+
+/// How long a round of the scenario's detector takes.
+fn round(scenario: &Scenario) -> Result<Span, LabError> {
+    struct Round(quorate_algorithms::Setup);
+    impl Visitor for Round {
+        type Answer = Option<Span>;
+        fn mutex<A: Algorithm + Mutex + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn multicast<A: Algorithm + Multicast + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn election<A: Algorithm + Election + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn agreement<A: Algorithm + Agreement + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn clock<A: Algorithm + ClockSync + 'static>(self) -> Option<Span> {
+            None
+        }
+        fn detector<A: Algorithm + Detector + 'static>(self) -> Option<Span> {
+            Some(A::build(&self.0, ProcessId::new(0)).round())
+        }
+    }
+    let setup = promise(scenario)?.1;
+    let round = catalogue::visit(&scenario.algorithm, Round(setup)).flatten();
+    round.ok_or_else(|| LabError::UnknownAlgorithm { name: scenario.algorithm.clone() })
+}
+
+impl Row {
+    fn new(cell: &Cell, runs: &[Measured]) -> Option<Self> {
+        let mean = |figure: fn(&Measured) -> f64| Statistics::of(runs.iter().map(figure));
+        let worst = runs.iter().max_by_key(|run| run.detection.0)?;
+        Some(Self {
+            series: cell.series,
+            n: cell.n,
+            runs: runs.len() as u64,
+            round: worst.round,
+            detection: mean(|run| run.detection.0 as f64 / 1e6)?,
+            detection_most: worst.detection.0 as f64 / 1e6,
+            rounds_most: runs.iter().map(|run| run.detection.1).max()?,
+            mistakes: mean(|run| run.mistakes as f64 / run.hours)?,
+            messages_round: mean(|run| run.messages_round)?.mean,
+            messages_second: mean(|run| run.messages_second)?.mean,
+            replay: worst.command.clone(),
+        })
+    }
+
+    fn values(&self) -> Vec<(&'static str, Value)> {
+        vec![
+            ("detector", SERIES[self.series].0.into()),
+            ("processes", self.n.into()),
+            ("runs", self.runs.into()),
+            ("round_ns", self.round.0.into()),
+            ("detection_ms_mean", self.detection.mean.into()),
+            ("detection_ms_sigma", self.detection.deviation.into()),
+            ("detection_ms_max", self.detection_most.into()),
+            ("detection_rounds_max", self.rounds_most.into()),
+            ("mistakes_per_hour_mean", self.mistakes.mean.into()),
+            ("mistakes_per_hour_sigma", self.mistakes.deviation.into()),
+            ("messages_per_round", self.messages_round.into()),
+            ("messages_per_second", self.messages_second.into()),
+            ("replay", self.replay.as_str().into()),
+        ]
+    }
+}

@@ -1,0 +1,54 @@
+//! The table as a person reads it.
+
+use super::{Row, SERIES, WATCHED};
+use crate::experiment::Block;
+
+pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
+    let row = |row: &Row| {
+        vec![
+            row.n.to_string(),
+            SERIES[row.series].1.to_owned(),
+            row.round.to_string(),
+            format!("{:.2}", row.detection.mean),
+            format!("{:.2}", row.detection_most),
+            row.rounds_most.to_string(),
+            format!("{:.0}", row.mistakes.mean),
+            format!("{:.1}", row.messages_round),
+            format!("{:.0}", row.messages_second),
+        ]
+    };
+    vec![Block {
+        title: "Time until a crash is known everywhere (ms), mistakes an hour, messages".to_owned(),
+        head: vec![
+            " n",
+            "detector",
+            " round",
+            " mean",
+            " most",
+            " rounds",
+            " mistakes/h",
+            " messages/round",
+            " messages/s",
+        ],
+        rows: rows.iter().map(row).collect(),
+    }]
+}
+
+pub(super) fn notes(rows: &[Row]) -> Vec<String> {
+    let runs = rows.iter().map(|row| row.runs).max().unwrap_or(0);
+    vec![
+        format!(
+            "{runs} seeds a row. Detection: one of n crashes at a moment of the second round, delays are uniform from 0.5 \
+             to 1.5 ms, and the clock stops when the last survivor knows; rounds is the longest, counted from the round of \
+             the crash. Messages are those of a run in which nothing happens."
+        ),
+        format!(
+            "Mistakes: how often anybody suspects a live process, per hour of virtual time, where delays are exponential \
+             with a mean of 1 ms, so that no timeout is long enough for ever. Each run is watched for {WATCHED}; adaptive \
+             timeouts err at the beginning, and ever more rarely the longer one watches."
+        ),
+        "In the ring everyone watches one other, and asks before it suspects. What one believes in the ring or in the \
+         VCube, all come to believe: there a mistake counts once for each who believes it."
+            .to_owned(),
+    ]
+}

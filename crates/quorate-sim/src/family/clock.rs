@@ -1,0 +1,262 @@
+//! Setting clocks: how wrong each was before and after, and whether the error bound and the precision hold.
+
+use std::collections::BTreeMap;
+
+use quorate_core::clock_sync::{ClockSync, Command, Output, Standard};
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
+
+use crate::delays::Spread;
+use crate::family::{End, Finding, Monitors, Telling};
+use crate::history::{History, Mark};
+use crate::local_clock::Clocks;
+use crate::monitor::{ClockError, ClockPrecision, Setting};
+use crate::observer::Moment;
+use crate::plan::{Memory, Plan};
+use crate::report::{ClockReport, CostReport, DelayStatistics, PrecisionReport, Report, SetClock};
+use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::scenario::Scenario;
+use crate::trace::TraceSink;
+use crate::user::ClockUsers;
+
+/// By whom clocks are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockRoles {
+    /// By servers, whose clocks are right. The others ask first.
+    Servers,
+    /// By a master, whose clock is as wrong as any. It asks first.
+    Master,
+}
+
+/// Runs an algorithm that sets clocks. The scenario must have been validated.
+pub fn run_clock<P: ClockSync + 'static>(
+    scenario: &Scenario,
+    subject: &Subject,
+    roles: ClockRoles,
+    conditions: Conditions,
+    make: impl Fn(ProcessId) -> P + 'static,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, RunError> {
+    let n = scenario.processes;
+    let restless = subject.profile.restless || scenario.is_restless();
+    let plan = Plan::new(&scenario.faults, n, scenario.seed);
+    let servers = match roles {
+        ClockRoles::Servers => scenario.time_servers(),
+        ClockRoles::Master => ProcessSet::new(),
+    };
+    let clocks = Clocks::new(scenario, &servers);
+    let first = requests(scenario, roles);
+    let pause = pause(scenario);
+    let stage = Stage {
+        users: ClockUsers::new(n, &first, scenario.repeat, pause, scenario.quiet()),
+        monitors: ClockMonitors::new(clocks.clone(), servers, plan.traitors()),
+        plan,
+        oracle: scenario.oracle(),
+        clocks,
+        // Time enough to ask as often as planned, and to be answered.
+        until: match (scenario.until, scenario.patience(restless)) {
+            (Some(until), _) => Time(until.0.0),
+            (None, Some(patience)) if restless => {
+                let asked = first.iter().map(|(_, after)| after.0).max().unwrap_or(0);
+                let asking = pause.0.saturating_mul(scenario.repeat.into());
+                Time(asked.saturating_add(asking).saturating_add(patience.0.saturating_mul(10)))
+            }
+            _ => Time::NEVER,
+        },
+        restless,
+        burst: scenario.burst(*subject.cost.messages.end()),
+        bytes_per_process: u64::from(scenario.repeat).saturating_mul(24),
+    };
+    run(scenario, subject, conditions, stage, make, trace)
+}
+
+/// How long after it asked a user asks again: as the scenario says, or a hundred message delays.
+fn pause(scenario: &Scenario) -> Span {
+    let said = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
+    said.unwrap_or(Span(scenario.tempo().delay.0.saturating_mul(100)))
+}
+
+/// The first requests, and when. Where nobody is named, those come first who have most reason to ask.
+fn requests(scenario: &Scenario, roles: ClockRoles) -> Vec<(ProcessId, Span)> {
+    let asked = scenario.first_requests();
+    if !scenario.request.is_empty() {
+        return asked;
+    }
+    let servers = scenario.time_servers();
+    let mut order: Vec<ProcessId> = ProcessId::all(scenario.processes).collect();
+    match roles {
+        ClockRoles::Servers => order.sort_by_key(|process| servers.contains(*process)),
+        ClockRoles::Master => order.sort_by_key(|process| process.number() != scenario.server),
+    }
+    order.into_iter().zip(asked).map(|(process, (_, after))| (process, after)).collect()
+}
+
+/// The monitors of clocks.
+#[derive(Clone, Debug)]
+pub struct ClockMonitors {
+    clocks: Clocks,
+    error: ClockError,
+    precision: ClockPrecision,
+    set: BTreeMap<ProcessId, SetClock>,
+    last: BTreeMap<ProcessId, Setting>,
+    asked: BTreeMap<ProcessId, Time>,
+    /// From asking to setting.
+    delays: Spread,
+    requests: u64,
+    failures: u64,
+    history: History,
+    servers: ProcessSet,
+    exempt: ProcessSet,
+}
+
+impl ClockMonitors {
+    fn new(clocks: Clocks, servers: ProcessSet, exempt: ProcessSet) -> Self {
+        Self {
+            error: ClockError::new(clocks.drift),
+            precision: ClockPrecision::new(clocks.drift),
+            clocks,
+            set: BTreeMap::new(),
+            last: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            delays: Spread::default(),
+            requests: 0,
+            failures: 0,
+            history: History::new(HISTORY_MOST),
+            servers,
+            exempt,
+        }
+    }
+
+    fn adjusted(&mut self, at: Moment, (own, shown): (Time, Time), error: Span, by: Standard) {
+        let right = self.clocks.right(at.time);
+        let (own, shown) = (own.ahead_of(right), shown.ahead_of(right));
+        let setting = Setting { at, own, shown, error };
+        let before = self.last.insert(at.process, setting);
+        match by {
+            Standard::TrueTime => self.error.set(before, setting),
+            Standard::Agreed { .. } => self.precision.set(by, setting),
+        }
+        let row = self.set.entry(at.process).or_insert_with(|| SetClock::new(at.process));
+        row.settings += 1;
+        row.time = Some(at.time.0);
+        row.before = Some(own.0);
+        row.after = Some(shown.0);
+        row.error = Some(error.0);
+        if let Some(before) = before {
+            row.drifted = Some(before.later(own).0);
+            row.drifted_most = Some(before.grown(at.time, self.clocks.drift).0);
+        }
+    }
+
+    fn precision_report(&self) -> Option<PrecisionReport> {
+        let (worst, most) = self.precision.worst()?;
+        let rounds = self.precision.rounds().map(|(_, set)| set);
+        let last = rounds.max_by_key(|set| set.iter().map(|set| set.at.time).max())?;
+        let spread = |of: fn(&Setting) -> i64| {
+            let (least, most) = (last.iter().map(of).min()?, last.iter().map(of).max()?);
+            Some(most.abs_diff(least))
+        };
+        Some(PrecisionReport {
+            rounds: self.precision.rounds().count() as u64,
+            masters: self.precision.masters().into_iter().map(ProcessId::number).collect(),
+            before: spread(|set| set.own.0)?,
+            after: spread(|set| set.shown.0)?,
+            worst: worst.0,
+            worst_most: most.0,
+        })
+    }
+}
+
+impl<P: ClockSync> Monitors<P> for ClockMonitors {
+    const FAMILY: Layer = Layer::Clock;
+
+    fn asked(&mut self, at: Moment, Command::Synchronise: &Command) {
+        self.history.see(at, Mark::Requested);
+        if !self.servers.contains(at.process) {
+            self.requests += 1;
+        }
+        self.asked.insert(at.process, at.time);
+    }
+
+    fn told(&mut self, at: Moment, output: &Output) {
+        self.history.see(at, Mark::Left);
+        let asked = self.asked.remove(&at.process);
+        match *output {
+            Output::Adjusted { own, shown, error, standard } => {
+                self.history.see(at, Mark::Set);
+                if self.servers.contains(at.process) || self.exempt.contains(at.process) {
+                    return;
+                }
+                asked.into_iter().for_each(|asked| self.delays.add(at.time - asked));
+                self.adjusted(at, (own, shown), error, standard);
+            }
+            Output::Failed => {
+                self.history.see(at, Mark::Failed);
+                self.failures += 1;
+                let row = self.set.entry(at.process).or_insert_with(|| SetClock::new(at.process));
+                row.failures += 1;
+            }
+        }
+    }
+
+    fn crashed(&mut self, at: Moment) {
+        self.history.see(at, Mark::Crashed);
+        self.asked.remove(&at.process);
+    }
+
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        self.history.see(at, Mark::Recovered(memory));
+        if memory == Memory::Lost {
+            // What was added to the clock is forgotten.
+            self.last.remove(&at.process);
+        }
+    }
+
+    fn end(&mut self, _: &End<'_, P>) {}
+
+    fn finding(&self, property: Property) -> Finding<'_> {
+        let unclaimed =
+            |any: bool| (!any).then_some("no clock was set that claims anything about it");
+        match property {
+            Property::ClockError => {
+                let any = self.set.values().any(|row| row.settings > 0)
+                    && self.precision.rounds().next().is_none();
+                Finding::of(self.error.violation()).or_open(unclaimed(any))
+            }
+            Property::ClockPrecision => {
+                let any = self.precision.rounds().any(|(_, set)| !set.is_empty());
+                Finding::of(self.precision.violation()).or_open(unclaimed(any))
+            }
+            _ => unreachable!("a property of another family"),
+        }
+    }
+
+    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+        let cost = &telling.subject.cost;
+        let rounds = self.precision.rounds().count() as u64;
+        report.requests = if rounds > 0 { rounds } else { self.requests };
+        // A wish is no part of the round that grants it.
+        let messages = report.messages.total - report.messages.by_kind.of("ASK");
+        let comparable = telling.undisturbed && telling.count_self && self.failures == 0;
+        report.cost =
+            CostReport::new(cost, "synchronisation", messages, report.requests, comparable);
+        let unit = telling.scenario.delay_unit();
+        let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
+        report.delays.unit = unit.0;
+        report.delays.client = DelayStatistics::new(self.delays, unit, promised);
+        report.waiting = self.asked.keys().copied().map(ProcessId::number).collect();
+        report.clock = Some(ClockReport {
+            start: self.clocks.start.0,
+            drift_ppb: self.clocks.drift.0,
+            delay_least: telling.scenario.delay_least().0,
+            servers: self.servers.iter().map(ProcessId::number).collect(),
+            settings: self.set.values().map(|row| row.settings).sum(),
+            failures: self.failures,
+            clocks: self.set.values().cloned().collect(),
+            precision: self.precision_report(),
+        });
+    }
+
+    fn into_history(self) -> History {
+        self.history
+    }
+}
