@@ -57,7 +57,7 @@ impl<P: Process> Instances<P> {
     }
 
     fn tell_all(&mut self, out: &mut Effects<Self>, mut tell: impl FnMut(&mut P, &mut Effects<P>)) {
-        // What a copy says before anybody speaks of it is said when somebody does.
+        // A copy that nobody has spoken of has nothing to say about it.
         tell(&mut self.blank, &mut Effects::new(out.now()));
         let begun: alloc::vec::Vec<u64> = self.begun.keys().copied().collect();
         for instance in begun {

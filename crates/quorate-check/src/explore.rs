@@ -55,6 +55,8 @@ pub enum End<A> {
     Exhausted,
     /// Something is wrong.
     Broken(Found<A>),
+    /// States come again, and what was left out to save work might have mattered: explore without reductions.
+    Cyclic,
     /// Every state was visited, and what should have come about in some never did.
     Vacuous,
     /// There is no room for more states.
@@ -87,7 +89,7 @@ struct Expanded<S> {
     /// New states as far as that is known: by which successor, and what.
     fresh: Vec<(u16, Fingerprint, S)>,
     steps: u64,
-    /// Where each step goes, if that has to be kept.
+    /// Where each step goes, and its class.
     edges: Vec<(Fingerprint, u16)>,
     /// The state itself is bad: somebody waits, and nothing that must happen can.
     stuck: bool,
@@ -110,7 +112,7 @@ struct Search<'m, M: Model> {
     visited: Visited,
     frontier: Vec<(u32, M::State)>,
     next: Vec<(u32, M::State)>,
-    edges: Option<Edges>,
+    edges: Edges,
     waiting: Vec<u64>,
     seen: u64,
     progress: Progress,
@@ -124,7 +126,7 @@ impl<'m, M: Model> Search<'m, M> {
             visited: Visited::new(),
             frontier: Vec::new(),
             next: Vec::new(),
-            edges: model.may_cycle().then(Edges::default),
+            edges: Edges::default(),
             waiting: Vec::new(),
             seen: 0,
             progress: Progress::default(),
@@ -163,8 +165,14 @@ impl<'m, M: Model> Search<'m, M> {
             }
             self.progress.depth += u32::from(!self.next.is_empty());
         }
-        if let Some(found) = self.starving() {
-            return found;
+        // Most worlds come to an end whatever happens, and then nobody can wait for ever but at the end.
+        if self.edges.has_cycle() {
+            if self.model.is_reduced() {
+                return End::Cyclic;
+            }
+            if let Some(found) = self.starving() {
+                return found;
+            }
         }
         match self.seen & self.model.hopes() == self.model.hopes() {
             true => End::Exhausted,
@@ -174,9 +182,7 @@ impl<'m, M: Model> Search<'m, M> {
 
     fn expand(&mut self, block: &[(u32, M::State)]) -> Option<End<M::Action>> {
         let (model, visited) = (self.model, &self.visited);
-        let keep_edges = self.edges.is_some();
-        let one =
-            |(number, state): &(u32, M::State)| expand(model, visited, keep_edges, *number, state);
+        let one = |(number, state): &(u32, M::State)| expand(model, visited, *number, state);
         let expanded: Vec<Expanded<M::State>> = block.par_iter().map(one).collect();
         for Expanded { parent, fresh, steps, edges, stuck } in expanded {
             self.progress.steps += steps;
@@ -189,12 +195,10 @@ impl<'m, M: Model> Search<'m, M> {
                     return Some(broken);
                 }
             }
-            if let Some(kept) = &mut self.edges {
-                let numbered = edges.into_iter().map(|(print, class)| {
-                    (self.visited.number(print).expect("every successor has been added"), class)
-                });
-                kept.add(parent, numbered);
-            }
+            let numbered = edges.into_iter().map(|(print, class)| {
+                (self.visited.number(print).expect("every successor has been added"), class)
+            });
+            self.edges.add(parent, numbered);
         }
         None
     }
@@ -221,7 +225,7 @@ impl<'m, M: Model> Search<'m, M> {
     fn account(&mut self, frontier: usize) {
         let state = self.next.last().map_or(0, |(_, state)| self.model.bytes(state) + 4) as u64;
         self.progress.queue = self.next.len() as u64;
-        let kept = self.edges.as_ref().map_or(0, Edges::bytes) + self.waiting.len() as u64 * 8;
+        let kept = self.edges.bytes() + self.waiting.len() as u64 * 8;
         let states = (self.next.len() + frontier) as u64 * state;
         self.progress.bytes = self.visited.bytes_when_grown() + kept + states;
         self.bytes_most = self.bytes_most.max(self.progress.bytes);
@@ -229,11 +233,12 @@ impl<'m, M: Model> Search<'m, M> {
 
     /// Whether somebody can wait for ever while things go on.
     fn starving(&self) -> Option<End<M::Action>> {
-        let edges = self.edges.as_ref()?;
         let someone = self.waiting.iter().fold(0, |all, waiting| all | waiting);
         let bits = (0..u64::BITS).map(|bit| 1 << bit).filter(|bit| someone & bit != 0);
         let lasso = bits.into_iter().find_map(|bit| {
-            edges.fair_cycle(|state| self.waiting[state as usize] & bit != 0).map(|at| (bit, at))
+            self.edges
+                .fair_cycle(|state| self.waiting[state as usize] & bit != 0)
+                .map(|at| (bit, at))
         });
         let (bit, (state, cycle)) = lasso?;
         Some(self.found(self.model.patience(), state, cycle, bit))
@@ -277,7 +282,6 @@ impl<'m, M: Model> Search<'m, M> {
 fn expand<M: Model>(
     model: &M,
     visited: &Visited,
-    keep_edges: bool,
     number: u32,
     state: &M::State,
 ) -> Expanded<M::State> {
@@ -286,13 +290,11 @@ fn expand<M: Model>(
     let steps = successors.len() as u64;
     let must = successors.iter().any(|successor| successor.class.is_some());
     let stuck = !must && model.waiting(state) != 0;
-    let mut edges = Vec::with_capacity(if keep_edges { successors.len() } else { 0 });
+    let mut edges = Vec::with_capacity(successors.len());
     let mut fresh = Vec::new();
     for (ordinal, successor) in successors.into_iter().enumerate() {
         let print = model.fingerprint(&successor.state);
-        if keep_edges {
-            edges.push((print, successor.class.map_or(u16::MAX, |class| class.0)));
-        }
+        edges.push((print, successor.class.map_or(u16::MAX, |class| class.0)));
         if !visited.contains(print) {
             fresh.push((ordinal as u16, print, successor.state));
         }

@@ -36,9 +36,18 @@ impl Edges {
         &self.steps[start as usize..end as usize]
     }
 
+    /// Whether any state comes again.
+    pub(crate) fn has_cycle(&self) -> bool {
+        let mut components = Components::new(self, &|_| true, |component, edges| {
+            component.len() > 1 || edges.of(component[0]).iter().any(|(to, _)| *to == component[0])
+        });
+        (0..self.ranges.len() as u32).any(|root| components.from(root).is_some())
+    }
+
     /// A state from which a fair cycle goes through states of this kind only, and the states after it, itself last.
     pub(crate) fn fair_cycle(&self, kind: impl Fn(u32) -> bool) -> Option<(u32, Vec<u32>)> {
-        let mut components = Components::new(self, &kind);
+        let fair = |component: &[u32], edges: &Self| edges.is_fair(component);
+        let mut components = Components::new(self, &kind, fair);
         for root in 0..self.ranges.len() as u32 {
             if kind(root)
                 && let Some(component) = components.from(root)
@@ -106,9 +115,11 @@ impl Edges {
 }
 
 /// Tarjan's strongly connected components, without recursion.
-struct Components<'e, K> {
+struct Components<'e, K, W> {
     edges: &'e Edges,
     kind: &'e K,
+    /// Which components are looked for.
+    wanted: W,
     /// The order in which each state was met, from 1 on.
     met: Vec<u32>,
     low: Vec<u32>,
@@ -117,11 +128,11 @@ struct Components<'e, K> {
     count: u32,
 }
 
-impl<'e, K: Fn(u32) -> bool> Components<'e, K> {
-    fn new(edges: &'e Edges, kind: &'e K) -> Self {
+impl<'e, K: Fn(u32) -> bool, W: Fn(&[u32], &Edges) -> bool> Components<'e, K, W> {
+    fn new(edges: &'e Edges, kind: &'e K, wanted: W) -> Self {
         let n = edges.ranges.len();
         let (met, low, on_stack) = (vec![0; n], vec![0; n], vec![false; n]);
-        Self { edges, kind, met, low, on_stack, stack: Vec::new(), count: 0 }
+        Self { edges, kind, wanted, met, low, on_stack, stack: Vec::new(), count: 0 }
     }
 
     fn meet(&mut self, state: u32) {
@@ -132,7 +143,7 @@ impl<'e, K: Fn(u32) -> bool> Components<'e, K> {
         self.stack.push(state);
     }
 
-    /// The first fair component among those reached from this state, if there is one.
+    /// The first wanted component among those reached from this state, if there is one.
     fn from(&mut self, root: u32) -> Option<Vec<u32>> {
         if self.met[root as usize] != 0 {
             return None;
@@ -168,7 +179,7 @@ impl<'e, K: Fn(u32) -> bool> Components<'e, K> {
                     }
                 }
                 component.sort_unstable();
-                if self.edges.is_fair(&component) {
+                if (self.wanted)(&component, self.edges) {
                     return Some(component);
                 }
             }

@@ -41,8 +41,8 @@ pub trait Model: Sync {
     /// What has to come about in some state, or nothing was shown.
     fn hopes(&self) -> u64;
 
-    /// Whether states can come again, so that waiting for ever need not be the end.
-    fn may_cycle(&self) -> bool;
+    /// Whether some of what can happen may be left out of [`Self::successors`], as long as states do not come again.
+    fn is_reduced(&self) -> bool;
 
     /// About how many bytes a state takes.
     fn bytes(&self, state: &Self::State) -> usize;

@@ -581,7 +581,7 @@ where
     }
 
     fn successors(&self, state: &Self::State, successors: &mut Vec<Next<P, U::Place>>) {
-        if self.reduce && self.successors_of_one(state, successors) {
+        if self.is_reduced() && self.successors_of_one(state, successors) {
             return;
         }
         for process in (0..self.n as u8).filter(|process| state.is_up(*process)) {
@@ -615,8 +615,8 @@ where
         1
     }
 
-    fn may_cycle(&self) -> bool {
-        self.restless || self.budget.suspicions > 0
+    fn is_reduced(&self) -> bool {
+        self.reduce && !self.restless
     }
 
     fn bytes(&self, state: &Self::State) -> usize {

@@ -71,6 +71,30 @@ fn whatever_the_detector_says_all_decide_the_same_once_it_stops() {
     assert!(rounds > 1000, "only {rounds} runs needed a second round");
 }
 
+/// What a majority has taken over is locked: the first coordinator has decided, but speaks so slowly that the others
+/// suspect it and go on without it.
+#[test]
+fn later_rounds_decide_what_an_earlier_one_has() {
+    let mut overtaken = 0;
+    for seed in 0..1500_u64 {
+        let n = 3 + seed % 5;
+        let others = || 1..n;
+        let slow: Vec<String> = others().map(|x| format!("\"0-{x}=uniform:100us..9ms\"")).collect();
+        let wrong: Vec<String> = others().map(|x| format!("\"{x}-0@1ms~5ms..30ms\"")).collect();
+        let toml = format!(
+            "algorithm = \"chandra-toueg\"\nprocesses = {n}\nseed = {seed}\ndelay = \"uniform:100us..2ms\"\n\
+             fifo = {}\nlink-delay = [{}]\n[faults]\nsuspect = [{}]\n",
+            seed.is_multiple_of(2),
+            slow.join(", "),
+            wrong.join(", "),
+        );
+        let report = report(&toml);
+        assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+        overtaken += usize::from(report.messages.by_kind.of("PROPOSE") > n - 1);
+    }
+    assert!(overtaken > 500, "only {overtaken} runs had a second proposal");
+}
+
 #[test]
 fn suspicions_that_never_stop_cost_termination_only() {
     let mut undecided = 0;

@@ -11,6 +11,8 @@ fn slice(name: &str) -> Options {
         "without-cancel" => (Some(5), Some(16)),
         "vcube-diagnosis" => (Some(6), Some(32)),
         "detectors" => (Some(2), Some(8)),
+        "byzantine" => (Some(20), Some(7)),
+        "consensus-rounds" => (Some(20), Some(8)),
         _ => (Some(4), None),
     };
     Options { seeds, up_to, ..Options::default() }
@@ -294,6 +296,33 @@ fn clocks_are_never_further_off_than_their_bound() {
 }
 
 #[test]
+fn generals_bear_less_than_a_third_of_traitors_and_with_signatures_any() {
+    let findings = run("byzantine", None);
+    let mut broken = 0;
+    for row in findings.table.rows() {
+        assert_eq!(row.get("messages"), row.get("formula"), "{row:?}");
+        let all = row.get("kept") == Some(&1.0.into());
+        let signed = row.get("algorithm") == Some(&"signed-generals".into());
+        let inside = row.get("above_3m") == Some(&true.into());
+        assert_eq!(all, signed || inside, "{row:?}");
+        broken += usize::from(!all);
+    }
+    assert_eq!(broken, 9, "n = 3 to 7 with n <= 3m and two loyal generals at least");
+}
+
+#[test]
+fn a_round_for_each_crash_is_one_too_few() {
+    let findings = run("consensus-rounds", None);
+    for row in findings.table.rows() {
+        assert_eq!(row.get("messages"), row.get("formula"), "{row:?}");
+        let enough = row.get("enough") == Some(&true.into());
+        let chain = if enough { 1.0 } else { 0.0 };
+        assert_eq!(row.get("agree_chain"), Some(&chain.into()), "{row:?}");
+        assert_eq!(row.get("kept") == Some(&1.0.into()), enough, "{row:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_in_a_sentence() {
     let refusal = |name: &str, options: Options| {
         let experiment = Experiment::by_name(name);
@@ -312,4 +341,24 @@ fn what_cannot_be_asked_is_refused_in_a_sentence() {
         refusal("thesis", Options { up_to: Some(4), ..none }),
     ];
     insta::assert_snapshot!(refusals.join("\n"));
+}
+
+#[test]
+fn elections_cost_what_their_formulas_say() {
+    let findings = run("election-cost", None);
+    let text = |row: &quorate_lab::experiment::Row<'_>, column| match row.get(column) {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let mut compared = 0;
+    for row in findings.table.rows().filter(|row| text(row, "part") == "cost") {
+        let comparison = text(&row, "comparison");
+        // Means of random orders are compared by chance, everything else exactly or with a range.
+        let by_chance = text(&row, "formula") == "n(H(n) + 1)";
+        assert!(by_chance || comparison == "equal" || comparison == "within", "{row:?}");
+        compared += usize::from(comparison == "equal");
+    }
+    assert!(compared > 30, "only {compared} figures are exact");
+    let crashes = findings.table.rows().filter(|row| text(row, "part") == "leader-crash").count();
+    assert_eq!(crashes, 18);
 }

@@ -146,6 +146,26 @@ fn whoever_crashes_whenever_all_live_members_deliver_or_none() {
     }
 }
 
+/// Links that reorder and a detector that is quicker than messages: what the crashed have said is still under way when
+/// others act in their place.
+#[test]
+fn one_order_survives_though_news_of_crashes_overtakes_messages() {
+    for algorithm in ["total-sequencer", "total-isis", "total-lamport"] {
+        for seed in 0..1000 {
+            let n = 3 + seed % 4;
+            let toml = format!(
+                "algorithm = \"{algorithm}\"\nprocesses = {n}\nseed = {seed}\nrequesters = \"all\"\nrepeat = 4\n\
+                 think = \"100us\"\ndelay = \"exponential:2ms\"\nfifo = {}\ndetection = \"{}\"\n\
+                 [faults]\ncrash = [\"0@0~6ms\", \"1@4ms~9ms\"]\n",
+                algorithm == "total-lamport",
+                ["constant:1", "uniform:1..4ms"][seed as usize / 2 % 2],
+            );
+            let report = report(&toml);
+            assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
+        }
+    }
+}
+
 #[test]
 fn duplicates_do_no_harm_where_none_are_excluded() {
     for algorithm in CRASH_TOLERANT {

@@ -37,7 +37,7 @@ pub struct Scenario {
     /// The seed of all chance.
     #[serde(default)]
     pub seed: u64,
-    /// Who asks to enter, multicasts or begins an election, at the start., or multicasts, at the start; in an agreement whoever has to.
+    /// Who asks to enter, multicasts, begins an election or sets its clock at the start; in an agreement whoever has to.
     #[serde(default, skip_serializing_if = "is_default")]
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.

@@ -59,7 +59,7 @@ fn every_scenario_says_what_becomes_of_each_promise() {
 }
 
 /// Flags in which every fault and everything else that a scenario can say occurs.
-const FLAGS: [&str; 36] = [
+const FLAGS: [&str; 40] = [
     "ricart-agrawala -n 5 --requesters all --seed 7",
     "central -n 5 --requesters 3 --repeat 2 --think 500us --section 2ms --spread 3ms --server 4",
     "central -n 4 --request 1@0 --request 2@1ms --request ?@0~5ms --watch ME3",
@@ -96,6 +96,10 @@ const FLAGS: [&str; 36] = [
     "central -n 4 --requesters all --suspect 0-1@1ms..9ms --suspect 0-?@2ms",
     "ricart-agrawala -n 5 --requesters all --traitor 1:liar --traitor 2:silent --traitor 3:random",
     "ricart-agrawala -n 5 --requesters all --traitor 1:equivocator --traitor ?:stutterer",
+    "sync-consensus -n 5 --values 7,4,5,1,3 --faults 3 --crash-mid 3@0:1 --timing rounds:2ms",
+    "byzantine-generals -n 7 --faults 2 --server 3 --values 0,0,0,1 --traitor 0:two-faced --traitor ?:random",
+    "signed-generals -n 4 --faults 1 --request 0@500us --traitor 0:equivocator",
+    "consensus-from-generals -n 4 --requesters all --spread 900us --delay uniform:1us..1ms",
 ];
 
 /// Runs a command that has to come to a verdict.

@@ -19,7 +19,7 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bullying::{Audience, Contest};
+use super::bullying::{Audience, Contest, ranks};
 use crate::{Algorithm, Setup, Sound};
 
 /// One bully that asks those above it.
@@ -73,6 +73,7 @@ impl Algorithm for Bully {
 
     const KNOWS_IDENTIFIERS: bool = true;
     const DELAYS_BY_RANK: bool = true;
+    const BYTES_PER_OTHER: u64 = 1;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup, id)
@@ -80,6 +81,7 @@ impl Algorithm for Bully {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        Cost::between("n - 1 to n^2 - 1", n - 1, n * n - 1).with_delays(0..=2, 0..=0)
+        Cost::between("n - 1 to n^2 - 1", n - 1, n * n - 1)
+            .with_delays(0..=ranks(setup).saturating_add(2), 0..=0)
     }
 }

@@ -16,7 +16,7 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bullying::{Audience, Contest};
+use super::bullying::{Audience, Contest, ranks};
 use crate::{Algorithm, Setup, Sound};
 
 /// One bully that asks everybody.
@@ -66,6 +66,7 @@ impl Algorithm for BullyAll {
     };
 
     const DELAYS_BY_RANK: bool = true;
+    const BYTES_PER_OTHER: u64 = 1;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup, id)
@@ -75,7 +76,7 @@ impl Algorithm for BullyAll {
         let n = setup.n as u64;
         let (least, most) = (2 * (n - 1), (n - 1) * (3 * n + 2) / 2);
         Cost::between("2(n - 1) to (n - 1)(3n + 2)/2", least, most)
-            .with_delays(2..=4, 0..=0)
+            .with_delays(2..=ranks(setup).saturating_add(4), 0..=0)
             .alone_free(setup.n)
     }
 }

@@ -7,15 +7,16 @@
 //! - nothing is left that may go wrong, since a crash elsewhere would give p something new to hear;
 //! - nothing that can happen at p shows: who is inside stays the same, so that no state in which two are inside is
 //!   passed by;
-//! - states cannot come again, so that nothing is put off for ever.
+//! - states do not come again, so that nothing is put off for ever. That is looked at in the end: if what was reduced
+//!   comes to an end whatever happens, so does the whole; if not, the world has to be explored without reduction.
 //!
 //! Then every terminal state and every state that shows something is still reached, by a way that has the steps of p
 //! first.
 
 use quorate_core::{Process, ProcessId};
 
-use super::{Budget, Next, State, World};
-use crate::{Model, Users};
+use super::{Budget, Next, Pairs, State, World};
+use crate::Users;
 
 impl<P, U, F> World<P, U, F>
 where
@@ -29,7 +30,7 @@ where
         state: &State<P, U::Place>,
         successors: &mut Vec<Next<P, U::Place>>,
     ) -> bool {
-        if !self.fifo || self.may_cycle() || state.budget != Budget::default() {
+        if !self.fifo || state.suspected != Pairs::default() || state.budget != Budget::default() {
             return false;
         }
         for process in (0..self.n as u8).filter(|process| state.is_up(*process)) {

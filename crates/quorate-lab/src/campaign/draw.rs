@@ -9,7 +9,7 @@ use quorate_sim::fault::{CrashMid, Faults, Occasion, Suspect};
 use quorate_sim::notation::{DriftText, Link, SetText, SpanText, When, Who, Window};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
-use quorate_sim::{Delay, Scenario, Timing};
+use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
 use super::agreement;
 use super::elections::{draw_detector, draw_election};
@@ -77,13 +77,12 @@ impl Worlds {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
         self.draw_crashes(&mut scenario, &mut draw);
-        if self.profile.layer == Layer::Clock {
-            self.draw_clocks(&mut scenario, &mut draw);
-        }
-        if election {
-            draw_detector(&mut scenario, &mut draw);
-        }
         self.draw_suspicions(&mut scenario, &mut draw);
+        match self.profile.layer {
+            Layer::Election => draw_detector(&mut scenario, &mut draw),
+            Layer::Clock => self.draw_clocks(&mut scenario, &mut draw),
+            _ => {}
+        }
         scenario
     }
 
@@ -93,6 +92,9 @@ impl Worlds {
             return;
         }
         let last = scenario.processes as u64 - 1;
+        if draw.chance(0.5) {
+            slow_and_suspected(scenario, draw);
+        }
         for _ in 0..draw.between(1, 3 * (last + 1)) {
             let (observer, shift) = (draw.between(0, last), draw.between(1, last));
             let named = |number: u64| Who::Process(ProcessId::new(number as u32));
@@ -183,6 +185,27 @@ impl Worlds {
         } else {
             Delay::Uniform(Span(quick), Span(slow))
         });
+        // News that overtakes what the crashed had sent.
+        if self.profile.layer == Layer::Multicast && draw.chance(0.3) {
+            scenario.detection = Some(Delay::Constant(Span(1)));
+        }
+    }
+}
+
+/// One speaks slowly, and all the others come to suspect it: what it has decided they must not decide otherwise.
+fn slow_and_suspected(scenario: &mut Scenario, draw: &mut Dice) {
+    let others = scenario.processes as u64 - 1;
+    let named = |number: u64| Who::Process(ProcessId::new(number as u32));
+    let slow = draw.between(0, others);
+    for shift in 1..=others {
+        let other = (slow + shift) % (others + 1);
+        let link = Link { from: named(slow), to: named(other) };
+        let delay = Delay::Uniform(Span(UNIT / 10), Span(9 * UNIT));
+        scenario.link_delay.push(LinkDelay { link, delay });
+        let pair = Link { from: named(other), to: named(slow) };
+        let from = When::At(Time(draw.between(UNIT, 6 * UNIT)));
+        let window = Window { from, until: Some(When::At(Time(30 * UNIT))) };
+        scenario.faults.suspect.push(Suspect { pair, window });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why consensus in rounds takes one round more than there may be crashes.
 
-use quorate_core::{ProcessId, Span, Time};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_draw::chart::{Axis, Chart, Line};
 use quorate_sim::Scenario;
 use quorate_sim::fault::CrashMid;
@@ -11,8 +11,8 @@ use super::agreements::{Measured, first_broken, messages, per_cent, share};
 use super::findings::figure;
 use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name::promise;
+use crate::CannotRun;
+use quorate_run::promise;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "consensus-rounds",
@@ -33,7 +33,7 @@ const ROUND: Span = Span::from_millis(1);
 enum Crashes {
     /// In each round one that has told the least value only to the one who crashes in the next.
     Chain,
-    /// Anybody in any round, after any number of sends.
+    /// In each round one that knows the least value, if anybody does, after at most two sends.
     Drawn,
 }
 
@@ -60,7 +60,7 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut fields = Vec::new();
     for algorithm in ALGORITHMS {
         for f in 1..=CRASHES_MOST {
@@ -104,20 +104,25 @@ impl Field {
         let mut random = Random::new(seed << 32 | (f as u64) << 16 | n as u64, Stream::Experiment);
         scenario.seed = seed;
         scenario.values = (0..n).map(|_| 1 + random.below(n as u64)).collect();
-        if crashes == Crashes::Chain {
-            scenario.values[0] = 0;
+        let mut victim = ProcessId::new(0);
+        if crashes == Crashes::Drawn {
+            victim = ProcessId::from_index(random.below(n as u64) as usize);
         }
-        let mut left: Vec<ProcessId> = ProcessId::all(n).collect();
-        for place in 0..f {
-            let drawn = left.swap_remove(random.below(left.len() as u64) as usize);
-            let (round, sends) = (random.below(f as u64 + 1), random.below(n as u64));
-            scenario.faults.crash_mid.push(match crashes {
+        scenario.values[victim.index()] = 0;
+        let mut left = ProcessSet::all(n);
+        for round in 0..f as u64 {
+            left.remove(victim);
+            let sends = match crashes {
                 // Those before it have crashed, and hear nothing of what it tells in ascending order.
-                Crashes::Chain => {
-                    crash(ProcessId::from_index(place), place as u64, place as u64 + 1)
-                }
-                Crashes::Drawn => crash(drawn, round, sends),
-            });
+                Crashes::Chain => round + 1,
+                Crashes::Drawn => random.below(3),
+            };
+            scenario.faults.crash_mid.push(crash(victim, round, sends));
+            let others = ProcessId::all(n).filter(|other| *other != victim);
+            let told: Vec<ProcessId> =
+                others.take(sends as usize).filter(|other| left.contains(*other)).collect();
+            let next: Vec<ProcessId> = if told.is_empty() { left.iter().collect() } else { told };
+            victim = next[random.below(next.len() as u64) as usize];
         }
         scenario
     }
@@ -213,8 +218,8 @@ fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
         ),
         format!(
             "{seeds} runs of each kind. In a chain, one process crashes in each round having told the least value only \
-             to the one who crashes in the next; drawn, f processes crash in rounds and after numbers of sends that \
-             the seed draws. The schedules are the same with a round more and a round less."
+             to the one who crashes in the next; drawn, it has told nobody, one or two, as the seed has it, \
+             and one of them is next. The schedules are the same with a round more and a round less."
         ),
         format!(
             "Messages without crashes are as the formulas rounds n (n - 1) say in {met} of {} cells.",
@@ -231,7 +236,7 @@ fn chart(rows: &[Row]) -> Chart {
             let points =
                 of.filter_map(|row| Some((row.field.n as f64, 100.0 * row.drawn?))).collect();
             let rounds = if variant == 0 { f + 1 } else { f };
-            let label = format!("f = {f}, {rounds} rounds");
+            let label = format!("f = {f}, {rounds} round{}", if rounds == 1 { "" } else { "s" });
             lines.push(Line { label, group: f, variant, points });
         }
     }

@@ -70,6 +70,8 @@ impl Decisions {
 
     pub(crate) fn crashed(&mut self, process: ProcessId) {
         self.crashed.insert(process);
+        // One that is down waits for nobody.
+        self.blocked.remove(process);
     }
 
     /// Who has neither crashed nor lied so far.

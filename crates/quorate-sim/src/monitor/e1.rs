@@ -45,10 +45,29 @@ struct Place {
     stands: Option<u64>,
     /// What it was or stood with before each change, and the event of the change.
     before: Vec<(u64, u64)>,
-    /// When it last said something.
-    said: Option<Moment>,
+    /// When it last said something, and what.
+    said: Option<(Moment, Word)>,
     /// The event in which it began to stand before it was last elected.
     stood_from: Option<u64>,
+}
+
+/// What a process says, or what befalls it.
+#[derive(Clone, Copy, Debug)]
+enum Word {
+    TakesPart,
+    Elected(Identifier),
+    Back,
+}
+
+impl Word {
+    fn evidence(self, at: Moment) -> Evidence {
+        let what = match self {
+            Self::TakesPart => "took part in an election".to_owned(),
+            Self::Elected(leader) => format!("elected {leader}"),
+            Self::Back => "came back".to_owned(),
+        };
+        Evidence::new(at, what)
+    }
 }
 
 impl Place {
@@ -93,15 +112,15 @@ impl E1 {
         let place = &mut self.places[at.process.index()];
         place.sit_down(at.event);
         place.stands = Some(place.value);
-        place.said = Some(at);
+        place.said = Some((at, Word::TakesPart));
     }
 
     /// The process names a leader.
     pub(crate) fn elected(&mut self, at: Moment, leader: Identifier) {
         let place = &mut self.places[at.process.index()];
-        let since = place.said.replace(at);
+        let since = place.said.replace((at, Word::Elected(leader)));
         if leader.process == at.process {
-            let began = since.filter(|_| place.stands.is_some()).unwrap_or(at);
+            let began = since.filter(|_| place.stands.is_some()).map_or(at, |(began, _)| began);
             place.stood_from = Some(began.event);
         }
         if self.violation.is_none() && !self.exempt.contains(at.process) {
@@ -121,7 +140,7 @@ impl E1 {
         if memory == Memory::Lost {
             place.value = self.candidates.of(at.process).value;
         }
-        (place.up_since, place.said) = (at.event, Some(at));
+        (place.up_since, place.said) = (at.event, Some((at, Word::Back)));
         self.up.insert(Identifier { value: place.value, process: at.process });
     }
 
@@ -135,14 +154,12 @@ impl E1 {
             format!("{} {leader}", follow(followers))
         };
         let told: Vec<String> = camps.values().map(camp).collect();
-        let last_word = |follower: ProcessId, leader: Identifier| {
-            let said = self.places[follower.index()].said?;
-            Some(Evidence::new(said, format!("elected {leader}")))
+        let last_word = |follower: &ProcessId| {
+            let (at, word) = self.places[follower.index()].said?;
+            Some(word.evidence(at))
         };
-        let events = camps
-            .values()
-            .filter_map(|(leader, followers)| last_word(*followers.first()?, *leader))
-            .collect();
+        let events =
+            camps.values().filter_map(|(_, followers)| last_word(followers.first()?)).collect();
         let detail = format!("in the end {}", told.join(", "));
         self.violation = Some(Violation { property: Property::E1, time: now, detail, events });
     }
@@ -155,11 +172,11 @@ impl E1 {
     fn passed_over(
         &self,
         at: Moment,
-        since: Option<Moment>,
+        since: Option<(Moment, Word)>,
         leader: Identifier,
     ) -> Option<Violation> {
         let stood_from = self.places.get(leader.process.index()).and_then(|place| place.stood_from);
-        let event = since.map_or(0, |since| since.event).min(stood_from.unwrap_or(u64::MAX));
+        let event = since.map_or(0, |(since, _)| since.event).min(stood_from.unwrap_or(u64::MAX));
         let greater = self.up.range((Bound::Excluded(leader), Bound::Unbounded)).rev();
         let passed_over = greater.into_iter().find(|other| {
             let place = &self.places[other.process.index()];
@@ -170,8 +187,8 @@ impl E1 {
             "{} elected {leader} at {}, though {passed_over} was up all the while",
             at.process, at.time
         );
-        let before = since.map(|since| Evidence::new(since, "said something else"));
-        let now = Evidence::new(at, format!("elected {leader}"));
+        let before = since.map(|(since, word)| word.evidence(since));
+        let now = Word::Elected(leader).evidence(at);
         let events = before.into_iter().chain([now]).collect();
         Some(Violation { property: Property::E1, time: at.time, detail, events })
     }

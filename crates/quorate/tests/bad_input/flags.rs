@@ -33,6 +33,49 @@ fn a_quorum_system_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn an_agreement_that_cannot_be_is_refused() {
+    all_refused(&[
+        ("sim sync-consensus -n 4 --faults 4", "--faults: 4 of 4 processes"),
+        ("sim sync-consensus -n 4 --faults many", "many"),
+        ("sim sync-consensus -n 2 --values 1,2,3", "--values: 3 values for 2 processes"),
+        ("sim sync-consensus --values 1,-2", "-2"),
+        ("sim sync-consensus --repeat 2", "an agreement is made once"),
+        ("sim sync-consensus --requesters 2", "everybody proposes something"),
+        ("sim byzantine-generals --requesters all", "only the commander gives an order"),
+        ("sim byzantine-generals --request 1@0", "process 0 is the commander"),
+        ("sim sync-consensus --timing asynchronous", "it works in rounds"),
+        ("sim sync-consensus --delay exponential:1ms", "it works in rounds"),
+        ("sim sync-consensus --delay constant:0", "rounds take time"),
+        ("sim sync-consensus --handling 1us", "it works in rounds"),
+        ("sim byzantine-generals -n 20 --faults 7", "3322451359 messages"),
+        ("sim byzantine-generals -n 100 --faults 33", "at most 20000000"),
+        ("sim byzantine-generals -n 60 --faults 3 --memory 1MB", "--memory"),
+        ("sim signed-generals -n 4 --traitor 0:saint", "two-faced"),
+        ("sim central --values 1", "nothing is proposed"),
+        ("sim central --faults 1", "not built for a number of faults"),
+    ]);
+}
+
+#[test]
+fn an_election_that_cannot_be_is_refused() {
+    all_refused(&[
+        ("sim chang-roberts -n 5 --ids 17,24", "--ids: 2 identifiers for 5 processes"),
+        ("sim chang-roberts --ids 17,x", "--ids"),
+        ("sim chang-roberts --ids 17,-1", "--ids"),
+        ("sim central --ids 1,2,3", "elects nobody"),
+        ("sim central --identify 1:2@3ms", "elects nobody"),
+        ("sim announce-all --identify 9:1@0", "--identify: there is no process 9"),
+        ("sim announce-all --identify 1@0", "2:40@5ms"),
+        ("sim announce-all --identify 1:x@0", "an identifier"),
+        ("sim bully --identify 1:40@0", "cannot change"),
+        ("sim detector-leader --identify 1:40@0", "cannot change"),
+        ("sim chang-roberts --rank-delay 1ms", "bully and bully-all can"),
+        ("sim chang-roberts --watch ME1", "it has no ME1, it has E1, E2"),
+        ("sim bully -n 10000000 --memory 4GiB", "--memory"),
+    ]);
+}
+
+#[test]
 fn a_campaign_that_cannot_be_is_refused() {
     all_refused(&[
         ("campaign", "ALGORITHM"),

@@ -264,6 +264,12 @@ impl<A: Audience> Process for Contest<A> {
     }
 }
 
+/// The longest that a process waits for those above it before it asks, in message delays.
+pub(super) fn ranks(setup: &Setup) -> u64 {
+    let longest = setup.rank_delay.0.saturating_mul(setup.n as u64 - 1);
+    longest.div_ceil(setup.tempo.delay.0.max(1))
+}
+
 impl Message for Word {
     const KINDS: &'static [Kind] =
         &[Kind::election("ELECTION"), Kind::election("ANSWER"), Kind::election("COORDINATOR")];

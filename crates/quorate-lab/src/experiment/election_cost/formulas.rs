@@ -1,27 +1,32 @@
 //! What the literature says that an election costs.
 
+use quorate_core::election::Candidates;
+use quorate_sim::Scenario;
+
 use super::world::{Contender, Order, Starters};
 use super::{Cell, Promise};
 
-/// What the algorithm is said to send in such a world.
+/// What the algorithm is said to send in such a world. `drawn` is what the rule gives, in the mean, for the starters that
+/// the seeds have drawn.
 pub(super) fn messages(
     contender: &Contender,
     starters: Starters,
     order: Order,
     n: usize,
+    drawn: Option<f64>,
 ) -> Promise {
-    use Order::{Any, Best, Random, Worst};
+    use Order::{Best, Worst};
     use Starters::{All, One};
     let n = n as f64;
     let turns = n.log2().ceil();
     let exact = Promise::exact;
+    if let Some((formula, drawn)) = rule(contender).zip(drawn) {
+        return exact(formula, drawn);
+    }
     match (contender.algorithm, contender.rank_delay, starters, order) {
         ("chang-roberts", _, One, Best) => exact("2n", 2.0 * n),
         ("chang-roberts", _, One, Worst) | ("chang-roberts", _, All, Best) => {
             exact("3n - 1", 3.0 * n - 1.0)
-        }
-        ("chang-roberts", _, One, _) => {
-            Promise::expected("2n + (n - 1)/2", 2.0 * n + (n - 1.0) / 2.0)
         }
         ("chang-roberts", _, All, Worst) => exact("n(n + 3)/2", n * (n + 3.0) / 2.0),
         ("chang-roberts", _, All, _) => Promise::expected("n(H(n) + 1)", n * (harmonic(n) + 1.0)),
@@ -38,23 +43,47 @@ pub(super) fn messages(
         ("announce-all", ..) => exact("n(n - 1)", n * (n - 1.0)),
         ("bully", _, One, Best) | ("bully", true, All, _) => exact("n - 1", n - 1.0),
         ("bully", true, One, Worst) => exact("3(n - 1)", 3.0 * (n - 1.0)),
-        ("bully", true, One, Any | Random) => Promise::expected("2(n - 1)", 2.0 * (n - 1.0)),
-        ("bully", false, One, Any | Random) => {
-            Promise::expected("(n^2 - 1)/3 + n - 1", (n * n - 1.0) / 3.0 + n - 1.0)
-        }
         ("bully", false, ..) => exact("n^2 - 1", n * n - 1.0),
         ("bully-all", _, One, Best) => exact("2(n - 1)", 2.0 * (n - 1.0)),
-        ("bully-all", _, One, Any | Random) => {
-            Promise::expected("(n - 1)(2n + 5)/3", (n - 1.0) * (2.0 * n + 5.0) / 3.0)
-        }
         ("bully-all", ..) => exact("(n - 1)(3n + 2)/2", (n - 1.0) * (3.0 * n + 2.0) / 2.0),
         _ => Promise::between("no formula", 0.0, f64::INFINITY),
     }
 }
 
+/// What one starter costs: d steps to the greatest on the ring, or h greater ones.
+fn rule(contender: &Contender) -> Option<&'static str> {
+    match (contender.algorithm, contender.rank_delay) {
+        ("chang-roberts", _) => Some("d + 2n"),
+        ("bully", false) => Some("h(h + 1) + n - 1"),
+        ("bully", true) => Some("2h + n - 1"),
+        ("bully-all", _) => Some("(h + 1)(n - 1) + h(h + 1)/2 + n - 1"),
+        _ => None,
+    }
+}
+
+/// What the rule gives for the starter of this world, if it has one that the seed has drawn.
+pub(super) fn by_rule(cell: &Cell, scenario: &Scenario) -> Option<f64> {
+    rule(cell.contender)?;
+    let starter = scenario.first_requests().first().map(|(process, _)| *process)?;
+    if (cell.starters, cell.order) != (Starters::One, Order::Random) {
+        return None;
+    }
+    let candidates = Candidates::new(cell.n, &scenario.ids);
+    let greatest = candidates.ranking().first()?.process;
+    let n = cell.n as f64;
+    let steps = ((greatest.index() + cell.n - starter.index()) % cell.n) as f64;
+    let above = candidates.above(starter).len() as f64;
+    Some(match (cell.contender.algorithm, cell.contender.rank_delay) {
+        ("chang-roberts", _) => steps + 2.0 * n,
+        ("bully", false) => above * (above + 1.0) + n - 1.0,
+        ("bully", true) => 2.0 * above + n - 1.0,
+        _ => (above + 1.0) * (n - 1.0) + above * (above + 1.0) / 2.0 + n - 1.0,
+    })
+}
+
 /// The most that a run may send, to know which take long.
 pub(super) fn most(cell: &Cell) -> u64 {
-    messages(cell.contender, cell.starters, cell.order, cell.n).number.ends().1 as u64
+    messages(cell.contender, cell.starters, cell.order, cell.n, None).number.ends().1 as u64
 }
 
 /// 1 + 1/2 + .. + 1/n.

@@ -16,8 +16,8 @@ use world::{Contender, Order, Starters};
 use super::promise::{Comparison, Promise};
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name::run as run_once;
+use crate::CannotRun;
+use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "election-cost",
@@ -44,6 +44,8 @@ struct Measured {
     bytes: f64,
     /// From the beginning to the last decision, in message delays.
     time: f64,
+    /// What its rule gives for whoever the seed has drawn to begin.
+    by_rule: Option<f64>,
 }
 
 /// What an election costs with n processes, over all seeds.
@@ -61,7 +63,7 @@ struct Row {
     comparison: Comparison,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut groups = Vec::new();
     for contender in world::CONTENDERS {
         for &(starters, order) in contender.cases {
@@ -98,10 +100,10 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, LabError> {
+fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     let scenario = world::scenario(cell);
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| LabError::Unmeasurable {
+    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
         algorithm: cell.contender.algorithm.to_owned(),
         processes: cell.n,
         seed: cell.seed,
@@ -116,6 +118,7 @@ fn measure(cell: &Cell) -> Result<Measured, LabError> {
         messages: report.messages.total as f64,
         bytes: report.messages.bytes.unwrap_or(0) as f64,
         time: duration as f64 / scenario.delay_unit().0 as f64,
+        by_rule: formulas::by_rule(cell, &scenario),
     })
 }
 
@@ -130,7 +133,9 @@ impl Row {
         let of =
             |figure: fn(&Measured) -> f64| Statistics::of(runs.iter().map(|(_, run)| figure(run)));
         let messages = of(|run| run.messages)?;
-        let promise = formulas::messages(contender, starters, order, n);
+        let drawn: Option<Vec<f64>> = runs.iter().map(|(_, run)| run.by_rule).collect();
+        let drawn = drawn.and_then(Statistics::of).map(|drawn| drawn.mean);
+        let promise = formulas::messages(contender, starters, order, n, drawn);
         let comparison = promise.compare(messages.mean, messages.half_width());
         Some(Self {
             contender,

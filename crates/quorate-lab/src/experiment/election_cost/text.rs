@@ -24,10 +24,10 @@ fn cost(rows: &[Row]) -> Block {
             figure(row.time),
         ]
     };
-    // Every second doubling is enough to see the growth, and the last size of each.
+    // Every third doubling is enough to see the growth, and the last size of each.
     let shown = |row: &&Row| {
         let last = rows.iter().filter(|other| same(other, row)).map(|other| other.n).max();
-        row.n.ilog2() % 3 == 0 || last == Some(row.n)
+        row.n.ilog2().is_multiple_of(3) || last == Some(row.n)
     };
     Block {
         title: "Messages, bytes and time of one election".to_owned(),
@@ -58,7 +58,7 @@ fn formulas(rows: &[Row]) -> Block {
         ]
     };
     Block {
-        title: "Formulas for messages (L: log2 n rounded up, H(n): 1 + 1/2 + .. + 1/n)".to_owned(),
+        title: "Formulas for messages".to_owned(),
         head: vec!["algorithm", "begun by", "order", "formula"],
         rows: rows.iter().filter(first).map(row).collect(),
     }
@@ -125,13 +125,16 @@ fn crash(rows: &[CrashRow]) -> Block {
 
 pub(super) fn notes(up_to: usize) -> Vec<String> {
     let mut notes = vec![
+        "L: log2 n rounded up; H(n): 1 + 1/2 + .. + 1/n; d: steps from the starter to the greatest; h: how many are greater \
+         than the starter."
+            .to_owned(),
         "= the formula's number; in: within its range; ≈: the 95 % interval over the seeds has it, which by chance one in \
          twenty misses; ≠: none of these. Message delays are constant; delays counts them from the beginning to the last \
          decision."
             .to_owned(),
-        "Order: for the rings, how identifiers stand, best ascending, worst descending (hirschberg-sinclair: every second, \
-         fourth, eighth greater than those around); where one begins, best is the greatest and worst the smallest, behind \
-         the greatest on the ring. Random: the seed draws both."
+        "Order: for the rings, how identifiers stand, best ascending, worst descending; where one begins, best is the greatest \
+         and worst the smallest, behind the greatest on the ring. Random: the seed draws both. For hirschberg-sinclair we \
+         know no order that is worse than a random one; the most of its formula is the bound of its paper."
             .to_owned(),
         format!(
             "Delay by rank: a bully waits {RANK_DELAYS} message delays for each one above it. What it saves in messages it \
