@@ -41,6 +41,8 @@ pub struct CampaignReport {
     pub entries: u64,
     /// All crashes.
     pub crashes: u64,
+    /// All traitors.
+    pub traitors: u64,
     /// All messages of the algorithm's own layer.
     pub messages: u64,
     /// All events.
@@ -96,6 +98,7 @@ pub(super) struct Findings {
     requests: u64,
     entries: u64,
     crashes: u64,
+    traitors: u64,
     messages: u64,
     events: u64,
 }
@@ -129,6 +132,11 @@ impl Findings {
             entries: report.entries,
             crashes: report.faults.iter().filter(|fault| fault.what.ends_with(" crashes")).count()
                 as u64,
+            traitors: report
+                .faults
+                .iter()
+                .filter(|fault| fault.what.contains(" is a traitor"))
+                .count() as u64,
             messages: report.messages.total,
             events: report.events,
             violations,
@@ -164,6 +172,7 @@ impl Tally {
             requests: 0,
             entries: 0,
             crashes: 0,
+            traitors: 0,
             messages: 0,
             events: 0,
         };
@@ -183,6 +192,7 @@ impl Tally {
         report.requests += run.requests;
         report.entries += run.entries;
         report.crashes += run.crashes;
+        report.traitors += run.traitors;
         report.messages += run.messages;
         report.events += run.events;
         for (id, status) in run.properties {

@@ -44,6 +44,9 @@ pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) 
         line(&mut out, "entries", format!("{} of {} requests", report.entries, report.requests))?;
     }
     line(&mut out, "crashes", report.crashes.to_string())?;
+    if report.traitors > 0 {
+        line(&mut out, "traitors", report.traitors.to_string())?;
+    }
     line(&mut out, "messages", report.messages.to_string())?;
     line(&mut out, "events", report.events.to_string())?;
     line(&mut out, "hangs", runs(report.hangs))?;
