@@ -137,6 +137,9 @@ pub trait Algorithm: Process {
     /// Whether everybody knows the identifiers of all beforehand, so that they cannot change.
     const KNOWS_IDENTIFIERS: bool = false;
 
+    /// About how many bytes each process keeps for each other one, where that adds up in a large world.
+    const BYTES_PER_OTHER: u64 = 0;
+
     /// Whether a process can leave those above it time to stand first.
     const DELAYS_BY_RANK: bool = false;
 

@@ -4,7 +4,7 @@
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
 use quorate_lab::campaign::{Worlds, campaign};
-use quorate_lab::{LabError, run};
+use quorate_lab::{CannotRun, run};
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, RunError, Scenario, parse};
@@ -155,7 +155,7 @@ fn what_would_take_for_ever_is_refused_with_its_count() {
     let refused = |algorithm: &str, n: usize, bears: usize| {
         let scenario = scenario(&world(algorithm, n, bears));
         match run(&scenario, Conditions::default(), None) {
-            Err(LabError::Run(RunError::TooCostly { messages, .. })) => messages,
+            Err(CannotRun::Run(RunError::TooCostly { messages, .. })) => messages,
             other => panic!("{algorithm} with {n} processes: {other:?}"),
         }
     };

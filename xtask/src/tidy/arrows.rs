@@ -6,15 +6,16 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
     ("quorate-check", &["quorate-core", "quorate-sim"]),
     ("quorate-draw", &["quorate-core", "quorate-sim"]),
+    ("quorate-run", &["quorate-core", "quorate-algorithms", "quorate-sim", "quorate-check"]),
     (
         "quorate-lab",
-        &["quorate-core", "quorate-algorithms", "quorate-sim", "quorate-check", "quorate-draw"],
+        &["quorate-core", "quorate-algorithms", "quorate-sim", "quorate-run", "quorate-draw"],
     ),
     ("quorate-net", &["quorate-core"]),
     ("quorate-client", &["quorate-core"]),
@@ -25,6 +26,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "quorate-algorithms",
             "quorate-sim",
             "quorate-check",
+            "quorate-run",
             "quorate-draw",
             "quorate-lab",
             "quorate-net",
@@ -37,6 +39,7 @@ const MAY_USE: [(&str, &[&str]); 10] = [
             "quorate-algorithms",
             "quorate-sim",
             "quorate-check",
+            "quorate-run",
             "quorate-draw",
             "quorate-lab",
             "quorate-net",

@@ -193,6 +193,8 @@ impl Algorithm for AnnounceAll {
         restless: false,
     };
 
+    const BYTES_PER_OTHER: u64 = 17;
+
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, setup.identifier(id))
     }

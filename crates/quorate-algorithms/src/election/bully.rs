@@ -73,6 +73,7 @@ impl Algorithm for Bully {
 
     const KNOWS_IDENTIFIERS: bool = true;
     const DELAYS_BY_RANK: bool = true;
+    const BYTES_PER_OTHER: u64 = 1;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup, id)

@@ -123,8 +123,13 @@ fn linear_figures(low: f64, high: f64) -> Vec<f64> {
     (first..=last).map(|place| place as f64 * step).collect()
 }
 
-/// A figure as it stands along an axis: `0.05`, `2`, `10,000`.
+/// A figure as it stands along an axis: `0.05`, `2`, `10,000`, and where that would be too long `10 M` and `1 G`.
 fn figure(value: f64) -> String {
+    for (unit, name) in [(1e9, "G"), (1e6, "M")] {
+        if value >= 10e6 && value >= unit && value % unit == 0.0 {
+            return format!("{:.0} {name}", value / unit);
+        }
+    }
     if value.abs() < 1_000.0 {
         return format!("{}", (value * 1e6).round() / 1e6);
     }
@@ -157,5 +162,7 @@ mod tests {
     fn figures_are_short() {
         let texts = [0.6000000000000001, 0.05, 2.0, 1_000.0, 1_234_567.0].map(figure);
         assert_eq!(texts, ["0.6", "0.05", "2", "1,000", "1,234,567"]);
+        let texts = [1e6, 10e6, 1e9, 20e9, 1_500e6].map(figure);
+        assert_eq!(texts, ["1,000,000", "10 M", "1 G", "20 G", "1500 M"]);
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use quorate_sim::{Conditions, Expect, Scenario};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::{LabError, run};
+use crate::{CannotRun, run};
 
 pub use draw::Worlds;
 pub use tally::{CampaignReport, PropertyTally, Violation};
@@ -35,7 +35,7 @@ pub enum CampaignError {
     Invalid(#[from] quorate_sim::Invalid),
     /// A run failed.
     #[error(transparent)]
-    Lab(#[from] LabError),
+    Lab(#[from] CannotRun),
     /// The threads could not be started.
     #[error("{threads} threads could not be started: {why}")]
     Threads {
@@ -77,7 +77,7 @@ pub fn campaign(
     while next < seeds.end {
         let block = next..seeds.end.min(next.saturating_add(GATHERED));
         next = block.end;
-        let found: Vec<Result<Findings, LabError>> = pool.install(|| {
+        let found: Vec<Result<Findings, CannotRun>> = pool.install(|| {
             let one = |seed| {
                 let findings = Findings::of(worlds.scenario(seed), conditions);
                 each();
@@ -93,7 +93,7 @@ pub fn campaign(
 }
 
 /// The world of a seed, with what came of it as its expectations: a file of its own.
-pub fn kept(worlds: &Worlds, seed: u64) -> Result<Scenario, LabError> {
+pub fn kept(worlds: &Worlds, seed: u64) -> Result<Scenario, CannotRun> {
     let scenario = worlds.scenario(seed);
     let outcome = run(&scenario, Conditions::default(), None)?;
     Ok(Scenario { expect: Some(Expect::from_report(&outcome.report)), ..scenario })

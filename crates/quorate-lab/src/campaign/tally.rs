@@ -8,7 +8,7 @@ use quorate_sim::{Conditions, Scenario};
 use serde::Serialize;
 
 use super::Worlds;
-use crate::{LabError, run};
+use crate::{CannotRun, run};
 
 /// What came of a campaign: the JSON that `campaign` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -102,7 +102,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Runs a world and looks at what came of it.
-    pub(super) fn of(scenario: Scenario, conditions: Conditions) -> Result<Self, LabError> {
+    pub(super) fn of(scenario: Scenario, conditions: Conditions) -> Result<Self, CannotRun> {
         let report = run(&scenario, conditions, None)?.report;
         let broken =
             |property: &&quorate_sim::report::PropertyReport| property.status == Status::Violated;

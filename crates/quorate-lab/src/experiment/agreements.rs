@@ -5,8 +5,8 @@ use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Scenario};
 
-use crate::LabError;
-use crate::by_name::run;
+use crate::CannotRun;
+use quorate_run::run;
 
 /// What came of a run.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    pub(super) fn of(scenario: &Scenario) -> Result<Self, LabError> {
+    pub(super) fn of(scenario: &Scenario) -> Result<Self, CannotRun> {
         let report = run(scenario, Conditions::default(), None)?.report;
         Ok(Self {
             agreed: holds(&report, Property::Agreement),

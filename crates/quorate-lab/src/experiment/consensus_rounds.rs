@@ -11,8 +11,8 @@ use super::agreements::{Measured, first_broken, messages, per_cent, share};
 use super::findings::figure;
 use super::sweep::sweep;
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name::promise;
+use crate::CannotRun;
+use quorate_run::promise;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "consensus-rounds",
@@ -60,7 +60,7 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut fields = Vec::new();
     for algorithm in ALGORITHMS {
         for f in 1..=CRASHES_MOST {
@@ -236,7 +236,7 @@ fn chart(rows: &[Row]) -> Chart {
             let points =
                 of.filter_map(|row| Some((row.field.n as f64, 100.0 * row.drawn?))).collect();
             let rounds = if variant == 0 { f + 1 } else { f };
-            let label = format!("f = {f}, {rounds} rounds");
+            let label = format!("f = {f}, {rounds} round{}", if rounds == 1 { "" } else { "s" });
             lines.push(Line { label, group: f, variant, points });
         }
     }

@@ -30,8 +30,8 @@ pub use statistics::Statistics;
 pub use sweep::Progress;
 pub use table::{Row, Table, Value};
 
-use crate::LabError;
-use crate::by_name::nearest;
+use crate::CannotRun;
+use quorate_run::nearest;
 
 /// Everything that can be asked for by name.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -62,7 +62,7 @@ pub struct Experiment {
     pub ours: Option<usize>,
     /// Whether it draws charts.
     pub draws: bool,
-    run: fn(&Request<'_>) -> Result<Findings, LabError>,
+    run: fn(&Request<'_>) -> Result<Findings, CannotRun>,
 }
 
 /// The bounds of `--up-to`.
@@ -106,7 +106,7 @@ const THREADS_MOST: usize = 1_024;
 
 impl Experiment {
     /// The experiment of that name.
-    pub fn by_name(name: &str) -> Result<&'static Self, LabError> {
+    pub fn by_name(name: &str) -> Result<&'static Self, CannotRun> {
         EXPERIMENTS.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
             let known = EXPERIMENTS.iter().map(|experiment| experiment.name);
             let way_out = match nearest(name, known) {
@@ -114,12 +114,12 @@ impl Experiment {
                 None => "`quorate experiment` names them all".to_owned(),
             };
             let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-            LabError::Option(format!("there is no experiment `{name}`; {way_out}"))
+            CannotRun::Option(format!("there is no experiment `{name}`; {way_out}"))
         })
     }
 
     /// Runs it.
-    pub fn run(&self, options: &Options, progress: &dyn Progress) -> Result<Findings, LabError> {
+    pub fn run(&self, options: &Options, progress: &dyn Progress) -> Result<Findings, CannotRun> {
         let seeds = within("--seeds", options.seeds, self.seeds, 1, SEEDS_MOST)?;
         let up_to = match (self.sizes, options.up_to) {
             (Some(Sizes { least, usual, most }), up_to) => {
@@ -128,7 +128,7 @@ impl Experiment {
             (None, None) => 0,
             (None, Some(_)) => {
                 let problem = format!("{} has one size; leave --up-to out", self.name);
-                return Err(LabError::Option(problem));
+                return Err(CannotRun::Option(problem));
             }
         };
         let ours_up_to = match (self.ours, options.ours_up_to) {
@@ -142,7 +142,7 @@ impl Experiment {
                     "{} goes equally far with every algorithm; leave --ours-up-to out",
                     self.name
                 );
-                return Err(LabError::Option(problem));
+                return Err(CannotRun::Option(problem));
             }
         };
         // Zero asks for as many as there are cores.
@@ -169,10 +169,10 @@ fn within(
     usual: u64,
     least: u64,
     most: u64,
-) -> Result<u64, LabError> {
+) -> Result<u64, CannotRun> {
     match said {
         Some(said) if !(least..=most).contains(&said) => {
-            Err(LabError::Option(format!("{flag}: expected {least} to {most}, found {said}")))
+            Err(CannotRun::Option(format!("{flag}: expected {least} to {most}, found {said}")))
         }
         said => Ok(said.unwrap_or(usual)),
     }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Request;
-use crate::LabError;
+use crate::CannotRun;
 
 /// Somebody who wants to know how far an experiment is.
 pub trait Progress: Sync {
@@ -28,12 +28,12 @@ impl Progress for () {
 pub(super) fn sweep<Cell: Sync, Answer: Send>(
     request: &Request<'_>,
     cells: &[Cell],
-    run: impl Fn(&Cell) -> Result<Answer, LabError> + Sync,
-) -> Result<Vec<Answer>, LabError> {
+    run: impl Fn(&Cell) -> Result<Answer, CannotRun> + Sync,
+) -> Result<Vec<Answer>, CannotRun> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.threads).build();
-    let pool = pool.map_err(|error| LabError::Option(format!("--threads: {error}")))?;
+    let pool = pool.map_err(|error| CannotRun::Option(format!("--threads: {error}")))?;
     request.progress.begin(cells.len());
-    let answers: Vec<Result<Answer, LabError>> = pool.install(|| {
+    let answers: Vec<Result<Answer, CannotRun>> = pool.install(|| {
         let cells = cells.par_iter().with_max_len(1);
         let answer = |cell| {
             let answer = run(cell);

@@ -8,8 +8,8 @@ use quorate_sim::{Conditions, Scenario};
 
 use super::Statistics;
 use super::crashes::Failures;
-use crate::LabError;
-use crate::by_name::run;
+use crate::CannotRun;
+use quorate_run::run;
 
 /// A quorum mutex under a load and failures; only the seed is missing.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl Votes {
         scenario
     }
 
-    pub(super) fn measure(&self, seed: u64) -> Result<Measured, LabError> {
+    pub(super) fn measure(&self, seed: u64) -> Result<Measured, CannotRun> {
         let conditions = Conditions { events: self.events_most(), ..Conditions::default() };
         Ok(Measured::of(&run(&self.scenario(seed), conditions, None)?.report))
     }

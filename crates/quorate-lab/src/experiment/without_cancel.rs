@@ -8,7 +8,7 @@ use super::findings::figure;
 use super::sweep::sweep;
 use super::votes::{Measured, Votes, over};
 use super::{Block, Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::LabError;
+use crate::CannotRun;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "without-cancel",
@@ -41,7 +41,7 @@ struct Side {
     incomplete: usize,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut fields = Vec::new();
     for generator in GENERATORS {
         for requesters in [Requesters::One, Requesters::All] {

@@ -17,10 +17,14 @@ use crate::trace::TraceSink;
 use crate::user::ElectionUsers;
 use crate::world::Ending;
 
-/// Runs an election. The scenario must have been validated.
+/// What users and monitors keep for each process, in bytes.
+const KEPT_FOR_EACH: u64 = 256;
+
+/// Runs an election whose processes keep so many bytes for each other one. The scenario must have been validated.
 pub fn run_election<P: Election + 'static>(
     scenario: &Scenario,
     subject: &Subject,
+    bytes_per_other: u64,
     conditions: Conditions,
     make: impl Fn(ProcessId) -> P + 'static,
     trace: Option<&mut (dyn TraceSink + '_)>,
@@ -44,7 +48,7 @@ pub fn run_election<P: Election + 'static>(
         until: scenario.until(restless),
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / (2 * n as u64)),
-        bytes_per_process: 0,
+        bytes_per_process: bytes_per_other.saturating_mul(n as u64).saturating_add(KEPT_FOR_EACH),
     };
     run(scenario, subject, conditions, stage, make, trace)
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use quorate_lab::LabError;
+use quorate_lab::CannotRun;
 use quorate_sim::{Expect, Scenario};
 
 use crate::Done;
@@ -43,14 +43,14 @@ pub(crate) fn replay(flags: &Replay) -> Done {
 /// Reads the file; what the catalogue does not know is shown where the file says it.
 fn load(flags: &Replay) -> Result<Scenario, Failure> {
     let scenario = quorate_sim::load(&flags.scenario).map_err(Failure::new)?;
-    let misfit = |key, error: LabError| {
+    let misfit = |key, error: CannotRun| {
         Failure::new(quorate_sim::misfit(&flags.scenario, key, error.to_string()))
     };
     match quorate_lab::check(&scenario) {
         Ok(()) => Ok(scenario),
-        Err(error @ LabError::UnknownQuorums { .. }) => Err(misfit("quorums", error)),
-        Err(error @ LabError::UnknownKind { .. }) => Err(misfit("expect.by-kind", error)),
-        Err(error @ LabError::OtherFamily { key, .. }) => Err(misfit(key, error)),
+        Err(error @ CannotRun::UnknownQuorums { .. }) => Err(misfit("quorums", error)),
+        Err(error @ CannotRun::UnknownKind { .. }) => Err(misfit("expect.by-kind", error)),
+        Err(error @ CannotRun::OtherFamily { key, .. }) => Err(misfit(key, error)),
         Err(error) => Err(misfit("algorithm", error)),
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use quorate_lab::LabError;
+use quorate_lab::CannotRun;
 use quorate_sim::report::Verdict;
 use quorate_sim::trace::Format;
 use quorate_sim::{Conditions, Outcome, RunError, Scenario};
@@ -99,9 +99,9 @@ pub(crate) fn exit_code(outcome: &Outcome) -> ExitCode {
 /// A run that goes on for ever is stopped here, minutes after it began.
 const EVENTS_MOST: u64 = 2_000_000_000;
 
-fn explain(error: LabError) -> Failure {
+fn explain(error: CannotRun) -> Failure {
     match &error {
-        LabError::Run(RunError::TooManyProcesses { .. } | RunError::TooManyMessages { .. }) => {
+        CannotRun::Run(RunError::TooManyProcesses { .. } | RunError::TooManyMessages { .. }) => {
             Failure::new(format!("{error}; use fewer processes or requesters, or raise --memory"))
         }
         _ => Failure::new(error),

@@ -57,6 +57,25 @@ fn an_agreement_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn an_election_that_cannot_be_is_refused() {
+    all_refused(&[
+        ("sim chang-roberts -n 5 --ids 17,24", "--ids: 2 identifiers for 5 processes"),
+        ("sim chang-roberts --ids 17,x", "--ids"),
+        ("sim chang-roberts --ids 17,-1", "--ids"),
+        ("sim central --ids 1,2,3", "elects nobody"),
+        ("sim central --identify 1:2@3ms", "elects nobody"),
+        ("sim announce-all --identify 9:1@0", "--identify: there is no process 9"),
+        ("sim announce-all --identify 1@0", "2:40@5ms"),
+        ("sim announce-all --identify 1:x@0", "an identifier"),
+        ("sim bully --identify 1:40@0", "cannot change"),
+        ("sim detector-leader --identify 1:40@0", "cannot change"),
+        ("sim chang-roberts --rank-delay 1ms", "bully and bully-all can"),
+        ("sim chang-roberts --watch ME1", "it has no ME1, it has E1, E2"),
+        ("sim bully -n 10000000 --memory 4GiB", "--memory"),
+    ]);
+}
+
+#[test]
 fn a_campaign_that_cannot_be_is_refused() {
     all_refused(&[
         ("campaign", "ALGORITHM"),

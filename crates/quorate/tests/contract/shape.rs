@@ -102,6 +102,20 @@ fn every_family_has_the_fields_of_the_contract_and_its_own() {
 }
 
 #[test]
+fn an_election_says_who_leads_and_how_many_bytes_it_took() {
+    let (report, run) = report(here(), "sim list-ring -n 8 --request 2@2ms --crash 7@0");
+    assert_eq!((&report["verdict"], &report["family"]), (&"holds".into(), &"election".into()));
+    let election = &report["election"];
+    assert_eq!((&election["leader"], &election["identifier"]), (&6.into(), &6.into()), "{run}");
+    assert_eq!(election["camps"].as_array().map(Vec::len), Some(1), "{run}");
+    assert_eq!(numbers(&election["camps"][0]["followers"]), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!((number(&election["begun"]), number(&election["decisions"])), (1, 7), "{run}");
+    assert_eq!(number(&report["messages"]["total"]), 14, "{run}");
+    // Seven lists of one to seven identifiers, and seven announcements.
+    assert_eq!(number(&report["messages"]["bytes"]), 8 * 7 * 8 + 58 * 7, "{run}");
+}
+
+#[test]
 fn a_report_is_one_line_that_ends_and_nothing_is_on_stderr() {
     for command in RUNS {
         let (_, run) = report(here(), command);

@@ -13,8 +13,8 @@ use quorate_sim::traitor::Strategy;
 use super::agreements::{Measured, first_broken, messages, share};
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Table, Value};
-use crate::LabError;
-use crate::by_name::promise;
+use crate::CannotRun;
+use quorate_run::promise;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "byzantine",
@@ -69,7 +69,7 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut fields = Vec::new();
     for (algorithm, _) in ALGORITHMS {
         for n in 3..=request.up_to {

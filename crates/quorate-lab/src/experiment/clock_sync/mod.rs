@@ -10,8 +10,8 @@ use quorate_sim::{Conditions, Delay, LinkDelay, Scenario};
 
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Statistics, Table, Value};
-use crate::LabError;
-use crate::by_name::run as run_once;
+use crate::CannotRun;
+use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "clock-sync",
@@ -110,7 +110,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut cells = Vec::new();
     for cause in Cause::ALL {
         for series in 0..SERIES.len() {
@@ -129,10 +129,10 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, LabError> {
+fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     let scenario = scenario(cell);
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| LabError::Unmeasurable {
+    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
         algorithm: scenario.algorithm.clone(),
         processes: scenario.processes,
         seed: cell.seed,

@@ -22,8 +22,8 @@ use quorate_sim::{Conditions, Delay, Scenario};
 
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name::{promise, run as run_once};
+use crate::CannotRun;
+use quorate_run::{promise, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "detectors",
@@ -86,7 +86,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut cells = Vec::new();
     for n in doubling(4, request.up_to) {
         for series in 0..SERIES.len() {
@@ -105,7 +105,7 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, LabError> {
+fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     let round = round(&scenario(cell))?;
     let crash = crash(cell, round);
     let noticed = report(cell, &crash)?;
@@ -136,7 +136,7 @@ fn measure(cell: &Cell) -> Result<Measured, LabError> {
     })
 }
 
-fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, LabError> {
+fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, CannotRun> {
     let report = run_once(scenario, Conditions::default(), None)?.report;
     match report.detection {
         Some(_) => Ok(report),
@@ -144,8 +144,8 @@ fn report(cell: &Cell, scenario: &Scenario) -> Result<Report, LabError> {
     }
 }
 
-fn unmeasurable(cell: &Cell, problem: &str) -> LabError {
-    LabError::Unmeasurable {
+fn unmeasurable(cell: &Cell, problem: &str) -> CannotRun {
+    CannotRun::Unmeasurable {
         algorithm: SERIES[cell.series].0.to_owned(),
         processes: cell.n,
         seed: cell.seed,
@@ -183,7 +183,7 @@ fn erring(cell: &Cell) -> Scenario {
 }
 
 /// How long a round of the scenario's detector takes.
-fn round(scenario: &Scenario) -> Result<Span, LabError> {
+fn round(scenario: &Scenario) -> Result<Span, CannotRun> {
     struct Round(quorate_algorithms::Setup);
     impl Visitor for Round {
         type Answer = Option<Span>;
@@ -208,7 +208,7 @@ fn round(scenario: &Scenario) -> Result<Span, LabError> {
     }
     let setup = promise(scenario)?.1;
     let round = catalogue::visit(&scenario.algorithm, Round(setup)).flatten();
-    round.ok_or_else(|| LabError::UnknownAlgorithm { name: scenario.algorithm.clone() })
+    round.ok_or_else(|| CannotRun::UnknownAlgorithm { name: scenario.algorithm.clone() })
 }
 
 impl Row {

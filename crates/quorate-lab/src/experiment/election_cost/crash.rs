@@ -9,8 +9,8 @@ use quorate_sim::{Conditions, Scenario};
 
 use super::world::RANK_DELAYS;
 use super::{Request, Value, doubling, sweep};
-use crate::LabError;
-use crate::by_name::run as run_once;
+use crate::CannotRun;
+use quorate_run::run as run_once;
 
 /// How many processes there are at most: detectors among more would take long to say the same.
 const MOST: usize = 64;
@@ -68,7 +68,7 @@ pub(super) struct CrashRow {
     pub(super) time: f64,
 }
 
-pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, LabError> {
+pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, CannotRun> {
     let detectors = [DetectorChoice::Oracle, DetectorChoice::Heartbeat, DetectorChoice::Vcube];
     let mut cells = Vec::new();
     for rival in Rival::ALL {
@@ -81,14 +81,14 @@ pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, LabError> {
     sweep(request, &cells, |&(rival, detector, n)| row(rival, detector, n))
 }
 
-fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, LabError> {
+fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, CannotRun> {
     let (calm, struck) = (scenario(rival, detector, n, false), scenario(rival, detector, n, true));
     let unit = struck.delay_unit().0;
     let calm = run_once(&calm, Conditions::default(), None)?.report;
     let struck = run_once(&struck, Conditions::default(), None)?.report;
     let settled = struck.election.as_ref().filter(|found| found.leader == Some(n as u32 - 2));
     let Some(duration) = settled.and_then(|found| found.duration) else {
-        return Err(LabError::Unmeasurable {
+        return Err(CannotRun::Unmeasurable {
             algorithm: rival.algorithm().to_owned(),
             processes: n,
             seed: 0,

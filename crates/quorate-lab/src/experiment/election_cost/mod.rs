@@ -16,8 +16,8 @@ use world::{Contender, Order, Starters};
 use super::promise::{Comparison, Promise};
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name::run as run_once;
+use crate::CannotRun;
+use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "election-cost",
@@ -63,7 +63,7 @@ struct Row {
     comparison: Comparison,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut groups = Vec::new();
     for contender in world::CONTENDERS {
         for &(starters, order) in contender.cases {
@@ -100,10 +100,10 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     })
 }
 
-fn measure(cell: &Cell) -> Result<Measured, LabError> {
+fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     let scenario = world::scenario(cell);
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| LabError::Unmeasurable {
+    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
         algorithm: cell.contender.algorithm.to_owned(),
         processes: cell.n,
         seed: cell.seed,

@@ -132,9 +132,9 @@ pub(super) fn notes(up_to: usize) -> Vec<String> {
          twenty misses; ≠: none of these. Message delays are constant; delays counts them from the beginning to the last \
          decision."
             .to_owned(),
-        "Order: for the rings, how identifiers stand, best ascending, worst descending (hirschberg-sinclair: every second, \
-         fourth, eighth greater than those around); where one begins, best is the greatest and worst the smallest, behind \
-         the greatest on the ring. Random: the seed draws both."
+        "Order: for the rings, how identifiers stand, best ascending, worst descending; where one begins, best is the greatest \
+         and worst the smallest, behind the greatest on the ring. Random: the seed draws both. For hirschberg-sinclair we \
+         know no order that is worse than a random one; the most of its formula is the bound of its paper."
             .to_owned(),
         format!(
             "Delay by rank: a bully waits {RANK_DELAYS} message delays for each one above it. What it saves in messages it \

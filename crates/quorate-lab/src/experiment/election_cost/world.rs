@@ -44,9 +44,8 @@ use Starters::{All, One};
 
 const SIX: &[(Starters, Order)] =
     &[(One, Best), (One, Worst), (One, Drawn), (All, Best), (All, Worst), (All, Drawn)];
-/// With one starter no order is known to be worse than chance.
-const TOURNAMENT: &[(Starters, Order)] =
-    &[(One, Best), (One, Drawn), (All, Best), (All, Worst), (All, Drawn)];
+/// Orders that look bad, such as every second, fourth and eighth greater than those around, are no worse than chance.
+const TOURNAMENT: &[(Starters, Order)] = &[(One, Best), (One, Drawn), (All, Best), (All, Drawn)];
 const BULLIES: &[(Starters, Order)] = &[(One, Best), (One, Worst), (One, Drawn), (All, Any)];
 const PLAIN: &[(Starters, Order)] = &[(One, Any), (All, Any)];
 
@@ -145,10 +144,6 @@ fn ids(cell: &Cell, random: &mut Random) -> Vec<u64> {
     let n = cell.n as u64;
     match (cell.contender.algorithm, cell.starters, cell.order) {
         (_, _, Drawn) => shuffled(n, random),
-        // In each turn as many as can be are the greatest within their horizon: every second, fourth, eighth.
-        ("hirschberg-sinclair", _, Worst) => {
-            (1..=n).map(|place| place & place.wrapping_neg()).collect()
-        }
         // Each meets only smaller ones on its way to the greatest.
         ("chang-roberts", All, Worst) => (0..n).rev().collect(),
         _ => Vec::new(),

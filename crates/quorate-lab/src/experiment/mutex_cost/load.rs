@@ -9,8 +9,8 @@ use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
 
 use super::super::series::Series;
-use crate::LabError;
-use crate::by_name::run;
+use crate::CannotRun;
+use quorate_run::run;
 
 /// One message delay, and the time inside.
 const UNIT: Span = Span::from_millis(1);
@@ -59,7 +59,7 @@ pub(super) fn measure(
     n: usize,
     load: Load,
     seed: u64,
-) -> Result<Measured, LabError> {
+) -> Result<Measured, CannotRun> {
     let scenario = match load {
         Load::Light => light(series, n, seed),
         Load::Saturated => saturated(series, n, seed),
@@ -68,7 +68,7 @@ pub(super) fn measure(
     let report = run(&scenario, conditions, None)?.report;
     if let Some(problem) = unfit(&report, load) {
         let algorithm = series.label();
-        return Err(LabError::Unmeasurable { algorithm, processes: n, seed, problem });
+        return Err(CannotRun::Unmeasurable { algorithm, processes: n, seed, problem });
     }
     let delays = |delays: &DelayStatistics| (delays.count, delays.mean.unwrap_or(0.0));
     Ok(Measured {

@@ -14,8 +14,7 @@ use super::promise::{Comparison, Promise};
 use super::series::Series;
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::LabError;
-use crate::by_name;
+use crate::CannotRun;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "mutex-cost",
@@ -70,7 +69,7 @@ struct Compared {
     reason: Option<&'static str>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let all = Series::all();
     let sizes = doubling(4, request.up_to);
     let mut cells = Vec::new();
@@ -84,7 +83,7 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     let measured =
         sweep(request, &cells, |cell| measure(cell.series, cell.n, cell.load, cell.seed))?;
     let seeds = request.seeds as usize;
-    let rows: Result<Vec<Row>, LabError> = cells
+    let rows: Result<Vec<Row>, CannotRun> = cells
         .chunks(2 * seeds)
         .zip(measured.chunks(2 * seeds))
         .map(|(cells, measured)| Row::new(&cells[0], &measured[..seeds], &measured[seeds..]))
@@ -99,8 +98,8 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
 }
 
 impl Row {
-    fn new(cell: &Cell<'_>, light: &[Measured], saturated: &[Measured]) -> Result<Self, LabError> {
-        let (cost, setup) = by_name::promise(&cell.series.scenario(cell.n))?;
+    fn new(cell: &Cell<'_>, light: &[Measured], saturated: &[Measured]) -> Result<Self, CannotRun> {
+        let (cost, setup) = quorate_run::promise(&cell.series.scenario(cell.n))?;
         let (light, saturated) = (Costs::new(light), Costs::new(saturated));
         let compare = |figure| {
             let (measured, half_width, asked) = match figure {

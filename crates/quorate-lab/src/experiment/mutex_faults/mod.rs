@@ -22,8 +22,8 @@ use super::replay::command;
 use super::series::Series;
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Table, Value};
-use crate::LabError;
-use crate::by_name::run as run_once;
+use crate::CannotRun;
+use quorate_run::run as run_once;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "mutex-faults",
@@ -99,7 +99,7 @@ struct Row {
     example: Option<Scenario>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let all = Series::all();
     let mut cells = Vec::new();
     for series in &all {
@@ -130,7 +130,7 @@ fn strike(
     series: &Series,
     fault: Fault,
     seed: u64,
-) -> Result<Option<(Outcome, Scenario)>, LabError> {
+) -> Result<Option<(Outcome, Scenario)>, CannotRun> {
     let healthy = scenario(series, seed);
     let mut roles = Roles::new(series, &healthy);
     let before = run_once(&healthy, conditions(), Some(&mut roles))?;
@@ -144,7 +144,7 @@ fn strike(
         marks(&before, moment) == marks(&after, moment),
         "until the fault, a run with it is the run without it"
     );
-    let outcome = Outcome::of(&after.report).ok_or_else(|| LabError::Unmeasurable {
+    let outcome = Outcome::of(&after.report).ok_or_else(|| CannotRun::Unmeasurable {
         algorithm: series.label(),
         processes: PROCESSES,
         seed,

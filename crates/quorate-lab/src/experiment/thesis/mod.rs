@@ -15,7 +15,7 @@ use super::replay::command;
 use super::sweep::sweep;
 use super::votes::{Measured, Votes, count, over};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::LabError;
+use crate::CannotRun;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "thesis",
@@ -73,7 +73,7 @@ struct Row {
     broken: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let rows = rows(request)?;
     Ok(Findings {
         table: Table::new(rows.iter().map(Row::values)),
@@ -83,7 +83,7 @@ fn run(request: &Request<'_>) -> Result<Findings, LabError> {
     })
 }
 
-fn rows(request: &Request<'_>) -> Result<Vec<Row>, LabError> {
+fn rows(request: &Request<'_>) -> Result<Vec<Row>, CannotRun> {
     let mut fields: Vec<(&'static Printed, usize, Variant, u64)> = Vec::new();
     for printed in &PRINTED {
         let runs = if printed.failures == Failures::None { 1 } else { request.seeds };

@@ -15,8 +15,8 @@ use quorate_sim::{Conditions, Scenario};
 
 use super::sweep::sweep;
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value};
-use crate::LabError;
-use crate::by_name::{promise, run as run_once};
+use crate::CannotRun;
+use quorate_run::{promise, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: ALGORITHM,
@@ -97,7 +97,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, LabError> {
+fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     let mut cells = Vec::new();
     for n in sizes(request.up_to) {
         for crashes in Crashes::ALL {
@@ -122,10 +122,10 @@ fn sizes(up_to: usize) -> impl Iterator<Item = usize> {
     powers.flat_map(|n| [n, n / 2 * 3]).take_while(move |n| *n <= up_to)
 }
 
-fn measure(cell: &Cell) -> Result<Measured, LabError> {
+fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
     let scenario = scenario(cell)?;
     let report = run_once(&scenario, Conditions::default(), None)?.report;
-    let unmeasurable = |problem: &str| LabError::Unmeasurable {
+    let unmeasurable = |problem: &str| CannotRun::Unmeasurable {
         algorithm: ALGORITHM.to_owned(),
         processes: cell.n,
         seed: cell.seed,
@@ -163,7 +163,7 @@ fn messages(report: &Report, found: &DetectionReport) -> f64 {
 }
 
 /// All crash at one moment, which the seed draws from the second round, as it draws who does.
-fn scenario(cell: &Cell) -> Result<Scenario, LabError> {
+fn scenario(cell: &Cell) -> Result<Scenario, CannotRun> {
     let mut scenario = Scenario::new(ALGORITHM, cell.n);
     scenario.seed = cell.seed;
     let tempo = promise(&scenario)?.1.tempo;

@@ -25,7 +25,7 @@ use quorate_sim::{
 /// Why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LabError {
+pub enum CannotRun {
     /// No algorithm has that name.
     #[error("there is no algorithm `{name}`; {}", suggestion(name))]
     UnknownAlgorithm {
@@ -87,24 +87,24 @@ pub fn run(
     scenario: &Scenario,
     conditions: Conditions,
     trace: Option<&mut (dyn TraceSink + '_)>,
-) -> Result<Outcome, LabError> {
+) -> Result<Outcome, CannotRun> {
     let name = scenario.algorithm.as_str();
     catalogue::visit(name, Simulate { scenario, conditions, trace })
-        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
+        .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
 /// Whether the algorithm exists and works over what the scenario wants.
-pub fn check(scenario: &Scenario) -> Result<(), LabError> {
+pub fn check(scenario: &Scenario) -> Result<(), CannotRun> {
     struct Check<'a>(&'a Scenario);
     impl Look for Check<'_> {
-        type Answer = Result<(), LabError>;
+        type Answer = Result<(), CannotRun>;
         fn look<A: Algorithm>(self) -> Self::Answer {
             let expected = self.0.expect.iter().flat_map(|expect| expect.by_kind.keys());
             let is_known =
                 |kind: &&String| A::Message::KINDS.iter().any(|known| known.name == kind.as_str());
             if let Some(kind) = expected.into_iter().find(|kind| !is_known(kind)) {
                 let (algorithm, kind) = (A::PROFILE.name, shortened(kind));
-                return Err(LabError::UnknownKind { algorithm, kind });
+                return Err(CannotRun::UnknownKind { algorithm, kind });
             }
             setup::<A>(self.0).map(|_| ())
         }
@@ -113,10 +113,10 @@ pub fn check(scenario: &Scenario) -> Result<(), LabError> {
 }
 
 /// What the scenario's algorithm promises to cost there, and the world as it is told of it.
-pub(crate) fn promise(scenario: &Scenario) -> Result<(Cost, Setup), LabError> {
+pub fn promise(scenario: &Scenario) -> Result<(Cost, Setup), CannotRun> {
     struct Promise<'a>(&'a Scenario);
     impl Look for Promise<'_> {
-        type Answer = Result<(Cost, Setup), LabError>;
+        type Answer = Result<(Cost, Setup), CannotRun>;
         fn look<A: Algorithm>(self) -> Self::Answer {
             setup::<A>(self.0).map(|setup| (A::cost(&setup), setup))
         }
@@ -126,11 +126,11 @@ pub(crate) fn promise(scenario: &Scenario) -> Result<(Cost, Setup), LabError> {
 
 fn look_at<T>(
     scenario: &Scenario,
-    look: impl Look<Answer = Result<T, LabError>>,
-) -> Result<T, LabError> {
+    look: impl Look<Answer = Result<T, CannotRun>>,
+) -> Result<T, CannotRun> {
     let name = scenario.algorithm.as_str();
     catalogue::look_at(name, look)
-        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: shortened(name) }))
+        .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
 /// The known name that is most like this one, if one is.
@@ -158,11 +158,11 @@ fn shortened(name: &str) -> String {
 }
 
 /// What a scenario says must make sense for the algorithm's family: nothing is left out silently.
-fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), LabError> {
+fn check_family<A: Algorithm>(scenario: &Scenario) -> Result<(), CannotRun> {
     let family = A::PROFILE.layer;
     let mismatch = |key, problem| {
         let (algorithm, family) = (A::PROFILE.name, family.family());
-        Err(LabError::OtherFamily { algorithm, family, key, problem })
+        Err(CannotRun::OtherFamily { algorithm, family, key, problem })
     };
     let known = |id: &&String| Property::of(family).any(|property| property.id() == id.as_str());
     let expected = scenario.expect.iter().flat_map(|expect| expect.properties.keys());
@@ -300,11 +300,11 @@ fn settled<A: Algorithm>(scenario: &Scenario) -> Scenario {
 }
 
 /// The world that an algorithm is to live in, as the scenario describes it.
-pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, LabError> {
+pub(crate) fn setup<A: Algorithm>(scenario: &Scenario) -> Result<Setup, CannotRun> {
     check_family::<A>(scenario)?;
     let scenario = &settled::<A>(scenario);
     let n = scenario.processes;
-    let unknown = |quorums: &str| LabError::UnknownQuorums {
+    let unknown = |quorums: &str| CannotRun::UnknownQuorums {
         algorithm: A::PROFILE.name,
         quorums: shortened(quorums),
         known: match A::QUORUMS {
@@ -393,7 +393,7 @@ struct Simulate<'a, 't, 's> {
 }
 
 impl Visitor for Simulate<'_, '_, '_> {
-    type Answer = Result<Outcome, LabError>;
+    type Answer = Result<Outcome, CannotRun>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace } = self;
@@ -430,11 +430,11 @@ impl Visitor for Simulate<'_, '_, '_> {
         let outcome = match detector_below(scenario.detector) {
             None => {
                 let make = move |id| A::build(&setup, id);
-                run_election(scenario, &subject, conditions, make, trace)
+                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, make, trace)
             }
             Some(below) => {
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_election(scenario, &subject, conditions, make, trace)
+                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, make, trace)
             }
         };
         Ok(outcome?)

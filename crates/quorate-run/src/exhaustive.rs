@@ -18,7 +18,7 @@ use quorate_sim::{Conditions, Expect, Scenario};
 use serde::Serialize;
 
 use crate::by_name::setup;
-use crate::{LabError, run};
+use crate::{CannotRun, run};
 
 /// What is to be explored: the world of a scenario, without its times and faults.
 #[derive(Clone, Debug)]
@@ -92,10 +92,10 @@ pub struct Checked {
 pub fn explore(
     question: &Question,
     look: impl FnMut(&Progress) -> ControlFlow<()> + Send,
-) -> Result<Checked, LabError> {
+) -> Result<Checked, CannotRun> {
     let name = question.scenario.algorithm.as_str();
     catalogue::visit(name, Explore { question, look })
-        .unwrap_or_else(|| Err(LabError::UnknownAlgorithm { name: name.to_owned() }))
+        .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: name.to_owned() }))
 }
 
 struct Explore<'q, L> {
@@ -104,7 +104,7 @@ struct Explore<'q, L> {
 }
 
 impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
-    type Answer = Result<Checked, LabError>;
+    type Answer = Result<Checked, CannotRun>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let Self { question, mut look } = self;
@@ -133,14 +133,14 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(question.threads)
             .build()
-            .map_err(|error| LabError::Option(format!("threads cannot be started: {error}")))?;
+            .map_err(|error| CannotRun::Option(format!("threads cannot be started: {error}")))?;
         let mut found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
         if matches!(found.end, End::Cyclic) {
             world.reduce = false;
             found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
         }
         if world.strayed.load(Ordering::Relaxed) {
-            return Err(LabError::Option(format!(
+            return Err(CannotRun::Option(format!(
                 "{} sets timers, and without time they cannot be explored; `quorate campaign` runs it in time",
                 A::PROFILE.name
             )));
@@ -162,7 +162,7 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             let same = outcome.report.properties.iter().find(|property| property.id == id);
             let same = same.is_some_and(|property| property.status == Status::Violated);
             if counterexample.cycle.is_empty() && !same {
-                return Err(LabError::Option(format!(
+                return Err(CannotRun::Option(format!(
                     "the counterexample to {id} does not replay; this is a mistake of quorate's own"
                 )));
             }
@@ -196,8 +196,8 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
     }
 }
 
-fn not_yet<A: Algorithm>() -> LabError {
-    LabError::OtherFamily {
+fn not_yet<A: Algorithm>() -> CannotRun {
+    CannotRun::OtherFamily {
         algorithm: A::PROFILE.name,
         family: A::PROFILE.layer.family(),
         key: "algorithm",

@@ -1,0 +1,7 @@
+//! Where algorithms meet drivers: runs the algorithm that a scenario names, once in virtual time or in every
+//! interleaving. All of them are compiled here for all drivers, and nowhere else, because that takes long.
+
+mod by_name;
+pub mod exhaustive;
+
+pub use by_name::{CannotRun, check, nearest, promise, run};
