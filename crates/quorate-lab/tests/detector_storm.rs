@@ -189,7 +189,10 @@ fn one_that_is_back_repeats_what_it_believed_and_that_is_no_mistake() {
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
             assert_eq!(detection.false_suspicions, 0, "{toml}");
             // The crash was known long before it was repeated.
-            assert!(detection.changes[0].last.is_some_and(|last| last.after < 60_000_000), "{toml}");
+            assert!(
+                detection.changes[0].last.is_some_and(|last| last.after < 60_000_000),
+                "{toml}"
+            );
         }
     }
 }
