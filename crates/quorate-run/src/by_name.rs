@@ -243,10 +243,10 @@ fn check_agreement<A: Algorithm>(scenario: &Scenario) -> Result<(), (&'static st
     if let Some(odd) = scenario.values.iter().find(|vote| A::MATTER == Matter::Vote && **vote > 1) {
         return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
     }
-    if scenario.requesters != Requesters::default() {
-        let problem = match (A::MATTER, scenario.requesters) {
-            (Matter::Order, _) => "only the commander gives an order",
-            (_, Requesters::All) => return Ok(()),
+    // All is whoever has something to propose.
+    if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
+        let problem = match A::MATTER {
+            Matter::Order => "only the commander gives an order",
             _ => "everybody proposes something",
         };
         return Err(("requesters", format!("{problem}; leave it out")));
