@@ -39,7 +39,7 @@ fn block(title: &str, cause: &'static str, rows: &[&Row]) -> Block {
     };
     Block {
         title: title.to_owned(),
-        head: vec![cause, "algorithm", " mean", " most", " bound", ""],
+        head: vec![cause, "algorithm", " mean", " most", " mean bound", ""],
         rows: rows.iter().map(row).collect(),
     }
 }
