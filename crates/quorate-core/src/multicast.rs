@@ -114,6 +114,21 @@ pub enum Misuse {
     EverybodyOnly,
 }
 
+/// The last number that a user has given to a message: the next one must be higher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LastNumber(Option<u64>);
+
+impl LastNumber {
+    /// Takes a number, or refuses one that is not higher than the last.
+    pub fn take(&mut self, id: u64) -> Result<(), Misuse> {
+        if self.0.is_some_and(|last| id <= last) {
+            return Err(Misuse::NumberUsed(id));
+        }
+        self.0 = Some(id);
+        Ok(())
+    }
+}
+
 /// A process that multicasts.
 pub trait Multicast<B: Body = ()>:
     Process<Command = Command<B>, Output = Output<B>, Misuse = Misuse>

@@ -8,7 +8,7 @@
 
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property};
 
 use crate::{Algorithm, Setup, Sound};
@@ -18,7 +18,7 @@ use crate::{Algorithm, Setup, Sound};
 pub struct Basic {
     id: ProcessId,
     n: usize,
-    last: Option<u64>,
+    last: LastNumber,
 }
 
 /// A message, known by its sender and its number.
@@ -30,7 +30,7 @@ pub struct Message {
 impl Basic {
     /// Process `id` of n.
     pub fn new(n: usize, id: ProcessId) -> Self {
-        Self { id, n, last: None }
+        Self { id, n, last: LastNumber::default() }
     }
 }
 
@@ -46,10 +46,7 @@ impl Process for Basic {
         Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         let mut others = to.members(self.n);
         if others.remove(self.id) {
             out.output(Output::Delivered { origin: self.id, id, body: () });

@@ -14,7 +14,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
     VectorClock,
@@ -31,7 +31,7 @@ pub type Causal = Stack<CausalOrder, Reliable<Past>>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CausalOrder {
     id: ProcessId,
-    last: Option<u64>,
+    last: LastNumber,
     /// How many messages of each sender to each group were delivered; of one's own, how many were sent.
     clocks: BTreeMap<Group, VectorClock>,
     /// What has come too early, in order of arrival.
@@ -57,7 +57,7 @@ pub enum Wish {
 impl CausalOrder {
     /// That of process `id`.
     pub fn new(id: ProcessId) -> Self {
-        Self { id, last: None, clocks: BTreeMap::new(), held_back: Vec::new() }
+        Self { id, last: LastNumber::default(), clocks: BTreeMap::new(), held_back: Vec::new() }
     }
 
     /// Whether a message is the next of its sender and all that it depends on is here.
@@ -93,10 +93,7 @@ impl Process for CausalOrder {
         Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         let clock = self.clocks.entry(to.clone()).or_default();
         clock.tick(self.id);
         let body = Past { to: to.clone(), clock: clock.clone() };

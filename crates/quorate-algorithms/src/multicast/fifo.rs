@@ -11,7 +11,7 @@
 use alloc::collections::BTreeMap;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
 };
@@ -26,7 +26,7 @@ pub type Fifo = Stack<FifoOrder, Reliable<Place>>;
 /// Puts the messages of each sender in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FifoOrder {
-    last: Option<u64>,
+    last: LastNumber,
     /// How many messages were sent to each group.
     sent: BTreeMap<Group, u64>,
     /// How many messages of each sender to each group were delivered.
@@ -63,10 +63,7 @@ impl Process for FifoOrder {
         Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         let number = self.sent.entry(to.clone()).or_default();
         let body = Place { to: to.clone(), number: *number };
         *number += 1;

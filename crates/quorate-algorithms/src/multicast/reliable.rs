@@ -12,7 +12,7 @@
 use alloc::collections::BTreeSet;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{Assumption, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property};
 
 use crate::{Algorithm, Setup, Sound};
@@ -22,7 +22,7 @@ use crate::{Algorithm, Setup, Sound};
 pub struct Reliable<B = ()> {
     id: ProcessId,
     n: usize,
-    last: Option<u64>,
+    last: LastNumber,
     /// What has been here, by sender and number.
     received: BTreeSet<(ProcessId, u64)>,
     body: core::marker::PhantomData<B>,
@@ -48,7 +48,7 @@ pub struct Parcel<B> {
 impl<B: Body> Reliable<B> {
     /// Process `id` of n.
     pub fn new(n: usize, id: ProcessId) -> Self {
-        let (last, received) = (None, BTreeSet::new());
+        let (last, received) = (LastNumber::default(), BTreeSet::new());
         Self { id, n, last, received, body: core::marker::PhantomData }
     }
 
@@ -83,10 +83,7 @@ impl<B: Body> Process for Reliable<B> {
         Command::Multicast { id, to, body }: Command<B>,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         self.receive(self.id, Parcel { id, to, body }, out);
         Ok(())
     }

@@ -22,7 +22,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Process, ProcessId, ProcessSet,
     Profile, Property, Stamp,
@@ -37,7 +37,7 @@ pub struct TotalIsis<B = ()> {
     n: usize,
     /// The latest place that was proposed here or agreed on anywhere.
     latest: LamportClock,
-    last: Option<u64>,
+    last: LastNumber,
     crashed: ProcessSet,
     /// All messages that have been here.
     known: BTreeMap<(ProcessId, u64), Standing<B>>,
@@ -117,7 +117,7 @@ impl<B: Body> TotalIsis<B> {
             id,
             n,
             latest: LamportClock::default(),
-            last: None,
+            last: LastNumber::default(),
             crashed: ProcessSet::new(),
             known: BTreeMap::new(),
             queue: BTreeSet::new(),
@@ -308,10 +308,7 @@ impl<B: Body> Process for TotalIsis<B> {
         if to != Group::All {
             return Err(Misuse::EverybodyOnly);
         }
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         let latest = self.receive(self.id, id, body.clone());
         let missing = &ProcessSet::others(self.n, self.id) - &self.crashed;
         self.collecting.insert(id, Collection { missing, latest });

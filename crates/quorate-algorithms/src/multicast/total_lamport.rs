@@ -21,7 +21,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, LamportClock, Layer, Process, ProcessId, ProcessSet,
     Profile, Property, Stamp,
@@ -35,7 +35,7 @@ pub struct TotalLamport<B = ()> {
     id: ProcessId,
     n: usize,
     clock: LamportClock,
-    last: Option<u64>,
+    last: LastNumber,
     /// What has not been delivered, by stamp.
     queue: BTreeMap<Stamp, (u64, B)>,
     /// The stamp of what was delivered last.
@@ -96,7 +96,7 @@ impl<B: Body> TotalLamport<B> {
             id,
             n,
             clock: LamportClock::default(),
-            last: None,
+            last: LastNumber::default(),
             queue: BTreeMap::new(),
             delivered: None,
             heard: vec![0; n],
@@ -176,10 +176,7 @@ impl<B: Body> Process for TotalLamport<B> {
         if to != Group::All {
             return Err(Misuse::EverybodyOnly);
         }
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         let time = self.clock.tick();
         self.queue.insert(Stamp { time, process: self.id }, (id, body.clone()));
         out.send_to_others(Message::Send { time, id, body });

@@ -21,7 +21,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Body, Command, Group, Misuse, Output};
+use quorate_core::multicast::{Body, Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
     Property,
@@ -36,7 +36,7 @@ pub struct TotalSequencer<B = ()> {
     n: usize,
     server: ProcessId,
     crashed: ProcessSet,
-    last: Option<u64>,
+    last: LastNumber,
     /// Whom it follows: the place in the line of sequencers.
     reign: usize,
     desk: Desk,
@@ -93,7 +93,7 @@ impl<B: Body> TotalSequencer<B> {
             n,
             server,
             crashed: ProcessSet::new(),
-            last: None,
+            last: LastNumber::default(),
             reign: 0,
             desk: if id == server { Desk::Numbers } else { Desk::Follows },
             log: Vec::new(),
@@ -250,10 +250,7 @@ impl<B: Body> Process for TotalSequencer<B> {
         if to != Group::All {
             return Err(Misuse::EverybodyOnly);
         }
-        if self.last.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last = Some(id);
+        self.last.take(id)?;
         self.own.insert(id, body.clone());
         self.submit(id, body, out);
         Ok(())

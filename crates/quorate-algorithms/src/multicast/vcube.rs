@@ -23,7 +23,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use quorate_core::multicast::{Command, Group, Misuse, Output};
+use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
     Property, VCube,
@@ -41,7 +41,7 @@ pub struct VcubeMulticast {
     relays: BTreeMap<ProcessId, Relay>,
     /// What the user has asked since, in order.
     waiting: VecDeque<(u64, Group)>,
-    last_asked: Option<u64>,
+    last_asked: LastNumber,
 }
 
 /// A message on its way through this process.
@@ -108,7 +108,7 @@ impl VcubeMulticast {
             crashed: ProcessSet::new(),
             relays: BTreeMap::new(),
             waiting: VecDeque::new(),
-            last_asked: None,
+            last_asked: LastNumber::default(),
         }
     }
 
@@ -246,10 +246,7 @@ impl Process for VcubeMulticast {
         Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        if self.last_asked.is_some_and(|last| id <= last) {
-            return Err(Misuse::NumberUsed(id));
-        }
-        self.last_asked = Some(id);
+        self.last_asked.take(id)?;
         self.waiting.push_back((id, to));
         self.advance(out);
         Ok(())
