@@ -25,6 +25,14 @@ pub struct Identifier {
     pub process: ProcessId,
 }
 
+impl Identifier {
+    /// The same process with another value, as a liar would tell it. `choice` picks one of a few.
+    #[must_use]
+    pub fn forged(self, choice: u64) -> Self {
+        Self { value: self.value ^ (1 + choice % 8), ..self }
+    }
+}
+
 impl fmt::Display for Identifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.value, self.process)

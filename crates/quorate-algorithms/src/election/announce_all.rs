@@ -168,8 +168,7 @@ impl Message for Announcement {
     }
 
     fn forged(&self, choice: u64) -> Self {
-        let value = self.identifier.value ^ (1 + choice % 8);
-        Self { identifier: Identifier { value, ..self.identifier }, ..self.clone() }
+        Self { identifier: self.identifier.forged(choice), ..self.clone() }
     }
 }
 

@@ -148,13 +148,13 @@ impl CoreMessage for Message {
     }
 
     fn forged(&self, choice: u64) -> Self {
-        let lie =
-            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
         match *self {
             Self::Election { number, identifier } => {
-                Self::Election { number, identifier: lie(identifier) }
+                Self::Election { number, identifier: identifier.forged(choice) }
             }
-            Self::Elected { number, leader } => Self::Elected { number, leader: lie(leader) },
+            Self::Elected { number, leader } => {
+                Self::Elected { number, leader: leader.forged(choice) }
+            }
         }
     }
 }

@@ -232,14 +232,14 @@ impl CoreMessage for Message {
     }
 
     fn forged(&self, choice: u64) -> Self {
-        let lie =
-            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
         match self.clone() {
             Self::Probe(errand) => {
-                Self::Probe(Errand { candidate: lie(errand.candidate), ..errand })
+                Self::Probe(Errand { candidate: errand.candidate.forged(choice), ..errand })
             }
             Self::Reply(errand) => Self::Reply(Errand { turn: errand.turn ^ 1, ..errand }),
-            Self::Elected { number, leader } => Self::Elected { number, leader: lie(leader) },
+            Self::Elected { number, leader } => {
+                Self::Elected { number, leader: leader.forged(choice) }
+            }
         }
     }
 }

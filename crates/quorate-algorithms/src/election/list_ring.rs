@@ -302,16 +302,15 @@ impl CoreMessage for Message {
     }
 
     fn forged(&self, choice: u64) -> Self {
-        let lie =
-            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
         match self {
             Self::Election { call, roll } => {
-                let forged =
-                    roll.iter().fold(Roll::default(), |forged, found| forged.with(lie(found)));
+                let forged = roll
+                    .iter()
+                    .fold(Roll::default(), |forged, found| forged.with(found.forged(choice)));
                 Self::Election { call: *call, roll: forged }
             }
             Self::Coordinator(outcome) => {
-                Self::Coordinator(Outcome { leader: lie(outcome.leader), ..*outcome })
+                Self::Coordinator(Outcome { leader: outcome.leader.forged(choice), ..*outcome })
             }
         }
     }

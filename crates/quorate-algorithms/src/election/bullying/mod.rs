@@ -290,12 +290,10 @@ impl Message for Word {
     }
 
     fn forged(&self, choice: u64) -> Self {
-        let lie =
-            |honest: Identifier| Identifier { value: honest.value ^ (1 + choice % 8), ..honest };
         match self {
-            Self::Election(identifier) => Self::Election(lie(*identifier)),
+            Self::Election(identifier) => Self::Election(identifier.forged(choice)),
             Self::Answer => Self::Answer,
-            Self::Coordinator(leader) => Self::Coordinator(lie(*leader)),
+            Self::Coordinator(leader) => Self::Coordinator(leader.forged(choice)),
         }
     }
 }
