@@ -51,8 +51,8 @@ where
         let next = world.after(&state, *action);
         notes.departures(&next, step);
         if let Some(process) = process {
-            let pleased = |state: &State<P, U::Place>| {
-                state.place(process).is_some_and(|place| world.users.is_pleased(place))
+            let pleased = |state: &State| {
+                world.place(state, process).is_some_and(|place| world.users.is_pleased(place))
             };
             match (pleased(&state), pleased(&next)) {
                 (false, true) => drop(notes.inside_since.insert(process, step)),
@@ -94,6 +94,7 @@ impl Notes {
                 scenario.faults.suspect.push(suspicion(observer, victim, since, Some(step)));
                 observer
             }
+            Happening::RoundEnd(process) => process,
             Happening::Crash(victim) => {
                 scenario.faults.crash.push(Occasion { who: who(victim), at });
                 self.crash(victim, step);
@@ -132,7 +133,7 @@ impl Notes {
     }
 
     /// Sees what has been sent: more is under way on a link than before.
-    fn departures<P: Process, L>(&mut self, state: &State<P, L>, step: u64) {
+    fn departures(&mut self, state: &State, step: u64) {
         let mut counts: BTreeMap<(u8, u8), usize> = BTreeMap::new();
         state.links().for_each(|link| *counts.entry(link).or_default() += 1);
         for (link, count) in counts {

@@ -23,10 +23,31 @@ pub trait Users<P: Process>: Sync {
     /// A process has told its user something.
     fn told(&self, place: &mut Self::Place, output: &P::Output);
 
-    /// What is wrong with these users together: those of the processes that are up.
-    fn broken<'a>(&self, places: impl Iterator<Item = &'a Self::Place>) -> Option<Property>
+    /// What is to be remembered of the user of a process that has crashed.
+    fn crashed(&self, process: ProcessId, place: &Self::Place) -> Self::Place {
+        let _ = place;
+        self.place(process)
+    }
+
+    /// What is wrong with these users together: those of all processes, and whether each is up.
+    fn broken<'a>(
+        &self,
+        places: impl Iterator<Item = (ProcessId, &'a Self::Place, bool)> + Clone,
+    ) -> Option<Property>
     where
         Self::Place: 'a;
+
+    /// What is wrong with them when nothing is left to happen.
+    fn broken_at_rest<'a>(
+        &self,
+        places: impl Iterator<Item = (ProcessId, &'a Self::Place, bool)> + Clone,
+    ) -> Option<Property>
+    where
+        Self::Place: 'a,
+    {
+        let _ = places;
+        None
+    }
 
     /// Whether a user waits.
     fn waits(&self, place: &Self::Place) -> bool;
@@ -39,6 +60,16 @@ pub trait Users<P: Process>: Sync {
 
     /// The property that is broken if a user waits for ever.
     fn patience(&self) -> Property;
+
+    /// The same user with every process that it names called by another name; none if that would not be the same.
+    fn renamed(
+        &self,
+        place: &Self::Place,
+        name: &dyn Fn(ProcessId) -> ProcessId,
+    ) -> Option<Self::Place> {
+        let _ = (place, name);
+        None
+    }
 }
 
 /// Users of a mutex: each may ask so many times, whenever it likes, and leaves some time after it has entered.
@@ -98,8 +129,11 @@ impl<P: Mutex> Users<P> for MutexUsers {
         }
     }
 
-    fn broken<'a>(&self, places: impl Iterator<Item = &'a MutexPlace>) -> Option<Property> {
-        let inside = places.filter(|place| place.at == Whereabouts::Inside).count();
+    fn broken<'a>(
+        &self,
+        places: impl Iterator<Item = (ProcessId, &'a MutexPlace, bool)> + Clone,
+    ) -> Option<Property> {
+        let inside = places.filter(|(_, place, up)| *up && place.at == Whereabouts::Inside).count();
         (inside > 1).then_some(Property::ME1)
     }
 
@@ -117,5 +151,13 @@ impl<P: Mutex> Users<P> for MutexUsers {
 
     fn patience(&self) -> Property {
         Property::ME2
+    }
+
+    fn renamed(
+        &self,
+        place: &MutexPlace,
+        _: &dyn Fn(ProcessId) -> ProcessId,
+    ) -> Option<MutexPlace> {
+        Some(*place)
     }
 }

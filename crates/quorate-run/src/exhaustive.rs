@@ -1,7 +1,6 @@
 //! Every interleaving of a small world, by the algorithm's name.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
@@ -115,21 +114,15 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
         for (process, _) in scenario.first_requests() {
             requests[process.index()] = question.requests;
         }
-        let mut world = World {
-            n,
-            make: |id| A::build(&setup, id),
-            users: MutexUsers { requests },
-            budget: question.budget,
-            fifo: scenario.fifo,
-            reduce: question.reduce,
-            restless: A::PROFILE.restless,
-            immune: match A::PROFILE.assumes.contains(&Assumption::ServerUp) {
-                true => 1 << scenario.server,
-                false => 0,
-            },
-            strayed: AtomicBool::new(false),
-            process: std::marker::PhantomData,
-        };
+        let users = MutexUsers { requests };
+        let mut world = World::new(n, |id| A::build(&setup, id), users);
+        world.budget = question.budget;
+        world.fifo = scenario.fifo;
+        world.reduce = question.reduce;
+        world.restless = A::PROFILE.restless;
+        if A::PROFILE.assumes.contains(&Assumption::ServerUp) {
+            world.immune = 1 << scenario.server;
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(question.threads)
             .build()
@@ -139,7 +132,7 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
             world.reduce = false;
             found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
         }
-        if world.strayed.load(Ordering::Relaxed) {
+        if world.has_strayed() {
             return Err(CannotRun::Option(format!(
                 "{} sets timers, and without time they cannot be explored; `quorate campaign` runs it in time",
                 A::PROFILE.name
