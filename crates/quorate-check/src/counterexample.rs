@@ -1,8 +1,9 @@
 //! From a counterexample to a scenario that the simulator runs to the same end.
 //!
 //! Each step gets a millisecond of its own: a message that is sent in step i and arrives in step j takes j - i
-//! milliseconds, and so does news of a crash; who enters in step i and leaves in step j stays inside for as long. What
-//! has not happened when the harm is done happens much later.
+//! milliseconds, and so does news of a crash; who enters in step i and leaves in step j stays inside for as long. An
+//! election is begun, a value proposed and a message multicast in the step in which its user asks. What has not happened
+//! when the harm is done happens much later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,10 +52,10 @@ where
         let next = world.after(&state, *action);
         notes.departures(&next, step);
         if let Some(process) = process {
-            let pleased = |state: &State<P, U::Place>| {
-                state.place(process).is_some_and(|place| world.users.is_pleased(place))
+            let inside = |state: &State<P, U::Place>| {
+                state.place(process).is_some_and(|place| world.users.is_inside(place))
             };
-            match (pleased(&state), pleased(&next)) {
+            match (inside(&state), inside(&next)) {
                 (false, true) => drop(notes.inside_since.insert(process, step)),
                 (true, false) => notes.left(process, step),
                 _ => {}
@@ -62,7 +63,9 @@ where
         }
         state = next;
     }
-    notes.write(steps.len() as u64 + LATER, scenario);
+    let end = steps.len() as u64 + LATER;
+    notes.late_requests(world, end, scenario);
+    notes.write(end, scenario);
 }
 
 impl Notes {
@@ -113,6 +116,26 @@ impl Notes {
             self.crash(process, step);
         }
         Some(process)
+    }
+
+    /// Who was bound to ask and has not done so asks later; a scenario in which nobody asks has somebody do so at once.
+    fn late_requests<P, U, F>(&self, world: &World<P, U, F>, end: u64, scenario: &mut Scenario)
+    where
+        P: Process,
+        U: Users<P>,
+        F: Fn(ProcessId) -> P + Sync,
+    {
+        let at = When::At(Time(end * MILLISECOND));
+        for process in 0..world.n as u8 {
+            let place = world.users.place(ProcessId::new(process.into()));
+            let bound = world.users.wish(&place).is_some_and(|(_, will)| will);
+            if bound && !scenario.request.iter().any(|request| request.who == who(process)) {
+                scenario.request.push(Occasion { who: who(process), at: at.clone() });
+            }
+        }
+        if scenario.request.is_empty() {
+            scenario.request.push(Occasion { who: who(0), at });
+        }
     }
 
     fn take(&mut self, from: u8, to: u8, place: u8) -> usize {

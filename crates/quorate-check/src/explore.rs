@@ -95,6 +95,8 @@ struct Expanded<S> {
     back: bool,
     /// The state itself is bad: somebody waits, and nothing that must happen can.
     stuck: bool,
+    /// The state itself is bad: nothing that must happen can, and this does not hold.
+    at_rest: Option<Property>,
 }
 
 /// A step to a state that is not known yet.
@@ -197,12 +199,15 @@ impl<'m, M: Model> Search<'m, M> {
         let one =
             |(number, state): &(u32, M::State)| expand(model, visited, deeper, *number, state);
         let expanded: Vec<Expanded<M::State>> = block.par_iter().map(one).collect();
-        for Expanded { parent, fresh, steps, mut edges, back, stuck } in expanded {
+        for Expanded { parent, fresh, steps, mut edges, back, stuck, at_rest } in expanded {
             self.progress.steps += steps;
             self.back |= back;
             if let Some(property) = self.model.patience().filter(|_| stuck) {
                 let waiting = self.waiting[parent as usize];
                 return Some(self.found(property, parent, Vec::new(), waiting));
+            }
+            if let Some(property) = at_rest {
+                return Some(self.found(property, parent, Vec::new(), 0));
             }
             for (ordinal, print, state) in fresh {
                 let (number, bad) = self.add(print, parent, ordinal, state);
@@ -314,6 +319,7 @@ fn expand<M: Model>(
     let steps = successors.len() as u64;
     let must = successors.iter().any(|successor| successor.class.is_some());
     let stuck = !must && model.waiting(state) != 0;
+    let at_rest = if must { None } else { model.broken_at_rest(state) };
     // Who never waits cannot starve, and the way round is of no interest.
     let keeps_edges = model.patience().is_some();
     let mut edges = Vec::with_capacity(if keeps_edges { successors.len() } else { 0 });
@@ -331,5 +337,5 @@ fn expand<M: Model>(
             fresh.push((ordinal as u16, print, successor.state));
         }
     }
-    Expanded { parent: number, fresh, steps, edges, back, stuck }
+    Expanded { parent: number, fresh, steps, edges, back, stuck, at_rest }
 }

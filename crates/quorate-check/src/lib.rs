@@ -16,5 +16,8 @@ pub use counterexample::scenario_of;
 pub use explore::{Bounds, End, Exploration, Found, Progress, explore};
 pub use fingerprint::{Fingerprint, Mixer, fingerprint_of};
 pub use model::{Class, Model, Successor};
-pub use users::{MutexPlace, MutexUsers, Users};
+pub use users::{
+    AgreementPlace, AgreementUsers, ElectionPlace, ElectionUsers, MulticastPlace, MulticastUsers,
+    MutexPlace, MutexUsers, Users,
+};
 pub use world::{Action, Budget, Happening, State, World};

@@ -29,6 +29,9 @@ pub trait Model: Sync {
     /// The property that does not hold in this state, if there is one.
     fn broken(&self, state: &Self::State) -> Option<Property>;
 
+    /// The property that does not hold if nothing happens any more after this state, where nothing must happen.
+    fn broken_at_rest(&self, state: &Self::State) -> Option<Property>;
+
     /// Who waits in this state, as bits: nobody may do so for ever.
     fn waiting(&self, state: &Self::State) -> u64;
 

@@ -299,8 +299,8 @@ where
     }
 
     fn crash(&self, state: &mut State<P, U::Place>, victim: u8) {
-        // What a crashed process was is of no more interest: all that are down are alike.
-        let place = self.users.place(named(victim));
+        // What a crashed process was is of no more interest, but for what it has told the world.
+        let place = self.users.crashed(&state.nodes[usize::from(victim)].place);
         state.nodes[usize::from(victim)] = Arc::new(Node::new(None, place));
         state.letters.retain(|letter| letter.to != victim);
         state.news.forget(victim);
@@ -539,7 +539,7 @@ impl<P: Process, L: std::hash::Hash> Node<P, L> {
     fn new(process: Option<P>, place: L) -> Self {
         let print = match &process {
             Some(process) => fingerprint_of(&(process, &place)),
-            None => 1,
+            None => fingerprint_of(&place),
         };
         Self { process, place, print }
     }
@@ -591,8 +591,11 @@ where
     }
 
     fn broken(&self, state: &Self::State) -> Option<Property> {
-        let up = state.nodes.iter().filter(|node| node.process.is_some());
-        self.users.broken(up.map(|node| &node.place))
+        self.users.broken(state.nodes.iter().map(|node| &node.place))
+    }
+
+    fn broken_at_rest(&self, state: &Self::State) -> Option<Property> {
+        self.users.broken_at_rest(state.nodes.iter().map(|node| &node.place))
     }
 
     fn waiting(&self, state: &Self::State) -> u64 {

@@ -82,6 +82,10 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         server: flags.server,
         no_cancel: flags.no_cancel,
         hand_over: flags.hand_over,
+        ids: flags.ids.clone(),
+        values: flags.values.clone(),
+        bears: flags.faults,
+        watch: flags.watch.clone(),
         ..Scenario::new(&flags.algorithm, flags.processes)
     };
     scenario.validate().map_err(|invalid| {
