@@ -48,7 +48,7 @@ pub struct Budget {
 
 /// The model.
 pub struct World<P: Process, U: Users<P>, F> {
-    n: usize,
+    pub(crate) n: usize,
     make: F,
     pub(crate) users: U,
     /// How much may go wrong.
@@ -232,13 +232,9 @@ where
         &self.nodes.get(state.node(process)).place
     }
 
-    /// The users of all, and who is up.
-    fn places<'w>(
-        &'w self,
-        state: &'w State,
-    ) -> impl Iterator<Item = (ProcessId, &'w U::Place, bool)> + Clone {
-        let place = |process| (named(process), self.user(state, process), state.is_up(process));
-        (0..self.n as u8).map(place)
+    /// The users of all.
+    fn places<'w>(&'w self, state: &'w State) -> impl Iterator<Item = &'w U::Place> + Clone {
+        state.nodes().iter().map(|node| &self.nodes.get(*node).place)
     }
 
     /// Tells a process something and does what it wants; the number of recipients of its first multicast.
@@ -516,8 +512,7 @@ where
     }
 
     fn seen(&self, state: &State) -> u64 {
-        let pleased = state.up().any(|process| self.users.is_pleased(self.user(state, process)));
-        u64::from(pleased)
+        u64::from(self.places(state).any(|place| self.users.is_pleased(place)))
     }
 
     fn hopes(&self) -> u64 {

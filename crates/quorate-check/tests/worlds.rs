@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
-use quorate_check::{Bounds, Budget, End, Exploration, Model, MutexUsers, World, explore};
+use quorate_check::{
+    Bounds, Budget, End, Exploration, Model, MutexUsers, World, estimate, explore,
+};
 use quorate_core::ProcessId;
 use quorate_core::quorum::Majority;
 
@@ -66,4 +68,15 @@ fn nothing_that_is_left_out_matters() {
     for (full, reduced) in [(maekawa(false), maekawa(true)), (lamport(false), lamport(true))] {
         assert!(full.1 && reduced.1 && reduced.0 < full.0, "{reduced:?} of {full:?}");
     }
+}
+
+#[test]
+fn how_many_states_there_are_is_told_from_a_part_of_them() {
+    let mut world = World::new(4, |id| RicartAgrawala::new(4, id), users(4, 1));
+    world.reduce = false;
+    let bounds = Bounds { memory: 1 << 30, depth: 8 };
+    let part = explore(&world, bounds, |_| ControlFlow::Continue(())).progress;
+    let guess = estimate(&world, part.states, part.depth).expect("every way ends");
+    // There are 2,832,730.
+    assert!((2e5..3e7).contains(&guess), "{guess} from {part:?}");
 }

@@ -133,6 +133,11 @@ impl State {
         self.words[usize::from(self.n)..].iter().map(|word| Letter(*word))
     }
 
+    /// The round that is going on, or the one after it where its end is being told.
+    pub(crate) fn round(&self) -> u64 {
+        self.round.into()
+    }
+
     /// The links of all messages under way.
     pub(crate) fn links(&self) -> impl Iterator<Item = (u8, u8)> + '_ {
         self.letters().map(|letter| (letter.from(), letter.to()))

@@ -233,7 +233,7 @@ where
 
     /// The number of the node of one that is down: of the dead only what its user must be remembered for counts.
     pub(super) fn down(&self, id: u8, place: &U::Place) -> u32 {
-        self.keep(id, None, self.users.crashed(named(id), place), false)
+        self.keep(id, None, self.users.crashed(place), false)
     }
 }
 
