@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::CampaignPart;
+use crate::experiment::ExperimentPart;
 
 /// One of so many parts: `3/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +78,8 @@ pub struct Part {
 pub enum Work {
     /// Some of the seeds of a campaign.
     Campaign(Box<CampaignPart>),
+    /// Some of the runs of an experiment.
+    Experiment(ExperimentPart),
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -103,6 +106,8 @@ impl Part {
             serde_json::from_slice(bytes).map_err(|error| format!("makes no sense: {error}"))?;
         match &part.work {
             Work::Campaign(campaign) => campaign.check(part.shard)?,
+            // Whether its answers are those of the experiment is seen when they are put together.
+            Work::Experiment(_) => {}
         }
         Ok(part)
     }

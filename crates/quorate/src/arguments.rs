@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Quorum(Quorum),
     /// Run many random worlds of an algorithm inside its assumptions
     Campaign(Campaign),
-    /// Put the parts of a campaign together that several machines have run
+    /// Put the parts of a campaign or an experiment together that several machines have run
     Merge(Merge),
     /// Explore every interleaving of a small world
     Check(Box<Check>),

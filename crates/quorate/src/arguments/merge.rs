@@ -12,6 +12,8 @@ use crate::memory::Memory;
 Examples, after `quorate campaign quorum --seeds 400 --shard 1/2 > 1.part` and the same with 2/2:
   quorate merge *.part
   quorate merge *.part --json
+and after the same with `quorate experiment mutex-cost`:
+  quorate merge *.part --csv cost.csv --svg charts/
 
 The result is that of one run, byte for byte, in whatever order the files are named.")]
 pub(crate) struct Merge {
@@ -30,4 +32,10 @@ pub(crate) struct Merge {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write the table of an experiment as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write the charts of an experiment: all into one file, or each into a file of its own in a directory
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) svg: Option<PathBuf>,
 }
