@@ -13,6 +13,7 @@ use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
 use super::agreement;
 use super::elections::{draw_detector, draw_election};
+use super::heal::heal;
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
 pub(super) const UNIT: u64 = 1_000_000;
@@ -32,6 +33,15 @@ pub struct Worlds {
     pub watch: Vec<String>,
 }
 
+/// A world that was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// Everything that makes its run.
+    pub scenario: Scenario,
+    /// How many of its first requests come after the last fault; none if there is no fault, or one never ends.
+    pub after: usize,
+}
+
 impl Worlds {
     /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
     pub fn new(profile: Profile) -> Self {
@@ -44,9 +54,21 @@ impl Worlds {
         *self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash)
     }
 
-    /// The world of a seed.
+    /// The scenario of a seed's world.
     pub fn scenario(&self, seed: u64) -> Scenario {
+        self.world(seed).scenario
+    }
+
+    /// The world of a seed.
+    pub fn world(&self, seed: u64) -> World {
         let mut draw = Dice(Random::new(seed, Stream::Worlds));
+        let mut scenario = self.storm(seed, &mut draw);
+        let after = heal(&mut scenario, self.profile.layer, &mut draw);
+        World { scenario, after }
+    }
+
+    /// What happens, and what goes wrong.
+    fn storm(&self, seed: u64, draw: &mut Dice) -> Scenario {
         let n = draw.between(*self.processes.start() as u64, *self.processes.end() as u64) as usize;
         let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
         scenario.quorums.clone_from(&self.quorums);
@@ -63,24 +85,24 @@ impl Worlds {
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
         if self.profile.layer == Layer::Agreement {
-            agreement::draw(self, &mut scenario, &mut draw);
-            self.draw_suspicions(&mut scenario, &mut draw);
+            agreement::draw(self, &mut scenario, draw);
+            self.draw_suspicions(&mut scenario, draw);
             return scenario;
         }
         let election = self.profile.layer == Layer::Election;
         if election {
-            draw_election(&self.profile, &mut scenario, &mut draw);
+            draw_election(&self.profile, &mut scenario, draw);
         } else {
-            self.draw_requests(&mut scenario, &mut draw);
+            self.draw_requests(&mut scenario, draw);
         }
         if assumes(&self.profile, Assumption::ServerUp) {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
-        self.draw_crashes(&mut scenario, &mut draw);
-        self.draw_suspicions(&mut scenario, &mut draw);
+        self.draw_crashes(&mut scenario, draw);
+        self.draw_suspicions(&mut scenario, draw);
         match self.profile.layer {
-            Layer::Election => draw_detector(&mut scenario, &mut draw),
-            Layer::Clock => self.draw_clocks(&mut scenario, &mut draw),
+            Layer::Election => draw_detector(&mut scenario, draw),
+            Layer::Clock => self.draw_clocks(&mut scenario, draw),
             _ => {}
         }
         scenario

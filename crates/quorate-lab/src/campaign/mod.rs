@@ -8,6 +8,7 @@ mod asked;
 mod clusters;
 mod draw;
 mod elections;
+mod heal;
 mod part;
 mod report;
 mod tally;
@@ -21,7 +22,7 @@ use crate::part::Shard;
 
 pub use asked::Asked;
 pub use clusters::{SHRUNK_MOST, clusters, examples};
-pub use draw::Worlds;
+pub use draw::{World, Worlds};
 pub use part::CampaignPart;
 pub use report::{CampaignReport, Cluster, PropertyTally, ShrunkReport, Stopped, Violation};
 
@@ -104,7 +105,7 @@ pub fn campaign(
         let block = next..seeds.end.min(next.saturating_add(GATHERED));
         let found: Vec<Option<Result<Findings, CannotRun>>> = pool.install(|| {
             let one = |seed| {
-                let findings = (!stop()).then(|| Findings::of(&worlds.scenario(seed), conditions));
+                let findings = (!stop()).then(|| Findings::of(&worlds.world(seed), conditions));
                 each();
                 findings
             };

@@ -38,6 +38,10 @@ pub struct CampaignReport {
     pub requests: u64,
     /// All entries.
     pub entries: u64,
+    /// Runs in which some asked again after the last fault.
+    pub healed: u64,
+    /// All requests after the last fault.
+    pub requests_after: u64,
     /// All crashes.
     pub crashes: u64,
     /// All traitors.
@@ -77,6 +81,8 @@ impl CampaignReport {
             properties: Vec::new(),
             requests: 0,
             entries: 0,
+            healed: 0,
+            requests_after: 0,
             crashes: 0,
             traitors: 0,
             messages: 0,
@@ -105,6 +111,8 @@ impl CampaignReport {
             (&mut self.outside_assumptions, next.outside_assumptions),
             (&mut self.requests, next.requests),
             (&mut self.entries, next.entries),
+            (&mut self.healed, next.healed),
+            (&mut self.requests_after, next.requests_after),
             (&mut self.crashes, next.crashes),
             (&mut self.traitors, next.traitors),
             (&mut self.messages, next.messages),

@@ -1,10 +1,10 @@
 //! What is worth knowing of one run of a campaign.
 
+use quorate_sim::Conditions;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::Report;
-use quorate_sim::{Conditions, Scenario};
 
-use super::{CampaignReport, PropertyTally, Violation};
+use super::{CampaignReport, PropertyTally, Violation, World};
 use crate::CannotRun;
 use crate::attempt::{Attempt, attempt};
 
@@ -12,6 +12,8 @@ use crate::attempt::{Attempt, attempt};
 pub(super) struct Findings {
     pub(super) violations: Vec<Violation>,
     processes: usize,
+    /// Requests after the last fault.
+    requests_after: u64,
     /// None of a run that ended in a panic.
     report: Option<Figures>,
 }
@@ -32,11 +34,11 @@ struct Figures {
 
 impl Findings {
     /// Runs a world and looks at what came of it.
-    pub(super) fn of(scenario: &Scenario, conditions: Conditions) -> Result<Self, CannotRun> {
-        Ok(Self::from_attempt(scenario, &attempt(scenario, conditions)?))
+    pub(super) fn of(world: &World, conditions: Conditions) -> Result<Self, CannotRun> {
+        Ok(Self::from_attempt(world, &attempt(&world.scenario, conditions)?))
     }
 
-    fn from_attempt(scenario: &Scenario, found: &Attempt) -> Self {
+    fn from_attempt(World { scenario, after }: &World, found: &Attempt) -> Self {
         let events = match found {
             Attempt::Ran(report) => report.events,
             Attempt::Panicked(_) => 0,
@@ -54,7 +56,8 @@ impl Findings {
             Attempt::Ran(report) => Some(Figures::of(report, &violations)),
             Attempt::Panicked(_) => None,
         };
-        Self { violations, processes: scenario.processes, report }
+        let requests_after = *after as u64 * u64::from(scenario.repeat);
+        Self { violations, processes: scenario.processes, requests_after, report }
     }
 }
 
@@ -91,6 +94,8 @@ impl CampaignReport {
         self.runs += 1;
         let [fewest, most] = self.processes;
         self.processes = [fewest.min(run.processes), most.max(run.processes)];
+        self.healed += u64::from(run.requests_after > 0);
+        self.requests_after += run.requests_after;
         match run.report {
             Some(figures) => self.add_figures(&figures),
             None => self.property(crate::PANIC).count(Status::Violated),
@@ -127,22 +132,26 @@ impl PropertyTally {
 
 #[cfg(test)]
 mod tests {
+    use quorate_sim::Scenario;
+
     use super::*;
 
     #[test]
     fn a_panic_is_a_violation_among_others() {
         let scenario = Scenario { seed: 7, ..Scenario::new("central", 3) };
+        let world = World { scenario, after: 2 };
         let panicked = Attempt::Panicked("panicked at central.rs:1:1: oh".to_owned());
         let asked = super::super::tests::asked("central", 10);
         let mut report = CampaignReport::new(&asked, 7);
-        report.add(Findings::from_attempt(&scenario, &panicked));
-        report.add(Findings::of(&scenario, Conditions::default()).expect("it runs"));
+        report.add(Findings::from_attempt(&world, &panicked));
+        report.add(Findings::of(&world, Conditions::default()).expect("it runs"));
         assert_eq!((report.runs, report.violated_runs()), (2, 1));
         assert_eq!(
             (report.violations[0].property.as_str(), report.violations[0].seed),
             ("panic", 7)
         );
         assert_eq!(report.property("panic").violated, 1);
+        assert_eq!((report.healed, report.requests_after), (2, 4));
         assert_eq!(report.property("ME1").holds, 1);
     }
 }

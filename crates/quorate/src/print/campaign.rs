@@ -40,6 +40,10 @@ pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::R
     if report.traitors > 0 {
         line(&mut out, "traitors", report.traitors.to_string())?;
     }
+    if report.healed > 0 {
+        let (healed, after) = (runs(report.healed), report.requests_after);
+        line(&mut out, "healed", format!("{healed}, with {after} requests after the last fault"))?;
+    }
     line(&mut out, "messages", report.messages.to_string())?;
     line(&mut out, "events", report.events.to_string())?;
     line(&mut out, "hangs", runs(report.hangs))?;
