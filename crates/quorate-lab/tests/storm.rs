@@ -124,6 +124,26 @@ fn every_specimen_breaks_what_it_says() {
     }
 }
 
+/// Whatever happens, algorithms say what they can say and do not panic; and what they need is no luxury.
+#[test]
+fn beyond_the_assumptions_things_break_and_nothing_panics() {
+    let (mut left, mut broken) = (0, 0);
+    for profile in PROFILES {
+        let asked = Asked { beyond: true, processes: [2, 8], ..Asked::new(profile.name, 150) };
+        let report = storm(&asked);
+        let name = profile.name;
+        assert!(report.properties.iter().all(|tally| tally.id != "panic"), "{name}: {report:#?}");
+        assert!(report.outside_assumptions > 30, "{name}: {}", report.outside_assumptions);
+        assert!(report.left.iter().all(|it| it.runs <= 150 && it.violated <= it.runs), "{name}");
+        left += report.left.len();
+        broken += usize::from(!report.violations.is_empty());
+    }
+    assert!(left > 100 && broken > PROFILES.len() / 2, "{left} assumptions, {broken} algorithms");
+    let report = storm(&Asked { beyond: true, ..Asked::new("lamport", 300) });
+    let crashes = report.left.iter().find(|left| left.assumption == "no-crash");
+    assert!(crashes.is_some_and(|left| left.broken["ME2"] > 20), "{:?}", report.left);
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let asked = Asked { seed: 5, ..Asked::new("maekawa-original", 200) };

@@ -366,6 +366,9 @@ pub(crate) struct Replay {
     /// Compare with the file's expectations; exit 0 exactly if they are met
     #[arg(long)]
     pub(crate) expect: bool,
+    /// Make what breaks a property as small as it gets, and print or --save it
+    #[arg(long, conflicts_with_all = ["expect", "json", "trace"])]
+    pub(crate) shrink: bool,
     #[command(flatten)]
     pub(crate) output: Output,
     /// Write the scenario to a file, with what was found as its expectations

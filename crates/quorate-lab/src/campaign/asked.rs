@@ -26,6 +26,8 @@ pub struct Asked {
     pub quorums: Option<String>,
     /// Properties to watch though the algorithm does not promise them.
     pub watch: Vec<String>,
+    /// Whether each world leaves some of the algorithm's assumptions.
+    pub beyond: bool,
     /// Whether it is over at the first violation.
     pub first: bool,
 }
@@ -41,6 +43,7 @@ impl Asked {
             crashes: None,
             quorums: None,
             watch: Vec::new(),
+            beyond: false,
             first: false,
         }
     }
@@ -67,17 +70,18 @@ impl Asked {
         worlds.processes = fewest..=most;
         worlds.quorums.clone_from(&self.quorums);
         worlds.watch.clone_from(&self.watch);
+        worlds.beyond = self.beyond;
         if fewest == 0 || fewest > most {
             return refused("-n: there must be at least 1 process".to_owned());
         }
         if let Some([fewest, most]) = self.crashes {
             worlds.crashes = fewest..=most;
         }
-        if !worlds.inside_assumptions() {
+        if !self.beyond && !worlds.inside_assumptions() {
             return refused(format!(
                 "--crashes: {} assumes that no process crashes, and a campaign stays inside the assumptions; \
-                 `quorate sim {} --crash` leaves them",
-                profile.name, profile.name
+                 --beyond leaves them",
+                profile.name
             ));
         }
         if self.seeds == 0 || self.seed.checked_add(self.seeds).is_none() {

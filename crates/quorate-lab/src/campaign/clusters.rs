@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use quorate_sim::{Conditions, Scenario};
+use quorate_sim::Scenario;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::{CampaignReport, Cluster, EVENTS_MOST, ShrunkReport, Worlds, kept};
+use super::{CampaignReport, Cluster, ShrunkReport, Worlds, conditions, kept};
 use crate::CannotRun;
 use crate::cause::Cause;
 use crate::shrink::{Shrunk, requests_of, shrink};
@@ -15,14 +15,15 @@ pub const SHRUNK_MOST: usize = 10;
 
 /// Puts violations together that have the same cause.
 pub fn clusters(report: &CampaignReport) -> Vec<Cluster> {
-    let mut places: BTreeMap<Cause, usize> = BTreeMap::new();
+    let mut places: BTreeMap<(Cause, &[String]), usize> = BTreeMap::new();
     let mut all: Vec<Cluster> = Vec::new();
     for violation in &report.violations {
         let cause = Cause::of(&violation.property, &violation.detail);
-        let place = *places.entry(cause).or_insert_with_key(|cause| {
+        let place = *places.entry((cause, &violation.left)).or_insert_with_key(|(cause, _)| {
             all.push(Cluster {
                 property: violation.property.clone(),
                 cause: cause.how.clone(),
+                left: violation.left.clone(),
                 runs: 0,
                 first: violation.seed,
                 shortest: violation.seed,
@@ -51,7 +52,7 @@ pub fn examples(
     smaller: bool,
     memory: u64,
 ) -> Result<Vec<Scenario>, CannotRun> {
-    let conditions = Conditions { memory, events: EVENTS_MOST, ..Conditions::default() };
+    let conditions = conditions(worlds, memory);
     let made: Result<Vec<(Scenario, Option<ShrunkReport>)>, CannotRun> = clusters
         .to_vec()
         .into_par_iter()

@@ -12,6 +12,7 @@ use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
 use super::agreement;
+use super::beyond::leave;
 use super::elections::{draw_detector, draw_election};
 use super::heal::heal;
 
@@ -31,6 +32,8 @@ pub struct Worlds {
     pub quorums: Option<String>,
     /// Properties to watch though the algorithm does not promise them.
     pub watch: Vec<String>,
+    /// Whether each world leaves some of the assumptions.
+    pub beyond: bool,
 }
 
 /// A world that was drawn.
@@ -46,12 +49,19 @@ impl Worlds {
     /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
     pub fn new(profile: Profile) -> Self {
         let most = if assumes(&profile, Assumption::NoCrash) { 0 } else { usize::MAX };
-        Self { profile, processes: 2..=16, crashes: 0..=most, quorums: None, watch: Vec::new() }
+        Self {
+            profile,
+            processes: 2..=16,
+            crashes: 0..=most,
+            quorums: None,
+            watch: Vec::new(),
+            beyond: false,
+        }
     }
 
     /// Whether worlds are such that the algorithm says it works in.
     pub fn inside_assumptions(&self) -> bool {
-        *self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash)
+        !self.beyond && (*self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash))
     }
 
     /// The scenario of a seed's world.
@@ -63,6 +73,10 @@ impl Worlds {
     pub fn world(&self, seed: u64) -> World {
         let mut draw = Dice(Random::new(seed, Stream::Worlds));
         let mut scenario = self.storm(seed, &mut draw);
+        if self.beyond {
+            let end = busy_until(&scenario, self.profile.layer);
+            leave(&self.profile, &mut scenario, end, &mut draw);
+        }
         let after = heal(&mut scenario, self.profile.layer, &mut draw);
         World { scenario, after }
     }
@@ -325,6 +339,19 @@ mod tests {
             assert_eq!(victims.len(), 3.min(scenario.processes - 1), "{scenario:?}");
             let server = Who::Process(ProcessId::new(scenario.server));
             assert!(!victims.contains(&server), "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn worlds_beyond_the_assumptions_make_sense_too() {
+        for profile in PROFILES {
+            let worlds = Worlds { beyond: true, ..Worlds::new(*profile) };
+            for seed in 0..300 {
+                let scenario = worlds.scenario(seed);
+                assert_eq!(scenario.validate(), Ok(()), "{scenario:?}");
+                let check = crate::check(&scenario);
+                assert!(check.is_ok(), "{:?} {scenario:?}", check.err().map(|it| it.to_string()));
+            }
         }
     }
 

@@ -52,6 +52,8 @@ fn storm_end(faults: &Faults) -> Option<Time> {
     let moments = moments.chain(single.map(|fault| fault.at));
     let windows = faults.suspect.iter().map(|fault| fault.window);
     let windows = windows.chain(faults.partition.iter().map(|fault| fault.window));
+    let windows = windows.chain(faults.cut.iter().map(|fault| fault.window));
+    let windows = windows.chain(faults.fast.iter().map(|fault| fault.window));
     let windows = windows.chain(faults.slow.iter().map(|fault| fault.window));
     let omissions = faults.omit_send.iter().chain(&faults.omit_receive);
     let windows = windows.chain(omissions.map(|fault| fault.window));

@@ -1,5 +1,7 @@
 //! What came of a campaign, or of a part of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::Asked;
@@ -32,6 +34,8 @@ pub struct CampaignReport {
     pub undecided: u64,
     /// Runs that broke an assumption of the algorithm.
     pub outside_assumptions: u64,
+    /// What broke where an assumption was left, one by one.
+    pub left: Vec<LeftTally>,
     /// What became of each property over all runs.
     pub properties: Vec<PropertyTally>,
     /// All requests.
@@ -78,6 +82,7 @@ impl CampaignReport {
             no_quorum: 0,
             undecided: 0,
             outside_assumptions: 0,
+            left: Vec::new(),
             properties: Vec::new(),
             requests: 0,
             entries: 0,
@@ -120,12 +125,37 @@ impl CampaignReport {
         ] {
             *sum = sum.saturating_add(more);
         }
+        for left in next.left {
+            let sum = self.left(&left.assumption);
+            sum.runs = sum.runs.saturating_add(left.runs);
+            sum.violated = sum.violated.saturating_add(left.violated);
+            for (id, count) in left.broken {
+                let broken = sum.broken.entry(id).or_default();
+                *broken = broken.saturating_add(count);
+            }
+        }
         for property in next.properties {
             let sum = self.property(&property.id);
             sum.holds = sum.holds.saturating_add(property.holds);
             sum.violated = sum.violated.saturating_add(property.violated);
             sum.not_checked = sum.not_checked.saturating_add(property.not_checked);
         }
+    }
+
+    /// The tally of an assumption.
+    pub(super) fn left(&mut self, id: &str) -> &mut LeftTally {
+        let all = &mut self.left;
+        let place = all.iter().position(|left| left.assumption == id).unwrap_or_else(|| {
+            // In alphabetical order, so that it does not matter which comes first.
+            let place = all.partition_point(|left| left.assumption.as_str() < id);
+            let broken = BTreeMap::new();
+            all.insert(
+                place,
+                LeftTally { assumption: id.to_owned(), runs: 0, violated: 0, broken },
+            );
+            place
+        });
+        &mut all[place]
     }
 
     /// The tally of a property.
@@ -153,6 +183,20 @@ pub struct PropertyTally {
     pub not_checked: u64,
 }
 
+/// The runs in which an assumption was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeftTally {
+    /// The assumption's name.
+    pub assumption: String,
+    /// How many runs.
+    pub runs: u64,
+    /// In how many of them anything was broken.
+    pub violated: u64,
+    /// How often each property was.
+    pub broken: BTreeMap<String, u64>,
+}
+
 /// A property broken in one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -167,11 +211,14 @@ pub struct Violation {
     pub processes: usize,
     /// How many events there were.
     pub events: u64,
+    /// The assumptions that the run had left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
     /// What happened, in a sentence.
     pub detail: String,
 }
 
-/// Violations of one property that read alike, apart from names and numbers.
+/// Violations of one property that read alike, apart from names and numbers, under the same assumptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cluster {
@@ -179,6 +226,9 @@ pub struct Cluster {
     pub property: String,
     /// What they have in common.
     pub cause: String,
+    /// The assumptions that they had left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
     /// How many runs.
     pub runs: u64,
     /// The first seed.

@@ -14,10 +14,13 @@ pub(super) struct Findings {
     processes: usize,
     /// Requests after the last fault.
     requests_after: u64,
+    /// The assumptions that did not hold.
+    left: Vec<&'static str>,
     /// None of a run that ended in a panic.
     report: Option<Figures>,
 }
 
+#[derive(Default)]
 struct Figures {
     properties: Vec<(&'static str, Status)>,
     hangs: bool,
@@ -38,17 +41,32 @@ impl Findings {
         Ok(Self::from_attempt(world, &attempt(&world.scenario, conditions)?))
     }
 
+    /// What is known of a run that filled the memory.
+    pub(super) fn undecided(world: &World) -> Self {
+        let undecided = Figures { undecided: true, ..Figures::default() };
+        let processes = world.scenario.processes;
+        Self {
+            violations: Vec::new(),
+            processes,
+            requests_after: 0,
+            left: Vec::new(),
+            report: Some(undecided),
+        }
+    }
+
     fn from_attempt(World { scenario, after }: &World, found: &Attempt) -> Self {
         let events = match found {
             Attempt::Ran(report) => report.events,
             Attempt::Panicked(_) => 0,
         };
+        let left = found.left();
         let broken = |(property, detail): (&str, &str)| Violation {
             property: property.to_owned(),
             seed: scenario.seed,
             scenario: None,
             processes: scenario.processes,
             events,
+            left: left.iter().map(|id| (*id).to_owned()).collect(),
             detail: detail.to_owned(),
         };
         let violations: Vec<Violation> = found.broken().into_iter().map(broken).collect();
@@ -57,7 +75,7 @@ impl Findings {
             Attempt::Panicked(_) => None,
         };
         let requests_after = *after as u64 * u64::from(scenario.repeat);
-        Self { violations, processes: scenario.processes, requests_after, report }
+        Self { violations, processes: scenario.processes, requests_after, left, report }
     }
 }
 
@@ -96,6 +114,14 @@ impl CampaignReport {
         self.processes = [fewest.min(run.processes), most.max(run.processes)];
         self.healed += u64::from(run.requests_after > 0);
         self.requests_after += run.requests_after;
+        for id in &run.left {
+            let left = self.left(id);
+            left.runs += 1;
+            left.violated += u64::from(!run.violations.is_empty());
+            for violation in &run.violations {
+                *left.broken.entry(violation.property.clone()).or_default() += 1;
+            }
+        }
         match run.report {
             Some(figures) => self.add_figures(&figures),
             None => self.property(crate::PANIC).count(Status::Violated),

@@ -19,6 +19,7 @@ Examples:
   quorate campaign central -n 2..8 --crashes 1..3 --seeds 100
   quorate campaign maekawa-original --first             stops at the first violation, shrinks it
   quorate campaign maekawa-original --seeds 100 --keep found
+  quorate campaign lamport --beyond --seeds 200         losses, crashes, .., and what they break
   quorate campaign quorum --minutes 0.1 --resume quorum.part
   quorate campaign quorum --seeds 400 --shard 1/4 > 1.part   for `quorate merge`
 
@@ -53,6 +54,9 @@ pub(crate) struct Campaign {
     /// Watch a property though it is not promised (repeatable)
     #[arg(long, value_name = "PROPERTY")]
     watch: Vec<String>,
+    /// Leave one or two of the algorithm's assumptions in each world, to see what breaks
+    #[arg(long)]
+    beyond: bool,
     /// Stop at the first violation, which is that of the lowest seed
     #[arg(long)]
     first: bool,
@@ -92,6 +96,7 @@ impl Campaign {
             crashes: self.crashes.as_ref().map(ends),
             quorums: self.quorums.clone(),
             watch: self.watch.clone(),
+            beyond: self.beyond,
             first: self.first,
         }
     }

@@ -9,4 +9,5 @@ pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod quorum;
 pub(crate) mod replay;
+pub(crate) mod shrink;
 pub(crate) mod sim;

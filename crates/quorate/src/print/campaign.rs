@@ -54,7 +54,16 @@ pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::R
     }
     if report.outside_assumptions > 0 {
         let outside = runs(report.outside_assumptions);
-        line(&mut out, "outside", format!("{outside} broke an assumption"))?;
+        line(&mut out, "outside", format!("{outside} left an assumption"))?;
+    }
+    let width = report.left.iter().map(|left| left.assumption.len()).max().unwrap_or(0);
+    for left in &report.left {
+        let broken: Vec<String> =
+            left.broken.iter().map(|(id, count)| format!("{id} broken in {count}")).collect();
+        let broken =
+            if broken.is_empty() { "nothing broken".to_owned() } else { broken.join(", ") };
+        let (assumption, runs) = (&left.assumption, runs(left.runs));
+        line(&mut out, "", format!("{assumption:<width$} left in {runs}: {broken}"))?;
     }
     writeln!(out)?;
     let all = runs(report.runs);
@@ -104,6 +113,9 @@ fn write_cluster(
         let (seed, events) = (cluster.shortest, cluster.events);
         told += &format!(", shortest with seed {seed} ({events} events)");
     }
+    if !cluster.left.is_empty() {
+        told += &format!("; without {}", cluster.left.join(" and "));
+    }
     line(out, &name, told)?;
     line(out, "", cluster.detail.clone())?;
     if let Some(shrunk) = &cluster.shrunk {
@@ -142,6 +154,9 @@ pub(crate) fn command(asked: &Asked, seed: u64) -> String {
     }
     if let Some(quorums) = &asked.quorums {
         command += &format!(" --quorums {}", quoted(quorums));
+    }
+    if asked.beyond {
+        command += " --beyond";
     }
     for property in &asked.watch {
         command += &format!(" --watch {}", quoted(property));

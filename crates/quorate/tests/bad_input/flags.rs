@@ -96,6 +96,7 @@ fn a_campaign_that_cannot_be_is_refused() {
         ("campaign lamport --resume nowhere/p", "there is no directory nowhere"),
         ("experiment --shard 1/2", "NAME"),
         ("experiment mutex-cost --shard 2/1", "such as 3/8"),
+        ("replay s.toml --shrink --expect", "--expect"),
         ("merge", "PARTS"),
         ("merge nowhere", "cannot be read"),
         ("campaign lamport --threads 0", "--threads: expected 1 to"),

@@ -120,6 +120,26 @@ fn what_cannot_be_written_is_printed_instead() {
 }
 
 #[test]
+fn a_file_can_be_shrunk_too() {
+    let folder = TempDir::new().expect("a temporary directory can be made");
+    let sim = "sim maekawa-original -n 9 --requesters all --repeat 2 --delay uniform:1ms..3ms";
+    let run = quorate(folder.path(), &format!("{sim} --seed 4 --save large.toml"));
+    assert_eq!(run.code, Some(1), "{run}");
+    let saved = quorate(folder.path(), "replay large.toml --shrink --save small.toml");
+    assert_eq!((saved.code, saved.stdout.as_str()), (Some(1), ""), "{saved}");
+    let printed = quorate(folder.path(), "replay large.toml --shrink");
+    let small = std::fs::read_to_string(folder.path().join("small.toml")).expect("it is there");
+    assert_eq!(printed.stdout, small);
+    assert!(small.contains("processes = 2\n"), "{small}");
+    let replay = quorate(folder.path(), "replay small.toml --expect");
+    assert_eq!(replay.code, Some(0), "{replay}");
+    let sound = quorate(folder.path(), "sim central --save sound.toml");
+    assert_eq!(sound.code, Some(0), "{sound}");
+    let run = quorate(folder.path(), "replay sound.toml --shrink");
+    assert!(run.code == Some(1) && run.stderr.contains("nothing to shrink"), "{run}");
+}
+
+#[test]
 fn the_command_that_keeps_a_violation_can_be_pasted() {
     let folder = TempDir::new().expect("a temporary directory can be made");
     let flags = "campaign maekawa-original -n 3..5 --quorums plane --seed 40 --no-shrink";
