@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Replay(replay) => command::replay::replay(&replay),
         Command::Quorum(quorum) => command::quorum::quorum(&quorum),
         Command::Campaign(campaign) => command::campaign::run(&campaign),
+        Command::Merge(merge) => command::merge::merge(&merge),
         Command::Check(check) => command::check::check(&check),
         Command::Experiment(experiment) => command::experiment::experiment(&experiment),
         Command::Completions { shell } => command::generate::completions(shell),

@@ -3,8 +3,11 @@
 pub(crate) mod campaign;
 pub(crate) mod check;
 pub(crate) mod experiment;
+pub(crate) mod findings;
 pub(crate) mod generate;
 pub(crate) mod list;
+pub(crate) mod merge;
 pub(crate) mod quorum;
 pub(crate) mod replay;
+pub(crate) mod shrink;
 pub(crate) mod sim;
