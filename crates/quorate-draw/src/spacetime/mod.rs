@@ -5,13 +5,18 @@
 //! what a mouse over them shows.
 
 mod arrow;
+mod blame;
+mod ground;
 mod labels;
 mod legend;
+mod life;
 mod picture;
 mod plot;
 mod sign;
 mod story;
 mod thin;
+mod traffic;
+mod words;
 
 use quorate_sim::trace::Record;
 
