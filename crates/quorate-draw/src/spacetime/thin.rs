@@ -104,7 +104,7 @@ mod tests {
     fn a_choice_is_even() {
         assert_eq!(evenly((0..10).collect(), 5), [1, 3, 5, 7, 9]);
         assert_eq!(evenly((0..3).collect(), 5), [0, 1, 2]);
-        assert_eq!(evenly((0..7).collect::<Vec<_>>(), 0), []);
+        assert!(evenly((0..7).collect::<Vec<_>>(), 0).is_empty());
         for (count, most) in [(1000, 7), (400, 399), (5, 4)] {
             assert_eq!(evenly((0..count).collect::<Vec<_>>(), most).len(), most);
         }

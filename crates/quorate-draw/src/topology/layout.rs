@@ -3,12 +3,12 @@
 use std::f64::consts::TAU;
 
 use quorate_core::quorum::columns_and_rows;
-use quorate_core::{ProcessId, SpanningTree, VCube};
+use quorate_core::{ProcessId, ProcessSet, SpanningTree, VCube};
 
 use super::{Edge, Group, Topology};
 
 /// From the middle of a process to that of its neighbour.
-const STEP: f64 = 76.0;
+const STEP: f64 = 92.0;
 
 impl Topology {
     fn drawn(&self) -> usize {
@@ -18,7 +18,7 @@ impl Topology {
     /// On a circle, process 0 on top.
     pub(super) fn circle(self) -> Self {
         let n = self.drawn();
-        let radius = (STEP * 0.8 * n as f64 / TAU).max(if n > 1 { 90.0 } else { 0.0 });
+        let radius = (STEP * 0.8 * n as f64 / TAU).max(if n > 1 { 110.0 } else { 0.0 });
         let place = |process: usize| {
             let angle = TAU * process as f64 / n as f64;
             (radius * angle.sin(), -radius * angle.cos())
@@ -36,13 +36,25 @@ impl Topology {
         Self { edges: (0..n).filter_map(edge).collect(), ..self }
     }
 
+    /// One asks others.
+    pub(super) fn asking(mut self, of: ProcessId, members: &ProcessSet) -> Self {
+        let n = self.drawn();
+        let others =
+            members.iter().filter(|member| *member != of && member.index() < n && of.index() < n);
+        self.edges.extend(others.map(|member| {
+            let (from, to) = (of.index(), member.index());
+            Edge { from, to, bend: 0.0, directed: true }
+        }));
+        self
+    }
+
     /// On a circle around one of them.
     pub(super) fn around(self, centre: ProcessId) -> Self {
         let n = self.drawn();
         let centre = centre.index().min(n.saturating_sub(1));
         let mut star = self.circle();
         let others = n.saturating_sub(1).max(1) as f64;
-        let radius = (STEP * 0.8 * others / TAU).max(110.0);
+        let radius = (STEP * 0.8 * others / TAU).max(130.0);
         for (place, process) in (0..n).filter(|process| *process != centre).enumerate() {
             let angle = TAU * place as f64 / others;
             star.nodes[process] = (radius * angle.sin(), -radius * angle.cos());

@@ -59,6 +59,12 @@ impl Topology {
             AnySystem::Fixed(_) | AnySystem::PerView(AnyPerView::Given(_)) => Self::new(n).circle(),
         };
         let members = if failed.contains(of) { None } else { system.quorum(of, failed) };
+        let drawn = match &members {
+            Some(members) if drawn.edges.is_empty() && drawn.groups.is_empty() => {
+                drawn.asking(of, members)
+            }
+            _ => drawn,
+        };
         let title = match &members {
             Some(members) => {
                 format!("{}: the quorum of {of} has {} of {n}", system.name(), members.len())

@@ -7,8 +7,8 @@ use crate::look::Theme;
 use crate::svg::{Anchor, Px, Svg};
 use crate::text::{shortened, width};
 
-const RADIUS: f64 = 17.0;
-const MARGIN: f64 = 46.0;
+const RADIUS: f64 = 21.0;
+const MARGIN: f64 = 50.0;
 
 const RULES: &str = "
 text{font-size:12px}
@@ -23,14 +23,16 @@ text{font-size:12px}
 .member text{fill:$paper;font-weight:700}
 .failed .node{stroke:$bad;stroke-dasharray:3 3}
 .failed text{fill:$bad}
-.cross{stroke:$bad;stroke-width:2.2}
+.cross{stroke:$bad;stroke-width:3}
 .self{fill:none;stroke:$ink;stroke-width:2.2}
-.number{font-size:13px}
+.number{font-size:15px}
 ";
 
 pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
     let (origin, inner) = bounds(topology);
-    let heading = if topology.title.is_empty() { 8.0 } else { 36.0 };
+    // Bent links need room above.
+    let bend = topology.edges.iter().map(|edge| edge.bend).fold(0.0, f64::max);
+    let heading = bend * 0.5 + if topology.title.is_empty() { 8.0 } else { 36.0 };
     let words = width(&topology.title, 17.0).min(900.0) + 40.0;
     let wide = (inner.0 + 2.0 * MARGIN).max(words).max(430.0);
     let shift = ((wide - inner.0) / 2.0 - origin.0, heading + MARGIN - origin.1);
@@ -155,9 +157,10 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
     if itself {
         svg.circle("self", (x, y), RADIUS - 4.0);
     }
-    svg.text("number", (x, y + 4.5), Anchor::Middle, &process.to_string());
+    svg.text("number", (x, y + 5.5), Anchor::Middle, &process.to_string());
     if failed {
-        let r = RADIUS * 0.75;
+        // At its corner, so that its number can be read.
+        let (x, y, r) = (x + RADIUS * 0.8, y - RADIUS * 0.8, 6.0);
         svg.line("cross", (x - r, y - r), (x + r, y + r));
         svg.line("cross", (x - r, y + r), (x + r, y - r));
     }
@@ -166,7 +169,7 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
 
 /// What the marks mean, below a height; tells how high the picture is.
 fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
-    let mut y = top - 6.0;
+    let mut y = top + 4.0;
     let (mut x, half) = (16.0, 8.0);
     let mut entry =
         |svg: &mut Svg, class: &str, words: &str, draw: &dyn Fn(&mut Svg, (f64, f64))| {
@@ -200,8 +203,9 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
     if !topology.failed.is_empty() {
         entry(svg, "failed", "failed", &|svg, (x, y)| {
             svg.circle("node", (x, y), half);
-            svg.line("cross", (x - 6.0, y - 6.0), (x + 6.0, y + 6.0));
-            svg.line("cross", (x - 6.0, y + 6.0), (x + 6.0, y - 6.0));
+            let (x, y, r) = (x + half * 0.8, y - half * 0.8, 4.0);
+            svg.line("cross", (x - r, y - r), (x + r, y + r));
+            svg.line("cross", (x - r, y + r), (x + r, y - r));
         });
     }
     if topology.nodes.len() < topology.processes {
