@@ -47,7 +47,6 @@ fn the_pictures_of_the_documents_are_those_that_are_drawn() {
     let returning = "scenarios/mutex/a-client-that-returns-from-a-crash-meets-its-successor.toml";
     let pictures = [
         ("two-inside", format!("replay {returning} --diagram OUT")),
-        ("bully", "sim bully -n 5 --request 1@0 --crash 4@0 --diagram OUT".to_owned()),
         ("vcube", "quorum vcube -n 8 --failed 3 --diagram OUT".to_owned()),
     ];
     for (name, arguments) in pictures {
