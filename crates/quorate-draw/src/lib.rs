@@ -2,3 +2,14 @@
 //! colour is never the only carrier of meaning.
 
 pub mod chart;
+mod look;
+#[cfg(feature = "png")]
+mod png;
+pub mod spacetime;
+mod svg;
+mod text;
+pub mod topology;
+
+pub use look::Theme;
+#[cfg(feature = "png")]
+pub use png::{PngError, png};

@@ -7,8 +7,10 @@ pub mod experiment;
 pub mod part;
 pub mod quorums;
 mod shrink;
+mod topology;
 
 pub use attempt::{Attempt, PANIC, attempt};
 pub use cause::Cause;
 pub use quorate_run::{CannotRun, check, exhaustive, nearest, run};
 pub use shrink::{Shrunk, shrink};
+pub use topology::topology;

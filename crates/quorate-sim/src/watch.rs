@@ -1,17 +1,21 @@
 //! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
 //! algorithm's family.
 
-use quorate_core::{Belief, Layer, Message, Process, ProcessId};
+use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
 use crate::family::Monitors;
-use crate::monitor::{Announced, ClockCondition};
+use crate::history::{History, Mark};
+use crate::monitor::{Announced, ClockCondition, Violation};
 use crate::network::Loss;
 use crate::observer::{Departure, Input, Moment, Observer};
 use crate::plan::{Deed, Memory};
 use crate::slab::Slab;
-use crate::trace::{Letter, Record, TraceSink, What};
+use crate::trace::{Letter, Record, Sight, TraceSink, What};
+
+/// How many marks are kept to be drawn.
+const HISTORY_MOST: usize = 20_000;
 
 /// Watches a run with the monitors of a family.
 pub struct Watch<'t, M> {
@@ -21,9 +25,11 @@ pub struct Watch<'t, M> {
     pub incidents: Incidents,
     /// What is watched for.
     pub monitors: M,
+    /// What users saw.
+    pub history: History,
     /// The clock condition, if it is watched for.
     pub(crate) clock_condition: Option<ClockCondition>,
-    tracer: Option<Tracer<'t>>,
+    pub(crate) tracer: Option<Tracer<'t>>,
     carried: Slab<Carried>,
 }
 
@@ -43,15 +49,14 @@ impl<'t, M> Watch<'t, M> {
             accounting,
             incidents: Incidents::default(),
             monitors,
+            history: History::new(HISTORY_MOST),
             clock_condition: None,
-            tracer: trace.map(|sink| Tracer { sink, failed: None }),
+            tracer: trace.map(|sink| {
+                let last = Moment { event: 0, time: Time::ZERO, process: ProcessId::new(0) };
+                Tracer { sink, failed: None, last }
+            }),
             carried: Slab::default(),
         }
-    }
-
-    /// Why the trace could not be written, if it could not.
-    pub fn take_trace_error(&mut self) -> Option<std::io::Error> {
-        self.tracer.as_mut().and_then(|tracer| tracer.failed.take())
     }
 
     /// Whether messages carry anything for their watchers.
@@ -108,7 +113,7 @@ impl<'t, M> Watch<'t, M> {
             let letter = letter::<P>(id, from, at.process, message);
             match lost {
                 None => What::Deliver(letter),
-                Some(why) => What::Lose { letter, why: why.name() },
+                Some(why) => What::Lose { letter, why: why.name().into() },
             }
         });
     }
@@ -122,11 +127,18 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
                 let mut traitors = self.incidents.traitors.iter();
                 let traitor = traitors.find(|(traitor, _)| *traitor == at.process);
                 if let Some(fault) = traitor.map(describe_traitor) {
-                    self.trace(at, None, || What::Fault { fault });
+                    let processes = vec![at.process.number()];
+                    self.trace(at, None, || What::Fault { fault, processes });
                 }
             }
             Input::Command(command, because_of) => {
-                self.trace(at, *because_of, || What::Command { command: format!("{command:?}") });
+                let mark = self.monitors.asks(command);
+                if let Some(tracer) = &mut self.tracer {
+                    let sight = Sight { mark, says: self.monitors.asks_what(command) };
+                    let what = What::Command { command: format!("{command:?}"), sight };
+                    tracer.record(at, *because_of, what);
+                }
+                mark.into_iter().for_each(|mark| self.history.see(at, mark));
                 // What is asked counts from the asking: a process that answers at once does so after it.
                 self.monitors.asked(at, command);
             }
@@ -137,6 +149,7 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             Input::RoundEnd(round) => self.trace(at, None, || What::RoundEnd { round: *round }),
             Input::Recovery(memory) => {
                 self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
+                self.history.see(at, Mark::Recovered(*memory));
                 self.monitors.recovered(at, *memory);
                 if let Some(condition) = self.clock_condition.as_mut()
                     && *memory == Memory::Lost
@@ -167,7 +180,7 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             Departure::Duplicated => self.trace(at, None, || What::Duplicate(letter())),
             Departure::Lost(why) => {
                 self.trace(at, None, || What::Send(letter()));
-                self.trace(at, None, || What::Lose { letter: letter(), why: why.name() });
+                self.trace(at, None, || What::Lose { letter: letter(), why: why.name().into() });
             }
         }
         if matches!(departure, Departure::Lost(_)) {
@@ -196,7 +209,12 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
     }
 
     fn output(&mut self, at: Moment, output: &P::Output) {
-        self.trace(at, None, || What::Output { output: format!("{output:?}") });
+        let mark = self.monitors.tells(at, output);
+        if let Some(tracer) = &mut self.tracer {
+            let sight = Sight { mark, says: self.monitors.tells_what(output) };
+            tracer.record(at, None, What::Output { output: format!("{output:?}"), sight });
+        }
+        mark.into_iter().for_each(|mark| self.history.see(at, mark));
         self.monitors.told(at, output);
     }
 
@@ -212,28 +230,59 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
     }
 
     fn ignore(&mut self, at: Moment, why: &'static str) {
-        self.trace(at, None, || What::Ignore { why });
+        self.trace(at, None, || What::Ignore { why: why.into() });
     }
 
     fn deed(&mut self, at: Moment, deed: &Deed) {
         self.incidents.deeds.push((at.time, deed.clone()));
-        if let Deed::Crash(_) = deed {
-            self.trace(at, None, || What::Crash);
-            self.monitors.crashed(at);
-        } else if !matches!(deed, Deed::Recover(..)) {
-            self.trace(at, None, || What::Fault { fault: deed.to_string() });
+        let numbers = |group: &ProcessSet| group.iter().map(ProcessId::number).collect();
+        match deed {
+            Deed::Crash(_) => {
+                self.trace(at, None, || What::Crash);
+                self.history.see(at, Mark::Crashed);
+                self.monitors.crashed(at);
+            }
+            // The process is told, and that is traced.
+            Deed::Recover(..) => {}
+            Deed::Partition(groups) => self.trace(at, None, || What::Partition {
+                groups: groups.iter().map(numbers).collect(),
+            }),
+            Deed::Heal => self.trace(at, None, || What::Heal),
+            deed => self.trace(at, None, || What::Fault {
+                fault: deed.to_string(),
+                processes: deed.victims().into_iter().map(ProcessId::number).collect(),
+            }),
         }
     }
 }
 
 /// A trace being written; after the first failure nothing more is.
-struct Tracer<'t> {
+pub(crate) struct Tracer<'t> {
     sink: &'t mut dyn TraceSink,
     failed: Option<std::io::Error>,
+    /// Where the last record was.
+    last: Moment,
 }
 
 impl Tracer<'_> {
+    /// Why it could not be written, if it could not.
+    pub(crate) fn take_error(&mut self) -> Option<std::io::Error> {
+        self.failed.take()
+    }
+
+    /// A property turned out to be broken: told after everything else, with when it was.
+    pub(crate) fn violation(&mut self, violation: &Violation) {
+        let process = violation.events.last().map_or(0, |event| event.process);
+        // It may be broken later than the last thing happens: when somebody has waited for too long.
+        let time = self.last.time.max(violation.time);
+        let at = Moment { process: ProcessId::new(process), time, ..self.last };
+        let (property, moment) = (violation.property.id().into(), violation.time.0);
+        let (detail, events) = (violation.detail.clone(), violation.events.clone());
+        self.record(at, None, What::Violation { property, moment, detail, events });
+    }
+
     fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {
+        self.last = at;
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
             self.failed = self.sink.record(&Record { event, time, process, what, cause }).err();
@@ -247,8 +296,8 @@ fn letter<P: Process>(id: u64, from: ProcessId, to: ProcessId, message: &P::Mess
         message: id,
         from: from.number(),
         to: to.number(),
-        kind: kind.name,
-        layer: kind.layer.name(),
+        kind: kind.name.into(),
+        layer: kind.layer.name().into(),
         body: format!("{message:?}"),
     }
 }

@@ -7,7 +7,7 @@ use quorate_lab::exhaustive::Reductions;
 use quorate_sim::notation::TreeText;
 use quorate_sim::scenario::Requesters;
 
-use super::YesNo;
+use super::{Diagram, YesNo};
 use crate::memory::Memory;
 
 /// `quorate check`
@@ -16,11 +16,12 @@ use crate::memory::Memory;
 Examples:
   quorate check ricart-agrawala -n 3 --requests 2
   quorate check quorum -n 3 --quorums vcube --crashes 2
-  quorate check maekawa-original -n 3 --save hang.toml
+  quorate check maekawa-original -n 3 --save hang.toml --diagram hang.svg
   quorate check list-ring -n 3 --crashes 1
   quorate check chandra-toueg -n 3 --crashes 1 --faults 1
   quorate check total-lamport -n 3 --requesters 2 --json
   quorate check causal -n 3 --requesters 2 --watch total-order
+  quorate check quorum-published -n 3 --crashes 2 --only ME1
 
 Whatever can happen may happen next: a message arrives, a user asks to enter or leaves, begins an
 election, proposes or multicasts, a process crashes, also in the middle of a multicast, or hears of a
@@ -107,6 +108,8 @@ pub(crate) struct Check {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) picture: Diagram,
 }
 
 impl Check {
