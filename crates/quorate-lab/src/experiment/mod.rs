@@ -24,6 +24,7 @@ mod sweep;
 mod table;
 mod thesis;
 mod vcube_diagnosis;
+mod verification;
 mod votes;
 mod without_cancel;
 
@@ -50,6 +51,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     clock_sync::EXPERIMENT,
     byzantine::EXPERIMENT,
     consensus_rounds::EXPERIMENT,
+    verification::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.

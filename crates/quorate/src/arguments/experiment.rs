@@ -15,6 +15,7 @@ Examples:
   quorate experiment mutex-cost --svg charts/ --csv cost.csv
   quorate experiment thesis --up-to 64                 a published study, in seconds
   quorate experiment mutex-cost --up-to 8 --shard 1/2 > 1.part   for `quorate merge`
+  quorate experiment verification --markdown docs/verification.md
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
 pub(crate) struct Experiment {
     /// Its name; without one, what there is
@@ -46,6 +47,9 @@ pub(crate) struct Experiment {
     /// Write the charts: all into one file, or each into a file of its own in a directory
     #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write the tables and notes as a page in Markdown
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 impl Experiment {

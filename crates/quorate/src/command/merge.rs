@@ -48,9 +48,9 @@ pub(crate) fn merge(flags: &Merge) -> Done {
 }
 
 fn of_campaign(whole: CampaignPart, flags: &Merge) -> Done {
-    if flags.csv.is_some() || flags.svg.is_some() {
+    if flags.csv.is_some() || flags.svg.is_some() || flags.markdown.is_some() {
         return Err(Failure::new(
-            "a campaign has neither table nor charts; leave --csv and --svg out",
+            "a campaign has neither table nor charts; leave --csv, --svg and --markdown out",
         ));
     }
     let worlds = whole.asked.worlds().map_err(explain)?;
@@ -71,6 +71,7 @@ fn of_experiment(parts: Vec<ExperimentPart>, flags: &Merge) -> Done {
     if flags.svg.is_some() && !experiment.draws {
         return Err(Failure::new(format!("{} draws no charts; leave --svg out", experiment.name)));
     }
-    let files = Files::begin(flags.csv.as_deref(), flags.svg.as_deref())?;
-    tell(experiment.name, &findings, files, flags.json)
+    let files =
+        Files::begin(flags.csv.as_deref(), flags.svg.as_deref(), flags.markdown.as_deref())?;
+    tell(experiment, &findings, files, flags.json)
 }
