@@ -218,7 +218,8 @@ impl<'m, M: Model> Search<'m, M> {
                     *to = number;
                 }
             }
-            if !edges.is_empty() {
+            // Also those of a state in which everything ends, so that every state is known there.
+            if self.model.patience().is_some() {
                 self.edges.add(parent, &edges);
             }
         }
