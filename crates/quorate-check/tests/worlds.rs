@@ -2,12 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use quorate_algorithms::agreement::{SyncConsensus, SyncConsensusShort};
 use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
 use quorate_check::{
-    Bounds, Budget, End, Exploration, Model, MutexUsers, World, estimate, explore,
+    AgreementUsers, Bounds, Budget, End, Exploration, Model, MutexUsers, World, estimate, explore,
 };
-use quorate_core::ProcessId;
+use quorate_core::agreement::{Matter, Value};
 use quorate_core::quorum::Majority;
+use quorate_core::{ProcessId, Property};
 
 fn explored(world: &impl Model) -> (u64, bool) {
     let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
@@ -79,4 +81,22 @@ fn how_many_states_there_are_is_told_from_a_part_of_them() {
     let guess = estimate(&world, part.states, part.depth).expect("every way ends");
     // There are 2,832,730.
     assert!((2e5..3e7).contains(&guess), "{guess} from {part:?}");
+}
+
+#[test]
+fn rounds_end_when_everything_has_arrived() {
+    let values: Vec<_> = [3, 2, 1].map(|value| Some(Value(value))).into();
+    let users = AgreementUsers { matter: Matter::Proposal, values };
+    let crashing = |crashes| Budget { crashes, ..Budget::default() };
+    // To bear one crash takes two rounds.
+    let mut long = World::new(3, |_| SyncConsensus::new(1), users.clone());
+    long.budget = crashing(1);
+    assert!(explored(&long).1);
+    assert!(!long.has_strayed());
+    let mut short = World::new(3, |_| SyncConsensusShort::new(1), users);
+    short.budget = crashing(1);
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    let found = explore(&short, bounds, |_| ControlFlow::Continue(()));
+    let End::Broken(found) = found.end else { panic!("{:?}", found.end) };
+    assert_eq!(found.property, Property::Agreement);
 }

@@ -99,6 +99,27 @@ fn what_is_broken_has_a_shortest_counterexample_that_replays() {
     insta::assert_snapshot!(broken(twice));
 }
 
+#[test]
+fn what_chance_hardly_finds_is_found() {
+    let mut world = crashing(over("quorum-without-attempts", 4, "majority"), 2);
+    world.scenario.requesters = Requesters::First(2);
+    let short = bearing(crashing(question("sync-consensus-short", 3), 1), 1);
+    insta::assert_snapshot!(broken([
+        ("quorum-without-attempts", world, "ME1"),
+        ("sync-consensus-short", short, "agreement"),
+    ]));
+}
+
+#[test]
+fn a_world_that_is_far_too_large_is_refused_with_a_way_out() {
+    let mut huge = Question { requests: 3, ..question("lamport", 7) };
+    let refused = explore(&huge, |_| ControlFlow::Continue(())).expect_err("it is too large");
+    let told = refused.to_string();
+    assert!(told.contains("very roughly 10^") && told.contains("--depth"), "{told}");
+    (huge.content_with_a_part, huge.bounds.depth) = (true, 3);
+    assert_eq!(explored(&huge).report.verdict, "bounded");
+}
+
 /// The first so many ask.
 fn some(algorithm: &str, n: usize, count: usize) -> Question {
     let mut question = question(algorithm, n);
@@ -162,6 +183,8 @@ fn sound_agreements_hold_in_every_state() {
         ("two-phase-commit", question("two-phase-commit", 3)),
         ("two-phase-commit with a crash", crashing(question("two-phase-commit", 3), 1)),
         ("two-phase-commit against", proposing(question("two-phase-commit", 3), &[1, 0, 1])),
+        ("sync-consensus with a crash", bearing(crashing(question("sync-consensus", 3), 1), 1)),
+        ("sync-consensus with two", bearing(crashing(question("sync-consensus", 4), 2), 2)),
         ("chandra-toueg", question("chandra-toueg", 3)),
         ("chandra-toueg without order", without_order(question("chandra-toueg", 3))),
         (
