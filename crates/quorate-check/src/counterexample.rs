@@ -172,7 +172,7 @@ impl Notes {
             let place = world.users.place(ProcessId::new(process.into()));
             let bound = world.users.wish(&place).is_some_and(|(_, will)| will);
             if bound && !scenario.request.iter().any(|request| request.who == who(process)) {
-                scenario.request.push(Occasion { who: who(process), at: at.clone() });
+                scenario.request.push(Occasion { who: who(process), at });
             }
         }
         if scenario.request.is_empty() {
