@@ -19,7 +19,7 @@ mod transition;
 
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_core::{Process, ProcessId, Property};
 
@@ -66,6 +66,8 @@ pub struct World<P: Process, U: Users<P>, F> {
     /// Who does not crash, as bits.
     pub immune: u64,
     strayed: AtomicBool,
+    /// Set when an order of deliveries was left out, so that a way may not be a shortest one.
+    skipped: AtomicBool,
     nodes: Shelf<Node<P, U::Place>>,
     messages: Shelf<Sent<P::Message>>,
     outcomes: Shelf<Outcome>,
@@ -176,6 +178,7 @@ where
             restless: false,
             immune: 0,
             strayed: AtomicBool::new(false),
+            skipped: AtomicBool::new(false),
             nodes: Shelf::default(),
             messages: Shelf::default(),
             outcomes: Shelf::default(),
@@ -197,6 +200,11 @@ where
         self.renamings.get_or_init(work_out)
     }
 
+    /// Whether orders of deliveries were left out, so that there may be a shorter way to what was found.
+    pub fn has_skipped(&self) -> bool {
+        self.skipped.load(Ordering::Relaxed)
+    }
+
     /// The same world, explored without leaving anything out.
     #[must_use]
     pub fn in_full(mut self) -> Self {
@@ -206,7 +214,7 @@ where
 
     /// Whether a process has asked for something that is not modelled, so that nothing was shown.
     pub fn has_strayed(&self) -> bool {
-        self.strayed.load(std::sync::atomic::Ordering::Relaxed)
+        self.strayed.load(Ordering::Relaxed)
     }
 
     /// The first state.
@@ -484,6 +492,7 @@ where
             return;
         }
         if self.reduces() && self.successors_of_one(state, successors) {
+            self.skipped.store(true, Ordering::Relaxed);
             return;
         }
         state.up().for_each(|process| self.at(state, process, successors));

@@ -5,13 +5,13 @@
 //! - links keep their order and every other live process has a message to p under way, so that whatever the others do
 //!   meanwhile, the next message from each of them is known; or nobody but p can do anything;
 //! - nothing is left that may go wrong, since a crash elsewhere would give p something new to hear;
-//! - nothing that can happen at p shows: who is inside stays the same, so that no state in which two are inside is
-//!   passed by;
+//! - nothing that can happen at p shows: who is inside stays the same, for example, so that no state in which two are
+//!   inside is passed by;
 //! - states do not come again, so that nothing is put off for ever. That is looked at in the end: if what was reduced
 //!   comes to an end whatever happens, so does the whole; if not, the world has to be explored without reduction.
 //!
 //! Then every terminal state and every state that shows something is still reached, by a way that has the steps of p
-//! first.
+//! first. It need not be a shortest one.
 
 use quorate_core::{Process, ProcessId};
 
