@@ -78,7 +78,12 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let all: Vec<(&Cell, &Answer)> = cells.iter().zip(&answers).collect();
     Ok(Findings {
         table: Table::new(all.iter().map(|(cell, answer)| cell.values(answer))),
-        blocks: vec![searches(&all), specimens(&all), storms(&all, request.seeds)],
+        blocks: vec![
+            searches(&all),
+            properties(&all),
+            specimens(&all),
+            storms(&all, request.seeds),
+        ],
         notes: notes(&all),
         charts: Vec::new(),
     })
@@ -201,7 +206,7 @@ fn searches(all: &[(&Cell, &Answer)]) -> Block {
         (Cell::Search { profile, small }, Answer::Search(search)) if profile.specimen.is_none() => {
             let verdict = match search.bounded {
                 true => format!("no violation to depth {}", search.depth),
-                false => format!("{}: {}", search.verdict, search.held.join(" ")),
+                false => search.verdict.clone(),
             };
             let (states, depth) = (grouped(search.states), search.depth.to_string());
             Some(vec![profile.name.to_owned(), small.words(), states, depth, verdict])
@@ -211,6 +216,30 @@ fn searches(all: &[(&Cell, &Answer)]) -> Block {
     Block {
         title: "Every interleaving of small worlds".to_owned(),
         head: vec!["algorithm", "world", " states", " deep", "verdict"],
+        rows: rows.collect(),
+    }
+}
+
+/// What was judged where. A search judges states, a storm also histories.
+fn properties(all: &[(&Cell, &Answer)]) -> Block {
+    let sound = PROFILES.iter().filter(|profile| profile.specimen.is_none());
+    let rows = sound.map(|profile| {
+        let mut held: Vec<&str> = Vec::new();
+        for (cell, answer) in all {
+            if let (true, Answer::Search(search)) = (cell.profile().name == profile.name, answer) {
+                held.extend(search.held.iter().map(String::as_str));
+            }
+        }
+        let (searched, stormed): (Vec<&str>, Vec<&str>) = profile
+            .guarantees
+            .iter()
+            .map(|property| property.id())
+            .partition(|id| held.contains(id));
+        vec![profile.name.to_owned(), searched.join(" "), stormed.join(" ")]
+    });
+    Block {
+        title: "What was judged: in searches and storms, and in storms only".to_owned(),
+        head: vec!["algorithm", "both", "storms only"],
         rows: rows.collect(),
     }
 }
