@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use quorate_lab::experiment::Options;
+use quorate_lab::part::Shard;
 
 /// `quorate experiment`
 #[derive(Debug, Args)]
@@ -13,6 +14,7 @@ Examples:
   quorate experiment mutex-cost --up-to 32             a smaller one, in a second
   quorate experiment mutex-cost --svg charts/ --csv cost.csv
   quorate experiment thesis --up-to 64                 a published study, in seconds
+  quorate experiment mutex-cost --up-to 8 --shard 1/2 > 1.part   for `quorate merge`
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
 pub(crate) struct Experiment {
     /// Its name; without one, what there is
@@ -32,6 +34,9 @@ pub(crate) struct Experiment {
     /// How many threads; one for each core if not said. The results are the same
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
+    /// Run part I of K only and print it for `quorate merge`
+    #[arg(long, value_name = "I/K", requires = "name", conflicts_with_all = ["csv", "svg"])]
+    pub(crate) shard: Option<Shard>,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

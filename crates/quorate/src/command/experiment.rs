@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_draw::chart;
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Progress};
+use quorate_lab::part::{Part, Work};
 use serde_json::json;
 
 use crate::Done;
@@ -21,12 +22,25 @@ pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
     if flags.svg.is_some() && !experiment.draws {
         return Err(Failure::new(format!("{name} draws no charts; leave --svg out")));
     }
+    if let Some(shard) = flags.shard {
+        let part = experiment.run_part(&flags.options(), shard, &Bar::new());
+        let part = Part::new(shard, Work::Experiment(part.map_err(Failure::new)?));
+        let mut out = anstream::stdout().lock();
+        out.write_all(part.write().map_err(Failure::new)?.as_bytes())?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // A file that could not be written in the end is no reason to wait for it.
-    let files = Files::begin(flags)?;
+    let files = Files::begin(flags.csv.as_deref(), flags.svg.as_deref())?;
     let findings = experiment.run(&flags.options(), &Bar::new()).map_err(Failure::new)?;
-    files.write(name, &findings)?;
+    tell(name, &findings, files, flags.json)
+}
+
+/// Writes the files that were asked for, and prints what was found.
+pub(super) fn tell(name: &str, findings: &Findings, files: Files, json: bool) -> Done {
+    files.write(name, findings)?;
     let mut out = anstream::stdout().lock();
-    if flags.json {
+    if json {
         findings.write_json(name, &mut out)?;
     } else {
         findings.write_text(&mut out)?;
@@ -52,7 +66,7 @@ fn list(json: bool) -> Done {
 }
 
 /// The files that were asked for.
-struct Files {
+pub(super) struct Files {
     csv: Option<NewFile>,
     svg: Option<Charts>,
 }
@@ -63,14 +77,14 @@ enum Charts {
 }
 
 impl Files {
-    fn begin(flags: &arguments::Experiment) -> Result<Self, Failure> {
-        if let (Some(csv), Some(svg)) = (&flags.csv, &flags.svg)
+    pub(super) fn begin(csv: Option<&Path>, svg: Option<&Path>) -> Result<Self, Failure> {
+        if let (Some(csv), Some(svg)) = (csv, svg)
             && same_file(csv, svg)
         {
             return Err(Failure::new("--csv and --svg name the same file"));
         }
-        let csv = flags.csv.as_deref().map(NewFile::begin).transpose()?;
-        let svg = flags.svg.as_deref().map(Charts::begin).transpose()?;
+        let csv = csv.map(NewFile::begin).transpose()?;
+        let svg = svg.map(Charts::begin).transpose()?;
         Ok(Self { csv, svg })
     }
 

@@ -1,0 +1,82 @@
+//! Small worlds of real algorithms: what reductions leave out, and what they must not change.
+
+use std::ops::ControlFlow;
+
+use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
+use quorate_check::{
+    Bounds, Budget, End, Exploration, Model, MutexUsers, World, estimate, explore,
+};
+use quorate_core::ProcessId;
+use quorate_core::quorum::Majority;
+
+fn explored(world: &impl Model) -> (u64, bool) {
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    let Exploration { progress, end, .. } = explore(world, bounds, |_| ControlFlow::Continue(()));
+    (progress.states, matches!(end, End::Exhausted))
+}
+
+fn users(n: usize, requests: u8) -> MutexUsers {
+    MutexUsers { requests: vec![requests; n] }
+}
+
+fn central(n: usize, crashes: u8) -> World<Central, MutexUsers, impl Fn(ProcessId) -> Central> {
+    let server = ProcessId::new(0);
+    let mut world = World::new(n, move |id| Central::new(id, server), users(n, 1));
+    world.budget = Budget { crashes, ..Budget::default() };
+    world.immune = 1;
+    world.reduce = false;
+    world
+}
+
+#[test]
+fn clients_that_are_alike_are_one_world_and_not_several() {
+    for crashes in [0, 2] {
+        let mut named = central(4, crashes);
+        named.nameless = false;
+        let (all, holds) = explored(&named);
+        assert!(holds);
+        let (few, holds) = explored(&central(4, crashes));
+        assert!(holds);
+        // Three clients have six orders; states that are alike under some of them count less often.
+        assert!(few * 4 < all && few * 6 >= all, "{few} of {all}");
+    }
+}
+
+#[test]
+fn names_that_mean_something_are_kept() {
+    let world = |nameless| {
+        let mut world = World::new(3, |id| RicartAgrawala::new(3, id), users(3, 1));
+        world.nameless = nameless;
+        explored(&world)
+    };
+    assert_eq!(world(true), world(false));
+}
+
+#[test]
+fn nothing_that_is_left_out_matters() {
+    let coterie = Majority::new(3);
+    let maekawa = |reduce| {
+        let mut world = World::new(3, |id| Maekawa::new(id, &coterie), users(3, 1));
+        world.reduce = reduce;
+        explored(&world)
+    };
+    let lamport = |reduce| {
+        let mut world = World::new(3, |id| Lamport::new(3, id), users(3, 1));
+        world.reduce = reduce;
+        explored(&world)
+    };
+    for (full, reduced) in [(maekawa(false), maekawa(true)), (lamport(false), lamport(true))] {
+        assert!(full.1 && reduced.1 && reduced.0 < full.0, "{reduced:?} of {full:?}");
+    }
+}
+
+#[test]
+fn how_many_states_there_are_is_told_from_a_part_of_them() {
+    let mut world = World::new(4, |id| RicartAgrawala::new(4, id), users(4, 1));
+    world.reduce = false;
+    let bounds = Bounds { memory: 1 << 30, depth: 8 };
+    let part = explore(&world, bounds, |_| ControlFlow::Continue(())).progress;
+    let guess = estimate(&world, part.states, part.depth).expect("every way ends");
+    // There are 2,832,730.
+    assert!((2e5..3e7).contains(&guess), "{guess} from {part:?}");
+}
