@@ -13,13 +13,14 @@ const BITS: usize = u64::BITS as usize;
 ///
 /// The last word is never zero: equal sets have equal words, whatever way they came about, and an
 /// empty set of a large world costs nothing.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessSet {
     words: SmallVec<[u64; 2]>,
 }
 
 impl ProcessSet {
     /// The empty set.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -41,6 +42,7 @@ impl ProcessSet {
     }
 
     /// Adds a process; tells whether it was new.
+    #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
         if word >= self.words.len() {
@@ -52,6 +54,7 @@ impl ProcessSet {
     }
 
     /// Takes a process out; tells whether it was in.
+    #[inline]
     pub fn remove(&mut self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
         let Some(found) = self.words.get_mut(word) else { return false };
@@ -64,32 +67,38 @@ impl ProcessSet {
     }
 
     /// Whether the process is a member.
+    #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
         self.words.get(word).is_some_and(|found| found & bit != 0)
     }
 
     /// How many members there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether there is no member.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
     /// Takes all members out, keeping the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.words.clear();
     }
 
     /// The smallest member.
+    #[inline]
     pub fn first(&self) -> Option<ProcessId> {
         self.iter().next()
     }
 
     /// The greatest member.
+    #[inline]
     pub fn last(&self) -> Option<ProcessId> {
         let word = self.words.last()?;
         let high = BITS - 1 - word.leading_zeros() as usize;
@@ -111,22 +120,26 @@ impl ProcessSet {
     }
 
     /// The members in ascending order.
+    #[inline]
     pub fn iter(&self) -> Iter<'_> {
         Iter { words: &self.words, next_word: 0, rest: 0 }
     }
 
     /// Whether every member is one of `other`'s.
+    #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
         self.words.len() <= other.words.len()
             && self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & !theirs == 0)
     }
 
     /// Whether the two have no member in common.
+    #[inline]
     pub fn is_disjoint(&self, other: &Self) -> bool {
         self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & theirs == 0)
     }
 
     /// Adds all members of `other`.
+    #[inline]
     pub fn union_with(&mut self, other: &Self) {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -137,6 +150,7 @@ impl ProcessSet {
     }
 
     /// Keeps only members of `other`.
+    #[inline]
     pub fn intersect_with(&mut self, other: &Self) {
         self.words.truncate(other.words.len());
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
@@ -146,6 +160,7 @@ impl ProcessSet {
     }
 
     /// Takes all members of `other` out.
+    #[inline]
     pub fn subtract(&mut self, other: &Self) {
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
             *mine &= !theirs;
@@ -153,6 +168,7 @@ impl ProcessSet {
         self.trim();
     }
 
+    #[inline]
     fn trim(&mut self) {
         while self.words.last() == Some(&0) {
             self.words.pop();
@@ -160,12 +176,28 @@ impl ProcessSet {
     }
 }
 
+/// Words are copied as they are: the vector's own way takes them one by one.
+impl Clone for ProcessSet {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self { words: SmallVec::from_slice(&self.words) }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        self.words.clear();
+        self.words.extend_from_slice(&other.words);
+    }
+}
+
+#[inline]
 fn place(process: ProcessId) -> (usize, u64) {
     (process.index() / BITS, 1 << (process.index() % BITS))
 }
 
 impl BitOr for &ProcessSet {
     type Output = ProcessSet;
+    #[inline]
     fn bitor(self, other: Self) -> ProcessSet {
         let mut set = self.clone();
         set.union_with(other);
@@ -175,6 +207,7 @@ impl BitOr for &ProcessSet {
 
 impl BitAnd for &ProcessSet {
     type Output = ProcessSet;
+    #[inline]
     fn bitand(self, other: Self) -> ProcessSet {
         let mut set = self.clone();
         set.intersect_with(other);
@@ -184,6 +217,7 @@ impl BitAnd for &ProcessSet {
 
 impl Sub for &ProcessSet {
     type Output = ProcessSet;
+    #[inline]
     fn sub(self, other: Self) -> ProcessSet {
         let mut set = self.clone();
         set.subtract(other);
@@ -225,6 +259,7 @@ pub struct Iter<'a> {
 
 impl Iterator for Iter<'_> {
     type Item = ProcessId;
+    #[inline]
     fn next(&mut self) -> Option<ProcessId> {
         while self.rest == 0 {
             self.rest = *self.words.get(self.next_word)?;

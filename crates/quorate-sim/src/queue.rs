@@ -29,8 +29,9 @@ pub struct Queue<T> {
     len: usize,
     /// How much room a slot gets at first: growing from nothing would cost a large world dear.
     first_room: usize,
-    /// A large buffer that is free: where all is due at the same times, each slot in turn would keep one of its own.
-    spare: Vec<Option<Entry<T>>>,
+    /// Buffers that are free. A slot has one only while it holds something: where each kept its own, a small world
+    /// would mostly make buffers, and a large one where all is due at the same times would fill the memory.
+    free: Vec<Vec<Option<Entry<T>>>>,
 }
 
 /// What every item carries. With the time it takes 16 bytes.
@@ -67,9 +68,6 @@ struct Open<T> {
     late: BinaryHeap<Reverse<Key>>,
 }
 
-/// A buffer with room for more than this goes to whoever needs one next.
-const LARGE: usize = 4_096;
-
 /// An entry's offset in the upper half, its place in the lower.
 type Key = u64;
 
@@ -98,7 +96,7 @@ impl<T> Queue<T> {
             far: BinaryHeap::new(),
             arrivals: 0,
             len: 0,
-            spare: Vec::new(),
+            free: Vec::new(),
             first_room: if crowd < 8192 { (crowd / 256).max(4) } else { 512 },
         }
     }
@@ -167,8 +165,7 @@ impl<T> Queue<T> {
         let index = self.index(slot);
         let slot = &mut self.slots[index];
         if slot.capacity() == 0 {
-            std::mem::swap(slot, &mut self.spare);
-            slot.reserve_exact(self.first_room);
+            *slot = self.free.pop().unwrap_or_else(|| Vec::with_capacity(self.first_room));
         }
         slot.push(Some(entry));
         self.occupied[index / 64] |= 1 << (index % 64);
@@ -193,8 +190,8 @@ impl<T> Queue<T> {
         let slot = &mut self.slots[index];
         self.open.refill(slot, self.width_log2 == 0);
         // What is left in the slot is empty.
-        if slot.capacity() > LARGE {
-            self.spare = std::mem::take(slot);
+        if slot.capacity() > 0 {
+            self.free.push(std::mem::take(slot));
         }
         self.fetch_far();
         true

@@ -125,7 +125,7 @@ fn a_campaign_says_what_broke_and_how_to_see_it_again() {
 
 #[test]
 fn mistakes_are_explained_on_a_line() {
-    insta::assert_snapshot!(stderr("campaign lamport --crashes 1"), @"error: --crashes: lamport assumes that no process crashes, and a campaign stays inside the assumptions; `quorate sim lamport --crash` leaves them");
+    insta::assert_snapshot!(stderr("campaign lamport --crashes 1"), @"error: --crashes: lamport assumes that no process crashes, and a campaign stays inside the assumptions; --beyond leaves them");
     insta::assert_snapshot!(stderr("quorum vcub"), @"error: invalid value 'vcub' for '<SYSTEM>'; tip: a similar value exists: 'vcube'");
     insta::assert_snapshot!(stderr("quorum vcube -n 8 --failed 8"), @"error: --failed: there is no process 8; the processes are 0 to 7");
     insta::assert_snapshot!(stderr("quorum vcube -n 65537"), @"error: -n: quorums of at most 65536 processes are analysed");

@@ -311,6 +311,9 @@ fn tell<R: Rule, O: Saying>(
     message: fn(Ticket) -> Message,
     out: &mut Effects<QuorumVoting<R, O>>,
 ) {
+    if voters.is_empty() {
+        return;
+    }
     asked.by_ticket(voters).for_each(|(to, ticket)| out.multicast(to, message(ticket)));
 }
 
@@ -509,9 +512,12 @@ impl<R: Rule> Algorithm for QuorumVoting<R> {
     fn cost(setup: &Setup) -> Cost {
         let basis = Basis::new(&R::system(&setup.quorums));
         let none = ProcessSet::new();
-        let sizes = || ProcessId::all(setup.n).filter_map(|id| basis.quorum(id, &none));
-        let least = sizes().map(|quorum| quorum.len()).min().unwrap_or(0) as u64;
-        let most = sizes().map(|quorum| quorum.len()).max().unwrap_or(0) as u64;
+        let quorums = ProcessId::all(setup.n).filter_map(|id| basis.quorum(id, &none));
+        let (least, most) = quorums.fold((usize::MAX, 0), |(least, most), quorum| {
+            (least.min(quorum.len()), most.max(quorum.len()))
+        });
+        // Whoever has no quorum at all pays nothing.
+        let (least, most) = (least.min(most) as u64, most as u64);
         Cost::between("3K to 6K", 3 * least, 6 * most).with_delays(0..=2, 0..=2)
     }
 }

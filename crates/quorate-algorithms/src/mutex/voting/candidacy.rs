@@ -108,7 +108,7 @@ impl Candidacy {
 
     /// The votes to give back: one who cannot win for now gives up what is asked for; one who may still win keeps it.
     pub(in crate::mutex) fn give_back(&mut self) -> ProcessSet {
-        if self.failed.is_empty() {
+        if self.failed.is_empty() || self.inquiries.is_disjoint(&self.votes) {
             return ProcessSet::new();
         }
         let back = &self.inquiries & &self.votes;
