@@ -102,6 +102,9 @@ pub struct PropertyReport {
     pub detail: String,
     /// Whether the algorithm promises it.
     pub promised: bool,
+    /// When it was broken, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
     /// What led to a violation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Evidence>,

@@ -311,7 +311,8 @@ fn report(
     found: Option<&Violation>,
 ) -> PropertyReport {
     let events = found.map(|violation| violation.events.clone()).unwrap_or_default();
-    PropertyReport { id: property.id(), status, detail, promised, events }
+    let time = found.map(|violation| violation.time.0);
+    PropertyReport { id: property.id(), status, detail, promised, time, events }
 }
 
 fn fault_reports(incidents: &Incidents) -> Vec<FaultReport> {
@@ -330,5 +331,6 @@ fn ending_name(ending: Ending) -> &'static str {
         Ending::Until => "until",
         Ending::Events => "events",
         Ending::Queued => "memory",
+        Ending::Unwatched => "unwatched",
     }
 }

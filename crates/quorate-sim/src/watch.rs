@@ -1,6 +1,8 @@
 //! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
 //! algorithm's family.
 
+use std::fmt::Debug;
+
 use quorate_core::{Belief, Layer, Message, Process, ProcessId};
 
 use crate::accounting::Accounting;
@@ -215,6 +217,18 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
         self.trace(at, None, || What::Ignore { why });
     }
 
+    #[inline]
+    fn handled(&mut self, at: Moment, process: &P) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.state(at, process);
+        }
+    }
+
+    #[inline]
+    fn has_gone(&self) -> bool {
+        self.tracer.as_ref().is_some_and(|tracer| tracer.failed.is_some())
+    }
+
     fn deed(&mut self, at: Moment, deed: &Deed) {
         self.incidents.deeds.push((at.time, deed.clone()));
         if let Deed::Crash(_) = deed {
@@ -237,6 +251,12 @@ impl Tracer<'_> {
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
             self.failed = self.sink.record(&Record { event, time, process, what, cause }).err();
+        }
+    }
+
+    fn state(&mut self, at: Moment, state: &dyn Debug) {
+        if self.failed.is_none() {
+            self.failed = self.sink.state(at.event, at.process.number(), state).err();
         }
     }
 }

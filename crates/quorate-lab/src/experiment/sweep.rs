@@ -15,6 +15,11 @@ pub trait Progress: Sync {
 
     /// All are done.
     fn end(&self);
+
+    /// Whether anybody still waits for it; if not, the cells that are left are not run.
+    fn is_wanted(&self) -> bool {
+        true
+    }
 }
 
 /// Nobody.
@@ -36,6 +41,9 @@ pub(super) fn sweep<Cell: Sync, Answer: Send>(
     let answers: Vec<Result<Answer, CannotRun>> = pool.install(|| {
         let cells = cells.par_iter().with_max_len(1);
         let answer = |cell| {
+            if !request.progress.is_wanted() {
+                return Err(CannotRun::Cancelled);
+            }
             let answer = run(cell);
             request.progress.step();
             answer
