@@ -4,6 +4,7 @@ pub(crate) mod campaign;
 pub(crate) mod check;
 pub(crate) mod experiment;
 pub(crate) mod generate;
+pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod quorum;
 pub(crate) mod replay;

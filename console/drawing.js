@@ -1,0 +1,169 @@
+// Drawings of the server, put into the page as parsed nodes after a look at what they are made of.
+
+import { postForText } from "./api.js";
+import { h, s } from "./dom.js";
+
+const ELEMENTS = new Set([
+  "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc",
+  "style", "defs", "marker", "clipPath",
+]);
+
+// The only place that turns text into nodes: an SVG document, which is looked through before any of it is used.
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("drawing", {
+  createHTML: (/** @type {string} */ text) => text,
+});
+
+/**
+ * The drawing in a text. Whatever could act, or load something, is refused.
+ * @param {string} text
+ * @returns {SVGSVGElement}
+ */
+export function parse(text) {
+  const trusted = policy ? policy.createHTML(text) : text;
+  const parsed = new DOMParser().parseFromString(trusted, "image/svg+xml").documentElement;
+  if (parsed.localName !== "svg") throw new Error("this is no drawing");
+  for (const element of [parsed, ...parsed.querySelectorAll("*")]) {
+    if (!ELEMENTS.has(element.localName)) throw new Error(`a drawing has no <${element.localName}>`);
+    for (const { localName, value } of element.attributes) {
+      const loads = localName === "href" || localName === "src" || (value.includes("url(") && !value.includes("url(#"));
+      if (localName.startsWith("on") || localName === "style" || loads) throw new Error(`a drawing has no ${localName}`);
+    }
+  }
+  return adopt(/** @type {any} */ (document.importNode(parsed, true)));
+}
+
+/** The rules of drawings that the page knows already. @type {Set<string>} */
+const sheets = new Set();
+
+/**
+ * Rules inside a drawing count as inline styles, which the page forbids; as a sheet of the page they are welcome.
+ * @param {SVGSVGElement} drawing
+ */
+function adopt(drawing) {
+  for (const style of drawing.querySelectorAll("style")) {
+    const rules = style.textContent ?? "";
+    style.remove();
+    if (sheets.has(rules) || /@import|url\(/i.test(rules)) continue;
+    sheets.add(rules);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules);
+    document.adoptedStyleSheets.push(sheet);
+  }
+  return drawing;
+}
+
+/**
+ * @typedef {{ from: number, to: number }} Window
+ * @typedef {{ time: number, process: number | null, message: number | null, x: number, y: number }} Spot
+ */
+
+/** A diagram of a window of a run, with a line where we are. */
+export class Diagram {
+  /** @param {(spot: Spot) => void} [clicked] */
+  constructor(clicked) {
+    this.element = h("div", { class: "diagram" });
+    this.clicked = clicked;
+    /** What the server is asked, apart from the window. @type {any} */
+    this.subject = null;
+    /** @type {Window | null} */
+    this.window = null;
+    /** The last drawing as it came, for files. */
+    this.text = "";
+    /** @type {SVGSVGElement | null} */
+    this.svg = null;
+    /** @type {AbortController | null} */
+    this.asking = null;
+    this.now = { time: 0, event: -1 };
+    this.line = s("path", { class: "playhead" });
+    this.future = s("rect", { class: "future" });
+    this.element.addEventListener("click", (event) => this.click(event));
+  }
+
+  /**
+   * Draws a window; what was there stays until it is done.
+   * @param {Window} window
+   */
+  async show(window) {
+    const known = this.window;
+    if (known && known.from === window.from && known.to === window.to && this.svg) return;
+    this.window = window;
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const width = Math.round(Math.max(this.element.clientWidth || 960, 560));
+    try {
+      const body = { ...this.subject, ...window, width };
+      this.text = await postForText("diagram", body, this.asking.signal);
+      this.svg = parse(this.text);
+      this.svg.append(this.future, this.line);
+      this.element.replaceChildren(this.svg);
+      this.mark();
+    } catch (error) {
+      if (/** @type {Error} */ (error).name === "AbortError") return;
+      this.element.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+    }
+  }
+
+  /**
+   * Moves the line.
+   * @param {number} time
+   * @param {number} event
+   */
+  move(time, event) {
+    this.now = { time, event };
+    this.mark();
+  }
+
+  /** @param {string} name */
+  figure(name) {
+    return Number(this.svg?.getAttribute(`data-${name}`) ?? NaN);
+  }
+
+  /** @param {number} time */
+  column(time) {
+    const [from, to, left, right] = ["from", "to", "left", "right"].map((name) => this.figure(name));
+    return left + ((time - from) / Math.max(to - from, 1)) * (right - left);
+  }
+
+  mark() {
+    if (!this.svg) return;
+    const box = this.svg.viewBox.baseVal;
+    const [top, bottom, right] = [this.figure("top"), this.figure("bottom"), this.figure("right")];
+    const x = Math.max(this.figure("left") - 10, Math.min(right + 14, this.column(this.now.time)));
+    this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
+    const wide = Math.max(0, Math.min(box.width, right + 14) - x);
+    for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
+      this.future.setAttribute(name, String(value));
+    }
+    this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
+    if (this.now.event < 0) return;
+    this.svg.querySelectorAll(`[data-event="${this.now.event}"]`).forEach((element) => element.classList.add("now"));
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    if (!this.svg || !this.clicked) return;
+    const matrix = this.svg.getScreenCTM();
+    if (!matrix) return;
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const [from, to, left, right] = ["from", "to", "left", "right"].map((name) => this.figure(name));
+    const time = Math.round(Math.max(from, Math.min(to, from + ((at.x - left) / (right - left)) * (to - from))));
+    const target = /** @type {Element} */ (event.target).closest("[data-message]");
+    const message = target ? Number(target.getAttribute("data-message")) : null;
+    const box = this.element.getBoundingClientRect();
+    const spot = { time, message, process: this.lane(at.y), x: event.clientX - box.left, y: event.clientY - box.top };
+    this.clicked(spot);
+  }
+
+  /**
+   * Whose line is nearest.
+   * @param {number} y
+   */
+  lane(y) {
+    let [best, distance] = [/** @type {number | null} */ (null), Infinity];
+    for (const lane of (this.svg?.getAttribute("data-lanes") ?? "").split(" ").filter(Boolean)) {
+      const [process, middle] = lane.split(":").map(Number);
+      if (Math.abs(middle - y) < distance) [best, distance] = [process, Math.abs(middle - y)];
+    }
+    return best;
+  }
+}

@@ -1,0 +1,50 @@
+// Everything the page says, in the reader's language.
+
+export const LANGUAGES = /** @type {const} */ ([["en", "English"], ["pt", "Português"], ["es", "Español"]]);
+
+/** @type {Record<string, string>} */
+let texts = {};
+/** What is said where a language says nothing. @type {Record<string, string>} */
+let fallback = {};
+
+/** @type {string} */
+export let language = "en";
+
+/** The language that was chosen before, or that the browser prefers. */
+export function preferred() {
+  const said = [localStorage.getItem("quorate.language"), ...navigator.languages].map((it) => (it ?? "").slice(0, 2));
+  return said.find((it) => LANGUAGES.some(([known]) => known === it)) ?? "en";
+}
+
+/** @param {string} wanted */
+export async function speak(wanted) {
+  const read = async (/** @type {string} */ it) => (await fetch(`strings/${it}.json`)).json();
+  [fallback, texts] = await Promise.all([read("en"), read(wanted)]);
+  language = wanted;
+  localStorage.setItem("quorate.language", wanted);
+  document.documentElement.lang = wanted;
+}
+
+/**
+ * What the page says, with what is to be filled in.
+ * @param {string} key
+ * @param {Record<string, string | number>} [values]
+ */
+export function t(key, values = {}) {
+  const text = texts[key] ?? fallback[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/**
+ * The same where there may be no such text.
+ * @param {string} key
+ * @param {string} otherwise
+ */
+export function tOr(key, otherwise) {
+  return key in texts || key in fallback ? t(key) : otherwise;
+}
+
+/** @param {number} value */
+export function number(value) {
+  return value.toLocaleString(language);
+}

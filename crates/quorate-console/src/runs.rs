@@ -1,0 +1,175 @@
+//! Runs on behalf of the page: bounded, a few at once, stopped when nobody waits for them.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+use quorate_run::CannotRun;
+use quorate_sim::trace::{Record, TraceSink};
+use quorate_sim::{Conditions, Film, FilmBounds, Outcome, Report, RunError, Scenario};
+use tokio::sync::Semaphore;
+
+use crate::refusal::Refusal;
+
+/// What runs a scenario.
+pub type Runner =
+    fn(&Scenario, Conditions, Option<&mut (dyn TraceSink + '_)>) -> Result<Outcome, CannotRun>;
+
+/// How large a run may be, and how many there may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// The most processes.
+    pub processes: usize,
+    /// The most events; a longer run is stopped there.
+    pub events: u64,
+    /// The bytes that processes and messages under way may take.
+    pub memory: u64,
+    /// How much of a run the page is sent.
+    pub film: FilmBounds,
+    /// How many runs go on at once.
+    pub at_once: usize,
+    /// How many requests may wait for their turn.
+    pub waiting: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            processes: 4_096,
+            events: 2_000_000,
+            memory: 512 << 20,
+            film: FilmBounds::default(),
+            at_once: 2,
+            waiting: 16,
+        }
+    }
+}
+
+/// How many runs are remembered, so that a window of a diagram needs no second run.
+const REMEMBERED: usize = 6;
+
+/// A run that was made.
+#[derive(Debug)]
+pub(crate) struct Shot {
+    pub(crate) report: Report,
+    pub(crate) film: Film,
+}
+
+/// Makes runs.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    pub(crate) bounds: Bounds,
+    runner: Runner,
+    turns: Arc<Semaphore>,
+    places: Semaphore,
+    remembered: Mutex<VecDeque<(String, Arc<Shot>)>>,
+}
+
+impl Runs {
+    pub(crate) fn new(bounds: Bounds, runner: Runner) -> Self {
+        Self {
+            bounds,
+            runner,
+            turns: Arc::new(Semaphore::new(bounds.at_once)),
+            places: Semaphore::new(bounds.at_once + bounds.waiting),
+            remembered: Mutex::default(),
+        }
+    }
+
+    /// Runs a scenario that was checked, or remembers it.
+    pub(crate) async fn shoot(&self, scenario: Scenario) -> Result<Arc<Shot>, Refusal> {
+        let most = self.bounds.processes;
+        if scenario.processes > most {
+            let found = scenario.processes;
+            let problem =
+                format!("processes: at most {most} are run here, not {found}; `quorate sim` has no such bound");
+            return Err(Refusal::too_large(problem));
+        }
+        let name = toml::to_string(&scenario).map_err(Refusal::bad)?;
+        if let Some(shot) = self.remember(&name) {
+            return Ok(shot);
+        }
+        let (runner, bounds) = (self.runner, self.bounds);
+        let shot = self.work(move |wanted| shoot(&scenario, runner, bounds, wanted)).await??;
+        let shot = Arc::new(shot);
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.push_front((name, shot.clone()));
+        remembered.truncate(REMEMBERED);
+        Ok(shot)
+    }
+
+    fn remember(&self, name: &str) -> Option<Arc<Shot>> {
+        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.iter().find(|(known, _)| known == name).map(|(_, shot)| shot.clone())
+    }
+
+    /// Does something that takes long on a thread of its own, when it is its turn. It is told when nobody waits for
+    /// it any more, and if it panics, that is the answer.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let busy = |_| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many runs are waiting; try again");
+        let _place = self.places.try_acquire().map_err(busy)?;
+        let turn = self.turns.clone().acquire_owned().await.expect("turns are never closed");
+        let waiter = Waiter(Arc::new(AtomicBool::new(true)));
+        let wanted = waiter.0.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            // The turn ends with the work, not with whoever waits for it.
+            let _turn = turn;
+            work(&wanted)
+        });
+        done.await.map_err(|_| {
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke; the server is well")
+        })
+    }
+}
+
+/// Somebody who waits for a run; gone when dropped.
+struct Waiter(Arc<AtomicBool>);
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+fn shoot(
+    scenario: &Scenario,
+    runner: Runner,
+    bounds: Bounds,
+    wanted: &AtomicBool,
+) -> Result<Shot, Refusal> {
+    let conditions = Conditions { count_self: true, memory: bounds.memory, events: bounds.events };
+    let mut camera = Camera { film: Film::new(bounds.film), wanted };
+    let outcome = match runner(scenario, conditions, Some(&mut camera)) {
+        Err(CannotRun::Run(RunError::Trace(_))) => return Err(CannotRun::Cancelled.into()),
+        outcome => outcome?,
+    };
+    Ok(Shot { report: outcome.report, film: camera.film })
+}
+
+/// Films as long as anybody waits for it.
+struct Camera<'a> {
+    film: Film,
+    wanted: &'a AtomicBool,
+}
+
+impl TraceSink for Camera<'_> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        if !self.wanted.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.film.record(record)
+    }
+
+    fn state(&mut self, event: u64, process: u32, state: &dyn std::fmt::Debug) -> io::Result<()> {
+        self.film.state(event, process, state)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.film.finish()
+    }
+}
