@@ -30,7 +30,9 @@ impl Guard {
     fn objection(&self, headers: &HeaderMap) -> Option<&'static str> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let Some(host) = host.filter(|host| self.is_ours(host)) else {
-            return Some("this server is not called by that name; see `quorate lab --help`, --name");
+            return Some(
+                "this server is not called by that name; see `quorate lab --help`, --name",
+            );
         };
         let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
         if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
@@ -91,7 +93,7 @@ const SEALS: [(&str, &str); 6] = [
     (
         "content-security-policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; trusted-types drawing; require-trusted-types-for 'script'",
     ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
@@ -125,7 +127,8 @@ mod tests {
         for host in ["127.0.0.1:7400", "localhost:7400", "LOCALHOST:7400", "[::1]:7400"] {
             assert!(ours("127.0.0.1:7400", &[], host), "{host}");
         }
-        let wrong = ["evil.example:7400", "127.0.0.1:80", "127.0.0.1", "10.0.0.1:7400", "", ":7400"];
+        let wrong =
+            ["evil.example:7400", "127.0.0.1:80", "127.0.0.1", "10.0.0.1:7400", "", ":7400"];
         for host in wrong {
             assert!(!ours("127.0.0.1:7400", &[], host), "{host}");
         }

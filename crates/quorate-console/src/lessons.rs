@@ -31,8 +31,10 @@ pub struct Lesson {
 
 /// The lessons in the order of their files' names; an error names the file that is wrong.
 pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
-    let mut files: Vec<String> =
-        Page::iter().filter(|path| path.starts_with("lessons/")).map(|path| path.into_owned()).collect();
+    let mut files: Vec<String> = Page::iter()
+        .filter(|path| path.starts_with("lessons/"))
+        .map(|path| path.into_owned())
+        .collect();
     files.sort();
     files.iter().map(|path| lesson(path).map_err(|problem| format!("{path}: {problem}"))).collect()
 }
@@ -44,6 +46,7 @@ fn lesson(path: &str) -> Result<(Lesson, String), String> {
     let lesson: Lesson = toml::from_str(text).map_err(|error| error.to_string())?;
     let scenario = Scenarios::get(&lesson.scenario)
         .ok_or_else(|| format!("there is no scenario {}", lesson.scenario))?;
-    let scenario = String::from_utf8(scenario.data.into_owned()).map_err(|error| error.to_string())?;
+    let scenario =
+        String::from_utf8(scenario.data.into_owned()).map_err(|error| error.to_string())?;
     Ok((lesson, scenario))
 }

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::body::Bytes;
 use axum::http::StatusCode;
+use quorate_draw::spacetime::Diagram;
 use quorate_run::CannotRun;
-use quorate_sim::trace::{Record, TraceSink};
+use quorate_sim::trace::{self, Record, TraceSink};
 use quorate_sim::{Conditions, Film, FilmBounds, Outcome, Report, RunError, Scenario};
 use tokio::sync::Semaphore;
 
@@ -53,8 +55,10 @@ const REMEMBERED: usize = 6;
 /// A run that was made.
 #[derive(Debug)]
 pub(crate) struct Shot {
-    pub(crate) report: Report,
+    /// What came of it; none of a trace that somebody brought.
+    pub(crate) report: Option<Report>,
     pub(crate) film: Film,
+    pub(crate) diagram: Diagram,
 }
 
 /// Makes runs.
@@ -64,7 +68,9 @@ pub(crate) struct Runs {
     runner: Runner,
     turns: Arc<Semaphore>,
     places: Semaphore,
+    /// The latest used first.
     remembered: Mutex<VecDeque<(String, Arc<Shot>)>>,
+    brought: AtomicU64,
 }
 
 impl Runs {
@@ -75,6 +81,7 @@ impl Runs {
             turns: Arc::new(Semaphore::new(bounds.at_once)),
             places: Semaphore::new(bounds.at_once + bounds.waiting),
             remembered: Mutex::default(),
+            brought: AtomicU64::new(0),
         }
     }
 
@@ -83,8 +90,9 @@ impl Runs {
         let most = self.bounds.processes;
         if scenario.processes > most {
             let found = scenario.processes;
-            let problem =
-                format!("processes: at most {most} are run here, not {found}; `quorate sim` has no such bound");
+            let problem = format!(
+                "processes: at most {most} are run here, not {found}; `quorate sim` has no such bound"
+            );
             return Err(Refusal::too_large(problem));
         }
         let name = toml::to_string(&scenario).map_err(Refusal::bad)?;
@@ -93,16 +101,38 @@ impl Runs {
         }
         let (runner, bounds) = (self.runner, self.bounds);
         let shot = self.work(move |wanted| shoot(&scenario, runner, bounds, wanted)).await??;
+        Ok(self.keep(name, shot))
+    }
+
+    /// A trace that somebody brought, under a name for it.
+    pub(crate) async fn bring(&self, text: Bytes) -> Result<(u64, Arc<Shot>), Refusal> {
+        let name = self.brought.fetch_add(1, Ordering::Relaxed) + 1;
+        let bounds = self.bounds;
+        let shot = self.work(move |_| develop(&text, bounds)).await??;
+        Ok((name, self.keep(trace_name(name), shot)))
+    }
+
+    /// The trace that was brought under that name.
+    pub(crate) fn brought(&self, name: u64) -> Result<Arc<Shot>, Refusal> {
+        let forgotten = || Refusal::unknown("that trace is forgotten; bring it again");
+        self.remember(&trace_name(name)).ok_or_else(forgotten)
+    }
+
+    fn keep(&self, name: String, shot: Shot) -> Arc<Shot> {
         let shot = Arc::new(shot);
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         remembered.push_front((name, shot.clone()));
         remembered.truncate(REMEMBERED);
-        Ok(shot)
+        shot
     }
 
     fn remember(&self, name: &str) -> Option<Arc<Shot>> {
-        let remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.iter().find(|(known, _)| known == name).map(|(_, shot)| shot.clone())
+        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = remembered.iter().position(|(known, _)| known == name)?;
+        let found = remembered.remove(place)?;
+        let shot = found.1.clone();
+        remembered.push_front(found);
+        Some(shot)
     }
 
     /// Does something that takes long on a thread of its own, when it is its turn. It is told when nobody waits for
@@ -111,7 +141,9 @@ impl Runs {
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let busy = |_| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many runs are waiting; try again");
+        let busy = |_| {
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many runs are waiting; try again")
+        };
         let _place = self.places.try_acquire().map_err(busy)?;
         let turn = self.turns.clone().acquire_owned().await.expect("turns are never closed");
         let waiter = Waiter(Arc::new(AtomicBool::new(true)));
@@ -148,7 +180,30 @@ fn shoot(
         Err(CannotRun::Run(RunError::Trace(_))) => return Err(CannotRun::Cancelled.into()),
         outcome => outcome?,
     };
-    Ok(Shot { report: outcome.report, film: camera.film })
+    let film = camera.film;
+    let diagram = Diagram::new(scenario.processes, film.records()).without(film.left_out());
+    Ok(Shot { report: Some(outcome.report), film, diagram })
+}
+
+fn trace_name(name: u64) -> String {
+    // No scenario is spelled like this.
+    format!("trace {name}")
+}
+
+/// A trace as a film; it tells no states.
+fn develop(text: &[u8], bounds: Bounds) -> Result<Shot, Refusal> {
+    let (processes, records) = trace::read(text).map_err(Refusal::bad)?;
+    if processes > bounds.processes {
+        let most = bounds.processes;
+        return Err(Refusal::too_large(format!(
+            "the trace names p{}; at most {most} processes are shown",
+            processes - 1
+        )));
+    }
+    let mut film = Film::new(bounds.film);
+    records.iter().try_for_each(|record| film.record(record)).map_err(Refusal::bad)?;
+    let diagram = Diagram::new(processes, film.records()).without(film.left_out());
+    Ok(Shot { report: None, film, diagram })
 }
 
 /// Films as long as anybody waits for it.

@@ -2,3 +2,9 @@
 //! colour is never the only carrier of meaning.
 
 pub mod chart;
+mod look;
+pub mod spacetime;
+mod svg;
+mod text;
+
+pub use look::Theme;

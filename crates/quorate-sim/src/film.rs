@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-use crate::trace::{Record, TraceSink};
+use crate::trace::{Record, TraceSink, What};
 
 /// How much of a run is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Film {
         &self.steps
     }
 
-    /// Everything that happened in them, in order.
+    /// Everything that happened in them, in order, and at the end what was broken.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -111,6 +111,11 @@ impl Film {
 
 impl TraceSink for Film {
     fn record(&mut self, record: &Record) -> io::Result<()> {
+        // What was broken is no event, and is told though the film may be full.
+        if matches!(record.what, What::Violation { .. }) {
+            self.records.push(record.clone());
+            return Ok(());
+        }
         let this = (record.event, record.process);
         if self.last != Some(this) {
             // An event is filmed whole or not at all, and none after one that is not.
@@ -160,7 +165,6 @@ fn shortened(mut text: String, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::What;
 
     fn film(bounds: FilmBounds, events: u64) -> Film {
         let mut film = Film::new(bounds);

@@ -1,13 +1,14 @@
 //! What users saw of a run, kept for drawing it.
 
 use quorate_core::{ProcessId, Time};
+use serde::{Deserialize, Serialize};
 
-use crate::monitor::Sighting;
 use crate::observer::Moment;
 use crate::plan::Memory;
 
 /// Something that users saw of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// It asked to enter.
     Requested,
@@ -43,18 +44,6 @@ pub enum Mark {
     Crashed,
     /// It came back.
     Recovered(Memory),
-}
-
-impl From<Sighting> for Mark {
-    fn from(sighting: Sighting) -> Self {
-        match sighting {
-            Sighting::Requested => Self::Requested,
-            Sighting::Entered => Self::Entered,
-            Sighting::Left | Sighting::GaveUp | Sighting::Expelled => Self::Left,
-            Sighting::Crashed => Self::Crashed,
-            Sighting::Recovered(memory) => Self::Recovered(memory),
-        }
-    }
 }
 
 /// How many entries are kept in order.

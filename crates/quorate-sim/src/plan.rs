@@ -3,6 +3,7 @@
 use std::fmt;
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::fault::Faults;
 use crate::notation::{Link, When, Who, Window};
@@ -94,6 +95,16 @@ impl Deed {
             Self::Partition(_) | Self::Heal => ProcessId::new(0),
         }
     }
+
+    /// All that it befalls; nobody in particular if it befalls the whole network.
+    pub fn victims(&self) -> Vec<ProcessId> {
+        match self {
+            Self::Partition(_) | Self::Heal => Vec::new(),
+            Self::Link { from, to, .. } | Self::NextOnLink { from, to, .. } => vec![*from, *to],
+            Self::Suspect { observer, victim, .. } => vec![*observer, *victim],
+            one => vec![one.victim()],
+        }
+    }
 }
 
 /// In words: `p2 crashes`.
@@ -148,7 +159,8 @@ impl fmt::Display for Deed {
 }
 
 /// What a process remembers when it comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// Everything.
     Kept,

@@ -21,9 +21,6 @@ use crate::user::User;
 use crate::watch::Watch;
 use crate::world::{Ending, Limits, World, WorldModel};
 
-/// How many marks are kept to be drawn.
-pub(crate) const HISTORY_MOST: usize = 20_000;
-
 /// The clock condition is watched without being asked up to this many processes.
 const CLOCKS_MOST: usize = 64;
 
@@ -197,13 +194,18 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     ending: Ending,
 ) -> Result<Outcome, RunError> {
     let (now, events, deliveries) = (world.now(), world.events(), world.deliveries());
-    let (processes, mut watch) = world.into_parts();
-    if let Some(error) = watch.take_trace_error() {
-        return Err(error.into());
-    }
-    let Watch { accounting, incidents, mut monitors, clock_condition, .. } = watch;
+    let (processes, watch) = world.into_parts();
+    let Watch { accounting, incidents, mut monitors, history, clock_condition, mut tracer, .. } =
+        watch;
     monitors.end(&End { now, ending, processes: &processes, incidents: &incidents });
-    let properties = judge(scenario, &subject.profile, &monitors, clock_condition.as_ref());
+    let judged = judge(scenario, &subject.profile, &monitors, clock_condition.as_ref());
+    if let Some(tracer) = &mut tracer {
+        judged.iter().filter_map(|(_, violation)| *violation).for_each(|v| tracer.violation(v));
+        if let Some(error) = tracer.take_error() {
+            return Err(error.into());
+        }
+    }
+    let properties: Vec<PropertyReport> = judged.into_iter().map(|(report, _)| report).collect();
     let assumptions = assumptions(scenario, &subject.profile, &incidents, &accounting);
     let inside = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
@@ -228,7 +230,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         assumptions,
         requests: 0,
         entries: 0,
-        order: Vec::new(),
+        order: history.order().to_vec(),
         cost: CostReport::new(&subject.cost, "entry", 0, 0, false),
         load: LoadReport::new(&messages),
         messages,
@@ -252,7 +254,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
     };
     let count_self = conditions.count_self;
     monitors.report(&Telling { scenario, subject, undisturbed, inside, count_self }, &mut report);
-    Ok(Outcome { report, history: monitors.into_history() })
+    Ok(Outcome { report, history })
 }
 
 fn assumptions(
@@ -270,17 +272,17 @@ fn assumptions(
 }
 
 /// What became of each property of the family. One that is not promised is judged only if that was asked for.
-fn judge<P: Process, M: Monitors<P>>(
+fn judge<'m, P: Process, M: Monitors<P>>(
     scenario: &Scenario,
     profile: &Profile,
-    monitors: &M,
-    clock_condition: Option<&ClockCondition>,
-) -> Vec<PropertyReport> {
+    monitors: &'m M,
+    clock_condition: Option<&'m ClockCondition>,
+) -> Vec<(PropertyReport, Option<&'m Violation>)> {
     let told = |property: Property| {
         let promised = profile.guarantees.contains(&property);
         if !promised && !scenario.watches(property) {
             let why = not_promised(property);
-            return report(property, promised, Status::NotChecked, why, None);
+            return (report(property, promised, Status::NotChecked, why, None), None);
         }
         let finding = match (property, clock_condition) {
             (Property::ClockCondition, Some(condition)) => Finding::of(condition.violation()),
@@ -292,7 +294,8 @@ fn judge<P: Process, M: Monitors<P>>(
             (None, Status::NotChecked) => finding.open,
             (None, _) => property.sentence().to_owned(),
         };
-        report(property, promised, finding.status, detail, finding.violation)
+        let found = finding.violation;
+        (report(property, promised, finding.status, detail, found), found)
     };
     // Few algorithms have logical clocks, and the others need not say so.
     let concerns = |property: &Property| {

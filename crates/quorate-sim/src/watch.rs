@@ -3,17 +3,21 @@
 
 use std::fmt::Debug;
 
-use quorate_core::{Belief, Layer, Message, Process, ProcessId};
+use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
 use crate::family::Monitors;
-use crate::monitor::{Announced, ClockCondition};
+use crate::history::{History, Mark};
+use crate::monitor::{Announced, ClockCondition, Violation};
 use crate::network::Loss;
 use crate::observer::{Departure, Input, Moment, Observer};
 use crate::plan::{Deed, Memory};
 use crate::slab::Slab;
-use crate::trace::{Letter, Record, TraceSink, What};
+use crate::trace::{Letter, Record, Sight, TraceSink, What};
+
+/// How many marks are kept to be drawn.
+const HISTORY_MOST: usize = 20_000;
 
 /// Watches a run with the monitors of a family.
 pub struct Watch<'t, M> {
@@ -23,9 +27,11 @@ pub struct Watch<'t, M> {
     pub incidents: Incidents,
     /// What is watched for.
     pub monitors: M,
+    /// What users saw.
+    pub history: History,
     /// The clock condition, if it is watched for.
     pub(crate) clock_condition: Option<ClockCondition>,
-    tracer: Option<Tracer<'t>>,
+    pub(crate) tracer: Option<Tracer<'t>>,
     carried: Slab<Carried>,
 }
 
@@ -45,15 +51,11 @@ impl<'t, M> Watch<'t, M> {
             accounting,
             incidents: Incidents::default(),
             monitors,
+            history: History::new(HISTORY_MOST),
             clock_condition: None,
             tracer: trace.map(|sink| Tracer { sink, failed: None }),
             carried: Slab::default(),
         }
-    }
-
-    /// Why the trace could not be written, if it could not.
-    pub fn take_trace_error(&mut self) -> Option<std::io::Error> {
-        self.tracer.as_mut().and_then(|tracer| tracer.failed.take())
     }
 
     /// Whether messages carry anything for their watchers.
@@ -110,7 +112,7 @@ impl<'t, M> Watch<'t, M> {
             let letter = letter::<P>(id, from, at.process, message);
             match lost {
                 None => What::Deliver(letter),
-                Some(why) => What::Lose { letter, why: why.name() },
+                Some(why) => What::Lose { letter, why: why.name().into() },
             }
         });
     }
@@ -124,11 +126,18 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
                 let mut traitors = self.incidents.traitors.iter();
                 let traitor = traitors.find(|(traitor, _)| *traitor == at.process);
                 if let Some(fault) = traitor.map(describe_traitor) {
-                    self.trace(at, None, || What::Fault { fault });
+                    let processes = vec![at.process.number()];
+                    self.trace(at, None, || What::Fault { fault, processes });
                 }
             }
             Input::Command(command, because_of) => {
-                self.trace(at, *because_of, || What::Command { command: format!("{command:?}") });
+                let mark = self.monitors.asks(command);
+                if let Some(tracer) = &mut self.tracer {
+                    let sight = Sight { mark, says: self.monitors.asks_what(command) };
+                    let what = What::Command { command: format!("{command:?}"), sight };
+                    tracer.record(at, *because_of, what);
+                }
+                mark.into_iter().for_each(|mark| self.history.see(at, mark));
                 // What is asked counts from the asking: a process that answers at once does so after it.
                 self.monitors.asked(at, command);
             }
@@ -139,6 +148,7 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             Input::RoundEnd(round) => self.trace(at, None, || What::RoundEnd { round: *round }),
             Input::Recovery(memory) => {
                 self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
+                self.history.see(at, Mark::Recovered(*memory));
                 self.monitors.recovered(at, *memory);
                 if let Some(condition) = self.clock_condition.as_mut()
                     && *memory == Memory::Lost
@@ -169,7 +179,7 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
             Departure::Duplicated => self.trace(at, None, || What::Duplicate(letter())),
             Departure::Lost(why) => {
                 self.trace(at, None, || What::Send(letter()));
-                self.trace(at, None, || What::Lose { letter: letter(), why: why.name() });
+                self.trace(at, None, || What::Lose { letter: letter(), why: why.name().into() });
             }
         }
         if matches!(departure, Departure::Lost(_)) {
@@ -198,7 +208,12 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
     }
 
     fn output(&mut self, at: Moment, output: &P::Output) {
-        self.trace(at, None, || What::Output { output: format!("{output:?}") });
+        let mark = self.monitors.tells(at, output);
+        if let Some(tracer) = &mut self.tracer {
+            let sight = Sight { mark, says: self.monitors.tells_what(output) };
+            tracer.record(at, None, What::Output { output: format!("{output:?}"), sight });
+        }
+        mark.into_iter().for_each(|mark| self.history.see(at, mark));
         self.monitors.told(at, output);
     }
 
@@ -214,7 +229,7 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
     }
 
     fn ignore(&mut self, at: Moment, why: &'static str) {
-        self.trace(at, None, || What::Ignore { why });
+        self.trace(at, None, || What::Ignore { why: why.into() });
     }
 
     #[inline]
@@ -231,22 +246,52 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
 
     fn deed(&mut self, at: Moment, deed: &Deed) {
         self.incidents.deeds.push((at.time, deed.clone()));
-        if let Deed::Crash(_) = deed {
-            self.trace(at, None, || What::Crash);
-            self.monitors.crashed(at);
-        } else if !matches!(deed, Deed::Recover(..)) {
-            self.trace(at, None, || What::Fault { fault: deed.to_string() });
+        let numbers = |group: &ProcessSet| group.iter().map(ProcessId::number).collect();
+        match deed {
+            Deed::Crash(_) => {
+                self.trace(at, None, || What::Crash);
+                self.history.see(at, Mark::Crashed);
+                self.monitors.crashed(at);
+            }
+            // The process is told, and that is traced.
+            Deed::Recover(..) => {}
+            Deed::Partition(groups) => self.trace(at, None, || What::Partition {
+                groups: groups.iter().map(numbers).collect(),
+            }),
+            Deed::Heal => self.trace(at, None, || What::Heal),
+            deed => self.trace(at, None, || What::Fault {
+                fault: deed.to_string(),
+                processes: deed.victims().into_iter().map(ProcessId::number).collect(),
+            }),
         }
     }
 }
 
 /// A trace being written; after the first failure nothing more is.
-struct Tracer<'t> {
+pub(crate) struct Tracer<'t> {
     sink: &'t mut dyn TraceSink,
     failed: Option<std::io::Error>,
 }
 
 impl Tracer<'_> {
+    /// Why it could not be written, if it could not.
+    pub(crate) fn take_error(&mut self) -> Option<std::io::Error> {
+        self.failed.take()
+    }
+
+    /// A property turned out to be broken.
+    pub(crate) fn violation(&mut self, violation: &Violation) {
+        let last = violation.events.last();
+        let at = Moment {
+            event: last.map_or(0, |event| event.event),
+            time: violation.time,
+            process: ProcessId::new(last.map_or(0, |event| event.process)),
+        };
+        let property = violation.property.id().into();
+        let (detail, events) = (violation.detail.clone(), violation.events.clone());
+        self.record(at, None, What::Violation { property, detail, events });
+    }
+
     fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
@@ -267,8 +312,8 @@ fn letter<P: Process>(id: u64, from: ProcessId, to: ProcessId, message: &P::Mess
         message: id,
         from: from.number(),
         to: to.number(),
-        kind: kind.name,
-        layer: kind.layer.name(),
+        kind: kind.name.into(),
+        layer: kind.layer.name().into(),
         body: format!("{message:?}"),
     }
 }

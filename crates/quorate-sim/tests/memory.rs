@@ -42,11 +42,9 @@ fn world(n: usize, requesters: usize, repeat: u32) -> Ricart {
     let users = MutexUsers::new(n, first, repeat, Span(1000), Span::ZERO);
     let accounting =
         Accounting::new(n, quorate_core::Layer::Mutex, <RicartAgrawala as Process>::Message::KINDS);
-    let watch = MutexWatch::new(
-        accounting,
-        MutexMonitors::new(Me2::new(n, None), None, History::new(0)),
-        None,
-    );
+    let monitors = MutexMonitors::new(Me2::new(n, None), None);
+    let mut watch = MutexWatch::new(accounting, monitors, None);
+    watch.history = History::new(0);
     World::new(model, move |id| RicartAgrawala::new(n, id), users, watch)
 }
 

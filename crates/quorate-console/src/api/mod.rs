@@ -23,6 +23,9 @@ use crate::server::Lab;
 /// Larger requests are not read. A scenario has at most a mebibyte, in TOML; JSON may take more.
 const BODY_MOST: usize = 2 << 20;
 
+/// The same for traces.
+const TRACE_MOST: usize = 32 << 20;
+
 /// The largest integer that a script can tell from its neighbours.
 const SAFE_INTEGER: u64 = (1 << 53) - 1;
 
@@ -33,6 +36,7 @@ pub(crate) fn router(lab: Arc<Lab>) -> Router {
         .route("/scenarios", get(lessons::scenarios))
         .route("/scenario", post(scenario::read))
         .route("/run", post(run::run))
+        .route("/trace", post(run::trace).layer(DefaultBodyLimit::max(TRACE_MOST)))
         .route("/diagram", post(diagram::window))
         .route("/quorum", get(quorum::analyse))
         .route("/experiments", get(experiments::list).post(experiments::begin))
@@ -53,9 +57,9 @@ async fn nothing() -> Refusal {
 impl From<JsonRejection> for Refusal {
     fn from(rejection: JsonRejection) -> Self {
         match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Self::too_large(format!("the request is larger than the {BODY_MOST} bytes that are read"))
-            }
+            StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(format!(
+                "the request is larger than the {BODY_MOST} bytes that are read"
+            )),
             status => Self::new(status, rejection.body_text()),
         }
     }

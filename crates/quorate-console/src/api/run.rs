@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{BytesRejection, JsonRejection};
 use quorate_sim::Film;
 use serde_json::{Value, json};
 
@@ -18,15 +19,28 @@ pub(super) async fn run(
 ) -> Result<Json<Value>, Refusal> {
     let scenario = said?.0.settle()?;
     let shot = lab.runs.shoot(scenario.clone()).await?;
+    let report = shot.report.as_ref();
     let expected = scenario.expect.as_ref();
     Ok(Json(json!({
         "scenario": scenario::keys(&scenario)?,
         "toml": scenario::text(&scenario)?,
-        "report": shot.report,
+        "report": report,
         "film": film(&shot.film, scenario.processes),
-        "differences": expected.map(|expected| expected.differences(&shot.report)),
-        "stopped_at": (shot.report.ending == "events").then_some(lab.runs.bounds.events),
+        "differences": expected.zip(report).map(|(expected, report)| expected.differences(report)),
+        "stopped_at": report.filter(|report| report.ending == "events").map(|_| lab.runs.bounds.events),
     })))
+}
+
+/// A trace that somebody brings, as `--trace` writes one.
+pub(super) async fn trace(
+    State(lab): State<Arc<Lab>>,
+    text: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Refusal> {
+    let text =
+        text.map_err(|_| Refusal::too_large("the trace is longer than what is read here"))?;
+    let (name, shot) = lab.runs.bring(text).await?;
+    let film = film(&shot.film, shot.diagram.processes());
+    Ok(Json(json!({ "trace": name, "film": film })))
 }
 
 /// A film for scripts: `steps` are `[event, time, process, first record, state or -1]`.

@@ -106,8 +106,10 @@ fn per_second(run: &mut dyn Fn() -> u64, n: usize, seconds: f64) -> f64 {
 fn watch(n: usize, order: bool) -> MutexWatch<'static> {
     let accounting = Accounting::new(n, quorate_core::Layer::Mutex, Messages::KINDS);
     let me3 = order.then(|| Me3::new(n));
-    let monitors = MutexMonitors::new(Me2::new(n, None), me3, History::new(0));
-    MutexWatch::new(accounting, monitors, None)
+    let monitors = MutexMonitors::new(Me2::new(n, None), me3);
+    let mut watch = MutexWatch::new(accounting, monitors, None);
+    watch.history = History::new(0);
+    watch
 }
 
 fn deliver<O: Observer<RicartAgrawala>>(

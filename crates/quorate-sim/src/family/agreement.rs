@@ -5,12 +5,12 @@ use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
 
 use crate::delays::Spread;
 use crate::family::{End, Finding, Monitors, Telling};
-use crate::history::{History, Mark};
+use crate::history::Mark;
 use crate::monitor::Decisions;
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{AgreementReport, CostReport, DecisionReport, DelayStatistics, Report};
-use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::{Requesters, Scenario};
 use crate::trace::TraceSink;
 use crate::user::AgreementUsers;
@@ -45,7 +45,6 @@ pub fn run_agreement<P: Agreement + 'static>(
             decisions: Decisions::new(n, matter, traitors),
             matter,
             delays: Spread::default(),
-            history: History::new(HISTORY_MOST),
             patience: scenario.patience(restless),
         },
         plan,
@@ -87,42 +86,57 @@ pub struct AgreementMonitors {
     matter: Matter,
     /// From the first proposal to each decision.
     delays: Spread,
-    history: History,
     patience: Option<Span>,
 }
 
 impl<P: Agreement> Monitors<P> for AgreementMonitors {
     const FAMILY: Layer = Layer::Agreement;
 
+    fn asks(&self, _: &Command) -> Option<Mark> {
+        Some(Mark::Proposed)
+    }
+
+    fn tells(&self, _: Moment, output: &Output) -> Option<Mark> {
+        Some(match output {
+            Output::Decided(_) => Mark::Decided,
+            Output::Blocked => Mark::Blocked,
+        })
+    }
+
+    fn asks_what(&self, Command::Propose(value): &Command) -> String {
+        self.matter.say(*value).to_string()
+    }
+
+    fn tells_what(&self, output: &Output) -> String {
+        match output {
+            Output::Decided(decision) => self.matter.tell(decision).to_string(),
+            Output::Blocked => String::new(),
+        }
+    }
+
     fn asked(&mut self, at: Moment, Command::Propose(value): &Command) {
-        self.history.see(at, Mark::Proposed);
         self.decisions.proposed(at, *value);
     }
 
     fn told(&mut self, at: Moment, output: &Output) {
         match output {
             Output::Decided(decision) => {
-                self.history.see(at, Mark::Decided);
                 self.decisions.decided(at, decision);
                 if let Some(begun) = self.decisions.begun() {
                     self.delays.add(at.time - begun);
                 }
             }
             Output::Blocked => {
-                self.history.see(at, Mark::Blocked);
                 self.decisions.blocked(at.process);
             }
         }
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.history.see(at, Mark::Crashed);
         self.decisions.crashed(at.process);
     }
 
-    fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.history.see(at, Mark::Recovered(memory));
-    }
+    fn recovered(&mut self, _: Moment, _: Memory) {}
 
     fn end(&mut self, end: &End<'_, P>) {
         self.decisions.end(end.now, end.ending, self.patience);
@@ -180,10 +194,6 @@ impl<P: Agreement> Monitors<P> for AgreementMonitors {
             told: all().map(told).collect(),
             blocked: self.decisions.is_blocked().iter().map(ProcessId::number).collect(),
         });
-    }
-
-    fn into_history(self) -> History {
-        self.history
     }
 }
 

@@ -7,13 +7,13 @@ use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
 
 use crate::delays::Spread;
 use crate::family::{End, Finding, Monitors, Telling};
-use crate::history::{History, Mark};
+use crate::history::Mark;
 use crate::local_clock::Clocks;
 use crate::monitor::{ClockError, ClockPrecision, Setting};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{ClockReport, CostReport, DelayStatistics, PrecisionReport, Report, SetClock};
-use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ClockUsers;
@@ -103,7 +103,6 @@ pub struct ClockMonitors {
     delays: Spread,
     requests: u64,
     failures: u64,
-    history: History,
     servers: ProcessSet,
     exempt: ProcessSet,
 }
@@ -120,7 +119,6 @@ impl ClockMonitors {
             delays: Spread::default(),
             requests: 0,
             failures: 0,
-            history: History::new(HISTORY_MOST),
             servers,
             exempt,
         }
@@ -169,8 +167,18 @@ impl ClockMonitors {
 impl<P: ClockSync> Monitors<P> for ClockMonitors {
     const FAMILY: Layer = Layer::Clock;
 
+    fn asks(&self, _: &Command) -> Option<Mark> {
+        Some(Mark::Requested)
+    }
+
+    fn tells(&self, _: Moment, output: &Output) -> Option<Mark> {
+        Some(match output {
+            Output::Adjusted { .. } => Mark::Set,
+            Output::Failed => Mark::Failed,
+        })
+    }
+
     fn asked(&mut self, at: Moment, Command::Synchronise: &Command) {
-        self.history.see(at, Mark::Requested);
         if !self.servers.contains(at.process) {
             self.requests += 1;
         }
@@ -178,11 +186,9 @@ impl<P: ClockSync> Monitors<P> for ClockMonitors {
     }
 
     fn told(&mut self, at: Moment, output: &Output) {
-        self.history.see(at, Mark::Left);
         let asked = self.asked.remove(&at.process);
         match *output {
             Output::Adjusted { own, shown, error, standard } => {
-                self.history.see(at, Mark::Set);
                 if self.servers.contains(at.process) || self.exempt.contains(at.process) {
                     return;
                 }
@@ -190,7 +196,6 @@ impl<P: ClockSync> Monitors<P> for ClockMonitors {
                 self.adjusted(at, (own, shown), error, standard);
             }
             Output::Failed => {
-                self.history.see(at, Mark::Failed);
                 self.failures += 1;
                 let row = self.set.entry(at.process).or_insert_with(|| SetClock::new(at.process));
                 row.failures += 1;
@@ -199,12 +204,10 @@ impl<P: ClockSync> Monitors<P> for ClockMonitors {
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.history.see(at, Mark::Crashed);
         self.asked.remove(&at.process);
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.history.see(at, Mark::Recovered(memory));
         if memory == Memory::Lost {
             // What was added to the clock is forgotten.
             self.last.remove(&at.process);
@@ -254,9 +257,5 @@ impl<P: ClockSync> Monitors<P> for ClockMonitors {
             clocks: self.set.values().cloned().collect(),
             precision: self.precision_report(),
         });
-    }
-
-    fn into_history(self) -> History {
-        self.history
     }
 }

@@ -10,12 +10,12 @@ use quorate_core::{Belief, Layer, Message, ProcessId, ProcessSet, Property, Span
 use crate::beliefs::Beliefs;
 use crate::detection::{Change, Detection};
 use crate::family::{End, Finding, Monitors, Telling};
-use crate::history::{History, Mark};
+use crate::history::Mark;
 use crate::monitor::{Accuracy, Completeness, EventualAccuracy};
 use crate::observer::{Departure, Moment};
 use crate::plan::{Memory, Plan};
 use crate::report::{ChangeReport, CostReport, DetectionReport, Report};
-use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::timing::Timing;
 use crate::trace::TraceSink;
@@ -58,7 +58,6 @@ pub fn run_detector<P: Detector + 'static>(
             eventual_accuracy: EventualAccuracy::new(last_fault, rounds(ROUNDS_MISTAKEN)),
             beliefs: Beliefs::new(n, plan.traitors()),
             detection: Detection::new(round),
-            history: History::new(HISTORY_MOST),
             counted: P::Message::KINDS[0].name,
             round,
             grace,
@@ -91,7 +90,6 @@ pub struct DetectorMonitors {
     eventual_accuracy: EventualAccuracy,
     beliefs: Beliefs,
     detection: Detection,
-    history: History,
     /// The kind of message that is counted by the round: the first that the detector declares.
     counted: &'static str,
     round: Span,
@@ -121,11 +119,20 @@ impl DetectorMonitors {
 impl<P: Detector> Monitors<P> for DetectorMonitors {
     const FAMILY: Layer = Layer::Detector;
 
+    fn tells(&self, _: Moment, belief: &Belief) -> Option<Mark> {
+        Some(match belief {
+            Belief::Crashed(_) => Mark::Suspected,
+            Belief::Alive(_) => Mark::Trusted,
+        })
+    }
+
+    fn tells_what(&self, belief: &Belief) -> String {
+        belief.about().to_string()
+    }
+
     fn asked(&mut self, _: Moment, _: &P::Command) {}
 
     fn told(&mut self, at: Moment, belief: &Belief) {
-        let crashed = matches!(belief, Belief::Crashed(_));
-        self.history.see(at, if crashed { Mark::Suspected } else { Mark::Trusted });
         let news = self.beliefs.believe(at.process, *belief);
         if news && !self.exempt.contains(at.process) {
             self.accuracy.believed(at, *belief);
@@ -138,7 +145,6 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.history.see(at, Mark::Crashed);
         self.beliefs.crash(at.process);
         self.completeness.turned(at);
         self.accuracy.crashed(at.process);
@@ -146,7 +152,6 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.history.see(at, Mark::Recovered(memory));
         self.beliefs.recover(at.process, memory);
         self.completeness.turned(at);
         self.accuracy.recovered(at.process, at.time);
@@ -206,9 +211,5 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
             changes: self.detection.changes().iter().map(|c| self.change_report(c)).collect(),
             false_suspicions: self.detection.false_suspicions(),
         });
-    }
-
-    fn into_history(self) -> History {
-        self.history
     }
 }

@@ -6,12 +6,12 @@ use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time, VCube};
 use crate::delays::Spread;
 use crate::family::{End, Finding, Monitors, Telling};
 use crate::followers::Followers;
-use crate::history::{History, Mark};
+use crate::history::Mark;
 use crate::monitor::{E1, E2};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CampReport, CostReport, DelayStatistics, ElectionReport, Report};
-use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ElectionUsers;
@@ -73,7 +73,6 @@ pub struct ElectionMonitors {
     decisions: u64,
     first: Option<Time>,
     last: Option<Time>,
-    history: History,
     patience: Option<Span>,
 }
 
@@ -91,7 +90,6 @@ impl ElectionMonitors {
             decisions: 0,
             first: None,
             last: None,
-            history: History::new(HISTORY_MOST),
             patience,
         }
     }
@@ -99,6 +97,21 @@ impl ElectionMonitors {
 
 impl<P: Election> Monitors<P> for ElectionMonitors {
     const FAMILY: Layer = Layer::Election;
+
+    fn tells(&self, at: Moment, output: &Output) -> Option<Mark> {
+        Some(match output {
+            Output::Undecided => Mark::TakesPart,
+            Output::Elected(leader) if leader.process == at.process => Mark::Leads,
+            Output::Elected(_) => Mark::Follows,
+        })
+    }
+
+    fn tells_what(&self, output: &Output) -> String {
+        match output {
+            Output::Undecided => String::new(),
+            Output::Elected(leader) => leader.process.to_string(),
+        }
+    }
 
     fn asked(&mut self, at: Moment, command: &Command) {
         match command {
@@ -116,13 +129,10 @@ impl<P: Election> Monitors<P> for ElectionMonitors {
         self.e2.stir(at);
         match *output {
             Output::Undecided => {
-                self.history.see(at, Mark::TakesPart);
                 self.e1.undecided(at);
                 self.first.get_or_insert(at.time);
             }
             Output::Elected(leader) => {
-                let leads = leader.process == at.process;
-                self.history.see(at, if leads { Mark::Leads } else { Mark::Follows });
                 self.e1.elected(at, leader);
                 self.decisions += 1;
                 self.last = Some(at.time);
@@ -134,7 +144,6 @@ impl<P: Election> Monitors<P> for ElectionMonitors {
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.history.see(at, Mark::Crashed);
         self.followers.crash(at.process);
         self.e1.crashed(at.process);
         self.e2.stir(at);
@@ -142,7 +151,6 @@ impl<P: Election> Monitors<P> for ElectionMonitors {
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.history.see(at, Mark::Recovered(memory));
         self.followers.recover(at.process, memory);
         self.e1.recovered(at, memory);
         self.e2.stir(at);
@@ -204,9 +212,5 @@ impl<P: Election> Monitors<P> for ElectionMonitors {
                 _ => None,
             },
         });
-    }
-
-    fn into_history(self) -> History {
-        self.history
     }
 }

@@ -20,7 +20,7 @@ pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
 
 use crate::assumptions::Incidents;
-use crate::history::History;
+use crate::history::Mark;
 use crate::monitor::{Status, Violation};
 use crate::observer::{Departure, Moment};
 use crate::plan::Memory;
@@ -33,6 +33,27 @@ use crate::world::Ending;
 pub trait Monitors<P: Process> {
     /// The family.
     const FAMILY: Layer;
+
+    /// What users see of a process that has taken this command.
+    fn asks(&self, command: &P::Command) -> Option<Mark> {
+        let _ = command;
+        None
+    }
+
+    /// What users see of a process that tells them this.
+    fn tells(&self, at: Moment, output: &P::Output) -> Option<Mark>;
+
+    /// What is asked, in a word or two, where the mark does not say it all: a value, a message.
+    fn asks_what(&self, command: &P::Command) -> String {
+        let _ = command;
+        String::new()
+    }
+
+    /// What is told, in a word or two, where the mark does not say it all: a leader, a decision.
+    fn tells_what(&self, output: &P::Output) -> String {
+        let _ = output;
+        String::new()
+    }
 
     /// A process has taken a command.
     fn asked(&mut self, at: Moment, command: &P::Command);
@@ -83,9 +104,6 @@ pub trait Monitors<P: Process> {
 
     /// Writes the family's part of the report.
     fn report(&self, telling: &Telling<'_>, report: &mut Report);
-
-    /// What was kept for drawing.
-    fn into_history(self) -> History;
 }
 
 /// How a run ended.

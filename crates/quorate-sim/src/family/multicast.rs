@@ -6,12 +6,12 @@ use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
 
 use crate::delays::Spread;
 use crate::family::{End, Finding, Monitors, Telling};
-use crate::history::{History, Mark};
+use crate::history::Mark;
 use crate::monitor::{CausalOrder, Deliveries, FifoOrder, TotalOrder};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayStatistics, MulticastReport, Report};
-use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MulticastUsers;
@@ -73,7 +73,6 @@ pub struct MulticastMonitors {
     /// From multicast to delivery by another, for the first message of each sender: a later one may have to wait.
     delays: Spread,
     senders: ProcessSet,
-    history: History,
     patience: Option<Span>,
     /// Traitors, by whose deeds and messages no order is judged.
     exempt: ProcessSet,
@@ -101,7 +100,6 @@ impl MulticastMonitors {
             total: watches(Property::TotalOrder, usize::MAX).then(|| TotalOrder::new(&members())),
             delays: Spread::default(),
             senders: ProcessSet::new(),
-            history: History::new(HISTORY_MOST),
             patience,
             exempt: traitors,
             fallen: ProcessSet::new(),
@@ -128,8 +126,23 @@ impl MulticastMonitors {
 impl<P: Multicast> Monitors<P> for MulticastMonitors {
     const FAMILY: Layer = Layer::Multicast;
 
+    fn asks(&self, _: &Command) -> Option<Mark> {
+        Some(Mark::Sent)
+    }
+
+    fn tells(&self, _: Moment, _: &Output) -> Option<Mark> {
+        Some(Mark::Delivered)
+    }
+
+    fn asks_what(&self, Command::Multicast { id, .. }: &Command) -> String {
+        format!("#{id}")
+    }
+
+    fn tells_what(&self, Output::Delivered { origin, id, .. }: &Output) -> String {
+        format!("{origin}#{id}")
+    }
+
     fn asked(&mut self, at: Moment, Command::Multicast { id, to, .. }: &Command) {
-        self.history.see(at, Mark::Sent);
         self.deliveries.sent(at, *id, to.clone());
         if let Some(fifo) = &mut self.fifo {
             fifo.sent(at, *id, to.clone());
@@ -141,7 +154,6 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
     }
 
     fn told(&mut self, at: Moment, Output::Delivered { origin, id, .. }: &Output) {
-        self.history.see(at, Mark::Delivered);
         if self.exempt.contains(at.process) {
             return;
         }
@@ -153,7 +165,6 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.history.see(at, Mark::Crashed);
         self.deliveries.crashed(at.process);
         self.fallen.insert(at.process);
         if let Some(total) = &mut self.total {
@@ -162,7 +173,6 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.history.see(at, Mark::Recovered(memory));
         if memory == Memory::Lost {
             self.deliveries.forgot(at.process);
         }
@@ -219,9 +229,5 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
             deliveries: self.deliveries.count(),
             everywhere: self.deliveries.everywhere(),
         });
-    }
-
-    fn into_history(self) -> History {
-        self.history
     }
 }

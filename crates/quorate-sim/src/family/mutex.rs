@@ -5,12 +5,12 @@ use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property};
 
 use crate::delays::EntryDelays;
 use crate::family::{End, Finding, Monitors, Telling};
-use crate::history::History;
+use crate::history::Mark;
 use crate::monitor::{Me1, Me2, Me3, Sighting, Status};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayReport, DelayStatistics, Report};
-use crate::run::{Conditions, HISTORY_MOST, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MutexUsers;
@@ -48,7 +48,7 @@ pub fn run_mutex<P: Mutex + 'static>(
     .staying(&scenario.section_of);
     let stage = Stage {
         users,
-        monitors: MutexMonitors::new(me2, me3, History::new(HISTORY_MOST)).exempting(&plan),
+        monitors: MutexMonitors::new(me2, me3).exempting(&plan),
         plan,
         oracle: scenario.oracle(),
         clocks: scenario.local_clocks(),
@@ -74,7 +74,6 @@ pub struct MutexMonitors {
     me2_status: Status,
     me3: Option<Me3>,
     delays: EntryDelays,
-    history: History,
     entries: u64,
     requests: u64,
     without_quorum: ProcessSet,
@@ -84,14 +83,13 @@ pub struct MutexMonitors {
 
 impl MutexMonitors {
     /// With these monitors; ME3 is watched if there is one.
-    pub fn new(me2: Me2, me3: Option<Me3>, history: History) -> Self {
+    pub fn new(me2: Me2, me3: Option<Me3>) -> Self {
         Self {
             me1: Me1::default(),
             me2,
             me2_status: Status::NotChecked,
             me3,
             delays: EntryDelays::default(),
-            history,
             entries: 0,
             requests: 0,
             without_quorum: ProcessSet::new(),
@@ -104,7 +102,6 @@ impl MutexMonitors {
     }
 
     fn see(&mut self, at: Moment, sighting: Sighting) {
-        self.history.see(at, sighting.into());
         if self.exempt.contains(at.process) {
             return;
         }
@@ -119,6 +116,29 @@ impl MutexMonitors {
 
 impl<P: Mutex> Monitors<P> for MutexMonitors {
     const FAMILY: Layer = Layer::Mutex;
+
+    fn asks(&self, command: &Command) -> Option<Mark> {
+        Some(match command {
+            Command::Acquire => Mark::Requested,
+            Command::Release => Mark::Left,
+        })
+    }
+
+    fn tells(&self, _: Moment, output: &Output) -> Option<Mark> {
+        Some(match output {
+            Output::Entered => Mark::Entered,
+            Output::NoQuorum | Output::Expelled => Mark::Left,
+        })
+    }
+
+    fn tells_what(&self, output: &Output) -> String {
+        match output {
+            Output::Entered => "",
+            Output::NoQuorum => "no quorum",
+            Output::Expelled => "expelled",
+        }
+        .to_owned()
+    }
 
     fn asked(&mut self, at: Moment, command: &Command) {
         match command {
@@ -205,7 +225,6 @@ impl<P: Mutex> Monitors<P> for MutexMonitors {
     fn report(&self, telling: &Telling<'_>, report: &mut Report) {
         report.requests = self.requests;
         report.entries = self.entries;
-        report.order = self.history.order().to_vec();
         report.waiting = self.me2.waiting().map(|since| since.process.number()).collect();
         report.no_quorum = self.without_quorum.iter().map(ProcessId::number).collect();
         report.me3_merges = self.me3.as_ref().map(Me3::merges);
@@ -228,9 +247,5 @@ impl<P: Mutex> Monitors<P> for MutexMonitors {
                 ends(&cost.synchronisation_delay),
             ),
         };
-    }
-
-    fn into_history(self) -> History {
-        self.history
     }
 }

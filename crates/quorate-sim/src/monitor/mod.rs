@@ -19,7 +19,7 @@ mod me3;
 mod total_order;
 
 use quorate_core::{ProcessId, Property, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use accuracy::Accuracy;
 pub(crate) use causal_order::CausalOrder;
@@ -61,7 +61,7 @@ pub enum Sighting {
 }
 
 /// Whether a property held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It held.
@@ -86,7 +86,7 @@ pub struct Violation {
 }
 
 /// An event that led to a violation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The number of the event in the trace.
     pub event: u64,

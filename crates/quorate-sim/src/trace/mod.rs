@@ -1,19 +1,27 @@
-//! Traces: every event of a run with its cause, written in one of several formats as it happens.
+//! Traces: every event of a run with its cause, written in one of several formats as it happens, and read again.
 
 mod jsonl;
+mod keep;
 mod perfetto;
+mod read;
 mod shiviz;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::history::Mark;
+use crate::monitor::Evidence;
 use crate::notation::NotationError;
 
+pub use keep::Keep;
+pub use read::{RECORDS_MOST, ReadError, read};
+
 /// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The event during which it happened: an input that a process handled, or a deed that befell it.
     pub event: u64,
@@ -25,12 +33,12 @@ pub struct Record {
     #[serde(flatten)]
     pub what: What,
     /// The event that caused it, if it was not this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
 }
 
 /// What can happen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum What {
     /// A process starts.
@@ -39,6 +47,9 @@ pub enum What {
     Command {
         /// What.
         command: String,
+        /// What users see of it.
+        #[serde(flatten)]
+        sight: Sight,
     },
     /// A message leaves.
     Send(Letter),
@@ -52,7 +63,7 @@ pub enum What {
         #[serde(flatten)]
         letter: Letter,
         /// Why.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// A timer runs out.
     Timer {
@@ -80,6 +91,9 @@ pub enum What {
     Output {
         /// What.
         output: String,
+        /// What users see of it.
+        #[serde(flatten)]
+        sight: Sight,
     },
     /// A command is refused.
     Refuse {
@@ -91,19 +105,49 @@ pub enum What {
     /// An input is ignored.
     Ignore {
         /// Why.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// A process crashes.
     Crash,
+    /// Groups can no longer reach each other.
+    Partition {
+        /// Who is still with whom. Whoever is in none of them is with the others left out.
+        groups: Vec<Vec<u32>>,
+    },
+    /// Everybody can reach everybody again.
+    Heal,
     /// Something else goes wrong.
     Fault {
         /// What.
         fault: String,
+        /// Whom it befalls.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        processes: Vec<u32>,
+    },
+    /// A property is broken. It stands at the end of a trace, with the time at which it was broken.
+    Violation {
+        /// Which.
+        property: Cow<'static, str>,
+        /// How, in a sentence.
+        detail: String,
+        /// What led there.
+        events: Vec<Evidence>,
     },
 }
 
+/// What users see of a command or of an output, whatever the algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sight {
+    /// What it is to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+    /// More about it in a word or two: a leader, a decision, a message.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub says: String,
+}
+
 /// A message in a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Letter {
     /// Its number; both copies of a duplicate have it.
     pub message: u64,
@@ -112,9 +156,9 @@ pub struct Letter {
     /// To whom.
     pub to: u32,
     /// Its kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Its layer.
-    pub layer: &'static str,
+    pub layer: Cow<'static, str>,
     /// What it says.
     pub body: String,
 }
@@ -123,15 +167,15 @@ impl Record {
     /// About how many bytes it takes.
     pub(crate) fn bytes(&self) -> usize {
         let texts = match &self.what {
-            What::Command { command } => command.len(),
+            What::Command { command, sight } => command.len() + sight.says.len(),
             What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {
                 letter.body.len()
             }
             What::Lose { letter, .. } => letter.body.len(),
             What::Timer { timer } => timer.len(),
-            What::Output { output } => output.len(),
+            What::Output { output, sight } => output.len() + sight.says.len(),
             What::Refuse { command, why } => command.len() + why.len(),
-            What::Fault { fault } => fault.len(),
+            What::Fault { fault, .. } => fault.len(),
             _ => 0,
         };
         size_of::<Self>() + texts
@@ -201,7 +245,7 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => f.write_str("start"),
-            Self::Command { command } => write!(f, "asked: {command}"),
+            Self::Command { command, .. } => write!(f, "asked: {command}"),
             Self::Send(letter) => write!(f, "{} to p{}", letter.kind, letter.to),
             Self::Duplicate(letter) => write!(f, "{} to p{}, again", letter.kind, letter.to),
             Self::Deliver(letter) => write!(f, "{} from p{}", letter.kind, letter.from),
@@ -220,11 +264,21 @@ impl fmt::Display for What {
             Self::RoundEnd { round } => write!(f, "round {round} is over"),
             Self::Recover { memory: true } => f.write_str("back"),
             Self::Recover { memory: false } => f.write_str("back without memory"),
-            Self::Output { output } => write!(f, "says: {output}"),
+            Self::Output { output, .. } => write!(f, "says: {output}"),
             Self::Refuse { command, why } => write!(f, "refuses {command}: {why}"),
             Self::Ignore { why } => write!(f, "ignores {why}"),
             Self::Crash => f.write_str("crash"),
-            Self::Fault { fault } => f.write_str(fault),
+            Self::Partition { groups } => {
+                let name = |process: &u32| format!("p{process}");
+                let group = |group: &Vec<u32>| {
+                    format!("{{{}}}", group.iter().map(name).collect::<Vec<_>>().join(", "))
+                };
+                let groups: Vec<String> = groups.iter().map(group).collect();
+                write!(f, "partition into {}", groups.join(" "))
+            }
+            Self::Heal => f.write_str("the partition heals"),
+            Self::Fault { fault, .. } => f.write_str(fault),
+            Self::Violation { property, detail, .. } => write!(f, "{property} violated: {detail}"),
         }
     }
 }

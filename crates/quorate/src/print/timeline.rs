@@ -93,12 +93,11 @@ fn lane(marks: &[(Time, ProcessId, Mark)], id: ProcessId, end: u64) -> Vec<char>
         let next = match mark {
             Mark::Requested | Mark::TakesPart => WAITING,
             Mark::Entered | Mark::Leads => INSIDE,
-            Mark::Left | Mark::Follows => IDLE,
+            Mark::Left | Mark::Follows | Mark::Set | Mark::Failed => IDLE,
             Mark::Crashed => DOWN,
             // One who remembers goes on where it was.
             Mark::Recovered(Memory::Kept) => before_crash,
             Mark::Recovered(Memory::Lost) => IDLE,
-            Mark::Set | Mark::Failed => state,
             Mark::Sent | Mark::Delivered | Mark::Suspected | Mark::Trusted => state,
             Mark::Proposed | Mark::Decided | Mark::Blocked => state,
         };

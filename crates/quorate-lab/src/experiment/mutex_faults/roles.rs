@@ -149,7 +149,7 @@ impl TraceSink for Roles {
         match &record.what {
             What::Send(letter) if letter.from != letter.to => {
                 self.sends.push((record.time, letter.from, letter.to));
-                if Some(letter.kind) == self.token {
+                if self.token.is_some_and(|token| letter.kind == token) {
                     end(&mut self.with_token, letter.from, record.time);
                     let (process, from) = (letter.to, record.time);
                     self.with_token.push(Stay { process, from, to: u64::MAX });

@@ -1,0 +1,173 @@
+//! Messages as arrows: with a head where they arrive, a cross where they are lost, an open end where the trace ends.
+
+use quorate_core::Time;
+
+use super::plot::Plot;
+use super::story::{Fate, Kind, Passage, Story};
+use crate::look::{DASHES, SERIES};
+use crate::svg::{Px, Svg};
+use crate::text::shortened;
+
+/// The length of an arrow's head.
+const HEAD: f64 = 7.0;
+/// Of a message so much is shown when a mouse is over it.
+const BODY_MOST: usize = 160;
+
+type Point = (f64, f64);
+
+/// A message in a picture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrow<'s> {
+    pub(super) message: &'s Passage,
+    /// What is seen of it: both ends, inside the window.
+    pub(super) start: Point,
+    pub(super) end: Point,
+    tip: Tip,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tip {
+    Head,
+    Cross,
+    Open,
+}
+
+impl<'s> Arrow<'s> {
+    /// The part of a message's way that lies in the window.
+    pub(super) fn new(message: &'s Passage, story: &Story, plot: &Plot) -> Option<Self> {
+        let start = (plot.x(message.sent.time), plot.y(message.from)?);
+        let usual = message.sent.time.saturating_add(story.usual);
+        let (time, part, tip) = match &message.fate {
+            Fate::Arrives(at) => (at.time, 1.0, Tip::Head),
+            Fate::Lost { at, at_receiver: true, .. } => (at.time, 0.93, Tip::Cross),
+            Fate::Lost { .. } => (usual, 0.5, Tip::Cross),
+            Fate::UnderWay => {
+                (usual.max(story.end.saturating_add(story.usual / 2)), 1.0, Tip::Open)
+            }
+        };
+        let goal = (plot.x(time), plot.y(message.to)?);
+        let end = between(start, goal, part);
+        let (from, to) = clip(start, end, (plot.left, plot.right))?;
+        let tip = if to < 1.0 { Tip::Open } else { tip };
+        let (start, end) = (between(start, end, from), between(start, end, to));
+        Some(Self { message, start, end, tip })
+    }
+
+    pub(super) fn draw(&self, svg: &mut Svg, kinds: &[Kind], culprit: bool) {
+        let Passage { message, kind, from, to, sent, fate, .. } = self.message;
+        let lost = if self.tip == Tip::Cross { " lost" } else { "" };
+        let open = if matches!(fate, Fate::UnderWay) { " open" } else { "" };
+        let guilty = if culprit { " culprit" } else { "" };
+        let arrival = match fate {
+            Fate::Arrives(at) => format!(" data-arrival=\"{}\"", at.event),
+            _ => String::new(),
+        };
+        svg.open(format_args!(
+            "class=\"message k{kind}{lost}{open}{guilty}\" data-message=\"{message}\" data-event=\"{}\"{arrival} \
+             data-from=\"{from}\" data-to=\"{to}\"",
+            sent.event
+        ));
+        svg.title(&self.words(&kinds[*kind].name));
+        let (start, end) = (self.start, self.end);
+        if from == to {
+            let (middle, top) = ((start.0 + end.0) / 2.0, start.1 - 18.0);
+            svg.path("way", &format!("M{}Q{} {} {}", at(start), Px(middle), Px(top), at(end)));
+        } else {
+            svg.path("way", &format!("M{}L{}", at(start), at(end)));
+        }
+        match self.tip {
+            Tip::Head => {
+                let back =
+                    if from == to { ((start.0 + end.0) / 2.0, start.1 - 18.0) } else { start };
+                svg.path("head", &head(back, end));
+            }
+            Tip::Cross => svg.path("cross", &cross(end, 4.0)),
+            Tip::Open => {}
+        }
+        svg.close();
+    }
+
+    fn words(&self, kind: &str) -> String {
+        let Passage { from, to, sent, fate, again, body, .. } = self.message;
+        let again = if *again { ", a second time" } else { "" };
+        let sent = Time(sent.time);
+        let fate = match fate {
+            Fate::Arrives(at) => format!("arrives at {}", Time(at.time)),
+            Fate::Lost { why, .. } => format!("does not arrive: {why}"),
+            Fate::UnderWay => "is still under way at the end".to_owned(),
+        };
+        let kind = shortened(kind, 40);
+        format!(
+            "{kind} p{from} → p{to}: sent at {sent}{again}, {fate}. {}",
+            shortened(body, BODY_MOST)
+        )
+    }
+
+    /// Where a label may stand: in the gaps between the rows that it crosses, those in its middle first.
+    pub(super) fn label_places(&self, plot: &Plot) -> Vec<Point> {
+        let (start, end) = (self.start, self.end);
+        let rows = ((end.1 - start.1).abs() / plot.lane).round() as usize;
+        if rows == 0 {
+            return vec![((start.0 + end.0) / 2.0, start.1 - 14.0)];
+        }
+        let step = 1.0 / rows as f64;
+        // Within a gap the middle is best, and a third of the way is the next best.
+        let mut parts: Vec<f64> = (0..rows.min(12))
+            .flat_map(|gap| [0.5, 0.38, 0.62, 0.3, 0.7].map(|inside| (gap as f64 + inside) * step))
+            .collect();
+        parts.sort_by(|a, b| (a - 0.45).abs().total_cmp(&(b - 0.45).abs()));
+        parts.into_iter().map(|part| between(start, end, part)).collect()
+    }
+}
+
+/// The rules for kinds of messages: a colour and gaps for each.
+pub(super) fn rules(kinds: usize) -> String {
+    let rule = |kind: usize| {
+        let (ink, dash) = (SERIES[1 + kind % (SERIES.len() - 1)].0, DASHES[kind % DASHES.len()]);
+        let dash = if dash.is_empty() { "none" } else { dash };
+        format!(
+            ".k{kind} .way{{stroke:${ink};stroke-dasharray:{dash}}}\n.k{kind} .head{{fill:${ink};stroke:${ink}}}\n\
+             .t{kind}{{fill:${ink}}}\n"
+        )
+    };
+    (0..kinds).map(rule).collect()
+}
+
+/// A head at the end of a line that comes from somewhere.
+pub(super) fn head(from: Point, end: Point) -> String {
+    let (dx, dy) = (end.0 - from.0, end.1 - from.1);
+    let length = dx.hypot(dy).max(0.001);
+    let (dx, dy) = (dx / length * HEAD, dy / length * HEAD);
+    let corner = |side: f64| (end.0 - dx - side * dy * 0.42, end.1 - dy + side * dx * 0.42);
+    format!("M{}L{}L{}Z", at(end), at(corner(1.0)), at(corner(-1.0)))
+}
+
+pub(super) fn cross((x, y): Point, r: f64) -> String {
+    let corner = |dx: f64, dy: f64| at((x + dx * r, y + dy * r));
+    format!(
+        "M{}L{}M{}L{}",
+        corner(-1.0, -1.0),
+        corner(1.0, 1.0),
+        corner(-1.0, 1.0),
+        corner(1.0, -1.0)
+    )
+}
+
+fn at((x, y): Point) -> String {
+    format!("{} {}", Px(x), Px(y))
+}
+
+fn between(a: Point, b: Point, part: f64) -> Point {
+    (a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part)
+}
+
+/// From which part of a line to which it lies between two columns, if any of it does.
+fn clip(start: Point, end: Point, (left, right): (f64, f64)) -> Option<(f64, f64)> {
+    let dx = end.0 - start.0;
+    if dx <= 0.0 {
+        return (left..=right).contains(&start.0).then_some((0.0, 1.0));
+    }
+    let from = ((left - start.0) / dx).max(0.0);
+    let to = ((right - start.0) / dx).min(1.0);
+    (from < to).then_some((from, to))
+}

@@ -1,0 +1,173 @@
+//! Where things are: times become columns, processes become rows.
+
+use super::story::Story;
+use super::{Diagram, View};
+
+/// With more processes than this a picture that nobody has chosen them for shows some.
+const LANES_MOST: usize = 48;
+const WIDTH_LEAST: f64 = 360.0;
+const WIDTH_MOST: f64 = 20_000.0;
+/// So far from the edges of the plot the first and the last moment are.
+const MARGIN: f64 = 14.0;
+
+/// The geometry of a picture.
+#[derive(Clone, Debug)]
+pub(super) struct Plot {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) width: f64,
+    pub(super) left: f64,
+    pub(super) right: f64,
+    /// The row of each process that is drawn.
+    rows: Vec<Option<usize>>,
+    /// Who is drawn, from top to bottom.
+    pub(super) shown: Vec<u32>,
+    pub(super) lane: f64,
+    pub(super) top: f64,
+}
+
+impl Plot {
+    pub(super) fn new(story: &Story, view: &View) -> Self {
+        let to = view.to.unwrap_or(story.end);
+        let from = view.from.min(to.saturating_sub(1));
+        let width = f64::from(view.width).clamp(WIDTH_LEAST, WIDTH_MOST);
+        let shown = shown(story, view, (from, to));
+        let mut rows = vec![None; story.processes];
+        for (row, process) in shown.iter().enumerate() {
+            rows[*process as usize] = Some(row);
+        }
+        let lane = (470.0 / shown.len().max(1) as f64).clamp(19.0, 92.0).floor();
+        let longest = shown.iter().max().copied().unwrap_or(0).to_string().len() as f64;
+        let left = 34.0 + 9.0 * longest;
+        Self {
+            from,
+            to: to.max(from + 1),
+            width,
+            left,
+            right: width - 16.0,
+            rows,
+            shown,
+            lane,
+            top: 0.0,
+        }
+    }
+
+    /// The column of a time, which may lie outside.
+    pub(super) fn x(&self, time: u64) -> f64 {
+        let part = (time as f64 - self.from as f64) / (self.to - self.from) as f64;
+        self.left + MARGIN + part * (self.right - self.left - 2.0 * MARGIN)
+    }
+
+    /// The row of a process, if it is drawn.
+    pub(super) fn y(&self, process: u32) -> Option<f64> {
+        let row = (*self.rows.get(process as usize)?)?;
+        Some(self.row(row))
+    }
+
+    pub(super) fn row(&self, row: usize) -> f64 {
+        self.top + (row as f64 + 0.5) * self.lane
+    }
+
+    pub(super) fn bottom(&self) -> f64 {
+        self.top + self.shown.len() as f64 * self.lane
+    }
+
+    pub(super) fn is_shown(&self, time: u64) -> bool {
+        (self.from..=self.to).contains(&time)
+    }
+
+    /// Whether a stretch of time has a part in the window.
+    pub(super) fn meets(&self, from: u64, to: u64) -> bool {
+        from <= self.to && to >= self.from
+    }
+
+    /// The thickness of the thickest bar.
+    pub(super) fn bar(&self) -> f64 {
+        (self.lane * 0.32).clamp(6.0, 15.0)
+    }
+
+    /// The size of a sign, from its middle.
+    pub(super) fn sign(&self) -> f64 {
+        (self.lane * 0.13).clamp(3.5, 5.5)
+    }
+
+    /// Round times in the window, and how they are written.
+    pub(super) fn ticks(&self) -> Vec<(u64, String)> {
+        let span = (self.to - self.from) as f64;
+        let most = ((self.right - self.left) / 95.0).clamp(2.0, 14.0);
+        let magnitude = 10f64.powf((span / most).max(1.0).log10().floor());
+        let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * magnitude);
+        let step = steps.into_iter().find(|step| span / step <= most).unwrap_or(10.0 * magnitude);
+        let step = (step as u64).max(1);
+        let first = self.from.div_ceil(step);
+        (first..)
+            .map_while(|place| place.checked_mul(step).filter(|time| *time <= self.to))
+            .map(|time| (time, written(time, step)))
+            .collect()
+    }
+}
+
+/// A time in the largest unit in which the steps are whole tenths.
+fn written(time: u64, step: u64) -> String {
+    let (unit, name) = match step {
+        100_000_000.. => (1_000_000_000, "s"),
+        100_000.. => (1_000_000, "ms"),
+        100.. => (1_000, "µs"),
+        _ => (1, "ns"),
+    };
+    match (time / unit, time % unit) {
+        (0, 0) => "0".to_owned(),
+        (whole, 0) => format!("{whole} {name}"),
+        _ => format!("{:.1} {name}", time as f64 / unit as f64),
+    }
+}
+
+/// Whose lines are drawn.
+fn shown(story: &Story, view: &View, (from, to): (u64, u64)) -> Vec<u32> {
+    let exists = |process: &u32| (*process as usize) < story.processes;
+    let mut chosen: Vec<u32> = Vec::new();
+    for process in view.processes.iter().copied().filter(exists) {
+        if !chosen.contains(&process) {
+            chosen.push(process);
+        }
+    }
+    if !chosen.is_empty() {
+        return chosen;
+    }
+    let all = 0..story.processes as u32;
+    if story.processes <= LANES_MOST {
+        return all.collect();
+    }
+    let mut weight = vec![0u64; story.processes];
+    let mut add = |process: u32, more: u64| {
+        if let Some(weight) = weight.get_mut(process as usize) {
+            *weight = weight.saturating_add(more);
+        }
+    };
+    for event in story.broken.iter().flat_map(|broken| &broken.events) {
+        add(event.process, 1 << 40);
+    }
+    for sign in story.signs.iter().filter(|sign| (from..=to).contains(&sign.time)) {
+        add(sign.process, 1 << 20);
+    }
+    for (process, stays) in story.stays.iter().enumerate() {
+        let here =
+            stays.iter().filter(|stay| stay.from <= to && stay.to.is_none_or(|end| end >= from));
+        add(process as u32, (here.count() as u64) << 20);
+    }
+    for message in story.messages.iter().filter(|message| (from..=to).contains(&message.sent.time))
+    {
+        add(message.from, 1);
+        add(message.to, 1);
+    }
+    let mut heaviest: Vec<u32> = all.collect();
+    heaviest.sort_by_key(|process| std::cmp::Reverse(weight[*process as usize]));
+    heaviest.truncate(LANES_MOST);
+    heaviest.sort_unstable();
+    heaviest
+}
+
+impl Diagram {
+    /// The most lines that are drawn without being chosen.
+    pub const LANES_MOST: usize = LANES_MOST;
+}

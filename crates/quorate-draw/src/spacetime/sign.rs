@@ -1,0 +1,211 @@
+//! What stands on the line of a process: stays, which last, and signs, which do not. Each has a shape of its own, so
+//! that nothing is told by colour alone.
+
+use crate::svg::{Px, Svg};
+
+/// Something that a process does for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) kind: StayKind,
+    pub(super) from: u64,
+    /// Until then; until the end if none.
+    pub(super) to: Option<u64>,
+    /// The event with which it began.
+    pub(super) event: u64,
+}
+
+/// What a process may do for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum StayKind {
+    Waits,
+    Inside,
+    TakesPart,
+    Leads,
+    Undecided,
+    Down,
+}
+
+impl StayKind {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Inside, Self::Waits, Self::Leads, Self::TakesPart, Self::Undecided, Self::Down];
+
+    /// The class of its bar.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Waits | Self::TakesPart | Self::Undecided => "waits",
+            Self::Inside | Self::Leads => "inside",
+            Self::Down => "down",
+        }
+    }
+
+    /// In words.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Waits => "waits",
+            Self::Inside => "inside the critical section",
+            Self::TakesPart => "takes part in an election",
+            Self::Leads => "leads",
+            Self::Undecided => "has proposed, has not decided",
+            Self::Down => "down",
+        }
+    }
+
+    /// What stands on its bar, if there is room.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Inside => "inside",
+            Self::Leads => "leads",
+            _ => "",
+        }
+    }
+
+    /// How thick its bar is, where the thickest may be so thick.
+    pub(super) fn thickness(self, most: f64) -> f64 {
+        match self {
+            Self::Inside | Self::Leads => most,
+            Self::Waits | Self::TakesPart | Self::Undecided => (most * 0.35).max(3.0),
+            Self::Down => 0.0,
+        }
+    }
+}
+
+/// Something that happens to a process in a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sign {
+    pub(super) process: u32,
+    pub(super) time: u64,
+    pub(super) event: u64,
+    pub(super) kind: SignKind,
+    /// More about it: whom it suspects, what it decides.
+    pub(super) says: String,
+}
+
+/// What may happen in a moment. What matters most comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum SignKind {
+    Crashes,
+    Returns,
+    Wins,
+    Decides,
+    Blocked,
+    GivesUp,
+    Fails,
+    Suspects,
+    Trusts,
+    Proposes,
+    Multicasts,
+    Delivers,
+    Follows,
+    Sets,
+    Refuses,
+}
+
+impl SignKind {
+    pub(super) const ALL: [Self; 15] = [
+        Self::Crashes,
+        Self::Returns,
+        Self::Wins,
+        Self::Follows,
+        Self::Proposes,
+        Self::Decides,
+        Self::Blocked,
+        Self::GivesUp,
+        Self::Multicasts,
+        Self::Delivers,
+        Self::Sets,
+        Self::Fails,
+        Self::Suspects,
+        Self::Trusts,
+        Self::Refuses,
+    ];
+
+    /// In words, for a legend and as what a process does.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Crashes => "crashes",
+            Self::Returns => "comes back",
+            Self::Wins => "wins the election",
+            Self::Follows => "learns who leads",
+            Self::Proposes => "proposes",
+            Self::Decides => "decides",
+            Self::Blocked => "is blocked",
+            Self::GivesUp => "gives up",
+            Self::Multicasts => "multicasts",
+            Self::Delivers => "delivers",
+            Self::Sets => "sets its clock",
+            Self::Fails => "cannot set its clock",
+            Self::Suspects => "suspects",
+            Self::Trusts => "trusts again",
+            Self::Refuses => "refuses a command",
+        }
+    }
+
+    /// Draws it at a place, with so much room to each side.
+    pub(super) fn draw(self, svg: &mut Svg, (x, y): (f64, f64), r: f64) {
+        let p = |dx: f64, dy: f64| format!("{} {}", Px(x + dx * r), Px(y + dy * r));
+        let cross = format!("M{}L{}M{}L{}", p(-1.0, -1.0), p(1.0, 1.0), p(-1.0, 1.0), p(1.0, -1.0));
+        match self {
+            Self::Crashes => svg.path("sign bad heavy", &cross),
+            Self::Returns => {
+                let d = format!(
+                    "M{}L{}M{}L{}L{}",
+                    p(0.0, 1.2),
+                    p(0.0, -1.0),
+                    p(-0.8, -0.1),
+                    p(0.0, -1.1),
+                    p(0.8, -0.1)
+                );
+                svg.path("sign good heavy", &d);
+            }
+            Self::Wins => {
+                let corner = |place: u32| {
+                    let angle = f64::from(place) * std::f64::consts::PI / 5.0;
+                    let radius = if place.is_multiple_of(2) { 1.4 } else { 0.6 };
+                    p(radius * angle.sin(), -radius * angle.cos())
+                };
+                let corners: Vec<String> = (0..10).map(corner).collect();
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Decides => {
+                let corners = [p(0.0, -1.2), p(1.2, 0.0), p(0.0, 1.2), p(-1.2, 0.0)];
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Proposes => {
+                let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
+                svg.path("sign hollow", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Multicasts => {
+                let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Delivers => svg.circle("sign solid", (x, y), r * 0.8),
+            Self::Follows => svg.circle("sign hollow", (x, y), r * 0.8),
+            Self::Blocked => {
+                let corners = [p(-0.9, -0.9), p(0.9, -0.9), p(0.9, 0.9), p(-0.9, 0.9)];
+                svg.path(
+                    "sign hollow bad",
+                    &format!("M{}ZM{}L{}", corners.join("L"), p(-0.9, 0.0), p(0.9, 0.0)),
+                );
+            }
+            Self::GivesUp | Self::Fails => {
+                svg.circle("sign hollow bad", (x, y), r);
+                svg.line("sign bad", (x - r * 0.7, y + r * 0.7), (x + r * 0.7, y - r * 0.7));
+            }
+            Self::Suspects => {
+                svg.circle("sign hollow", (x, y), r);
+                svg.line("sign heavy", (x, y - r * 0.6), (x, y + r * 0.1));
+                svg.line("sign heavy", (x, y + r * 0.4), (x, y + r * 0.6));
+            }
+            Self::Trusts => {
+                svg.circle("sign hollow", (x, y), r);
+                svg.line("sign", (x - r * 0.55, y), (x + r * 0.55, y));
+                svg.line("sign", (x, y - r * 0.55), (x, y + r * 0.55));
+            }
+            Self::Sets => {
+                svg.circle("sign hollow", (x, y), r);
+                svg.path("sign", &format!("M{}L{}L{}", p(0.0, -0.7), p(0.0, 0.0), p(0.5, 0.3)));
+            }
+            Self::Refuses => svg.path("sign", &cross),
+        }
+    }
+}

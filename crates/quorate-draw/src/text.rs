@@ -1,0 +1,88 @@
+//! Text in pictures. Names and messages come from anywhere: nothing of them may be anything but text.
+
+/// The text as it stands in SVG, also between quotes. What XML has no place for becomes a replacement character.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' | '\r' => safe.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
+            // What turns the direction of text could make one name look like another.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// The text, or its beginning.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// About how wide a text is, in pixels: rather too much than too little, whatever the font.
+pub(crate) fn width(text: &str, size: f64) -> f64 {
+    let ems: f64 = text
+        .chars()
+        .map(|c| match c {
+            ' ' | '.' | ',' | ':' | ';' | '!' | '|' | 'i' | 'j' | 'l' | '\'' => 0.34,
+            'f' | 't' | 'r' | 'I' | '(' | ')' | '[' | ']' | '/' | '-' => 0.43,
+            'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.98,
+            'A'..='Z' => 0.71,
+            'a'..='z' | '0'..='9' => 0.62,
+            c if c.is_ascii() => 0.65,
+            _ => 0.95,
+        })
+        .sum();
+    ems * size
+}
+
+/// A number with commas: `12,345`.
+pub(crate) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many of them: `1 message`, `2,000 messages`.
+pub(crate) fn counted(number: usize, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(escaped("<a b='\"'>&\u{0}\n"), "&lt;a b=&#39;&quot;&#39;&gt;&amp;\u{fffd} ");
+        assert_eq!(escaped("p\u{202e}1"), "p\u{fffd}1");
+    }
+
+    #[test]
+    fn long_text_is_shortened() {
+        assert_eq!(shortened("abc", 3), "abc");
+        assert_eq!(shortened("abcd", 3), "ab…");
+        assert_eq!(shortened("ééééé", 2), "é…");
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(counted(1, "message"), "1 message");
+    }
+}

@@ -1,0 +1,170 @@
+//! Reads a trace that was written as JSON Lines. The file may come from anywhere: it is bounded in every way.
+
+use std::io::{self, BufRead, Read};
+
+use super::{Record, What};
+
+/// The most records that are read.
+pub const RECORDS_MOST: usize = 1_000_000;
+/// The most bytes of a line.
+const LINE_MOST: u64 = 1 << 20;
+/// The most bytes of all.
+const BYTES_MOST: u64 = 1 << 30;
+/// The most processes; no world has more.
+const PROCESSES_MOST: u32 = 1 << 20;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file itself cannot be.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// A line is not a record.
+    #[error("line {line} is not a record of a trace: {problem}")]
+    NotARecord {
+        /// Which, from 1 on.
+        line: usize,
+        /// Why not.
+        problem: String,
+    },
+    /// A line names a process that no world has.
+    #[error("line {line} names process {process}; there are at most {PROCESSES_MOST}")]
+    NoSuchProcess {
+        /// Which, from 1 on.
+        line: usize,
+        /// The process.
+        process: u32,
+    },
+    /// It is too long.
+    #[error("it is too long: at most {RECORDS_MOST} records and {} MiB are read", BYTES_MOST >> 20)]
+    TooLong,
+    /// There is nothing in it.
+    #[error("it has no records")]
+    Empty,
+}
+
+/// Reads the records, and tells how many processes they are about.
+pub fn read(input: impl BufRead) -> Result<(usize, Vec<Record>), ReadError> {
+    let mut input = input.take(BYTES_MOST);
+    let (mut records, mut processes, mut line) = (Vec::new(), 0, Vec::new());
+    for place in 1.. {
+        line.clear();
+        if input.by_ref().take(LINE_MOST).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        if records.len() == RECORDS_MOST || input.limit() == 0 {
+            return Err(ReadError::TooLong);
+        }
+        let record: Record = serde_json::from_slice(&line).map_err(|error| {
+            let problem = match line.len() as u64 == LINE_MOST {
+                true => "the line is too long".to_owned(),
+                false => error.to_string(),
+            };
+            ReadError::NotARecord { line: place, problem }
+        })?;
+        let last = named(&record);
+        if last >= PROCESSES_MOST {
+            return Err(ReadError::NoSuchProcess { line: place, process: last });
+        }
+        processes = processes.max(last as usize + 1);
+        records.push(record);
+    }
+    if records.is_empty() { Err(ReadError::Empty) } else { Ok((processes, records)) }
+}
+
+/// The last process that a record names.
+fn named(record: &Record) -> u32 {
+    let others = match &record.what {
+        What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {
+            letter.from.max(letter.to)
+        }
+        What::Lose { letter, .. } => letter.from.max(letter.to),
+        What::Belief { about, .. } => *about,
+        What::Partition { groups } => groups.iter().flatten().copied().max().unwrap_or(0),
+        What::Fault { processes, .. } => processes.iter().copied().max().unwrap_or(0),
+        What::Violation { events, .. } => {
+            events.iter().map(|event| event.process).max().unwrap_or(0)
+        }
+        _ => 0,
+    };
+    record.process.max(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Format, Letter, Sight};
+    use super::*;
+    use crate::history::Mark;
+    use crate::monitor::Evidence;
+
+    fn all() -> Vec<Record> {
+        let letter = Letter {
+            message: u64::MAX,
+            from: 0,
+            to: 6,
+            kind: "REQUEST".into(),
+            layer: "mutex".into(),
+            body: "\"<quoted>\"".to_owned(),
+        };
+        let sight = Sight { mark: Some(Mark::Decided), says: "3".to_owned() };
+        let evidence = Evidence { event: 1, time: 2, process: 3, what: "entered".to_owned() };
+        let what = [
+            What::Start,
+            What::Command { command: "Acquire".to_owned(), sight: Sight::default() },
+            What::Send(letter.clone()),
+            What::Duplicate(letter.clone()),
+            What::Deliver(letter.clone()),
+            What::Lose { letter, why: "loss".into() },
+            What::Timer { timer: "T".to_owned() },
+            What::Belief { about: 4, crashed: true },
+            What::RoundEnd { round: 3 },
+            What::Recover { memory: false },
+            What::Output { output: "Decided(3)".to_owned(), sight },
+            What::Refuse { command: "Release".to_owned(), why: "not inside".to_owned() },
+            What::Ignore { why: "down".into() },
+            What::Crash,
+            What::Partition { groups: vec![vec![0, 1], vec![2]] },
+            What::Heal,
+            What::Fault { fault: "slow".to_owned(), processes: vec![1] },
+            What::Violation {
+                property: "ME1".into(),
+                detail: "two inside".to_owned(),
+                events: vec![evidence],
+            },
+        ];
+        let record = |(place, what)| {
+            let place = place as u64;
+            Record { event: place, time: u64::MAX - place, process: 2, what, cause: Some(place) }
+        };
+        what.into_iter().enumerate().map(record).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut file = Vec::new();
+        let mut sink = Format::JsonLines.writer(7, &mut file);
+        all().iter().for_each(|record| sink.record(record).unwrap());
+        sink.finish().unwrap();
+        drop(sink);
+        let (processes, records) = read(file.as_slice()).unwrap();
+        assert_eq!(processes, 7);
+        assert_eq!(records, all());
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let good = serde_json::to_string(&all()[0]).unwrap();
+        let problem = |text: String| read(text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(problem(String::new()), "it has no records");
+        assert!(problem(format!("{good}\n\nnonsense\n")).starts_with("line 3 is not a record"));
+        assert!(problem(format!("{good}\n{{}}")).starts_with("line 2 is not a record"));
+        let stranger = good.replace("\"process\":2", "\"process\":4000000000");
+        assert!(problem(stranger).starts_with("line 1 names process 4000000000"));
+        let long = format!("{good}\n{}", "x".repeat(LINE_MOST as usize + 1));
+        assert_eq!(problem(long), "line 2 is not a record of a trace: the line is too long");
+    }
+}
