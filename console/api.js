@@ -60,12 +60,12 @@ export async function post(path, body, signal) {
 
 /**
  * @param {string} path
- * @param {any} body
- * @param {AbortSignal} [signal]
- * @returns {Promise<string>}
+ * @param {string} body
+ * @returns {Promise<any>}
  */
-export async function postForText(path, body, signal) {
-  return (await send(path, body, signal)).text();
+export async function postText(path, body) {
+  const headers = { "content-type": "text/plain; charset=utf-8" };
+  return (await request(path, { method: "POST", headers, body })).json();
 }
 
 /** @param {string} path */

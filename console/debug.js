@@ -21,6 +21,22 @@ export function parse(text) {
 }
 
 /**
+ * The same in fewer words: processes and logical times as they are written elsewhere.
+ * @param {string} value
+ */
+function plainly(value) {
+  return value
+    .replace(/\bProcessId\((\d+)\)/g, "p$1")
+    .replace(/\bLamportClock \{ time: (\d+) \}/g, "$1")
+    .replace(/\bStamp \{ time: (\d+), process: (p\d+) \}/g, "$1.$2");
+}
+
+/** What never changes, or tells nothing. @param {[string, string]} field */
+function isTold([name, value]) {
+  return name !== "id" && name !== "n" && !value.startsWith("PhantomData");
+}
+
+/**
  * The fields of a state, those of layers below it with their names before them.
  * @param {string} text
  * @param {string} [before]
@@ -29,10 +45,10 @@ export function parse(text) {
 export function fields(text, before = "") {
   const parsed = parse(text);
   if (!parsed) return [[before === "" ? "state" : before, text]];
-  return parsed.fields.flatMap(([name, value]) => {
+  return parsed.fields.filter(isTold).flatMap(([name, value]) => {
     const layer = parsed.name.startsWith("Stack") || parsed.name.startsWith("Beside");
     if (layer && parse(value)) return fields(value, before === "" ? name : `${before}.${name}`);
-    return [/** @type {[string, string]} */ ([before === "" ? name : `${before}.${name}`, value])];
+    return [/** @type {[string, string]} */ ([before === "" ? name : `${before}.${name}`, plainly(value)])];
   });
 }
 

@@ -1,11 +1,11 @@
 // Drawings of the server, put into the page as parsed nodes after a look at what they are made of.
 
-import { postForText } from "./api.js";
+import { post } from "./api.js";
 import { h, s } from "./dom.js";
 
 const ELEMENTS = new Set([
   "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc",
-  "style", "defs", "marker", "clipPath",
+  "defs", "marker", "clipPath",
 ]);
 
 // The only place that turns text into nodes: an SVG document, which is looked through before any of it is used.
@@ -19,7 +19,8 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("drawing",
  * @returns {SVGSVGElement}
  */
 export function parse(text) {
-  const trusted = policy ? policy.createHTML(text) : text;
+  const plain = adopt(text);
+  const trusted = policy ? policy.createHTML(plain) : plain;
   const parsed = new DOMParser().parseFromString(trusted, "image/svg+xml").documentElement;
   if (parsed.localName !== "svg") throw new Error("this is no drawing");
   for (const element of [parsed, ...parsed.querySelectorAll("*")]) {
@@ -29,31 +30,33 @@ export function parse(text) {
       if (localName.startsWith("on") || localName === "style" || loads) throw new Error(`a drawing has no ${localName}`);
     }
   }
-  return adopt(/** @type {any} */ (document.importNode(parsed, true)));
+  return /** @type {any} */ (document.importNode(parsed, true));
 }
 
 /** The rules of drawings that the page knows already. @type {Set<string>} */
 const sheets = new Set();
 
 /**
- * Rules inside a drawing count as inline styles, which the page forbids; as a sheet of the page they are welcome.
- * @param {SVGSVGElement} drawing
+ * Rules inside a drawing count as inline styles, which the page forbids; as a sheet of the page they are welcome. Gives
+ * the drawing without them.
+ * @param {string} text
  */
-function adopt(drawing) {
-  for (const style of drawing.querySelectorAll("style")) {
-    const rules = style.textContent ?? "";
-    style.remove();
-    if (sheets.has(rules) || /@import|url\(/i.test(rules)) continue;
-    sheets.add(rules);
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(rules);
-    document.adoptedStyleSheets.push(sheet);
-  }
-  return drawing;
+function adopt(text) {
+  return text.replace(/<style>([^<]*)<\/style>/g, (_, /** @type {string} */ rules) => {
+    if (!sheets.has(rules) && !/@import|url\(/i.test(rules)) {
+      sheets.add(rules);
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(rules);
+      document.adoptedStyleSheets.push(sheet);
+    }
+    return "";
+  });
 }
 
 /**
  * @typedef {{ from: number, to: number }} Window
+ * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number,
+ *   lanes: { process: number, y: number }[] }} Geometry
  * @typedef {{ time: number, process: number | null, message: number | null, x: number, y: number }} Spot
  */
 
@@ -69,6 +72,8 @@ export class Diagram {
     this.window = null;
     /** The last drawing as it came, for files. */
     this.text = "";
+    /** Where things are in it. @type {Geometry | null} */
+    this.geometry = null;
     /** @type {SVGSVGElement | null} */
     this.svg = null;
     /** @type {AbortController | null} */
@@ -92,7 +97,9 @@ export class Diagram {
     const width = Math.round(Math.max(this.element.clientWidth || 960, 560));
     try {
       const body = { ...this.subject, ...window, width };
-      this.text = await postForText("diagram", body, this.asking.signal);
+      const drawn = await post("diagram", body, this.asking.signal);
+      this.text = drawn.svg;
+      this.geometry = drawn.geometry;
       this.svg = parse(this.text);
       this.svg.append(this.future, this.line);
       this.element.replaceChildren(this.svg);
@@ -113,39 +120,30 @@ export class Diagram {
     this.mark();
   }
 
-  /** @param {string} name */
-  figure(name) {
-    return Number(this.svg?.getAttribute(`data-${name}`) ?? NaN);
-  }
-
-  /** @param {number} time */
-  column(time) {
-    const [from, to, left, right] = ["from", "to", "left", "right"].map((name) => this.figure(name));
-    return left + ((time - from) / Math.max(to - from, 1)) * (right - left);
-  }
-
   mark() {
-    if (!this.svg) return;
-    const box = this.svg.viewBox.baseVal;
-    const [top, bottom, right] = [this.figure("top"), this.figure("bottom"), this.figure("right")];
-    const x = Math.max(this.figure("left") - 10, Math.min(right + 14, this.column(this.now.time)));
+    if (!this.svg || !this.geometry) return;
+    const { from, to, left, right, top, bottom } = this.geometry;
+    const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
+    const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
     this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
-    const wide = Math.max(0, Math.min(box.width, right + 14) - x);
+    const wide = Math.max(0, right + 12 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
       this.future.setAttribute(name, String(value));
     }
+    this.element.classList.toggle("moving", this.now.event >= 0);
     this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
     if (this.now.event < 0) return;
-    this.svg.querySelectorAll(`[data-event="${this.now.event}"]`).forEach((element) => element.classList.add("now"));
+    const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
+    this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    if (!this.svg || !this.clicked) return;
+    if (!this.svg || !this.clicked || !this.geometry) return;
     const matrix = this.svg.getScreenCTM();
     if (!matrix) return;
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
-    const [from, to, left, right] = ["from", "to", "left", "right"].map((name) => this.figure(name));
+    const { from, to, left, right } = this.geometry;
     const time = Math.round(Math.max(from, Math.min(to, from + ((at.x - left) / (right - left)) * (to - from))));
     const target = /** @type {Element} */ (event.target).closest("[data-message]");
     const message = target ? Number(target.getAttribute("data-message")) : null;
@@ -160,9 +158,8 @@ export class Diagram {
    */
   lane(y) {
     let [best, distance] = [/** @type {number | null} */ (null), Infinity];
-    for (const lane of (this.svg?.getAttribute("data-lanes") ?? "").split(" ").filter(Boolean)) {
-      const [process, middle] = lane.split(":").map(Number);
-      if (Math.abs(middle - y) < distance) [best, distance] = [process, Math.abs(middle - y)];
+    for (const lane of this.geometry?.lanes ?? []) {
+      if (Math.abs(lane.y - y) < distance) [best, distance] = [lane.process, Math.abs(lane.y - y)];
     }
     return best;
   }

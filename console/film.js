@@ -100,7 +100,8 @@ export class Film {
   records(step) {
     if (step < 0 || step >= this.length) return [];
     const next = step + 1 < this.length ? this.steps[step + 1][3] : this.data.records.length;
-    return this.data.records.slice(this.steps[step][3], next);
+    // What was broken stands at the end, and belongs to no step.
+    return this.data.records.slice(this.steps[step][3], next).filter((record) => record.type !== "violation");
   }
 
   /**

@@ -1,6 +1,7 @@
 // Messages that have left and not arrived.
 
 import { h } from "../dom.js";
+import { icon } from "../icons.js";
 import { readable } from "../time.js";
 import { number, t } from "../texts.js";
 
@@ -27,7 +28,7 @@ export function messages(film, scene, cut) {
         "td",
         {},
         cut && record.from !== record.to
-          ? h("button", { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => cut(record) } }, "✂")
+          ? h("button", { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => cut(record) } }, icon("cut"))
           : null,
       ),
     );

@@ -1,6 +1,7 @@
 // Every process as it is now. Only what has changed is drawn again.
 
 import { h } from "../dom.js";
+import { icon } from "../icons.js";
 import { t, tOr } from "../texts.js";
 import { stateTable } from "./state.js";
 
@@ -82,7 +83,7 @@ export class Processes {
           : null,
         h("span", { class: "space" }),
         deed
-          ? h("button", { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => deed(process) } }, up ? "✕" : "↺")
+          ? h("button", { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => deed(process) } }, icon(up ? "crash" : "recover"))
           : null,
       ),
       isOpen ? stateTable(text, before) : "",

@@ -73,8 +73,6 @@ export class Stage {
     const panel = (/** @type {string} */ name, /** @type {HTMLElement} */ content, wide = false) =>
       h("section", { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`) }, h("h3", { text: t(`panel.${name}`) }), content);
     const { report } = this.result;
-    const zoom = (/** @type {string} */ glyph, /** @type {string} */ key, /** @type {() => void} */ act) =>
-      h("button", { type: "button", class: "key", "aria-label": t(key), title: t(key), on: { click: act } }, glyph);
     const where = () => {
       const [event, all] = [number(this.player.position + 1), number(this.film.length)];
       return `${t("transport.event", { event, all })} · ${readable(this.now)}`;
@@ -87,15 +85,8 @@ export class Stage {
         "div",
         { class: "board" },
         this.diagram.element,
-        h(
-          "div",
-          { class: "zoom", role: "group", "aria-label": t("zoom.label") },
-          zoom("+", "zoom.in", () => this.zoom(0.5)),
-          zoom("−", "zoom.out", () => this.zoom(2)),
-          zoom("⤢", "zoom.all", () => this.zoom(Infinity)),
-        ),
       ),
-      transport(this.player, where),
+      transport(this.player, where, (factor) => this.zoom(factor)),
       h(
         "div",
         { class: "panels" },

@@ -1,17 +1,19 @@
 // The buttons under a diagram: play, pause, step, and a slider over all events.
 
 import { h, select } from "../dom.js";
+import { icon } from "../icons.js";
 import { SPEEDS } from "../player.js";
 import { t } from "../texts.js";
 
 /**
  * @param {import("../player.js").Player} player
  * @param {() => string} where says where we are, for the label
+ * @param {((factor: number) => void)} [zoom] shows so many times as much
  */
-export function transport(player, where) {
+export function transport(player, where, zoom) {
   const button = (/** @type {string} */ glyph, /** @type {string} */ label, /** @type {() => void} */ act) =>
-    h("button", { type: "button", class: "key", "aria-label": label, title: label, on: { click: act } }, glyph);
-  const play = button("▶", t("transport.play"), () => player.toggle());
+    h("button", { type: "button", class: "key", "aria-label": label, title: label, on: { click: act } }, icon(glyph));
+  const play = button("play", t("transport.play"), () => player.toggle());
   play.classList.add("primary");
   const slider = h("input", {
     type: "range",
@@ -34,7 +36,7 @@ export function transport(player, where) {
     slider.value = String(player.position);
     slider.setAttribute("aria-valuetext", where());
     label.textContent = where();
-    play.textContent = player.playing ? "❚❚" : "▶";
+    play.replaceChildren(icon(player.playing ? "pause" : "play"));
     const name = t(player.playing ? "transport.pause" : "transport.play");
     play.setAttribute("aria-label", name);
     play.title = name;
@@ -53,14 +55,23 @@ export function transport(player, where) {
     h(
       "div",
       { class: "keys" },
-      button("⏮", t("transport.first"), stop(() => player.go(-1))),
-      button("‹", t("transport.back"), stop(() => player.step(-1))),
+      button("first", t("transport.first"), stop(() => player.go(-1))),
+      button("back", t("transport.back"), stop(() => player.step(-1))),
       play,
-      button("›", t("transport.forward"), stop(() => player.step(1))),
-      button("⏭", t("transport.last"), stop(() => player.go(player.last))),
+      button("forward", t("transport.forward"), stop(() => player.step(1))),
+      button("last", t("transport.last"), stop(() => player.go(player.last))),
       speed,
     ),
     slider,
     label,
+    zoom
+      ? h(
+          "div",
+          { class: "zoom", role: "group", "aria-label": t("zoom.label") },
+          button("closer", t("zoom.in"), () => zoom(0.5)),
+          button("wider", t("zoom.out"), () => zoom(2)),
+          button("all", t("zoom.all"), () => zoom(Infinity)),
+        )
+      : null,
   );
 }
