@@ -70,6 +70,8 @@ export class Diagram {
     this.subject = null;
     /** @type {Window | null} */
     this.window = null;
+    /** How wide it is on the page. */
+    this.room = 0;
     /** The last drawing as it came, for files. */
     this.text = "";
     /** Where things are in it. @type {Geometry | null} */
@@ -94,7 +96,10 @@ export class Diagram {
     this.window = window;
     this.asking?.abort();
     this.asking = new AbortController();
-    const width = Math.round(Math.max(this.element.clientWidth || 960, 560));
+    const room = Math.max(this.element.clientWidth || 960, 560);
+    // On a large screen everything is larger: whoever reads it sits further away.
+    const scale = Math.max(1, Math.min(1.6, room / 1150));
+    const width = Math.round(room / scale);
     try {
       const body = { ...this.subject, ...window, width };
       const drawn = await post("diagram", body, this.asking.signal);
@@ -102,6 +107,9 @@ export class Diagram {
       this.geometry = drawn.geometry;
       this.svg = parse(this.text);
       this.svg.append(this.future, this.line);
+      this.svg.style.width = `${room}px`;
+      this.svg.style.height = "auto";
+      this.room = room;
       this.element.replaceChildren(this.svg);
       this.mark();
     } catch (error) {

@@ -24,7 +24,7 @@ const FAULTS = /** @type {const} */ ([
 ]);
 
 const DETECTORS = ["oracle", "heartbeat", "heartbeat-ring", "adaptive-heartbeat", "vcube", "none"];
-const TIMINGS = ["", "synchronous", "asynchronous", "rounds:1ms", "partial:50ms"];
+const TIMINGS = ["", "synchronous", "asynchronous", "rounds:1ms", "eventually:50ms"];
 
 /**
  * @param {import("../link.js").Scenario} scenario

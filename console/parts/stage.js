@@ -193,8 +193,8 @@ export class Stage {
     if (!this.diagram.element.isConnected) return;
     const known = this.diagram.window;
     if (anew && known && this.diagram.svg) {
-      const wide = Math.round(Math.max(this.diagram.element.clientWidth, 560));
-      if (Math.abs(wide - this.diagram.svg.viewBox.baseVal.width) > 8) this.diagram.window = null;
+      const room = Math.max(this.diagram.element.clientWidth, 560);
+      if (Math.abs(room - this.diagram.room) > 8) this.diagram.window = null;
     }
     const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
     if (inside) return;
