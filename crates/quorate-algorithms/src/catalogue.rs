@@ -111,6 +111,23 @@ impl Setup {
     }
 }
 
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Everybody to everybody.
+    Everybody,
+    /// Each to the next.
+    Ring,
+    /// All to the one that serves them.
+    Server,
+    /// Along a spanning tree.
+    Tree,
+    /// Along the edges of a VCube.
+    VCube,
+    /// Each to its quorum.
+    Quorums,
+}
+
 /// An algorithm in the catalogue.
 pub trait Algorithm: Process {
     /// What it says of itself.
@@ -124,6 +141,13 @@ pub trait Algorithm: Process {
 
     /// Whether its processes talk along a spanning tree.
     const ALONG_A_TREE: bool = false;
+
+    /// Who talks to whom.
+    const SHAPE: Shape = match (Self::QUORUMS, Self::ALONG_A_TREE) {
+        (_, true) => Shape::Tree,
+        ([], false) => Shape::Everybody,
+        _ => Shape::Quorums,
+    };
 
     /// Whether a permission may go straight from the leaving to the next.
     const HANDS_OVER: bool = false;

@@ -3,8 +3,13 @@
 
 pub mod chart;
 mod look;
+#[cfg(feature = "png")]
+mod png;
 pub mod spacetime;
 mod svg;
 mod text;
+pub mod topology;
 
 pub use look::Theme;
+#[cfg(feature = "png")]
+pub use png::{PngError, png};

@@ -3,5 +3,8 @@
 pub mod campaign;
 pub mod experiment;
 pub mod quorums;
+mod topology;
+
+pub use topology::topology;
 
 pub use quorate_run::{CannotRun, check, exhaustive, nearest, run};

@@ -5,7 +5,7 @@ use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{
     AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
 };
-use quorate_algorithms::{Algorithm, ClockSetup, Rides, Setup};
+use quorate_algorithms::{Algorithm, ClockSetup, Rides, Setup, Shape};
 use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
@@ -125,6 +125,18 @@ pub fn promise(scenario: &Scenario) -> Result<(Cost, Setup), CannotRun> {
         }
     }
     look_at(scenario, Promise(scenario))
+}
+
+/// Who talks to whom in the scenario's algorithm, and the world as it is told of it.
+pub fn shape(scenario: &Scenario) -> Result<(Shape, Setup), CannotRun> {
+    struct Shaped<'a>(&'a Scenario);
+    impl Look for Shaped<'_> {
+        type Answer = Result<(Shape, Setup), CannotRun>;
+        fn look<A: Algorithm>(self) -> Self::Answer {
+            setup::<A>(self.0).map(|setup| (A::SHAPE, setup))
+        }
+    }
+    look_at(scenario, Shaped(scenario))
 }
 
 fn look_at<T>(

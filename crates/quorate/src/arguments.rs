@@ -2,6 +2,8 @@
 
 mod campaign;
 mod check;
+mod diagram;
+mod draw;
 mod experiment;
 mod lab;
 mod quorum;
@@ -27,6 +29,8 @@ use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
 pub(crate) use check::Check;
+pub(crate) use diagram::{Diagram, ViewFlags};
+pub(crate) use draw::Draw;
 pub(crate) use lab::Lab;
 pub(crate) use quorum::Quorum;
 
@@ -44,6 +48,8 @@ Examples:
   quorate sim ricart-agrawala -n 5 --requesters all --crash 2@1ms
                                                              break it
   quorate replay scenarios/mutex/ricart-agrawala-five.toml   run a file
+  quorate sim ricart-agrawala -n 3 --requesters all --diagram run.svg
+                                                             draw it
   quorate quorum vcube -n 8 --failed 2,5                     look at a quorum system
   quorate campaign ricart-agrawala --seeds 200               many random worlds
   quorate check ricart-agrawala -n 3 --requests 2            every interleaving
@@ -67,6 +73,8 @@ pub(crate) enum Command {
     Sim(Box<Sim>),
     /// Run a scenario file
     Replay(Replay),
+    /// Draw a trace as a space-time diagram
+    Draw(Draw),
     /// Analyse a quorum system: quorums, load, whether they meet, what they survive
     Quorum(Quorum),
     /// Run many random worlds of an algorithm inside its assumptions
@@ -108,6 +116,8 @@ Examples:
   quorate sim central -n 4 --requesters all --delay uniform:1ms..3ms --crash 2@4ms
   quorate sim ricart-agrawala -n 5 --requesters all --loss 0.05 --seed 3 --json
   quorate sim central -n 5 --requesters all --crash '?@0~9ms' --save a.toml --trace a.jsonl
+  quorate sim central -n 5 --requesters all --diagram run.svg --window 0..4ms
+  quorate sim raymond -n 7 --topology tree.svg
 
 Times are virtual: whole nanoseconds, or with ns, us, ms or s. In a fault, ? in place of a process and
 1ms~5ms in place of a time leave the choice to the seed; 2ms..9ms is a window, 2ms alone lasts for ever.")]
@@ -353,6 +363,11 @@ pub(crate) struct Output {
     /// Memory that the run may take, such as 8GiB; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Memory>,
+    #[command(flatten)]
+    pub(crate) picture: Diagram,
+    /// Draw who talks to whom: the ring, the tree, the quorums; .svg and .png say in which format
+    #[arg(long, value_name = "FILE", help_heading = "Diagram")]
+    pub(crate) topology: Option<PathBuf>,
 }
 
 /// `quorate replay`
@@ -360,7 +375,8 @@ pub(crate) struct Output {
 #[command(after_help = "\
 Examples:
   quorate replay scenarios/mutex/ricart-agrawala-five.toml
-  quorate replay scenarios/mutex/ricart-agrawala-five.toml --expect   exits 0 exactly if expectations are met")]
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml --expect   exits 0 exactly if expectations are met
+  quorate replay scenarios/mutex/ricart-agrawala-five.toml --diagram five.svg")]
 pub(crate) struct Replay {
     /// The scenario file
     pub(crate) scenario: PathBuf,

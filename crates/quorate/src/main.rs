@@ -5,6 +5,7 @@ mod command;
 mod failure;
 mod files;
 mod memory;
+mod picture;
 mod print;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::List(list) => command::list::list(&list),
         Command::Sim(sim) => command::sim::sim(*sim),
         Command::Replay(replay) => command::replay::replay(&replay),
+        Command::Draw(draw) => command::draw::draw(&draw),
         Command::Quorum(quorum) => command::quorum::quorum(&quorum),
         Command::Campaign(campaign) => command::campaign::run(&campaign),
         Command::Check(check) => command::check::check(&check),

@@ -30,7 +30,7 @@ use quorate_core::{
     Property,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -372,6 +372,8 @@ impl Algorithm for TwoPhaseCommit {
         cost: "3(n - 1) messages to commit",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Server;
 
     const MATTER: Matter = Matter::Vote;
 

@@ -25,7 +25,7 @@ use quorate_core::{
     Profile, Property, Span, Time,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -350,6 +350,8 @@ impl Algorithm for Berkeley {
         cost: "3(n - 1) messages a round, one more where another than the master wants it",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Server;
 
     const AVERAGES_CLOCKS: bool = true;
 

@@ -23,7 +23,7 @@ use quorate_core::{
     Span, Time,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of it: a server, or one that sets its clock by the servers'.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -260,6 +260,8 @@ impl Algorithm for Cristian {
         cost: "2km messages for k probes of m servers",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Server;
 
     const ASKS_SERVERS: bool = true;
 

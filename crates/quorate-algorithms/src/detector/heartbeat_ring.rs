@@ -28,7 +28,7 @@ use quorate_core::{
 };
 
 use super::changes::{Changes, Heard};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the detector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -260,6 +260,8 @@ impl Algorithm for HeartbeatRing {
         cost: "n messages a round; n + 2 for each crash",
         restless: true,
     };
+
+    const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::paced(setup.n, id, setup.tempo)

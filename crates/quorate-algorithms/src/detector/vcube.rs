@@ -29,7 +29,7 @@ use quorate_core::{
 };
 
 use super::changes::{Changes, Heard};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the detector. `O` is what it puts out: beliefs alone, or [`Diagnosed`] if the layer above also
 /// wants to hear what others let ride on their answers.
@@ -286,6 +286,8 @@ impl Algorithm for VcubeDiagnosis {
         cost: "at most n log2 n tests a round, and as many answers",
         restless: true,
     };
+
+    const SHAPE: Shape = Shape::VCube;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::paced(setup.n, id, setup.tempo)

@@ -19,7 +19,7 @@ use quorate_core::{
 };
 
 use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part, Ring};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -173,6 +173,8 @@ impl Algorithm for ChangRoberts {
         cost: "2n to 3n - 1 messages with one starter; with all, n(n + 3)/2 at most, n(H(n) + 1) on average",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, setup.identifier(id))

@@ -21,7 +21,7 @@ use quorate_core::{
 };
 
 use super::taking_part::{Direction, IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part, Ring};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -258,6 +258,8 @@ impl Algorithm for HirschbergSinclair {
         cost: "4(2^L - 1) + 3n to 8n(1 + L) + n messages, L = log2 n rounded up",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, setup.identifier(id))

@@ -25,7 +25,7 @@ use quorate_core::{
 };
 
 use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Ring, Roll, Standing};
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -335,6 +335,8 @@ impl Algorithm for ListRing {
         cost: "2n messages for each that begins, 8n(n + 1) + 58n bytes",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, setup.identifier(id))

@@ -27,7 +27,7 @@ use quorate_core::{
     Property,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -358,6 +358,8 @@ impl Algorithm for TotalSequencer {
         cost: "n messages per multicast, n - 1 if the sequencer sends",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Server;
 
     const GROUPS: bool = false;
 

@@ -29,7 +29,7 @@ use quorate_core::{
     Property, VCube,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -323,6 +323,8 @@ impl Algorithm for VcubeMulticast {
         cost: "n - 1 TREE messages per multicast, and as many ACKs",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::VCube;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, id)

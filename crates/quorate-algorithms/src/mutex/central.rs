@@ -24,7 +24,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process: a client, and the server too if it is the one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -295,6 +295,8 @@ impl Algorithm for Central {
         cost: "3 messages per entry; with direct hand-over up to 4, and one message delay less between entries",
         restless: false,
     };
+
+    const SHAPE: Shape = Shape::Server;
 
     const HANDS_OVER: bool = true;
 

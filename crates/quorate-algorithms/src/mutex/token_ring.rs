@@ -22,7 +22,7 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
-use crate::{Algorithm, Setup, Sound};
+use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -246,6 +246,8 @@ impl Algorithm for TokenRing {
         cost: "1 to n messages per entry under load, without end when idle",
         restless: true,
     };
+
+    const SHAPE: Shape = Shape::Ring;
 
     const TOKEN: Option<&'static str> = Some("TOKEN");
 

@@ -7,9 +7,11 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet};
+use quorate_draw::Theme;
+use quorate_draw::topology::Topology;
 use quorate_lab::quorums::{QuorumReport, analyse as analysed};
 use quorate_sim::notation::SetText;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 use crate::server::Lab;
@@ -28,14 +30,26 @@ pub(super) struct Asked {
     process: u32,
 }
 
+/// What `quorate quorum --json` prints, and a picture of the quorum that is shown.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    #[serde(flatten)]
+    report: QuorumReport,
+    picture: String,
+}
+
 pub(super) async fn analyse(
     State(lab): State<Arc<Lab>>,
     asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Json<QuorumReport>, Refusal> {
+) -> Result<Json<Answer>, Refusal> {
     let Query(asked) = asked?;
     let (system, failed) = settle(&asked)?;
     let shown = ProcessId::new(asked.process);
-    Ok(Json(lab.runs.work(move |_| analysed(&system, &failed, shown, 0)).await?))
+    let work = move |_: &_| Answer {
+        picture: Topology::quorum(&system, &failed, shown).svg(Theme::Auto),
+        report: analysed(&system, &failed, shown, 0),
+    };
+    Ok(Json(lab.runs.work(work).await?))
 }
 
 fn settle(asked: &Asked) -> Result<(AnySystem, ProcessSet), Refusal> {

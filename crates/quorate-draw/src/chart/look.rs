@@ -8,21 +8,7 @@ use plotters::element::ComposedElement;
 use plotters::prelude::{Color, EmptyElement, PathElement, Polygon, RGBColor, ShapeStyle, WHITE};
 
 use super::Line;
-
-/// Colours that people with any of the usual colour deficiencies tell apart (Okabe and Ito, 2008). The
-/// yellow of the original is too pale for lines on white: grey takes its place, and two dark ones are added.
-const COLOURS: [RGBColor; 10] = [
-    RGBColor(0, 0, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(119, 119, 119),
-    RGBColor(94, 60, 153),
-    RGBColor(140, 81, 10),
-];
+use crate::look::SERIES;
 
 /// The pixels of a dash and of the gap after it; none for a line without gaps.
 const DASHES: [Option<(u32, u32)>; 5] =
@@ -59,6 +45,13 @@ impl Outline {
     }
 }
 
+/// The colour of a group on white; the style sheet knows what it is on black.
+fn colour(group: usize) -> RGBColor {
+    let (_, white, _) = SERIES[group % SERIES.len()];
+    let part = |place: usize| u8::from_str_radix(&white[place..place + 2], 16).unwrap_or(0);
+    RGBColor(part(1), part(3), part(5))
+}
+
 /// A marker: its area and its outline.
 type Marker<B, Place> = ComposedElement<Place, B, Polygon<(i32, i32)>, PathElement<(i32, i32)>>;
 
@@ -79,7 +72,7 @@ impl Look {
     }
 
     pub(super) fn stroke(self) -> ShapeStyle {
-        COLOURS[self.group % COLOURS.len()].stroke_width(2)
+        colour(self.group).stroke_width(2)
     }
 
     pub(super) fn dash(self) -> Option<(u32, u32)> {
@@ -89,7 +82,7 @@ impl Look {
     /// The marker at a place of the drawing.
     pub(super) fn marker<B: DrawingBackend, Place>(self, at: Place) -> Marker<B, Place> {
         let outline = &OUTLINES[self.group % OUTLINES.len()];
-        let colour = COLOURS[self.group % COLOURS.len()];
+        let colour = colour(self.group);
         let area = match self.is_joined() {
             false => WHITE.mix(0.0).filled(),
             true if outline.hollow => WHITE.filled(),

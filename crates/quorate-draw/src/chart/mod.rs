@@ -15,10 +15,14 @@ use axis::Ruler;
 pub use axis::{Axis, Scale};
 use look::Look;
 
+use crate::look::{FONT, SERIES, Theme, sheet};
+use crate::text::escaped;
+
 const WIDTH: u32 = 1_000;
 const HEIGHT: u32 = 560;
 const LEGEND: u32 = 270;
-const FONT: &str = "sans-serif";
+/// The grey of the grid on white.
+const GRID: [u8; 3] = [0xe9, 0xec, 0xef];
 const LEGEND_LINE: i32 = 22;
 
 /// A chart of lines over one axis.
@@ -59,11 +63,20 @@ impl Line {
 impl Chart {
     /// The chart as an SVG file.
     pub fn svg(&self) -> String {
+        self.svg_on(Theme::Auto)
+    }
+
+    /// The chart on this ground.
+    pub fn svg_on(&self, theme: Theme) -> String {
         let drawn = self.drawn();
         // The backend writes the root element on a line of its own: what a reader hears goes behind it.
         let (root, rest) = drawn.split_once('>').unwrap_or(("<svg", ""));
         let (title, description) = (escaped(&self.title), escaped(&self.description));
-        format!("{root} role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>{rest}")
+        let style = sheet(theme, &rules());
+        format!(
+            "{root} class=\"quorate-draw\" role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
+             <style>\n{style}</style>{rest}"
+        )
     }
 
     fn drawn(&self) -> String {
@@ -99,7 +112,7 @@ impl Chart {
         chart
             .configure_mesh()
             .light_line_style(WHITE)
-            .bold_line_style(RGBColor(224, 224, 224))
+            .bold_line_style(RGBColor(GRID[0], GRID[1], GRID[2]))
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
             .label_style((FONT, 13))
@@ -170,8 +183,16 @@ pub fn page(title: &str, charts: &[Chart]) -> String {
     svg
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+/// The backend writes colours into each element. The rules say what becomes of them on another ground.
+fn rules() -> String {
+    let grey = GRID.map(|part| format!("{part:02X}")).concat();
+    let grounds = [("FFFFFF", "paper"), ("000000", "ink"), (grey.as_str(), "grid")];
+    let inks = SERIES.iter().map(|(name, white, _)| (white[1..].to_uppercase(), *name));
+    let all = grounds.map(|(colour, name)| (colour.to_owned(), name)).into_iter().chain(inks);
+    let rule = |(colour, name): (String, &str)| {
+        format!("[fill=\"#{colour}\"]{{fill:${name}}}\n[stroke=\"#{colour}\"]{{stroke:${name}}}\n")
+    };
+    all.map(rule).collect()
 }
 
 #[cfg(test)]

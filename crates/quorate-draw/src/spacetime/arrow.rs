@@ -34,19 +34,30 @@ enum Tip {
 
 impl<'s> Arrow<'s> {
     /// The part of a message's way that lies in the window.
-    pub(super) fn new(message: &'s Passage, story: &Story, plot: &Plot) -> Option<Self> {
+    /// The tip of one that arrives keeps so far away from the middle of its receiver's line.
+    pub(super) fn new(
+        message: &'s Passage,
+        story: &Story,
+        plot: &Plot,
+        distance: f64,
+    ) -> Option<Self> {
         let start = (plot.x(message.sent.time), plot.y(message.from)?);
         let usual = message.sent.time.saturating_add(story.usual);
         let (time, part, tip) = match &message.fate {
             Fate::Arrives(at) => (at.time, 1.0, Tip::Head),
             Fate::Lost { at, at_receiver: true, .. } => (at.time, 0.93, Tip::Cross),
-            Fate::Lost { .. } => (usual, 0.5, Tip::Cross),
+            Fate::Lost { .. } => (usual, 0.42, Tip::Cross),
             Fate::UnderWay => {
                 (usual.max(story.end.saturating_add(story.usual / 2)), 1.0, Tip::Open)
             }
         };
         let goal = (plot.x(time), plot.y(message.to)?);
         let end = between(start, goal, part);
+        let length = (end.0 - start.0).hypot(end.1 - start.1);
+        let end = match tip {
+            Tip::Head if length > 3.0 * distance => between(start, end, 1.0 - distance / length),
+            _ => end,
+        };
         let (from, to) = clip(start, end, (plot.left, plot.right))?;
         let tip = if to < 1.0 { Tip::Open } else { tip };
         let (start, end) = (between(start, end, from), between(start, end, to));
@@ -101,6 +112,11 @@ impl<'s> Arrow<'s> {
             "{kind} p{from} → p{to}: sent at {sent}{again}, {fate}. {}",
             shortened(body, BODY_MOST)
         )
+    }
+
+    /// Whether it is so steep that a label as wide as this would cover it.
+    pub(super) fn is_steeper_than(&self, width: f64) -> bool {
+        (self.end.0 - self.start.0).abs() < width
     }
 
     /// Where a label may stand: in the gaps between the rows that it crosses, those in its middle first.

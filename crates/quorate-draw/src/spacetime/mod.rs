@@ -5,14 +5,19 @@
 //! what a mouse over them shows.
 
 mod arrow;
+mod blame;
 mod geometry;
+mod ground;
 mod labels;
 mod legend;
+mod life;
 mod picture;
 mod plot;
 mod sign;
 mod story;
 mod thin;
+mod traffic;
+mod words;
 
 use quorate_sim::trace::Record;
 

@@ -1,6 +1,6 @@
 //! Which of many messages are drawn: those that matter, and an even choice of the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plot::Plot;
 use super::story::{Fate, Passage, Story};
@@ -61,11 +61,29 @@ pub(super) fn thin<'s>(
         }
     }
     let first = evenly(first, most);
-    let rest = evenly(rest, most - first.len());
+    let rest = by_kind(rest, most - first.len());
     thinned.drawn = first;
     thinned.drawn.extend(rest);
     thinned.drawn.sort_by_key(|message| (message.sent.time, message.message, message.again));
     thinned
+}
+
+/// At most so many, of each kind alike: of the rare ones all, and of the others as many as are left.
+fn by_kind(all: Vec<&Passage>, most: usize) -> Vec<&Passage> {
+    let mut kinds: BTreeMap<usize, Vec<&Passage>> = BTreeMap::new();
+    for message in all {
+        kinds.entry(message.kind).or_default().push(message);
+    }
+    let mut kinds: Vec<Vec<&Passage>> = kinds.into_values().collect();
+    kinds.sort_by_key(Vec::len);
+    let (mut left, mut chosen) = (most, Vec::new());
+    let count = kinds.len();
+    for (place, kind) in kinds.into_iter().enumerate() {
+        let some = evenly(kind, left / (count - place));
+        left -= some.len();
+        chosen.extend(some);
+    }
+    chosen
 }
 
 /// At most so many, at equal distances. Whole multicasts are not kept together: a fan of each is worth more.
@@ -86,7 +104,7 @@ mod tests {
     fn a_choice_is_even() {
         assert_eq!(evenly((0..10).collect(), 5), [1, 3, 5, 7, 9]);
         assert_eq!(evenly((0..3).collect(), 5), [0, 1, 2]);
-        assert_eq!(evenly((0..7).collect::<Vec<_>>(), 0), []);
+        assert!(evenly((0..7).collect::<Vec<_>>(), 0).is_empty());
         for (count, most) in [(1000, 7), (400, 399), (5, 4)] {
             assert_eq!(evenly((0..count).collect::<Vec<_>>(), most).len(), most);
         }

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 use super::{Record, What};
+use crate::scenario::PROCESSES_MOST;
 
 /// The most records that are read.
 pub const RECORDS_MOST: usize = 1_000_000;
@@ -10,8 +11,6 @@ pub const RECORDS_MOST: usize = 1_000_000;
 const LINE_MOST: u64 = 1 << 20;
 /// The most bytes of all.
 const BYTES_MOST: u64 = 1 << 30;
-/// The most processes; no world has more.
-const PROCESSES_MOST: u32 = 1 << 20;
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +66,7 @@ pub fn read(input: impl BufRead) -> Result<(usize, Vec<Record>), ReadError> {
             ReadError::NotARecord { line: place, problem }
         })?;
         let last = named(&record);
-        if last >= PROCESSES_MOST {
+        if last as usize >= PROCESSES_MOST {
             return Err(ReadError::NoSuchProcess { line: place, process: last });
         }
         processes = processes.max(last as usize + 1);

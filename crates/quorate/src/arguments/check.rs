@@ -6,7 +6,7 @@ use clap::Args;
 use quorate_sim::notation::TreeText;
 use quorate_sim::scenario::Requesters;
 
-use super::YesNo;
+use super::{Diagram, YesNo};
 use crate::memory::Memory;
 
 /// `quorate check`
@@ -15,7 +15,7 @@ use crate::memory::Memory;
 Examples:
   quorate check ricart-agrawala -n 3 --requests 2
   quorate check quorum -n 3 --quorums vcube --crashes 2
-  quorate check maekawa-original -n 3 --save hang.toml
+  quorate check maekawa-original -n 3 --save hang.toml --diagram hang.svg
   quorate check central -n 3 --fifo no --json
 
 Whatever can happen may happen next: a message arrives, a user asks or leaves, a process crashes, also
@@ -80,6 +80,8 @@ pub(crate) struct Check {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) picture: Diagram,
 }
 
 impl Check {

@@ -1,8 +1,11 @@
 //! `quorate quorum`: names and flags.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use quorate_core::quorum::AnySystem;
+use quorate_draw::Theme;
 use quorate_sim::notation::SetText;
 
 /// `quorate quorum`
@@ -11,6 +14,7 @@ use quorate_sim::notation::SetText;
 Examples:
   quorate quorum vcube -n 8 --failed 2,5
   quorate quorum tree -n 7 --process 5
+  quorate quorum vcube -n 8 --failed 3 --diagram vcube.svg
   quorate quorum plane -n 13 --json | jq .maekawa
 
 A view is who is believed to have failed. Up to 16 processes all views are gone through; of more
@@ -32,6 +36,12 @@ pub(crate) struct Quorum {
     /// The seed of views that are drawn
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Draw the processes where they stand, with the quorum; .svg and .png say in which format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) diagram: Option<PathBuf>,
+    /// Of the drawing: auto (as the reader prefers; light in a PNG), light or dark
+    #[arg(long, value_name = "THEME", default_value = "auto", requires = "diagram")]
+    pub(crate) theme: Theme,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_check::{Bounds, Budget, Progress};
 use quorate_lab::exhaustive::{self, Question};
-use quorate_sim::Scenario;
+use quorate_sim::{Conditions, Scenario};
 
 use super::campaign::{threads, timed};
 use crate::Done;
@@ -18,6 +18,7 @@ use crate::arguments::{Check, flag_of};
 use crate::failure::Failure;
 use crate::files::NewFile;
 use crate::memory;
+use crate::picture::{self, Picture};
 use crate::print;
 
 /// Who knows what of whom is kept in 64 bits, and more could not be gone through anyhow.
@@ -26,6 +27,7 @@ const PROCESSES_MOST: usize = 8;
 pub(crate) fn check(flags: &Check) -> Done {
     let question = question(flags)?;
     let file = flags.save.as_deref().map(NewFile::begin).transpose()?;
+    let picture = flags.picture.file(false)?.map(Picture::begin).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
     // Without a handler Ctrl-C simply ends it; nothing is lost but the summary.
@@ -50,6 +52,9 @@ pub(crate) fn check(flags: &Check) -> Done {
     if let (Some(scenario), Some(file), Some(path)) = (&checked.scenario, file, &flags.save) {
         write(file, scenario, path)?;
         checked.report.counterexample = Some(path.display().to_string());
+    }
+    if let (Some(scenario), Some(picture)) = (&checked.scenario, picture) {
+        draw(picture, scenario, flags)?;
     }
     print::check::print(&checked, flags)?;
     let report = &checked.report;
@@ -110,6 +115,14 @@ fn write(mut file: NewFile, scenario: &Scenario, path: &Path) -> Result<(), Fail
         "# Found by `quorate check`: a shortest way to it, a step each millisecond.\n{text}"
     )?;
     file.keep()
+}
+
+/// Draws the counterexample: the simulator runs it once more.
+fn draw(picture: Picture, scenario: &Scenario, flags: &Check) -> Result<(), Failure> {
+    let mut kept = picture::keep();
+    quorate_lab::run(scenario, Conditions::default(), Some(&mut kept)).map_err(Failure::new)?;
+    let diagram = picture::diagram(&print::title(scenario), scenario.processes, &kept);
+    picture.run(&diagram, &flags.picture.view.view())
 }
 
 /// A line on stderr, if somebody is there to see it.

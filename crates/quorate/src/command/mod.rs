@@ -2,6 +2,7 @@
 
 pub(crate) mod campaign;
 pub(crate) mod check;
+pub(crate) mod draw;
 pub(crate) mod experiment;
 pub(crate) mod generate;
 pub(crate) mod lab;

@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet};
+use quorate_draw::topology::Topology;
 use quorate_lab::quorums::{ANALYSED_MOST, analyse};
 
 use crate::Done;
 use crate::arguments::Quorum;
 use crate::failure::Failure;
+use crate::picture::Picture;
 use crate::print;
 
 pub(crate) fn quorum(flags: &Quorum) -> Done {
@@ -19,7 +21,12 @@ pub(crate) fn quorum(flags: &Quorum) -> Done {
     let shown = flags.process.map(ProcessId::new).or_else(live).unwrap_or(ProcessId::new(0));
     let system = AnySystem::by_name(&flags.system, n)
         .ok_or_else(|| Failure::new(format!("there is no quorum system `{}`", flags.system)))?;
+    let picture = flags.diagram.as_deref().map(Picture::begin).transpose()?;
     let report = analyse(&system, &failed, shown, flags.seed);
+    if let Some(picture) = picture {
+        let drawn = Topology::quorum(&system, &failed, shown);
+        picture.draw(flags.theme, |theme| drawn.svg(theme))?;
+    }
     print::quorum::print(&system, &report, &failed, shown, flags.json)?;
     Ok(ExitCode::SUCCESS)
 }

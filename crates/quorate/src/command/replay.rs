@@ -18,8 +18,16 @@ pub(crate) fn replay(flags: &Replay) -> Done {
             format!("{} expects nothing; give it an [expect] table", flags.scenario.display());
         return Err(Failure::new(problem));
     }
-    if flags.output.trace.as_deref().is_some_and(|trace| same_file(trace, &flags.scenario)) {
-        return Err(Failure::new("the trace would replace the scenario; name another file"));
+    let written = [
+        ("trace", &flags.output.trace),
+        ("diagram", &flags.output.picture.diagram),
+        ("topology", &flags.output.topology),
+    ];
+    for (what, path) in written {
+        if path.as_deref().is_some_and(|path| same_file(path, &flags.scenario)) {
+            let problem = format!("the {what} would replace the scenario; name another file");
+            return Err(Failure::new(problem));
+        }
     }
     let files = Files::begin(&flags.output, flags.save.as_deref())?;
     let outcome = files.run(&scenario, &flags.output, |outcome| Scenario {

@@ -14,6 +14,7 @@ use crate::arguments::{Output, SelfMessages, Sim, flag_of};
 use crate::failure::Failure;
 use crate::files::NewFile;
 use crate::memory;
+use crate::picture::{self, Picture};
 use crate::print;
 
 pub(crate) fn sim(flags: Sim) -> Done {
@@ -31,21 +32,40 @@ pub(crate) fn sim(flags: Sim) -> Done {
 pub(crate) struct Files {
     trace: Option<(NewFile, Format)>,
     save: Option<NewFile>,
+    diagram: Option<Picture>,
+    topology: Option<Picture>,
 }
 
 impl Files {
     pub(crate) fn begin(output: &Output, save: Option<&Path>) -> Result<Self, Failure> {
-        if let (Some(trace), Some(save)) = (&output.trace, save)
-            && same_file(trace, save)
-        {
-            return Err(Failure::new("--trace and --save name the same file"));
+        let topology = output.topology.as_deref();
+        let diagram = output.picture.file(topology.is_some())?;
+        let named = [
+            ("--trace", output.trace.as_deref()),
+            ("--save", save),
+            ("--diagram", diagram),
+            ("--topology", topology),
+        ];
+        for (place, (flag, path)) in named.iter().enumerate() {
+            for (other, second) in &named[place + 1..] {
+                if let (Some(path), Some(second)) = (path, second)
+                    && same_file(path, second)
+                {
+                    return Err(Failure::new(format!("{flag} and {other} name the same file")));
+                }
+            }
         }
         let format = |path: &Path| Format::of_file(&path.to_string_lossy());
         let trace = output.trace.as_deref().map(|path| {
             NewFile::begin(path)
                 .map(|file| (file, output.trace_format.unwrap_or_else(|| format(path))))
         });
-        Ok(Self { trace: trace.transpose()?, save: save.map(NewFile::begin).transpose()? })
+        Ok(Self {
+            trace: trace.transpose()?,
+            save: save.map(NewFile::begin).transpose()?,
+            diagram: diagram.map(Picture::begin).transpose()?,
+            topology: topology.map(Picture::begin).transpose()?,
+        })
     }
 
     /// Runs a scenario, writes its trace and saves the scenario that `saved` makes of the outcome.
@@ -60,19 +80,32 @@ impl Files {
             memory: output.memory.unwrap_or_else(memory::available).0,
             events: EVENTS_MOST,
         };
-        let outcome = match &mut self.trace {
-            None => quorate_lab::run(scenario, conditions, None),
-            Some((file, format)) => {
-                let mut sink = format.writer(scenario.processes, file);
-                quorate_lab::run(scenario, conditions, Some(&mut *sink))
+        let mut kept = picture::keep();
+        let mut writer =
+            self.trace.as_mut().map(|(file, format)| format.writer(scenario.processes, file));
+        let outcome = match (&mut writer, &self.diagram) {
+            (None, None) => quorate_lab::run(scenario, conditions, None),
+            (None, Some(_)) => quorate_lab::run(scenario, conditions, Some(&mut kept)),
+            (Some(sink), None) => quorate_lab::run(scenario, conditions, Some(&mut **sink)),
+            (Some(sink), Some(_)) => {
+                quorate_lab::run(scenario, conditions, Some(&mut (&mut **sink, &mut kept)))
             }
         }
         .map_err(explain)?;
+        drop(writer);
         if let Some(file) = &mut self.save {
             let text = toml::to_string(&saved(&outcome)).map_err(|error| {
                 Failure::new(format!("the scenario cannot be written: {error}"))
             })?;
             write!(file, "# {}\n{text}", print::title(scenario))?;
+        }
+        if let Some(picture) = self.diagram {
+            let diagram = picture::diagram(&print::title(scenario), scenario.processes, &kept);
+            picture.run(&diagram, &output.picture.view.view())?;
+        }
+        if let Some(picture) = self.topology {
+            let topology = quorate_lab::topology(scenario).map_err(Failure::new)?;
+            picture.draw(output.picture.view.view().theme, |theme| topology.svg(theme))?;
         }
         let mut files = self.trace.map(|(file, _)| file).into_iter().chain(self.save);
         files.try_for_each(NewFile::keep)?;

@@ -1,0 +1,60 @@
+//! Pictures as PNG, for where SVG cannot go. What is drawn is the SVG; fonts are those of the machine.
+
+use std::sync::Arc;
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::fontdb::{Database, Family, Query};
+use resvg::usvg::{Options, Tree};
+
+/// Pixels of the picture for each of the SVG, so that it is sharp when projected.
+const SCALE: f32 = 2.0;
+/// The most pixels to a side.
+const SIDE_MOST: f32 = 16_000.0;
+
+/// Fonts that are found on most machines, the likeliest first.
+const USUAL: [&str; 7] =
+    ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "Verdana", "Segoe UI"];
+
+/// Why there is no PNG.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PngError {
+    /// Text would silently be missing.
+    #[error("this machine has no font to draw text with; write .svg instead")]
+    NoFont,
+    /// It is too large.
+    #[error("{0} x {1} pixels are too many for a PNG; write .svg instead, or a smaller picture")]
+    TooLarge(u32, u32),
+    /// The SVG is none.
+    #[error("the picture cannot be drawn: {0}")]
+    NotSvg(String),
+}
+
+/// The picture as a PNG file. Its theme must not be [`crate::Theme::Auto`]: a PNG cannot follow its reader.
+pub fn png(svg: &str) -> Result<Vec<u8>, PngError> {
+    let mut fonts = Database::new();
+    fonts.load_system_fonts();
+    // The renderer knows no `sans-serif` until it is told, and leaves out text in fonts that it does not know.
+    let known = |name: &&str| {
+        fonts.query(&Query { families: &[Family::Name(name)], ..Query::default() }).is_some()
+    };
+    let usual = USUAL.into_iter().find(known).map(str::to_owned);
+    let any = || fonts.faces().find_map(|face| face.families.first()).map(|(name, _)| name.clone());
+    let family = usual.or_else(any).ok_or(PngError::NoFont)?;
+    fonts.set_sans_serif_family(&family);
+    let options = Options { font_family: family, fontdb: Arc::new(fonts), ..Options::default() };
+    let tree =
+        Tree::from_str(svg, &options).map_err(|error| PngError::NotSvg(error.to_string()))?;
+    let size = tree.size();
+    let most = size.width().max(size.height());
+    let scale = SCALE.min(SIDE_MOST / most);
+    let (wide, high) =
+        ((size.width() * scale).ceil() as u32, (size.height() * scale).ceil() as u32);
+    let too_large = || PngError::TooLarge(size.width() as u32, size.height() as u32);
+    if scale < 0.5 {
+        return Err(too_large());
+    }
+    let mut pixels = Pixmap::new(wide, high).ok_or_else(too_large)?;
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| PngError::NotSvg(error.to_string()))
+}

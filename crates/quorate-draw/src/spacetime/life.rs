@@ -1,0 +1,149 @@
+//! What processes do and what happens to them: bars and signs on their lines.
+
+use std::collections::BTreeSet;
+
+use quorate_core::Time;
+
+use super::labels::Area;
+use super::legend;
+use super::picture::{FAULTS_MOST, LABEL, Picture};
+use super::sign::{Sign, Stay, StayKind};
+use crate::svg::Anchor;
+use crate::text::{shortened, width};
+
+impl<'s> Picture<'s> {
+    pub(super) fn stays(&mut self) {
+        for process in self.plot.shown.clone() {
+            let Some(y) = self.plot.y(process) else { continue };
+            let mut last: Option<(StayKind, f64)> = None;
+            for stay in &self.story.stays[process as usize] {
+                let to = stay.to.unwrap_or(u64::MAX);
+                if !self.plot.meets(stay.from, to) {
+                    continue;
+                }
+                let left = self.plot.x(stay.from).max(self.plot.left);
+                let right = match stay.to {
+                    Some(to) => self.plot.x(to).min(self.plot.right),
+                    None => self.plot.right,
+                };
+                // What is narrower than a pixel and like what is already there adds nothing.
+                if right - left < 1.0
+                    && last.is_some_and(|(kind, x)| kind == stay.kind && x + 1.0 > left)
+                {
+                    continue;
+                }
+                self.stay(process, stay, (left, right.max(left + 1.0)), y);
+                last = Some((stay.kind, right));
+            }
+        }
+    }
+
+    pub(super) fn stay(&mut self, process: u32, stay: &Stay, (left, right): (f64, f64), y: f64) {
+        self.used.stays.insert(stay.kind);
+        let until = stay.to.map_or("the end".to_owned(), |to| Time(to).to_string());
+        let words = stay.kind.words();
+        self.svg.open(format_args!("data-process=\"{process}\" data-event=\"{}\"", stay.event));
+        self.svg.title(&format!("p{process}: {words} from {} until {until}", Time(stay.from)));
+        if stay.kind == StayKind::Down {
+            self.svg.rect("paper", (left, y - 1.5), (right - left, 3.0));
+            self.svg.line("down", (left, y), (right, y));
+        } else {
+            let thick = stay.kind.thickness(self.plot.bar());
+            let guilty = self.is_guilty(process, stay);
+            let class =
+                format!("stay {}{}", stay.kind.class(), if guilty { " guilty" } else { "" });
+            self.svg.rect(&class, (left, y - thick / 2.0), (right - left, thick));
+            let label = stay.kind.label();
+            if thick >= 12.0 && right - left > width(label, 10.0) + 8.0 && !label.is_empty() {
+                let class = "on-bar".to_owned();
+                let place = ((left + right) / 2.0, y + 3.6);
+                self.labels.push((class, place, Anchor::Middle, label.to_owned()));
+            }
+        }
+        self.svg.close();
+    }
+
+    /// Whether a violation falls into a stay of one who led to it.
+    pub(super) fn is_guilty(&self, process: u32, stay: &Stay) -> bool {
+        stay.kind == StayKind::Inside
+            && self.story.broken.iter().any(|broken| {
+                let during = stay.from <= broken.time && stay.to.is_none_or(|to| to >= broken.time);
+                during && broken.events.iter().any(|event| event.process == process)
+            })
+    }
+
+    pub(super) fn flags(&mut self) {
+        for (place, trouble) in self.story.troubles.iter().enumerate() {
+            let Some(y) = self.plot.y(trouble.process).filter(|_| self.plot.is_shown(trouble.time))
+            else {
+                continue;
+            };
+            self.used.flags = true;
+            let x = self.plot.x(trouble.time);
+            let number = if place < FAULTS_MOST { (place + 1).to_string() } else { String::new() };
+            self.svg.open(format_args!("data-process=\"{}\"", trouble.process));
+            self.svg.title(&format!("{}: {}", Time(trouble.time), shortened(&trouble.what, 200)));
+            legend::flag(&mut self.svg, (x, y - self.plot.bar() / 2.0), &number);
+            self.svg.close();
+            let top = y - self.plot.bar() / 2.0 - 14.0;
+            self.room.take(Area(x, top, x + 18.0, top + 14.0));
+        }
+    }
+
+    /// The signs that are drawn: of several at one place and of one kind, one.
+    pub(super) fn sign_labels(&mut self) -> Vec<&'s Sign> {
+        let mut seen = BTreeSet::new();
+        let mut drawn = Vec::new();
+        for sign in &self.story.signs {
+            let Some(y) = self.plot.y(sign.process).filter(|_| self.plot.is_shown(sign.time))
+            else {
+                continue;
+            };
+            let x = self.plot.x(sign.time);
+            if !seen.insert((sign.process, sign.kind, (x * 0.5).round() as i64, &sign.says)) {
+                continue;
+            }
+            drawn.push((x, y, sign));
+        }
+        // The most telling come first, and of those that are left out nothing is lost but small print.
+        drawn.sort_by_key(|(.., sign)| sign.kind);
+        drawn.truncate(self.view.most.saturating_mul(4));
+        for (x, y, sign) in &drawn {
+            self.used.signs.insert(sign.kind);
+            if self.view.labels && !sign.says.is_empty() && self.plot.lane >= 19.0 {
+                self.sign_label((*x, *y), sign);
+            }
+        }
+        // In the front what matters most.
+        drawn.into_iter().rev().map(|(.., sign)| sign).collect()
+    }
+
+    pub(super) fn sign_label(&mut self, (x, y): (f64, f64), sign: &Sign) {
+        let words = shortened(&sign.says, 18);
+        let off = self.plot.bar().max(2.0 * self.plot.sign()) / 2.0 + 8.0;
+        let half = width(&words, LABEL) / 2.0;
+        let beside = half + self.plot.sign() + 2.0;
+        let places = [(x, y - off), (x, y + off), (x + beside, y - off), (x + beside, y + off)];
+        let areas = places.map(|place| Area::of_text(&words, place, LABEL));
+        if let Some(area) = self.room.place(areas.into_iter(), 1.0) {
+            let place = ((area.0 + area.2) / 2.0, area.3 - 2.2);
+            self.labels.push(("small label".to_owned(), place, Anchor::Middle, words));
+        }
+    }
+
+    pub(super) fn signs(&mut self, signs: &[&Sign]) {
+        for sign in signs {
+            let Some(y) = self.plot.y(sign.process) else { continue };
+            let says = if sign.says.is_empty() { String::new() } else { format!(" {}", sign.says) };
+            let words =
+                format!("p{} {}{says} at {}", sign.process, sign.kind.words(), Time(sign.time));
+            self.svg.open(format_args!(
+                "data-process=\"{}\" data-event=\"{}\"",
+                sign.process, sign.event
+            ));
+            self.svg.title(&shortened(&words, 200));
+            sign.kind.draw(&mut self.svg, (self.plot.x(sign.time), y), self.plot.sign());
+            self.svg.close();
+        }
+    }
+}

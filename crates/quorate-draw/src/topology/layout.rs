@@ -1,0 +1,165 @@
+//! Where processes stand.
+
+use std::f64::consts::TAU;
+
+use quorate_core::quorum::columns_and_rows;
+use quorate_core::{ProcessId, ProcessSet, SpanningTree, VCube};
+
+use super::{Edge, Group, Topology};
+
+/// From the middle of a process to that of its neighbour.
+const STEP: f64 = 92.0;
+
+impl Topology {
+    fn drawn(&self) -> usize {
+        self.processes.min(Self::DRAWN_MOST)
+    }
+
+    /// On a circle, process 0 on top.
+    pub(super) fn circle(self) -> Self {
+        let n = self.drawn();
+        let radius = (STEP * 0.8 * n as f64 / TAU).max(if n > 1 { 110.0 } else { 0.0 });
+        let place = |process: usize| {
+            let angle = TAU * process as f64 / n as f64;
+            (radius * angle.sin(), -radius * angle.cos())
+        };
+        Self { nodes: (0..n).map(place).collect(), ..self }
+    }
+
+    /// Each linked with the one that `next` names.
+    pub(super) fn linked(self, next: impl Fn(usize) -> Option<usize>) -> Self {
+        let n = self.drawn();
+        let edge = |from: usize| {
+            let to = next(from).filter(|to| *to < n)?;
+            Some(Edge { from, to, bend: 0.0, directed: true })
+        };
+        Self { edges: (0..n).filter_map(edge).collect(), ..self }
+    }
+
+    /// One asks others.
+    pub(super) fn asking(mut self, of: ProcessId, members: &ProcessSet) -> Self {
+        let n = self.drawn();
+        let others =
+            members.iter().filter(|member| *member != of && member.index() < n && of.index() < n);
+        self.edges.extend(others.map(|member| {
+            let (from, to) = (of.index(), member.index());
+            Edge { from, to, bend: 0.0, directed: true }
+        }));
+        self
+    }
+
+    /// On a circle around one of them.
+    pub(super) fn around(self, centre: ProcessId) -> Self {
+        let n = self.drawn();
+        let centre = centre.index().min(n.saturating_sub(1));
+        let mut star = self.circle();
+        let others = n.saturating_sub(1).max(1) as f64;
+        let radius = (STEP * 0.8 * others / TAU).max(130.0);
+        for (place, process) in (0..n).filter(|process| *process != centre).enumerate() {
+            let angle = TAU * place as f64 / others;
+            star.nodes[process] = (radius * angle.sin(), -radius * angle.cos());
+            star.edges.push(Edge { from: process, to: centre, bend: 0.0, directed: false });
+        }
+        if let Some(middle) = star.nodes.get_mut(centre) {
+            *middle = (0.0, 0.0);
+        }
+        star
+    }
+
+    /// In rows, with the row and the column of one process.
+    pub(super) fn grid(self, of: ProcessId) -> Self {
+        let n = self.drawn();
+        let columns = columns_and_rows(self.processes).0.max(1);
+        let place =
+            |process: usize| ((process % columns) as f64 * STEP, (process / columns) as f64 * STEP);
+        let alike = |name: &str, same: &dyn Fn(usize) -> bool| Group {
+            name: name.to_owned(),
+            members: (0..n).filter(|process| same(*process)).collect(),
+        };
+        let groups = vec![
+            alike("row", &|process| process / columns == of.index() / columns),
+            alike("column", &|process| process % columns == of.index() % columns),
+        ];
+        Self { nodes: (0..n).map(place).collect(), groups, ..self }
+    }
+
+    /// By their distance from process 0, each above its children.
+    pub(super) fn levels(self, tree: &SpanningTree) -> Self {
+        let n = self.drawn();
+        let mut children = vec![Vec::new(); n];
+        let mut edges = Vec::new();
+        for process in ProcessId::all(n).skip(1) {
+            let (from, to) = (process.index(), tree.towards_root(self.processes, process).index());
+            if to < n && to != from {
+                children[to].push(from);
+                edges.push(Edge { from, to, bend: 0.0, directed: false });
+            }
+        }
+        // Leaves stand side by side, in the order in which a walk round the tree meets them.
+        let mut nodes = vec![(0.0, 0.0); n];
+        let mut next_leaf = 0.0;
+        let mut walk = vec![(0, 0, false)];
+        while let Some((process, depth, done)) = walk.pop() {
+            if process >= n {
+                break;
+            }
+            let below: &[usize] = &children[process];
+            match (below.first(), below.last()) {
+                (Some(first), Some(last)) if done => {
+                    nodes[process] =
+                        ((nodes[*first].0 + nodes[*last].0) / 2.0, f64::from(depth) * STEP);
+                }
+                (Some(_), _) => {
+                    walk.push((process, depth, true));
+                    walk.extend(below.iter().rev().map(|child| (*child, depth + 1, false)));
+                }
+                _ => {
+                    nodes[process] = (next_leaf, f64::from(depth) * STEP);
+                    next_leaf += STEP * 0.72;
+                }
+            }
+        }
+        Self { nodes, edges, ..self }
+    }
+
+    /// As a cube: neighbours differ in one bit. The clusters are those of one process.
+    pub(super) fn vcube(self, of: ProcessId) -> Self {
+        let n = self.drawn();
+        let vcube = VCube::new(self.processes);
+        // Each bit moves to the right or down, the higher the further: sub-cubes stay apart.
+        let mut step = [0.0; usize::BITS as usize];
+        let (mut wide, mut high) = (0.0, 0.0);
+        for (bit, step) in step.iter_mut().enumerate().take(10) {
+            let gap = STEP + 12.0 * bit as f64;
+            let side = if bit % 2 == 0 { &mut wide } else { &mut high };
+            *step = *side + gap;
+            *side += *step;
+        }
+        let place = |process: usize| {
+            let along = |first: usize| -> f64 {
+                (first..10)
+                    .step_by(2)
+                    .filter(|bit| process >> bit & 1 == 1)
+                    .map(|bit| step[bit])
+                    .sum()
+            };
+            (along(0), along(1))
+        };
+        let mut edges = Vec::new();
+        for from in 0..n {
+            for bit in 0..vcube.dimension() {
+                let to = from ^ (1 << bit);
+                if from < to && to < n {
+                    let bend = if bit < 2 { 0.0 } else { 13.0 + 9.0 * f64::from(bit) };
+                    edges.push(Edge { from, to, bend, directed: false });
+                }
+            }
+        }
+        let cluster = |s: u32| {
+            let members = vcube.cluster(of, s).map(ProcessId::index).filter(|member| *member < n);
+            Group { name: format!("cluster {s} of {of}"), members: members.collect() }
+        };
+        let groups = vcube.clusters().map(cluster).filter(|group| !group.members.is_empty());
+        Self { nodes: (0..n).map(place).collect(), edges, groups: groups.collect(), ..self }
+    }
+}

@@ -1,0 +1,156 @@
+//! Whatever a trace says, a picture of it is a picture: nothing in it can become anything but text.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use quorate_draw::Theme;
+use quorate_draw::spacetime::{Diagram, View};
+use quorate_sim::Mark;
+use quorate_sim::monitor::Evidence;
+use quorate_sim::trace::{Letter, Record, Sight, What};
+
+/// The elements that pictures are made of.
+const KNOWN: [&str; 9] = ["svg", "title", "desc", "style", "g", "path", "rect", "circle", "text"];
+
+fn any_text() -> impl Strategy<Value = String> {
+    let nasty = prop::sample::select(vec![
+        "<script>alert(1)</script>",
+        "\"><script>x</script>",
+        "' onload='x",
+        "]]>",
+        "<!--",
+        "&lt;&#0;&",
+        "</text></svg>",
+        "</style>",
+        "\u{0}\u{1b}\u{ffff}\u{202e}",
+        "url(http://example.org)",
+    ]);
+    prop_oneof![
+        nasty.prop_map(str::to_owned),
+        any::<String>(),
+        vec(any::<char>(), 0..400).prop_map(String::from_iter)
+    ]
+}
+
+fn any_time() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..20, 0u64..20_000_000, any::<u64>()]
+}
+
+fn any_letter() -> impl Strategy<Value = Letter> {
+    (0u64..6, 0u32..9, 0u32..9, any_text(), any_text(), any_text()).prop_map(
+        |(message, from, to, kind, layer, body)| Letter {
+            message,
+            from,
+            to,
+            kind: kind.into(),
+            layer: layer.into(),
+            body,
+        },
+    )
+}
+
+fn any_what() -> impl Strategy<Value = What> {
+    let mark = prop::sample::select(vec![
+        Mark::Requested,
+        Mark::Entered,
+        Mark::Left,
+        Mark::Sent,
+        Mark::Delivered,
+        Mark::TakesPart,
+        Mark::Leads,
+        Mark::Follows,
+        Mark::Proposed,
+        Mark::Decided,
+        Mark::Blocked,
+        Mark::Suspected,
+        Mark::Set,
+        Mark::Failed,
+        Mark::Crashed,
+    ]);
+    let sight = (prop::option::of(mark), any_text()).prop_map(|(mark, says)| Sight { mark, says });
+    let evidence = (any_time(), 0u32..9, any_text()).prop_map(|(time, process, what)| Evidence {
+        event: time,
+        time,
+        process,
+        what,
+    });
+    prop_oneof![
+        3 => any_letter().prop_map(What::Send),
+        3 => any_letter().prop_map(What::Deliver),
+        1 => any_letter().prop_map(What::Duplicate),
+        1 => (any_letter(), any_text()).prop_map(|(letter, why)| What::Lose { letter, why: why.into() }),
+        3 => (any_text(), sight).prop_map(|(output, sight)| What::Output { output, sight }),
+        1 => Just(What::Crash),
+        1 => any::<bool>().prop_map(|memory| What::Recover { memory }),
+        1 => (any::<u32>(), any::<bool>()).prop_map(|(about, crashed)| What::Belief { about, crashed }),
+        1 => any::<u64>().prop_map(|round| What::RoundEnd { round }),
+        1 => vec(vec(any::<u32>(), 0..4), 0..4).prop_map(|groups| What::Partition { groups }),
+        1 => Just(What::Heal),
+        1 => any_text().prop_map(|fault| What::Fault { fault, processes: Vec::new() }),
+        1 => (any_text(), any_text()).prop_map(|(command, why)| What::Refuse { command, why }),
+        1 => (any_text(), any_text(), vec(evidence, 0..4)).prop_map(|(property, detail, events)| {
+            What::Violation { property: property.into(), detail, events }
+        }),
+    ]
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    (0u64..20, any_time(), 0u32..9, any_what()).prop_map(|(event, time, process, what)| Record {
+        event,
+        time,
+        process,
+        what,
+        cause: None,
+    })
+}
+
+fn any_view() -> impl Strategy<Value = View> {
+    let theme = prop::sample::select(vec![Theme::Auto, Theme::Light, Theme::Dark]);
+    let processes = vec(any::<u32>().prop_map(|process| process % 10), 0..4);
+    (
+        any_time(),
+        prop::option::of(any_time()),
+        any::<u32>(),
+        theme,
+        processes,
+        0usize..50,
+        any::<bool>(),
+    )
+        .prop_map(|(from, to, width, theme, processes, most, labels)| View {
+            from,
+            to,
+            width,
+            theme,
+            processes,
+            most,
+            labels,
+            legend: labels,
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_picture_of_anything_is_a_picture(
+        records in vec(any_record(), 0..40),
+        title in any_text(),
+        view in any_view(),
+        processes in 0usize..8,
+    ) {
+        let svg = Diagram::new(processes, &records).titled(title).svg(&view);
+        let page = roxmltree::Document::parse(&svg).map_err(|error| {
+            TestCaseError::fail(format!("{error} in {svg}"))
+        })?;
+        for node in page.descendants().filter(roxmltree::Node::is_element) {
+            let name = node.tag_name().name();
+            prop_assert!(KNOWN.contains(&name), "<{}> in {}", name, svg);
+            for attribute in node.attributes() {
+                let (name, value) = (attribute.name(), attribute.value());
+                prop_assert!(!name.starts_with("on") && !name.contains("href"), "{} in {}", name, svg);
+                prop_assert!(!value.contains("NaN") && !value.contains("inf"), "{} in {}", value, svg);
+            }
+            if name == "style" {
+                prop_assert!(!node.text().unwrap_or("").contains("http"), "{}", svg);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Pictures of small runs, one for each family. The traces are those that the command line wrote.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use quorate_core::quorum::AnySystem;
+use quorate_core::{ProcessId, ProcessSet, SpanningTree};
+use quorate_draw::Theme;
+use quorate_draw::spacetime::{Diagram, View};
+use quorate_draw::topology::Topology;
+use quorate_sim::trace::{Record, read};
+
+const TRACES: [&str; 8] =
+    ["mutex", "election", "agreement", "multicast", "detector", "clock", "violation", "faults"];
+
+fn trace(name: &str) -> (usize, Vec<Record>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/traces/{name}.jsonl"));
+    let file = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    read(file.as_slice()).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn diagram(name: &str) -> Diagram {
+    let (processes, records) = trace(name);
+    Diagram::new(processes, &records).titled(name)
+}
+
+fn light() -> View {
+    View { theme: Theme::Light, ..View::default() }
+}
+
+#[test]
+fn small_runs_of_each_family() {
+    for name in TRACES {
+        insta::assert_snapshot!(name, diagram(name).svg(&light()));
+    }
+}
+
+#[test]
+fn every_message_of_a_small_run_is_an_arrow() {
+    for name in TRACES {
+        let svg = diagram(name).svg(&light());
+        let page = roxmltree::Document::parse(&svg).unwrap();
+        let arrows =
+            page.descendants().filter(|node| node.attribute("data-message").is_some()).count();
+        let (_, records) = trace(name);
+        let mut sent: BTreeMap<u64, usize> = BTreeMap::new();
+        for record in &records {
+            use quorate_sim::trace::What::{Deliver, Duplicate, Lose, Send};
+            if let Send(letter) | Duplicate(letter) = &record.what {
+                *sent.entry(letter.message).or_default() += 1;
+            }
+            // Those to oneself arrive when they leave, and are told of in a note.
+            if let Deliver(letter) | Lose { letter, .. } = &record.what
+                && letter.from == letter.to
+            {
+                sent.remove(&letter.message);
+            }
+        }
+        assert_eq!(arrows, sent.values().sum::<usize>(), "{name}");
+    }
+}
+
+#[test]
+fn a_violation_names_its_moment_and_its_culprits() {
+    let svg = diagram("violation").svg(&light());
+    let page = roxmltree::Document::parse(&svg).unwrap();
+    let with = |class: &str| {
+        let has = |node: &roxmltree::Node<'_, '_>| {
+            node.attribute("class")
+                .is_some_and(|classes| classes.split(' ').any(|one| one == class))
+        };
+        page.descendants().filter(has).count()
+    };
+    // One line at the moment and one in the legend; a ring for each event and one in the legend.
+    assert_eq!((with("moment"), with("ring")), (2, 3));
+    assert_eq!(with("guilty"), 2);
+    assert!(svg.contains("ME1 violated at 5ms: p1 entered at 5ms while p2 was inside since 4.5ms"));
+    assert!(svg.contains(">! p1<") && svg.contains(">! p2<") && svg.contains(">p0<"));
+}
+
+#[test]
+fn a_window_shows_its_part() {
+    let diagram = diagram("mutex");
+    let whole = diagram.svg(&light());
+    let view = View { from: 500_000, to: Some(1_500_000), ..light() };
+    let part = diagram.svg(&view);
+    assert!(part.contains("The window from 500us to 1.5ms of a run that ends at"), "{part}");
+    assert!(part.matches("data-message").count() < whole.matches("data-message").count());
+    let one = View { processes: vec![2, 0], ..light() };
+    let two = diagram.svg(&one);
+    assert!(two.contains("2 of 3 processes are drawn") && !two.contains(">p1<"), "{two}");
+}
+
+#[test]
+fn thinning_is_told() {
+    let thin = View { most: 3, ..light() };
+    let svg = diagram("detector").svg(&thin);
+    assert!(svg.contains("3 of "), "{svg}");
+    assert_eq!(svg.matches("data-message").count(), 3);
+}
+
+#[test]
+fn a_reader_who_prefers_the_dark_gets_it() {
+    let auto = diagram("mutex").svg(&View::default());
+    assert!(auto.contains("prefers-color-scheme:dark"));
+    let dark = diagram("mutex").svg(&View { theme: Theme::Dark, ..View::default() });
+    assert!(!dark.contains("var(") && dark.contains("#14171b"));
+    insta::assert_snapshot!("mutex_auto", auto);
+}
+
+#[test]
+fn topologies() {
+    let set = |members: &[u32]| members.iter().copied().map(ProcessId::new).collect::<ProcessSet>();
+    for (name, n, failed) in [
+        ("vcube", 8, set(&[3])),
+        ("grid", 7, set(&[4])),
+        ("tree", 7, set(&[1])),
+        ("plane", 7, set(&[])),
+    ] {
+        let system = AnySystem::by_name(name, n).unwrap();
+        let svg = Topology::quorum(&system, &failed, ProcessId::new(0)).svg(Theme::Light);
+        roxmltree::Document::parse(&svg).unwrap();
+        insta::assert_snapshot!(format!("quorum_{name}"), svg);
+    }
+    insta::assert_snapshot!("ring", Topology::ring(4).svg(Theme::Light));
+    let tree = Topology::tree(6, &SpanningTree::Chain).titled("a chain of <six>");
+    insta::assert_snapshot!("chain", tree.svg(Theme::Light));
+}
+
+#[test]
+fn odd_topologies_are_drawn_all_the_same() {
+    for n in [0, 1, 2, 3, 300] {
+        let none = ProcessSet::new();
+        let mut all = vec![
+            Topology::ring(n),
+            Topology::complete(n),
+            Topology::star(n, ProcessId::new(5)),
+            Topology::tree(n, &SpanningTree::Binary),
+        ];
+        if n > 0 {
+            for name in AnySystem::names() {
+                let system = AnySystem::by_name(name, n).unwrap();
+                all.push(Topology::quorum(&system, &none, ProcessId::from_index(n - 1)));
+                let failed = ProcessSet::all(n);
+                all.push(Topology::quorum(&system, &failed, ProcessId::new(0)));
+            }
+        }
+        for topology in all {
+            let svg = topology.svg(Theme::Auto);
+            roxmltree::Document::parse(&svg).unwrap();
+            assert!(!svg.contains("NaN") && !svg.contains("inf "), "{svg}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Who talks to whom in a scenario, to be drawn.
+
+use quorate_algorithms::Shape;
+use quorate_core::quorum::{AnyPerView, AnySystem, VCubeHalves};
+use quorate_core::{ProcessId, ProcessSet};
+use quorate_draw::topology::Topology;
+use quorate_run::{CannotRun, shape};
+use quorate_sim::Scenario;
+use quorate_sim::plan::{Deed, Plan};
+
+/// The topology over which the scenario's algorithm runs, with those who are down in the end. Of quorums and clusters,
+/// those of the first live process are drawn.
+pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
+    let (shape, setup) = shape(scenario)?;
+    let n = scenario.processes;
+    let mut failed = ProcessSet::new();
+    for (_, deed) in Plan::new(&scenario.faults, n, scenario.seed).deeds {
+        match deed {
+            Deed::Crash(process) | Deed::CrashMid(process, _) => {
+                failed.insert(process);
+            }
+            Deed::Recover(process, _) => {
+                failed.remove(process);
+            }
+            _ => {}
+        }
+    }
+    let of = ProcessId::all(n).find(|process| !failed.contains(*process));
+    let of = of.unwrap_or(ProcessId::new(0));
+    let name = &scenario.algorithm;
+    let drawn = match shape {
+        Shape::Everybody => {
+            Topology::complete(n).titled(format!("{name}: everybody talks to everybody"))
+        }
+        Shape::Ring => Topology::ring(n).titled(format!("{name}: a ring of {n}")),
+        Shape::Server => {
+            let title = format!("{name}: {} serves all others", setup.server);
+            Topology::star(n, setup.server).titled(title)
+        }
+        Shape::Tree => Topology::tree(n, &setup.tree).titled(format!("{name}: a tree of {n}")),
+        Shape::VCube => {
+            let cube = AnySystem::PerView(AnyPerView::VCubeHalves(VCubeHalves::new(n)));
+            let title = format!("{name}: a VCube of {n}, with the clusters of {of}");
+            Topology::quorum(&cube, &failed, of).without_quorum().titled(title)
+        }
+        Shape::Quorums => Topology::quorum(&setup.quorums, &failed, of),
+    };
+    Ok(drawn.failing(&failed))
+}

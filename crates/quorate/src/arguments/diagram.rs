@@ -1,0 +1,94 @@
+//! What is drawn of a run, and how: the same flags wherever there is a picture.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use quorate_draw::Theme;
+use quorate_draw::spacetime::View;
+use quorate_sim::notation::{NotationError, SetText, When, Window};
+
+use crate::failure::Failure;
+
+/// A diagram of the run beside what is printed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Diagram")]
+pub(crate) struct Diagram {
+    /// Draw the run as a space-time diagram; .svg and .png say in which format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) diagram: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ViewFlags,
+}
+
+/// How to draw.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Diagram")]
+pub(crate) struct ViewFlags {
+    /// The part of the run to draw
+    #[arg(long, value_name = "LOW..HIGH", value_parser = parse_window)]
+    window: Option<(u64, Option<u64>)>,
+    /// Whose lines to draw; everybody's, or of many those with most to tell, if not said
+    #[arg(long, value_name = "P,P,..")]
+    lanes: Option<SetText>,
+    /// How many messages to draw at most, an even choice of more [default: 400]
+    #[arg(long, value_name = "K")]
+    arrows: Option<usize>,
+    /// How wide the picture is, in pixels [default: 1280]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(360..=20_000))]
+    width: Option<u32>,
+    /// auto (as the reader prefers; light in a PNG), light or dark [default: auto]
+    #[arg(long, value_name = "THEME")]
+    theme: Option<Theme>,
+}
+
+impl Diagram {
+    /// Where to draw to, if anywhere; another picture may have the theme too.
+    pub(crate) fn file(&self, another: bool) -> Result<Option<&Path>, Failure> {
+        match &self.diagram {
+            Some(path) => Ok(Some(path)),
+            None => match self.view.first().filter(|flag| !another || *flag != "--theme") {
+                None => Ok(None),
+                Some(flag) => Err(Failure::new(format!("{flag} needs --diagram FILE"))),
+            },
+        }
+    }
+}
+
+impl ViewFlags {
+    /// What they ask for.
+    pub(crate) fn view(&self) -> View {
+        let usual = View::default();
+        let (from, to) = self.window.unwrap_or((0, None));
+        let lanes = self.lanes.iter().flat_map(|SetText(lanes)| lanes.iter());
+        View {
+            from,
+            to,
+            width: self.width.unwrap_or(usual.width),
+            theme: self.theme.unwrap_or_default(),
+            processes: lanes.map(|process| process.number()).collect(),
+            most: self.arrows.unwrap_or(usual.most),
+            ..usual
+        }
+    }
+
+    /// The first flag that was given.
+    fn first(&self) -> Option<&'static str> {
+        let given = [
+            ("--window", self.window.is_some()),
+            ("--lanes", self.lanes.is_some()),
+            ("--arrows", self.arrows.is_some()),
+            ("--width", self.width.is_some()),
+            ("--theme", self.theme.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+}
+
+fn parse_window(text: &str) -> Result<(u64, Option<u64>), NotationError> {
+    let window: Window = text.parse()?;
+    match (window.from, window.until) {
+        (When::At(from), None) => Ok((from.0, None)),
+        (When::At(from), Some(When::At(until))) => Ok((from.0, Some(until.0))),
+        _ => Err(NotationError::new("a window such as 2ms..9ms", text)),
+    }
+}
