@@ -98,7 +98,7 @@ export class Diagram {
     this.asking = new AbortController();
     const room = Math.max(this.element.clientWidth || 960, 560);
     // On a large screen everything is larger: whoever reads it sits further away.
-    const scale = Math.max(1, Math.min(1.6, room / 1150));
+    const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
     const width = Math.round(room / scale);
     try {
       const body = { ...this.subject, ...window, width };

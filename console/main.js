@@ -46,6 +46,8 @@ async function show() {
   const room = h("div", { class: `page page-${name}` });
   main.replaceChildren(room);
   leave = await page(room, rest);
+  // Whoever waits for a page can see that it is there.
+  main.dataset.shown = String(turn);
 }
 
 /** @param {string} name */

@@ -30,7 +30,7 @@ export async function page(main, rest) {
   const problem = h("div", { role: "alert" });
   const pair = h("div", { class: "pair" });
   const controls = h("div");
-  fill(main, head, desk, problem, pair, controls);
+  fill(main, head, desk, problem, controls, pair);
   /** @type {Player | null} */
   let player = null;
 

@@ -71,7 +71,7 @@ export async function page(main) {
   const known = await get("scenarios");
   const draw = () => {
     const wanted = search.value.trim().toLowerCase();
-    const found = known.filter((it) => `${it.name} ${it.comment}`.toLowerCase().includes(wanted));
+    const found = known.filter((it) => `${it.name.replaceAll("-", " ")} ${it.comment}`.toLowerCase().includes(wanted));
     fill(
       shelf,
       found.map((it) => {

@@ -52,12 +52,10 @@ export async function page(main, rest) {
       h(
         "div",
         { class: "heading" },
-        h("p", { class: "eyebrow", text: it ? familyName(it.family) : "" }),
-        h("h1", {}, scenario.algorithm, it?.specimen ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) }) : null),
+        h("h1", {}, scenario.algorithm, it ? h("small", { text: familyName(it.family) }) : null, it?.specimen ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) }) : null),
         it ? h("p", { class: "lead", text: it.specimen ? `${it.summary} — ${it.specimen.why}` : it.summary }) : null,
       ),
       h("div", { class: "actions" }, result.report ? verdict(result.report) : null, choose, compare, copy),
-      it ? h("details", { class: "about" }, h("summary", { text: t("run.about") }), facts(known, it), h("p", { class: "faint", text: it.source })) : null,
     );
   };
 
@@ -66,11 +64,10 @@ export async function page(main, rest) {
     const apply = h("button", { type: "button" }, t("run.apply"));
     apply.addEventListener("click", () => start({ toml: text.value }, -1));
     const wasOpen = [...form.querySelectorAll("details")].map((it) => it.open);
-    fill(
-      form,
-      setup(scenario, card(), (next) => start({ scenario: next }, -1)),
-      h("details", { class: "more" }, h("summary", { text: t("run.as-file") }), text, apply),
-    );
+    const it = card();
+    const about = it ? [h("details", { class: "more" }, h("summary", { text: t("run.about") }), facts(known, it), h("p", { class: "faint", text: it.source }))] : [];
+    const file = h("details", { class: "more" }, h("summary", { text: t("run.as-file") }), text, apply);
+    fill(form, setup(scenario, it, (next) => start({ scenario: next }, -1), true, [file, ...about]));
     form.querySelectorAll("details").forEach((it, place) => (it.open = wasOpen[place] ?? false));
   };
 
@@ -112,7 +109,7 @@ export async function page(main, rest) {
       const words = name === "AbortError" ? t("run.cancelled") : message;
       fill(problem, h("p", { class: "problem" }, words));
       if (!stage) {
-        fill(title, h("h1", { text: String(scenario.algorithm ?? "") }));
+        fill(title, h("h1", { text: String(scenario.algorithm ?? t("page.run")) }));
         drawForm(said.toml ?? "");
       }
       const key = /** @type {any} */ (error).key;

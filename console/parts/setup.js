@@ -31,8 +31,9 @@ const TIMINGS = ["", "synchronous", "asynchronous", "rounds:1ms", "eventually:50
  * @param {import("../api.js").Card | undefined} card
  * @param {(scenario: import("../link.js").Scenario) => void} change
  * @param {boolean} [own] whether the seed is chosen here
+ * @param {HTMLElement[]} [drawers] what else can be pulled out
  */
-export function setup(scenario, card, change, own = true) {
+export function setup(scenario, card, change, own = true, drawers = []) {
   const set = (/** @type {string} */ key, /** @type {any} */ value) => {
     const { [key]: _, ...rest } = scenario;
     change(value === "" || value === undefined ? rest : { ...rest, [key]: value });
@@ -92,32 +93,37 @@ export function setup(scenario, card, change, own = true) {
       own ? number("seed", 0, 0) : null,
       traits && traits.quorums.length > 0 ? choice("quorums", ["", ...traits.quorums], "") : null,
     ),
-    h(
-      "details",
-      { class: "more" },
-      h("summary", { text: t("setup.more") }),
-      h(
-        "div",
-        { class: "fields" },
-        choice("timing", TIMINGS, ""),
-        choice("detector", DETECTORS, "oracle"),
-        card?.family === "mutual exclusion" ? text("section", "1ms") : null,
-        text("spread", ""),
-        text("handling", ""),
-        text("until", ""),
-        traits?.tree ? text("tree", "", ["chain", "star", "binary"]) : null,
-        traits?.bears ? number("bears", 0, 1) : null,
-        card?.family === "election" ? list("ids") : null,
-        card?.family === "agreement" ? list("values") : null,
-        card?.family === "time" ? text("clock-offset", "") : null,
-        card?.family === "time" ? text("clock-drift", "") : null,
-        rate("loss"),
-        rate("duplication"),
-        rate("reordering"),
-        h("label", { class: "field check", title: t("hint.fifo") }, fifo, h("span", { text: t("key.fifo") })),
-      ),
-    ),
     faults(scenario, change),
+    h(
+      "div",
+      { class: "drawers" },
+      h(
+        "details",
+        { class: "more" },
+        h("summary", { text: t("setup.more") }),
+        h(
+          "div",
+          { class: "fields" },
+          choice("timing", TIMINGS, ""),
+          choice("detector", DETECTORS, "oracle"),
+          card?.family === "mutual exclusion" ? text("section", "1ms") : null,
+          text("spread", ""),
+          text("handling", ""),
+          text("until", ""),
+          traits?.tree ? text("tree", "", ["chain", "star", "binary"]) : null,
+          traits?.bears ? number("bears", 0, 1) : null,
+          card?.family === "election" ? list("ids") : null,
+          card?.family === "agreement" ? list("values") : null,
+          card?.family === "time" ? text("clock-offset", "") : null,
+          card?.family === "time" ? text("clock-drift", "") : null,
+          rate("loss"),
+          rate("duplication"),
+          rate("reordering"),
+          h("label", { class: "field check", title: t("hint.fifo") }, fifo, h("span", { text: t("key.fifo") })),
+        ),
+      ),
+      drawers,
+    ),
   );
 }
 

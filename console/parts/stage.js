@@ -21,9 +21,12 @@ import { assumptions, counts, properties, verdict } from "./verdicts.js";
  *   film: import("../film.js").FilmData, differences?: string[] | null, stopped_at?: number | null, trace?: number }} Result
  */
 
-/** How many events a window shows at first, and the least and the most. */
-const EVENTS = 70;
-const EVENTS_LEAST = 8;
+/** How many events a window shows at first, and how many moments: where much happens at once, more events. */
+const EVENTS = 60;
+const MOMENTS = 10;
+/** More than so many times as many events are not shown for the sake of moments. */
+const CROWD = 8;
+const EVENTS_LEAST = 4;
 
 export class Stage {
   /**
@@ -81,12 +84,8 @@ export class Stage {
       "div",
       { class: "stage" },
       this.notes(),
-      h(
-        "div",
-        { class: "board" },
-        this.diagram.element,
-      ),
       transport(this.player, where, (factor) => this.zoom(factor)),
+      h("div", { class: "board" }, this.diagram.element),
       h(
         "div",
         { class: "panels" },
@@ -198,13 +197,29 @@ export class Stage {
     }
     const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
     if (inside) return;
-    const length = this.film.length;
-    const wanted = Math.min(length, this.events);
     // A little of what came before, and more of what comes.
-    const first = Math.max(0, Math.min(this.player.position - Math.floor(wanted / 5), length - wanted));
-    const from = first === 0 ? 0 : this.film.time(first);
-    const end = this.film.time(first + wanted - 1);
-    this.diagram.show({ from, to: Math.max(end, from + 1) });
+    const first = Math.max(0, this.player.position - Math.floor(this.events / 5));
+    const last = this.reach(first, 1);
+    const from = this.reach(last, -1) < first ? this.reach(last, -1) : first;
+    const start = from <= 0 ? 0 : this.film.time(from);
+    this.diagram.show({ from: start, to: Math.max(this.film.time(last), start + 1) });
+  }
+
+  /**
+   * As far from a step as a window goes.
+   * @param {number} step
+   * @param {1 | -1} way
+   */
+  reach(step, way) {
+    const moments = Math.ceil((this.events / EVENTS) * MOMENTS);
+    let [seen, moment] = [0, -1];
+    let at = step;
+    for (let count = 0; at + way >= 0 && at + way < this.film.length && count < this.events * CROWD; count += 1) {
+      if (this.film.time(at) !== moment) [seen, moment] = [seen + 1, this.film.time(at)];
+      if (count >= this.events && seen > moments) break;
+      at += way;
+    }
+    return at;
   }
 
   /** @param {number} factor */
