@@ -70,6 +70,8 @@ export class Diagram {
     this.subject = null;
     /** @type {Window | null} */
     this.window = null;
+    /** Is told how many lines there are when it is drawn. @type {((lanes: number) => void) | undefined} */
+    this.drawn = undefined;
     /** How wide it is on the page. */
     this.room = 0;
     /** The last drawing as it came, for files. */
@@ -91,12 +93,15 @@ export class Diagram {
    * @param {Window} window
    */
   async show(window) {
+    // Before the page has given it a place there is nothing to draw for.
+    const room = Math.max(this.element.clientWidth, 560);
     const known = this.window;
-    if (known && known.from === window.from && known.to === window.to && this.svg) return;
+    if (this.element.clientWidth === 0) return;
+    if (known && known.from === window.from && known.to === window.to && this.room === room) return;
     this.window = window;
+    this.room = room;
     this.asking?.abort();
     this.asking = new AbortController();
-    const room = Math.max(this.element.clientWidth || 960, 560);
     // On a large screen everything is larger: whoever reads it sits further away.
     const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
     const width = Math.round(room / scale);
@@ -109,9 +114,9 @@ export class Diagram {
       this.svg.append(this.future, this.line);
       this.svg.style.width = `${room}px`;
       this.svg.style.height = "auto";
-      this.room = room;
       this.element.replaceChildren(this.svg);
       this.mark();
+      this.drawn?.(this.geometry?.lanes.length ?? 0);
     } catch (error) {
       if (/** @type {Error} */ (error).name === "AbortError") return;
       this.element.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
@@ -152,7 +157,10 @@ export class Diagram {
     if (!matrix) return;
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
     const { from, to, left, right } = this.geometry;
-    const time = Math.round(Math.max(from, Math.min(to, from + ((at.x - left) / (right - left)) * (to - from))));
+    // No finer than a hand can point, and round: 5.49 ms and not 5.490153 ms.
+    const grain = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / (right - left))));
+    const exact = from + ((at.x - left) / (right - left)) * (to - from);
+    const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
     const target = /** @type {Element} */ (event.target).closest("[data-message]");
     const message = target ? Number(target.getAttribute("data-message")) : null;
     const box = this.element.getBoundingClientRect();

@@ -27,6 +27,7 @@ const MOMENTS = 10;
 /** More than so many times as many events are not shown for the sake of moments. */
 const CROWD = 8;
 const EVENTS_LEAST = 4;
+const LANES = 64;
 
 export class Stage {
   /**
@@ -40,6 +41,13 @@ export class Stage {
     this.player = new Player(this.film.length);
     this.diagram = new Diagram((spot) => this.clicked(spot));
     this.diagram.subject = result.trace === undefined ? { scenario: result.scenario } : { trace: result.trace };
+    // Up to so many lines are all drawn; of more, the drawing chooses.
+    if (this.film.n <= LANES) this.diagram.subject.processes = Array.from({ length: this.film.n }, (_, it) => it);
+    this.lanes = h("p", { class: "faint lanes", hidden: true });
+    this.diagram.drawn = (shown) => {
+      this.lanes.hidden = shown >= this.film.n;
+      this.lanes.textContent = t("note.lanes", { shown: number(shown), all: number(this.film.n) });
+    };
     this.events = EVENTS;
     const crash = (/** @type {number} */ process) => this.fault("crash", `${process}@${exactly(this.now)}`);
     const recover = (/** @type {number} */ process) => this.fault("recover", `${process}@${exactly(this.now)}`);
@@ -85,7 +93,7 @@ export class Stage {
       { class: "stage" },
       this.notes(),
       transport(this.player, where, (factor) => this.zoom(factor)),
-      h("div", { class: "board" }, this.diagram.element),
+      h("div", { class: "board" }, this.diagram.element, this.lanes),
       h(
         "div",
         { class: "panels" },
@@ -190,10 +198,8 @@ export class Stage {
    */
   redraw(anew = false) {
     if (!this.diagram.element.isConnected) return;
-    const known = this.diagram.window;
-    if (anew && known && this.diagram.svg) {
-      const room = Math.max(this.diagram.element.clientWidth, 560);
-      if (Math.abs(room - this.diagram.room) > 8) this.diagram.window = null;
+    if (anew && Math.abs(Math.max(this.diagram.element.clientWidth, 560) - this.diagram.room) > 8) {
+      this.diagram.window = null;
     }
     const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
     if (inside) return;
