@@ -7,6 +7,9 @@ let texts = {};
 /** What is said where a language says nothing. @type {Record<string, string>} */
 let fallback = {};
 
+/** What algorithms do, in other languages than that in which they say it themselves. @type {Record<string, Record<string, string>>} */
+let summaries = {};
+
 /** @type {string} */
 export let language = "en";
 
@@ -19,7 +22,7 @@ export function preferred() {
 /** @param {string} wanted */
 export async function speak(wanted) {
   const read = async (/** @type {string} */ it) => (await fetch(`strings/${it}.json`)).json();
-  [fallback, texts] = await Promise.all([read("en"), read(wanted)]);
+  [fallback, texts, summaries] = await Promise.all([read("en"), read(wanted), read("algorithms")]);
   language = wanted;
   localStorage.setItem("quorate.language", wanted);
   document.documentElement.lang = wanted;
@@ -42,6 +45,14 @@ export function t(key, values = {}) {
  */
 export function tOr(key, otherwise) {
   return key in texts || key in fallback ? t(key) : otherwise;
+}
+
+/**
+ * What an algorithm does.
+ * @param {{ name: string, summary: string }} algorithm
+ */
+export function summary(algorithm) {
+  return summaries[algorithm.name]?.[language] ?? algorithm.summary;
 }
 
 /** @param {number} value */

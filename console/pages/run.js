@@ -9,7 +9,7 @@ import { familyName } from "../parts/say.js";
 import { setup } from "../parts/setup.js";
 import { Stage } from "../parts/stage.js";
 import { verdict } from "../parts/verdicts.js";
-import { t } from "../texts.js";
+import { summary, t } from "../texts.js";
 
 /** @type {import("../main.js").Page} */
 export async function page(main, rest) {
@@ -53,7 +53,7 @@ export async function page(main, rest) {
         "div",
         { class: "heading" },
         h("h1", {}, scenario.algorithm, it ? h("small", { text: familyName(it.family) }) : null, it?.specimen ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) }) : null),
-        it ? h("p", { class: "lead", text: it.specimen ? `${it.summary} — ${it.specimen.why}` : it.summary }) : null,
+        it ? h("p", { class: "lead", text: it.specimen ? `${summary(it)} — ${it.specimen.why}` : summary(it) }) : null,
       ),
       h("div", { class: "actions" }, result.report ? verdict(result.report) : null, choose, compare, copy),
     );

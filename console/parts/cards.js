@@ -1,7 +1,7 @@
 // The algorithms as cards: what each takes for granted, promises and costs.
 
 import { h, fill } from "../dom.js";
-import { t } from "../texts.js";
+import { summary, t } from "../texts.js";
 import { familyName, sentence } from "./say.js";
 
 /**
@@ -15,7 +15,7 @@ export function cards(catalogue, chosen, choose) {
   const draw = () => {
     const wanted = search.value.trim().toLowerCase();
     const fits = (/** @type {import("../api.js").Card} */ it) =>
-      `${it.name} ${it.family} ${familyName(it.family)} ${it.summary} ${it.guarantees.join(" ")}`.toLowerCase().includes(wanted);
+      `${it.name} ${it.family} ${familyName(it.family)} ${it.summary} ${summary(it)} ${it.guarantees.join(" ")}`.toLowerCase().includes(wanted);
     const found = catalogue.algorithms.filter(fits);
     const families = [...new Set(found.map((it) => it.family))];
     fill(
@@ -48,7 +48,7 @@ function card(catalogue, it, chosen, choose) {
     { type: "button", class: `card${it.specimen ? " specimen" : ""}`, "data-algorithm": it.name, "aria-pressed": String(it.name === chosen), on: { click: () => choose(it) } },
     h("span", { class: "title", text: it.name }),
     it.specimen ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) }) : null,
-    h("span", { class: "summary", text: it.summary }),
+    h("span", { class: "summary", text: summary(it) }),
     facts(catalogue, it),
   );
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quorate_algorithms::catalogue::PROFILES;
 use quorate_console::lessons;
 
 const LANGUAGES: [&str; 3] = ["en", "pt", "es"];
@@ -34,6 +35,19 @@ fn every_text_is_there_in_every_language() {
             assert!(!text.trim().is_empty(), "{language} {key}");
             assert_eq!(holes(text), holes(&english[key]), "{language} {key}");
         }
+    }
+}
+
+#[test]
+fn every_algorithm_is_described_in_the_other_languages() {
+    let path = console().join("strings/algorithms.json");
+    let text = fs::read_to_string(path).expect("a file for the algorithms");
+    let told: BTreeMap<String, BTreeMap<String, String>> =
+        serde_json::from_str(&text).expect("texts by algorithm and language");
+    let known: BTreeSet<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    assert_eq!(told.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
+    for (name, texts) in &told {
+        assert_eq!(texts.keys().collect::<Vec<_>>(), ["es", "pt"], "{name}");
     }
 }
 
