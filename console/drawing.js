@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { h, s } from "./dom.js";
+import { t } from "./texts.js";
 
 const ELEMENTS = new Set([
   "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc",
@@ -64,7 +65,7 @@ function adopt(text) {
 export class Diagram {
   /** @param {(spot: Spot) => void} [clicked] */
   constructor(clicked) {
-    this.element = h("div", { class: "diagram" });
+    this.element = h("div", { class: "diagram", role: "group", tabindex: "0", "aria-label": t("panel.diagram") });
     this.clicked = clicked;
     /** What the server is asked, apart from the window. @type {any} */
     this.subject = null;

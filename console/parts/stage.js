@@ -61,6 +61,10 @@ export class Stage {
     };
     this.element = this.build();
     this.player.addEventListener("move", () => this.update());
+    // Steps are read out; a film that runs by itself is not.
+    const tell = () => this.panels.step.setAttribute("aria-live", this.player.playing ? "off" : "polite");
+    this.player.addEventListener("play", tell);
+    tell();
     takeKeys(this.player);
     this.player.go(options.start ?? -1);
     this.update();

@@ -15,7 +15,8 @@ use crate::cargo::Cargo;
 /// The folder of the browser tests.
 const TESTS: &str = "crates/quorate-console/browser";
 
-const CHROMIUMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const CHROMIUMS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// Says whether the page is as it should be, as far as this machine can tell.
 pub(crate) fn holds(root: &Path) -> io::Result<bool> {
@@ -26,7 +27,11 @@ pub(crate) fn holds(root: &Path) -> io::Result<bool> {
     }
     let tools = root.join("target/browser");
     if !install(root, &tools)? {
-        return Ok(without("what npm installs", "neither types nor browser tests were checked", required));
+        return Ok(without(
+            "what npm installs",
+            "neither types nor browser tests were checked",
+            required,
+        ));
     }
     let tsc = tools.join("node_modules/typescript/bin/tsc");
     eprintln!("    the types of the scripts");

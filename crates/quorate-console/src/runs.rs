@@ -214,10 +214,14 @@ struct Camera<'a> {
 
 impl TraceSink for Camera<'_> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.film.record(record)
+    }
+
+    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
         if !self.wanted.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        self.film.record(record)
+        self.film.wants(event, process)
     }
 
     fn state(&mut self, event: u64, process: u32, state: &dyn std::fmt::Debug) -> io::Result<()> {

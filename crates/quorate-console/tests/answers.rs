@@ -24,7 +24,9 @@ fn a_run_is_the_report_of_sim_and_a_film() {
     assert_eq!(film["left_out"], 0);
     // Every state that a step names is there, and something has been filmed of each process.
     let texts = film["texts"].as_array().expect("texts").len() as i64;
-    assert!(steps.iter().all(|step| step[4].as_i64().is_some_and(|state| (-1..texts).contains(&state))));
+    assert!(
+        steps.iter().all(|step| step[4].as_i64().is_some_and(|state| (-1..texts).contains(&state)))
+    );
     assert!((0..5).all(|process| steps.iter().any(|step| step[2] == process && step[4] != -1)));
     let again = Lab::open().post("/api/run", &asked);
     assert_eq!(first.body, again.body, "the same scenario, the same bytes");
@@ -57,7 +59,8 @@ fn every_algorithm_has_a_card_and_runs() {
         for field in ["assumes", "guarantees", "cost", "summary", "family", "source"] {
             assert!(!card[field].is_null(), "{card}");
         }
-        let answer = lab.post("/api/run", &run(json!({ "algorithm": card["name"], "processes": 4 })));
+        let answer =
+            lab.post("/api/run", &run(json!({ "algorithm": card["name"], "processes": 4 })));
         assert_eq!(answer.status, 200, "{}: {}", card["name"], answer.text());
     }
 }
@@ -65,11 +68,18 @@ fn every_algorithm_has_a_card_and_runs() {
 #[test]
 fn seeds_beyond_what_scripts_can_count_survive() {
     let lab = Lab::open();
-    let answer = lab.post("/api/scenario", &json!({ "toml": "algorithm = \"central\"\nprocesses = 3\nseed = 9223372036854775807" }));
+    let answer = lab.post(
+        "/api/scenario",
+        &json!({ "toml": "algorithm = \"central\"\nprocesses = 3\nseed = 9223372036854775807" }),
+    );
     let scenario = answer.json()["scenario"].clone();
     assert_eq!(scenario["seed"], "9223372036854775807");
     let answer = lab.post("/api/scenario", &run(scenario));
-    assert!(answer.json()["toml"].as_str().is_some_and(|text| text.contains("seed = 9223372036854775807")));
+    assert!(
+        answer.json()["toml"]
+            .as_str()
+            .is_some_and(|text| text.contains("seed = 9223372036854775807"))
+    );
 }
 
 #[test]
@@ -93,7 +103,10 @@ fn a_trace_that_is_brought_is_shown_like_a_run() {
     let lines: Vec<String> =
         film["records"].as_array().expect("records").iter().map(Value::to_string).collect();
     let answer = lab.ask("POST", "/api/trace", &[], lines.join("\n").as_bytes()).json();
-    assert_eq!(answer["film"]["steps"].as_array().map(Vec::len), film["steps"].as_array().map(Vec::len));
+    assert_eq!(
+        answer["film"]["steps"].as_array().map(Vec::len),
+        film["steps"].as_array().map(Vec::len)
+    );
     let asked = json!({ "trace": answer["trace"], "from": 0, "width": 800 });
     assert!(lab.post("/api/diagram", &asked).json()["svg"].as_str().is_some());
     let asked = json!({ "trace": 999, "from": 0, "width": 800 });
@@ -106,7 +119,13 @@ fn quorums_change_with_the_failed() {
     let answer = lab.get("/api/quorum?system=vcube&n=8&failed=1,2").json();
     assert_eq!(answer["failed"], json!([1, 2]));
     assert!(answer["picture"].as_str().is_some_and(|svg| svg.contains("data-process")));
-    for wrong in ["system=vcube&n=0", "system=none&n=4", "system=vcube&n=4&failed=9", "n=4", "system=vcube&n=100000"] {
+    for wrong in [
+        "system=vcube&n=0",
+        "system=none&n=4",
+        "system=vcube&n=4&failed=9",
+        "n=4",
+        "system=vcube&n=100000",
+    ] {
         assert_eq!(lab.get(&format!("/api/quorum?{wrong}")).status, 400, "{wrong}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quorate_console::{Bounds, Settings};
 use quorate_run::CannotRun;
-use quorate_sim::trace::{Record, TraceSink, What};
+use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, FilmBounds, Outcome, RunError, Scenario};
 use serde_json::{Value, json};
 
@@ -56,7 +56,10 @@ fn every_answer_says_what_the_page_may_do() {
     let lab = Lab::open();
     for path in ["/", "/main.js", "/api/algorithms", "/nowhere", "/api/nowhere"] {
         let head = lab.get(path).head.to_lowercase();
-        assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self'"), "{path}");
+        assert!(
+            head.contains("content-security-policy: default-src 'none'; script-src 'self'"),
+            "{path}"
+        );
         assert!(head.contains("require-trusted-types-for 'script'"), "{path}");
         assert!(head.contains("x-content-type-options: nosniff"), "{path}");
         assert!(!head.contains("unsafe-inline") && !head.contains("unsafe-eval"), "{path}");
@@ -67,7 +70,13 @@ fn every_answer_says_what_the_page_may_do() {
 #[test]
 fn nothing_but_the_page_is_served() {
     let lab = Lab::open();
-    let paths = ["/../Cargo.toml", "/..%2fCargo.toml", "/lessons/../../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd"];
+    let paths = [
+        "/../Cargo.toml",
+        "/..%2fCargo.toml",
+        "/lessons/../../Cargo.toml",
+        "/%2e%2e/Cargo.toml",
+        "//etc/passwd",
+    ];
     for path in paths {
         assert_eq!(lab.get(path).status, 404, "{path}");
     }
@@ -85,7 +94,8 @@ fn too_long_a_request_is_refused() {
 #[test]
 fn too_large_a_run_is_refused_with_a_way_out() {
     let lab = Lab::open();
-    let run = |processes: u64| json!({ "scenario": { "algorithm": "central", "processes": processes } });
+    let run =
+        |processes: u64| json!({ "scenario": { "algorithm": "central", "processes": processes } });
     let answer = lab.post("/api/run", &run(5_000));
     assert_eq!(answer.status, 413);
     assert!(answer.error().contains("at most 4096 are run here"), "{}", answer.text());
@@ -98,9 +108,13 @@ fn too_large_a_run_is_refused_with_a_way_out() {
 fn too_long_a_run_is_stopped_and_says_so() {
     let bounds = Bounds { events: 100, ..Bounds::default() };
     let lab = Lab::with(Settings { bounds, ..Settings::default() });
-    let answer = lab.post("/api/run", &json!({ "scenario": { "algorithm": "lamport", "processes": 16, "requesters": "all" } }));
+    let answer = lab.post(
+        "/api/run",
+        &json!({ "scenario": { "algorithm": "lamport", "processes": 16, "requesters": "all" } }),
+    );
     assert_eq!(answer.json()["stopped_at"], 100);
-    let bounds = Bounds { film: FilmBounds { events: 10, ..FilmBounds::default() }, ..Bounds::default() };
+    let bounds =
+        Bounds { film: FilmBounds { events: 10, ..FilmBounds::default() }, ..Bounds::default() };
     let lab = Lab::with(Settings { bounds, ..Settings::default() });
     let film = lab.post("/api/run", &five()).json()["film"].clone();
     assert_eq!(film["steps"].as_array().map(Vec::len), Some(10));
@@ -147,7 +161,10 @@ fn a_run_that_panics_is_an_answer() {
     unlucky["scenario"]["seed"] = json!(13);
     for _ in 0..5 {
         let answer = lab.post("/api/run", &unlucky);
-        assert_eq!((answer.status, answer.error().as_str()), (500, "the run broke; the server is well"));
+        assert_eq!(
+            (answer.status, answer.error().as_str()),
+            (500, "the run broke; the server is well")
+        );
     }
     assert_eq!(lab.post("/api/run", &five()).status, 200);
 }
@@ -166,8 +183,7 @@ fn endless(
     let mut event = 0;
     loop {
         event += 1;
-        let record = Record { event, time: event, process: 0, what: What::Start, cause: None };
-        if let Err(error) = sink.record(&record) {
+        if let Err(error) = sink.wants(event, 0) {
             STOPPED.store(true, Ordering::Relaxed);
             return Err(RunError::Trace(error).into());
         }
@@ -186,7 +202,8 @@ fn within_seconds(done: impl Fn() -> bool) -> bool {
 fn a_run_nobody_waits_for_is_stopped() {
     let lab = Lab::with(Settings { runner: endless, ..Settings::default() });
     let body = five().to_string();
-    let stream = lab.begin("POST", "/api/run", &["Content-Type: application/json"], body.as_bytes());
+    let stream =
+        lab.begin("POST", "/api/run", &["Content-Type: application/json"], body.as_bytes());
     assert!(within_seconds(|| BEGUN.load(Ordering::Relaxed)));
     drop(stream);
     assert!(within_seconds(|| STOPPED.load(Ordering::Relaxed)));

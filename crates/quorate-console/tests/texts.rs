@@ -95,7 +95,8 @@ fn every_lesson_is_whole() {
 #[test]
 fn chapters_are_in_one_piece() {
     let lessons = lessons().expect("lessons that can be read");
-    let mut chapters: Vec<&str> = lessons.iter().map(|(lesson, _)| lesson.chapter.as_str()).collect();
+    let mut chapters: Vec<&str> =
+        lessons.iter().map(|(lesson, _)| lesson.chapter.as_str()).collect();
     chapters.dedup();
     assert_eq!(chapters.len(), chapters.iter().collect::<BTreeSet<_>>().len(), "{chapters:?}");
 }

@@ -116,23 +116,26 @@ impl TraceSink for Film {
             self.records.push(record.clone());
             return Ok(());
         }
-        let this = (record.event, record.process);
-        if self.last != Some(this) {
-            // An event is filmed whole or not at all, and none after one that is not.
-            if self.left_out > 0 || self.is_full() {
-                self.left_out += 1;
-            } else {
-                let Record { event, time, process, .. } = *record;
+        let Record { event, time, process, .. } = *record;
+        if self.wants(event, process)? {
+            if self.steps.last().map(|step| (step.event, step.process)) != Some((event, process)) {
                 let first = self.records.len();
                 self.steps.push(Step { event, time, process, first, state: None });
             }
-            self.last = Some(this);
-        }
-        if self.left_out == 0 {
             self.bytes += record.bytes();
             self.records.push(record.clone());
         }
         Ok(())
+    }
+
+    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
+        let this = Some((event, process));
+        // An event is filmed whole or not at all, and none after one that is not.
+        if self.last != this && (self.left_out > 0 || self.is_full()) {
+            self.left_out += 1;
+        }
+        self.last = this;
+        Ok(self.left_out == 0)
     }
 
     fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {

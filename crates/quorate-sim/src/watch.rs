@@ -68,7 +68,9 @@ impl<'t, M> Watch<'t, M> {
     }
 
     fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.wants(at)
+        {
             tracer.record(at, cause, what());
         }
     }
@@ -290,6 +292,20 @@ impl Tracer<'_> {
         let property = violation.property.id().into();
         let (detail, events) = (violation.detail.clone(), violation.events.clone());
         self.record(at, None, What::Violation { property, detail, events });
+    }
+
+    /// Whether there is any use in making a record.
+    fn wants(&mut self, at: Moment) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        match self.sink.wants(at.event, at.process.number()) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                self.failed = Some(error);
+                false
+            }
+        }
     }
 
     fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {

@@ -66,7 +66,8 @@ impl Lab {
 
 impl Answer {
     fn read(bytes: Vec<u8>) -> Self {
-        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("an answer has a head");
+        let end =
+            bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("an answer has a head");
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let chunked = head.to_lowercase().contains("transfer-encoding: chunked");

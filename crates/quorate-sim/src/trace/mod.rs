@@ -230,6 +230,12 @@ pub trait TraceSink {
     /// The next record.
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
+    /// Whether it wants a record of this event. It is asked before each, what was broken apart: making one takes time.
+    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
+        let _ = (event, process);
+        Ok(true)
+    }
+
     /// What the process of this event has become by it; told after the records of the event.
     fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
         let _ = (event, process, state);
