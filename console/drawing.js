@@ -5,8 +5,22 @@ import { h, s } from "./dom.js";
 import { t } from "./texts.js";
 
 const ELEMENTS = new Set([
-  "svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title", "desc",
-  "defs", "marker", "clipPath",
+  "svg",
+  "g",
+  "path",
+  "rect",
+  "circle",
+  "ellipse",
+  "line",
+  "polyline",
+  "polygon",
+  "text",
+  "tspan",
+  "title",
+  "desc",
+  "defs",
+  "marker",
+  "clipPath",
 ]);
 
 // The only place that turns text into nodes: an SVG document, which is looked through before any of it is used.
@@ -28,7 +42,8 @@ export function parse(text) {
     if (!ELEMENTS.has(element.localName)) throw new Error(`a drawing has no <${element.localName}>`);
     for (const { localName, value } of element.attributes) {
       const loads = localName === "href" || localName === "src" || (value.includes("url(") && !value.includes("url(#"));
-      if (localName.startsWith("on") || localName === "style" || loads) throw new Error(`a drawing has no ${localName}`);
+      if (localName.startsWith("on") || localName === "style" || loads)
+        throw new Error(`a drawing has no ${localName}`);
     }
   }
   return /** @type {any} */ (document.importNode(parsed, true));

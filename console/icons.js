@@ -23,7 +23,11 @@ const SOLID = new Set(["first", "back", "play", "pause", "forward", "last"]);
 
 /** @param {string} name */
 export function icon(name) {
-  const drawing = s("svg", { viewBox: "0 0 16 16", class: SOLID.has(name) ? "icon solid" : "icon", "aria-hidden": "true" });
+  const drawing = s("svg", {
+    viewBox: "0 0 16 16",
+    class: SOLID.has(name) ? "icon solid" : "icon",
+    "aria-hidden": "true",
+  });
   drawing.append(s("path", { d: PATHS[name] ?? "" }));
   return drawing;
 }

@@ -7,14 +7,48 @@
 /** @typedef {Record<string, any>} Scenario */
 
 const LISTS = new Set([
-  "request", "section-of", "link-delay", "detection-pair", "quorum-sets", "quorum-of", "ids", "identify", "clocks",
-  "local-clock", "values", "watch", "faults.crash", "faults.crash-mid", "faults.recover", "faults.omit-send",
-  "faults.omit-receive", "faults.lose", "faults.duplicate", "faults.reorder", "faults.slow", "faults.fast",
-  "faults.clock", "faults.cut", "faults.partition", "faults.suspect", "faults.traitor",
+  "request",
+  "section-of",
+  "link-delay",
+  "detection-pair",
+  "quorum-sets",
+  "quorum-of",
+  "ids",
+  "identify",
+  "clocks",
+  "local-clock",
+  "values",
+  "watch",
+  "faults.crash",
+  "faults.crash-mid",
+  "faults.recover",
+  "faults.omit-send",
+  "faults.omit-receive",
+  "faults.lose",
+  "faults.duplicate",
+  "faults.reorder",
+  "faults.slow",
+  "faults.fast",
+  "faults.clock",
+  "faults.cut",
+  "faults.partition",
+  "faults.suspect",
+  "faults.traitor",
 ]);
 const NUMBERS = new Set([
-  "processes", "seed", "repeat", "server", "ids", "clocks", "replies", "probes", "values", "bears", "faults.loss",
-  "faults.duplication", "faults.reordering",
+  "processes",
+  "seed",
+  "repeat",
+  "server",
+  "ids",
+  "clocks",
+  "replies",
+  "probes",
+  "values",
+  "bears",
+  "faults.loss",
+  "faults.duplication",
+  "faults.reordering",
 ]);
 const FLAGS = new Set(["fifo", "no-cancel", "hand-over"]);
 
@@ -58,7 +92,8 @@ export function decode(text) {
 function typed(key, value) {
   if (FLAGS.has(key)) return value === "true";
   // A number that a script would round stays text; the server reads it.
-  if (NUMBERS.has(key) && value.trim() !== "" && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER) return Number(value);
+  if (NUMBERS.has(key) && value.trim() !== "" && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER)
+    return Number(value);
   return value;
 }
 

@@ -66,7 +66,11 @@ function drawBar(name) {
   });
   const dark = isDark();
   const label = t(dark ? "bar.light" : "bar.dark");
-  const theme = h("button", { type: "button", class: "key", id: "theme", "aria-label": label, title: label }, icon(dark ? "sun" : "moon"));
+  const theme = h(
+    "button",
+    { type: "button", class: "key", id: "theme", "aria-label": label, title: label },
+    icon(dark ? "sun" : "moon"),
+  );
   theme.addEventListener("click", () => {
     setTheme(isDark() ? "light" : "dark");
     drawBar(here().name);
@@ -75,7 +79,11 @@ function drawBar(name) {
   fill(
     bar,
     h("a", { class: "brand", href: "#/run" }, "quorate ", h("span", { text: "lab" })),
-    h("nav", { "aria-label": t("bar.pages") }, PAGES.map(([page]) => link(page))),
+    h(
+      "nav",
+      { "aria-label": t("bar.pages") },
+      PAGES.map(([page]) => link(page)),
+    ),
     h("div", { class: "tools" }, languages, theme),
   );
 }

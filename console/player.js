@@ -73,12 +73,27 @@ export class Player extends EventTarget {
   key(event) {
     const far = event.shiftKey ? 10 : 1;
     switch (event.key) {
-      case " ": this.toggle(); return true;
-      case "ArrowRight": this.pause(); this.step(far); return true;
-      case "ArrowLeft": this.pause(); this.step(-far); return true;
-      case "Home": this.pause(); this.go(-1); return true;
-      case "End": this.pause(); this.go(this.last); return true;
-      default: return false;
+      case " ":
+        this.toggle();
+        return true;
+      case "ArrowRight":
+        this.pause();
+        this.step(far);
+        return true;
+      case "ArrowLeft":
+        this.pause();
+        this.step(-far);
+        return true;
+      case "Home":
+        this.pause();
+        this.go(-1);
+        return true;
+      case "End":
+        this.pause();
+        this.go(this.last);
+        return true;
+      default:
+        return false;
     }
   }
 }

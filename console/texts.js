@@ -1,6 +1,10 @@
 // Everything the page says, in the reader's language.
 
-export const LANGUAGES = /** @type {const} */ ([["en", "English"], ["pt", "Português"], ["es", "Español"]]);
+export const LANGUAGES = /** @type {const} */ ([
+  ["en", "English"],
+  ["pt", "Português"],
+  ["es", "Español"],
+]);
 
 /** @type {Record<string, string>} */
 let texts = {};

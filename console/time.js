@@ -1,6 +1,11 @@
 // Virtual time: nanoseconds, as people and as scenarios write them.
 
-const UNITS = /** @type {const} */ ([["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]]);
+const UNITS = /** @type {const} */ ([
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["us", 1e3],
+  ["ns", 1],
+]);
 
 /**
  * Exactly, in the notation of scenarios: `3ms`, `3200us`.

@@ -24,8 +24,18 @@ export async function page(main, rest) {
   const known = await catalogue();
   const [left, right] = rest.split("/");
   /** @type {[Scenario, Scenario]} */
-  const scenarios = left && right ? [decode(left), decode(right)] : [{ ...FIRST }, { ...FIRST, algorithm: "maekawa", processes: 5 }];
-  const head = h("div", { class: "title-row" }, h("div", { class: "heading" }, h("h1", { text: t("page.compare") }), h("p", { class: "lead", text: t("compare.lead") })));
+  const scenarios =
+    left && right ? [decode(left), decode(right)] : [{ ...FIRST }, { ...FIRST, algorithm: "maekawa", processes: 5 }];
+  const head = h(
+    "div",
+    { class: "title-row" },
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", { text: t("page.compare") }),
+      h("p", { class: "lead", text: t("compare.lead") }),
+    ),
+  );
   const desk = h("div", { class: "desk" });
   const problem = h("div", { role: "alert" });
   const pair = h("div", { class: "pair" });
@@ -40,7 +50,15 @@ export async function page(main, rest) {
       "select",
       { "aria-label": t("compare.algorithm", { which: which + 1 }), "data-side": which },
       families.map((family) =>
-        h("optgroup", { label: familyName(family) }, known.algorithms.filter((it) => it.family === family).map((it) => h("option", { value: it.name, text: it.name, selected: it.name === scenarios[which].algorithm }))),
+        h(
+          "optgroup",
+          { label: familyName(family) },
+          known.algorithms
+            .filter((it) => it.family === family)
+            .map((it) =>
+              h("option", { value: it.name, text: it.name, selected: it.name === scenarios[which].algorithm }),
+            ),
+        ),
       ),
     );
     input.addEventListener("change", () => {
@@ -48,7 +66,12 @@ export async function page(main, rest) {
       scenarios[which] = { ...others, algorithm: input.value };
       start();
     });
-    const seed = h("input", { type: "number", min: 0, value: scenarios[which].seed ?? 0, "aria-label": t("compare.seed", { which: which + 1 }) });
+    const seed = h("input", {
+      type: "number",
+      min: 0,
+      value: scenarios[which].seed ?? 0,
+      "aria-label": t("compare.seed", { which: which + 1 }),
+    });
     seed.addEventListener("change", () => {
       scenarios[which] = { ...scenarios[which], seed: Number(seed.value) };
       start();
@@ -84,7 +107,10 @@ export async function page(main, rest) {
 
   const show = (/** @type {import("../parts/stage.js").Result[]} */ results) => {
     const sides = results.map(side);
-    fill(pair, sides.map((it) => it.element));
+    fill(
+      pair,
+      sides.map((it) => it.element),
+    );
     // Every moment at which anything happens in either.
     const times = [...new Set(sides.flatMap((it) => it.film.steps.map((step) => step[1])))].sort((a, b) => a - b);
     const end = times[times.length - 1] ?? 0;
@@ -106,11 +132,26 @@ export async function page(main, rest) {
         let sent = 0;
         for (const count of scene.sent.values()) sent += count;
         const here = begun ? it.film.records(step).filter((record) => record.time === time) : [];
-        fill(it.now, h("p", {}, h("b", { text: number(sent) }), ` ${t("compare.sent")} · ${number(scene.underWay.size)} ${t("compare.under-way")}`), h("p", { class: "faint", text: here.length > 0 ? `p${it.film.process(step)} ${here.map(say).slice(0, 2).join("; ")}` : "\u00a0" }));
+        fill(
+          it.now,
+          h(
+            "p",
+            {},
+            h("b", { text: number(sent) }),
+            ` ${t("compare.sent")} · ${number(scene.underWay.size)} ${t("compare.under-way")}`,
+          ),
+          h("p", {
+            class: "faint",
+            text: here.length > 0 ? `p${it.film.process(step)} ${here.map(say).slice(0, 2).join("; ")}` : "\u00a0",
+          }),
+        );
       }
     };
     mover.addEventListener("move", update);
-    fill(controls, transport(mover, () => `${readable(now())} / ${readable(end)}`));
+    fill(
+      controls,
+      transport(mover, () => `${readable(now())} / ${readable(end)}`),
+    );
     requestAnimationFrame(update);
   };
 
@@ -134,7 +175,8 @@ function side(result) {
   diagram.subject = { scenario: result.scenario };
   const now = h("div", { class: "now-line" });
   const report = /** @type {import("../parts/verdicts.js").Report} */ (result.report);
-  const figure = (/** @type {string} */ value, /** @type {string} */ label) => h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: label }));
+  const figure = (/** @type {string} */ value, /** @type {string} */ label) =>
+    h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: label }));
   const per = report.cost.per_entry;
   const element = h(
     "section",
@@ -147,13 +189,21 @@ function side(result) {
         "div",
         { class: "figures" },
         figure(number(report.messages.total), t("compare.messages")),
-        figure(per === null ? "–" : number(Number(per.toFixed(2))), t("counts.measured", { per: t(`per.${report.cost.per}`) })),
+        figure(
+          per === null ? "–" : number(Number(per.toFixed(2))),
+          t("counts.measured", { per: t(`per.${report.cost.per}`) }),
+        ),
         figure(report.cost.formula, t("compare.formula")),
         figure(readable(report.virtual_time), t("compare.duration")),
       ),
       now,
     ),
-    film.leftOut > 0 ? h("p", { class: "note", text: t("note.left-out", { shown: number(film.length), all: number(film.length + film.leftOut) }) }) : null,
+    film.leftOut > 0
+      ? h("p", {
+          class: "note",
+          text: t("note.left-out", { shown: number(film.length), all: number(film.length + film.leftOut) }),
+        })
+      : null,
     h("div", { class: "board" }, diagram.element),
     h("a", { href: `#/run?${encode(result.scenario ?? {})}` }, t("compare.open")),
   );

@@ -20,7 +20,18 @@ export async function page(main, rest) {
   const problem = h("div", { role: "alert" });
   const job = h("div", { class: "stage" });
   const choices = h("div", { class: "choices" });
-  fill(main, h("div", { class: "heading" }, h("h1", { text: t("page.experiments") }), h("p", { class: "lead", text: t("experiments.lead") })), problem, job, choices);
+  fill(
+    main,
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", { text: t("page.experiments") }),
+      h("p", { class: "lead", text: t("experiments.lead") }),
+    ),
+    problem,
+    job,
+    choices,
+  );
 
   const choice = (/** @type {Experiment} */ it) => {
     // The first look should not take minutes: fewer seeds, and smaller worlds.
@@ -40,7 +51,13 @@ export async function page(main, rest) {
       "section",
       { class: "sheet choice", "data-experiment": it.name },
       h("div", {}, h("h2", { text: it.name }), h("p", { class: "faint", text: it.summary })),
-      h("div", { class: "fields" }, field(t("experiments.seeds", { usual: it.seeds }), seeds), it.sizes ? field(t("experiments.up-to", { usual }), size) : h("span"), h("button", { type: "button", class: "primary", on: { click: begin } }, t("experiments.start"))),
+      h(
+        "div",
+        { class: "fields" },
+        field(t("experiments.seeds", { usual: it.seeds }), seeds),
+        it.sizes ? field(t("experiments.up-to", { usual }), size) : h("span"),
+        h("button", { type: "button", class: "primary", on: { click: begin } }, t("experiments.start")),
+      ),
     );
   };
 
@@ -60,9 +77,21 @@ export async function page(main, rest) {
   };
 
   const progress = (/** @type {Job} */ now) => {
-    const cancel = h("button", { type: "button", on: { click: () => remove(`experiments/${now.id}`) } }, t("run.cancel"));
+    const cancel = h(
+      "button",
+      { type: "button", on: { click: () => remove(`experiments/${now.id}`) } },
+      t("run.cancel"),
+    );
     const words = t("experiments.progress", { name: now.name, done: number(now.done), all: number(now.cells) });
-    fill(job, h("div", { class: "sheet progress" }, h("div", { class: "row" }, h("strong", { text: words }), h("span", { class: "space" }), cancel), h("progress", { max: Math.max(now.cells, 1), value: now.done, "aria-label": words })));
+    fill(
+      job,
+      h(
+        "div",
+        { class: "sheet progress" },
+        h("div", { class: "row" }, h("strong", { text: words }), h("span", { class: "space" }), cancel),
+        h("progress", { max: Math.max(now.cells, 1), value: now.done, "aria-label": words }),
+      ),
+    );
   };
 
   const show = (/** @type {Job} */ it) => {
@@ -70,20 +99,83 @@ export async function page(main, rest) {
     const block = (/** @type {NonNullable<Job["blocks"]>[0]} */ { title, head, rows }) => {
       // A heading that begins with a blank stands over figures.
       const kind = (/** @type {number} */ place) => (head[place]?.startsWith(" ") ? "number" : undefined);
-      return h("div", { class: "block" }, h("h2", { text: title }), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, head.map((name, place) => h("th", { scope: "col", class: kind(place), text: name.trim() })))), h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, place) => h("td", { class: kind(place), text: cell }))))))));
+      return h(
+        "div",
+        { class: "block" },
+        h("h2", { text: title }),
+        h(
+          "div",
+          { class: "scroll" },
+          h(
+            "table",
+            {},
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                head.map((name, place) => h("th", { scope: "col", class: kind(place), text: name.trim() })),
+              ),
+            ),
+            h(
+              "tbody",
+              {},
+              rows.map((row) =>
+                h(
+                  "tr",
+                  {},
+                  row.map((cell, place) => h("td", { class: kind(place), text: cell })),
+                ),
+              ),
+            ),
+          ),
+        ),
+      );
     };
     fill(
       job,
-      h("div", { class: "row" }, h("h2", { text: it.name }), h("span", { class: "space" }), h("a", { class: "button", href: `api/experiments/${it.id}/table.csv`, download: `${it.name}.csv` }, t("experiments.csv"))),
-      h("div", { class: "charts" }, (it.charts ?? []).map((chart) => h("figure", {}, h("img", { src: `api/experiments/${it.id}/charts/${chart.name}.svg`, alt: `${chart.title}. ${chart.description}` })))),
-      h("div", { class: "sheet" }, (it.blocks ?? []).map(block), (it.notes ?? []).map((note) => h("p", { class: "faint", text: note }))),
+      h(
+        "div",
+        { class: "row" },
+        h("h2", { text: it.name }),
+        h("span", { class: "space" }),
+        h(
+          "a",
+          { class: "button", href: `api/experiments/${it.id}/table.csv`, download: `${it.name}.csv` },
+          t("experiments.csv"),
+        ),
+      ),
+      h(
+        "div",
+        { class: "charts" },
+        (it.charts ?? []).map((chart) =>
+          h(
+            "figure",
+            {},
+            h("img", {
+              src: `api/experiments/${it.id}/charts/${chart.name}.svg`,
+              alt: `${chart.title}. ${chart.description}`,
+            }),
+          ),
+        ),
+      ),
+      h(
+        "div",
+        { class: "sheet" },
+        (it.blocks ?? []).map(block),
+        (it.notes ?? []).map((note) => h("p", { class: "faint", text: note })),
+      ),
     );
   };
 
   fill(choices, all.map(choice));
   const id = Number(new URLSearchParams(rest).get("job"));
   if (id > 0) {
-    await get(`experiments/${id}`).then((it) => (it.state === "running" ? watch(id) : show(it)), () => {});
+    await get(`experiments/${id}`).then(
+      (it) => (it.state === "running" ? watch(id) : show(it)),
+      () => {},
+    );
   }
   return () => watching?.close();
 }

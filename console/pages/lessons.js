@@ -35,10 +35,17 @@ export async function page(main, rest) {
     fill(room, it.report ? verdict(it.report) : null);
     if (event >= 0) stage.player.go(stage.film.stepOf(event));
   };
-  const again = async (/** @type {any} */ scenario, /** @type {number} */ event) => run(await post("run", { scenario }), event);
-  const paragraphs = (/** @type {string} */ text) => text.trim().split(/\n\s*\n/).map((it) => h("p", { text: it.replace(/\s+/g, " ") }));
+  const again = async (/** @type {any} */ scenario, /** @type {number} */ event) =>
+    run(await post("run", { scenario }), event);
+  const paragraphs = (/** @type {string} */ text) =>
+    text
+      .trim()
+      .split(/\n\s*\n/)
+      .map((it) => h("p", { text: it.replace(/\s+/g, " ") }));
   const turn = (/** @type {number} */ to, /** @type {string} */ key) =>
-    to >= 0 && to < lessons.length ? h("a", { class: "button", href: `#/lessons/${to + 1}` }, t(key, { title: say(lessons[to].lesson.title) })) : h("span");
+    to >= 0 && to < lessons.length
+      ? h("a", { class: "button", href: `#/lessons/${to + 1}` }, t(key, { title: say(lessons[to].lesson.title) }))
+      : h("span");
   fill(
     main,
     h(
@@ -48,11 +55,32 @@ export async function page(main, rest) {
       h(
         "article",
         { class: "lesson" },
-        h("div", { class: "heading" }, h("p", { class: "eyebrow", text: `${place + 1} · ${chapter(lesson.chapter)}` }), h("h1", { text: say(lesson.title) })),
-        h("div", { class: "words" }, paragraphs(say(lesson.text)), h("div", { class: "look" }, h("b", { text: t("lessons.look") }), paragraphs(say(lesson.look)))),
-        h("div", { class: "actions" }, room, h("a", { class: "button", href: `#/run?${encode(keys)}` }, t("lessons.open"))),
+        h(
+          "div",
+          { class: "heading" },
+          h("p", { class: "eyebrow", text: `${place + 1} · ${chapter(lesson.chapter)}` }),
+          h("h1", { text: say(lesson.title) }),
+        ),
+        h(
+          "div",
+          { class: "words" },
+          paragraphs(say(lesson.text)),
+          h("div", { class: "look" }, h("b", { text: t("lessons.look") }), paragraphs(say(lesson.look))),
+        ),
+        h(
+          "div",
+          { class: "actions" },
+          room,
+          h("a", { class: "button", href: `#/run?${encode(keys)}` }, t("lessons.open")),
+        ),
         at,
-        h("div", { class: "question sheet" }, h("h3", { text: t("lessons.question") }), paragraphs(say(lesson.question)), h("details", {}, h("summary", { text: t("lessons.answer") }), paragraphs(say(lesson.answer)))),
+        h(
+          "div",
+          { class: "question sheet" },
+          h("h3", { text: t("lessons.question") }),
+          paragraphs(say(lesson.question)),
+          h("details", {}, h("summary", { text: t("lessons.answer") }), paragraphs(say(lesson.answer))),
+        ),
         h("div", { class: "turn" }, turn(place - 1, "lessons.previous"), turn(place + 1, "lessons.next")),
       ),
     ),
@@ -88,7 +116,16 @@ function contents(lessons, place, say) {
           {},
           lessons.map((it, number) =>
             it.lesson.chapter === name
-              ? h("li", {}, h("a", { href: `#/lessons/${number + 1}`, "aria-current": number === place ? "page" : undefined }, h("span", { text: number + 1 }), say(it.lesson.title)))
+              ? h(
+                  "li",
+                  {},
+                  h(
+                    "a",
+                    { href: `#/lessons/${number + 1}`, "aria-current": number === place ? "page" : undefined },
+                    h("span", { text: number + 1 }),
+                    say(it.lesson.title),
+                  ),
+                )
               : null,
           ),
         ),

@@ -17,10 +17,22 @@ export async function page(main) {
   const problem = h("div", { role: "alert" });
   const title = h("div", { class: "actions" });
   const place = h("div");
-  const text = h("textarea", { rows: 9, spellcheck: "false", placeholder: t("open.placeholder"), "aria-label": t("open.text"), id: "pasted" });
+  const text = h("textarea", {
+    rows: 9,
+    spellcheck: "false",
+    placeholder: t("open.placeholder"),
+    "aria-label": t("open.text"),
+    id: "pasted",
+  });
   const file = h("input", { type: "file", accept: ".toml,.jsonl,.txt", "aria-label": t("open.file") });
   const show = h("button", { type: "button", class: "primary", id: "show" }, t("open.show"));
-  const drop = h("div", { class: "drop" }, h("p", { text: t("open.drop") }), text, h("div", { class: "row" }, show, file));
+  const drop = h(
+    "div",
+    { class: "drop" },
+    h("p", { text: t("open.drop") }),
+    text,
+    h("div", { class: "row" }, show, file),
+  );
 
   const see = async (/** @type {string} */ words) => {
     fill(problem);
@@ -35,7 +47,14 @@ export async function page(main) {
       const result = isTrace ? await postText("trace", words) : await post("run", { toml: words });
       stage = new Stage(result, { change: again });
       fill(place, stage.element);
-      fill(title, h("h2", { text: result.report?.algorithm ?? t("open.trace") }), result.report ? verdict(result.report) : null, result.scenario ? h("a", { class: "button", href: `#/run?${encode(result.scenario)}` }, t("lessons.open")) : null);
+      fill(
+        title,
+        h("h2", { text: result.report?.algorithm ?? t("open.trace") }),
+        result.report ? verdict(result.report) : null,
+        result.scenario
+          ? h("a", { class: "button", href: `#/run?${encode(result.scenario)}` }, t("lessons.open"))
+          : null,
+      );
       place.scrollIntoView({ block: "nearest" });
     } catch (error) {
       fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
@@ -53,16 +72,28 @@ export async function page(main) {
   };
   show.addEventListener("click", () => see(text.value));
   file.addEventListener("change", () => read(file.files?.[0]));
-  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
+  drop.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-  drop.addEventListener("drop", (event) => { event.preventDefault(); drop.classList.remove("over"); read(event.dataTransfer?.files[0]); });
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    read(event.dataTransfer?.files[0]);
+  });
 
   const shelf = h("div", { class: "shelf" });
   const search = h("input", { type: "search", placeholder: t("open.search"), "aria-label": t("open.search") });
   fill(
     main,
     h("div", { class: "heading" }, h("h1", { text: t("open.title") }), h("p", { class: "lead", text: t("open.lead") })),
-    h("div", { class: "quorums" }, drop, h("div", { class: "sheet" }, h("h3", { text: t("open.shelf") }), search, shelf)),
+    h(
+      "div",
+      { class: "quorums" },
+      drop,
+      h("div", { class: "sheet" }, h("h3", { text: t("open.shelf") }), search, shelf),
+    ),
     problem,
     title,
     place,
@@ -76,8 +107,16 @@ export async function page(main) {
       shelf,
       found.map((it) => {
         const [folder, name] = it.name.replace(/\.toml$/, "").split("/");
-        const pick = () => { text.value = it.toml; see(it.toml); };
-        return h("button", { type: "button", title: it.comment, on: { click: pick } }, h("span", { text: (name ?? folder).replaceAll("-", " ") }), h("small", { text: folder }));
+        const pick = () => {
+          text.value = it.toml;
+          see(it.toml);
+        };
+        return h(
+          "button",
+          { type: "button", title: it.comment, on: { click: pick } },
+          h("span", { text: (name ?? folder).replaceAll("-", " ") }),
+          h("small", { text: folder }),
+        );
       }),
     );
   };

@@ -41,16 +41,30 @@ export async function page(main, rest) {
   const matrix = h("div", { class: "sheet" });
   fill(
     main,
-    h("div", { class: "heading" }, h("h1", { text: t("page.quorums") }), h("p", { class: "lead", text: t("quorums.lead") })),
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", { text: t("page.quorums") }),
+      h("p", { class: "lead", text: t("quorums.lead") }),
+    ),
     controls,
     problem,
-    h("div", { class: "quorums" }, h("div", { class: "sheet" }, h("h3", { text: t("quorums.processes") }), nodes, picture), verdicts, matrix, list),
+    h(
+      "div",
+      { class: "quorums" },
+      h("div", { class: "sheet" }, h("h3", { text: t("quorums.processes") }), nodes, picture),
+      verdicts,
+      matrix,
+      list,
+    ),
   );
 
   /** @param {Iterable<number>} set */
   const sorted = (set) => [...set].sort((a, b) => a - b);
   const ask = (/** @type {Set<number>} */ failed) =>
-    get(`quorum?${new URLSearchParams({ system: view.system, n: String(view.n), failed: sorted(failed).join(), process: String(view.shown) })}`);
+    get(
+      `quorum?${new URLSearchParams({ system: view.system, n: String(view.n), failed: sorted(failed).join(), process: String(view.shown) })}`,
+    );
 
   const load = async () => {
     for (const set of [view.failed, before]) for (const process of set) if (process >= view.n) set.delete(process);
@@ -70,13 +84,56 @@ export async function page(main, rest) {
   };
 
   const drawControls = () => {
-    const system = select(known.quorums.map((value) => ({ value, label: value })), view.system, { "data-key": "system" });
-    system.addEventListener("change", () => { view.system = system.value; load(); });
+    const system = select(
+      known.quorums.map((value) => ({ value, label: value })),
+      view.system,
+      { "data-key": "system" },
+    );
+    system.addEventListener("change", () => {
+      view.system = system.value;
+      load();
+    });
     const n = h("input", { type: "number", min: 1, max: 256, value: view.n, "data-key": "n" });
-    n.addEventListener("change", () => { view.n = Number(n.value); load(); });
-    const heal = h("button", { type: "button", on: { click: () => { view.failed.clear(); load(); } } }, t("quorums.heal"));
-    const keep = h("button", { type: "button", on: { click: () => { before = new Set(view.failed); load(); } } }, t("quorums.keep"));
-    fill(controls, h("div", { class: "fields" }, field(t("key.quorums"), system), field(t("key.processes"), n), h("div", { class: "row" }, heal, keep)));
+    n.addEventListener("change", () => {
+      view.n = Number(n.value);
+      load();
+    });
+    const heal = h(
+      "button",
+      {
+        type: "button",
+        on: {
+          click: () => {
+            view.failed.clear();
+            load();
+          },
+        },
+      },
+      t("quorums.heal"),
+    );
+    const keep = h(
+      "button",
+      {
+        type: "button",
+        on: {
+          click: () => {
+            before = new Set(view.failed);
+            load();
+          },
+        },
+      },
+      t("quorums.keep"),
+    );
+    fill(
+      controls,
+      h(
+        "div",
+        { class: "fields" },
+        field(t("key.quorums"), system),
+        field(t("key.processes"), n),
+        h("div", { class: "row" }, heal, keep),
+      ),
+    );
   };
 
   const fail = (/** @type {number} */ process) => {
@@ -98,7 +155,19 @@ export async function page(main, rest) {
       Array.from({ length: view.n }, (_, process) => {
         const down = view.failed.has(process);
         const label = t(down ? "quorums.restore" : "quorums.fail", { process: `p${process}` });
-        return h("button", { type: "button", "aria-pressed": String(down), "aria-label": label, title: label, class: mine.has(process) && !down ? "member" : undefined, "data-process": process, on: { click: () => fail(process) } }, `p${process}`);
+        return h(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(down),
+            "aria-label": label,
+            title: label,
+            class: mine.has(process) && !down ? "member" : undefined,
+            "data-process": process,
+            on: { click: () => fail(process) },
+          },
+          `p${process}`,
+        );
       }),
     );
     drawPicture(now);
@@ -119,43 +188,137 @@ export async function page(main, rest) {
 
   const drawVerdicts = (/** @type {QuorumReport} */ now) => {
     const yes = (/** @type {boolean} */ holds, /** @type {string} */ key, /** @type {Apart | null} */ apart) =>
-      h("li", { class: `property ${holds ? "holds" : "violated"}` }, h("span", { class: "glyph", "aria-hidden": "true", text: holds ? "✓" : "✕" }), h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), apart ? example(apart, () => look(apart)) : null));
-    const figure = (/** @type {string} */ value, /** @type {string} */ key) => h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: t(key) }));
-    const range = (/** @type {{ min: number, max: number }} */ it) => (it.min === it.max ? String(it.min) : `${it.min}–${it.max}`);
+      h(
+        "li",
+        { class: `property ${holds ? "holds" : "violated"}` },
+        h("span", { class: "glyph", "aria-hidden": "true", text: holds ? "✓" : "✕" }),
+        h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), apart ? example(apart, () => look(apart)) : null),
+      );
+    const figure = (/** @type {string} */ value, /** @type {string} */ key) =>
+      h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: t(key) }));
+    const range = (/** @type {{ min: number, max: number }} */ it) =>
+      it.min === it.max ? String(it.min) : `${it.min}–${it.max}`;
     fill(
       verdicts,
       h("h3", { text: t("quorums.worth") }),
-      h("div", { class: "figures" }, figure(range(now.size), "quorums.size"), figure(range(now.degree), "quorums.degree"), figure(now.load === null ? "–" : now.load.toFixed(3), "quorums.load"), figure(String(now.without_quorum.length), "quorums.without")),
-      h("ul", { class: "plain properties" }, yes(now.meets_within_view, "quorums.within", now.apart_within_view), yes(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views)),
-      h("p", { class: "faint", text: t(now.exhaustive ? "quorums.exhaustive" : "quorums.sampled", { views: number(now.views) }) }),
+      h(
+        "div",
+        { class: "figures" },
+        figure(range(now.size), "quorums.size"),
+        figure(range(now.degree), "quorums.degree"),
+        figure(now.load === null ? "–" : now.load.toFixed(3), "quorums.load"),
+        figure(String(now.without_quorum.length), "quorums.without"),
+      ),
+      h(
+        "ul",
+        { class: "plain properties" },
+        yes(now.meets_within_view, "quorums.within", now.apart_within_view),
+        yes(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views),
+      ),
+      h("p", {
+        class: "faint",
+        text: t(now.exhaustive ? "quorums.exhaustive" : "quorums.sampled", { views: number(now.views) }),
+      }),
     );
   };
 
   const drawList = (/** @type {QuorumReport} */ now) => {
     const row = (/** @type {Own} */ own) =>
-      h("tr", {}, h("th", { scope: "row" }, h("button", { type: "button", class: "link", "aria-pressed": String(own.process === view.shown), on: { click: () => { view.shown = own.process; load(); } } }, `p${own.process}`)), h("td", {}, view.failed.has(own.process) ? h("span", { class: "badge wrong", text: t("mark.crashed") }) : own.members ? h("code", { text: `{${own.members.join(", ")}}` }) : h("span", { class: "badge wrong", text: t("quorums.none") })));
-    fill(list, h("h3", { text: t("quorums.list") }), h("p", { class: "faint", text: t("quorums.list-hint") }), h("div", { class: "owners" }, h("table", { class: "counts" }, h("tbody", {}, now.quorums.slice(0, 128).map(row)))));
+      h(
+        "tr",
+        {},
+        h(
+          "th",
+          { scope: "row" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              "aria-pressed": String(own.process === view.shown),
+              on: {
+                click: () => {
+                  view.shown = own.process;
+                  load();
+                },
+              },
+            },
+            `p${own.process}`,
+          ),
+        ),
+        h(
+          "td",
+          {},
+          view.failed.has(own.process)
+            ? h("span", { class: "badge wrong", text: t("mark.crashed") })
+            : own.members
+              ? h("code", { text: `{${own.members.join(", ")}}` })
+              : h("span", { class: "badge wrong", text: t("quorums.none") }),
+        ),
+      );
+    fill(
+      list,
+      h("h3", { text: t("quorums.list") }),
+      h("p", { class: "faint", text: t("quorums.list-hint") }),
+      h(
+        "div",
+        { class: "owners" },
+        h("table", { class: "counts" }, h("tbody", {}, now.quorums.slice(0, 128).map(row))),
+      ),
+    );
   };
 
   const drawMatrix = (/** @type {QuorumReport} */ now, /** @type {QuorumReport} */ old) => {
     const title = h("h3", { text: t("quorums.pairs") });
-    const names = (/** @type {number[]} */ it) => (it.length === 0 ? t("quorums.nobody") : it.map((process) => `p${process}`).join(", "));
-    const lead = h("p", { class: "faint", text: t("quorums.pairs-hint", { before: names(old.failed), now: names(now.failed) }) });
-    if (view.n > MATRIX_MOST) return fill(matrix, title, lead, h("p", { class: "faint", text: t("quorums.too-many", { most: MATRIX_MOST }) }));
+    const names = (/** @type {number[]} */ it) =>
+      it.length === 0 ? t("quorums.nobody") : it.map((process) => `p${process}`).join(", ");
+    const lead = h("p", {
+      class: "faint",
+      text: t("quorums.pairs-hint", { before: names(old.failed), now: names(now.failed) }),
+    });
+    if (view.n > MATRIX_MOST)
+      return fill(matrix, title, lead, h("p", { class: "faint", text: t("quorums.too-many", { most: MATRIX_MOST }) }));
     let apart = 0;
     const sets = now.quorums.map((it) => new Set(it.members ?? []));
     const cell = (/** @type {Own} */ a, /** @type {number} */ b) => {
       const other = now.quorums[b];
-      if (!a.members || !other.members || old.failed.includes(a.process) || now.failed.includes(other.process)) return h("td", { class: "none" }, "·");
+      if (!a.members || !other.members || old.failed.includes(a.process) || now.failed.includes(other.process))
+        return h("td", { class: "none" }, "·");
       const meets = a.members.some((it) => sets[b].has(it));
       if (!meets) apart += 1;
       const words = t(meets ? "quorums.meet" : "quorums.apart", { a: `p${a.process}`, b: `p${other.process}` });
       return h("td", { class: meets ? "meet" : "apart", title: words, "aria-label": words }, meets ? "" : "✕");
     };
-    const rows = old.quorums.map((a) => h("tr", {}, h("th", { scope: "row", text: `p${a.process}` }), now.quorums.map((_, b) => cell(a, b))));
-    const head = h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "↓ →"), now.quorums.map((it) => h("th", { scope: "col", text: `p${it.process}` }))));
-    const verdict = h("p", { class: apart > 0 ? "verdict violated" : "verdict holds", role: "status" }, apart > 0 ? t("quorums.pairs-apart", { count: number(apart) }) : t("quorums.pairs-meet"));
-    fill(matrix, title, lead, h("div", {}, verdict), h("div", { class: "matrix" }, h("table", {}, head, h("tbody", {}, rows))));
+    const rows = old.quorums.map((a) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row", text: `p${a.process}` }),
+        now.quorums.map((_, b) => cell(a, b)),
+      ),
+    );
+    const head = h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "↓ →"),
+        now.quorums.map((it) => h("th", { scope: "col", text: `p${it.process}` })),
+      ),
+    );
+    const verdict = h(
+      "p",
+      { class: apart > 0 ? "verdict violated" : "verdict holds", role: "status" },
+      apart > 0 ? t("quorums.pairs-apart", { count: number(apart) }) : t("quorums.pairs-meet"),
+    );
+    fill(
+      matrix,
+      title,
+      lead,
+      h("div", {}, verdict),
+      h("div", { class: "matrix" }, h("table", {}, head, h("tbody", {}, rows))),
+    );
   };
 
   drawControls();
@@ -168,6 +331,19 @@ export async function page(main, rest) {
  */
 function example(apart, look) {
   const set = (/** @type {number[]} */ it) => `{${it.join(", ")}}`;
-  const one = (/** @type {Taken} */ it) => t("quorums.taken", { process: `p${it.process}`, members: set(it.members), failed: it.failed.length === 0 ? tOr("quorums.nobody", "") : set(it.failed) });
-  return h("div", { class: "detail" }, one(apart.first), h("br"), one(apart.second), h("br"), h("button", { type: "button", class: "link", on: { click: look } }, t("quorums.look")));
+  const one = (/** @type {Taken} */ it) =>
+    t("quorums.taken", {
+      process: `p${it.process}`,
+      members: set(it.members),
+      failed: it.failed.length === 0 ? tOr("quorums.nobody", "") : set(it.failed),
+    });
+  return h(
+    "div",
+    { class: "detail" },
+    one(apart.first),
+    h("br"),
+    one(apart.second),
+    h("br"),
+    h("button", { type: "button", class: "link", on: { click: look } }, t("quorums.look")),
+  );
 }

@@ -34,7 +34,11 @@ export async function page(main, rest) {
   const drawTitle = (/** @type {import("../parts/stage.js").Result} */ result) => {
     const it = card();
     const open = gallery.hidden === false;
-    const choose = h("button", { type: "button", class: "choose", "aria-expanded": String(open) }, t(open ? "run.close" : "run.choose"));
+    const choose = h(
+      "button",
+      { type: "button", class: "choose", "aria-expanded": String(open) },
+      t(open ? "run.close" : "run.choose"),
+    );
     choose.addEventListener("click", () => {
       gallery.hidden = !gallery.hidden;
       if (!gallery.hidden) fill(gallery, cards(known, scenario.algorithm, pick));
@@ -46,13 +50,28 @@ export async function page(main, rest) {
       await navigator.clipboard.writeText(location.href).catch(() => {});
       copy.textContent = t("run.copied");
     });
-    const compare = h("a", { class: "button quiet", href: `#/compare/${encode(scenario)}/${encode({ ...scenario, seed: Number(scenario.seed ?? 0) + 1 })}` }, t("run.compare"));
+    const compare = h(
+      "a",
+      {
+        class: "button quiet",
+        href: `#/compare/${encode(scenario)}/${encode({ ...scenario, seed: Number(scenario.seed ?? 0) + 1 })}`,
+      },
+      t("run.compare"),
+    );
     fill(
       title,
       h(
         "div",
         { class: "heading" },
-        h("h1", {}, scenario.algorithm, it ? h("small", { text: familyName(it.family) }) : null, it?.specimen ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) }) : null),
+        h(
+          "h1",
+          {},
+          scenario.algorithm,
+          it ? h("small", { text: familyName(it.family) }) : null,
+          it?.specimen
+            ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) })
+            : null,
+        ),
         it ? h("p", { class: "lead", text: it.specimen ? `${summary(it)} — ${it.specimen.why}` : summary(it) }) : null,
       ),
       h("div", { class: "actions" }, result.report ? verdict(result.report) : null, choose, compare, copy),
@@ -60,14 +79,33 @@ export async function page(main, rest) {
   };
 
   const drawForm = (/** @type {string} */ toml) => {
-    const text = h("textarea", { class: "toml", rows: 12, spellcheck: "false", "aria-label": t("run.toml"), value: toml });
+    const text = h("textarea", {
+      class: "toml",
+      rows: 12,
+      spellcheck: "false",
+      "aria-label": t("run.toml"),
+      value: toml,
+    });
     const apply = h("button", { type: "button" }, t("run.apply"));
     apply.addEventListener("click", () => start({ toml: text.value }, -1));
     const wasOpen = [...form.querySelectorAll("details")].map((it) => it.open);
     const it = card();
-    const about = it ? [h("details", { class: "more" }, h("summary", { text: t("run.about") }), facts(known, it), h("p", { class: "faint", text: it.source }))] : [];
+    const about = it
+      ? [
+          h(
+            "details",
+            { class: "more" },
+            h("summary", { text: t("run.about") }),
+            facts(known, it),
+            h("p", { class: "faint", text: it.source }),
+          ),
+        ]
+      : [];
     const file = h("details", { class: "more" }, h("summary", { text: t("run.as-file") }), text, apply);
-    fill(form, setup(scenario, it, (next) => start({ scenario: next }, -1), true, [file, ...about]));
+    fill(
+      form,
+      setup(scenario, it, (next) => start({ scenario: next }, -1), true, [file, ...about]),
+    );
     form.querySelectorAll("details").forEach((it, place) => (it.open = wasOpen[place] ?? false));
   };
 
@@ -86,7 +124,14 @@ export async function page(main, rest) {
     asking = new AbortController();
     main.setAttribute("aria-busy", "true");
     // Only a run that takes long says so.
-    const slow = window.setTimeout(() => fill(problem, waiting(() => asking?.abort())), 400);
+    const slow = window.setTimeout(
+      () =>
+        fill(
+          problem,
+          waiting(() => asking?.abort()),
+        ),
+      400,
+    );
     try {
       const result = await post("run", said, asking.signal);
       fill(problem);
@@ -130,5 +175,11 @@ export async function page(main, rest) {
 
 /** @param {() => void} cancel */
 function waiting(cancel) {
-  return h("p", { class: "waiting" }, t("run.running"), " ", h("button", { type: "button", on: { click: cancel } }, t("run.cancel")));
+  return h(
+    "p",
+    { class: "waiting" },
+    t("run.running"),
+    " ",
+    h("button", { type: "button", on: { click: cancel } }, t("run.cancel")),
+  );
 }

@@ -15,7 +15,9 @@ export function cards(catalogue, chosen, choose) {
   const draw = () => {
     const wanted = search.value.trim().toLowerCase();
     const fits = (/** @type {import("../api.js").Card} */ it) =>
-      `${it.name} ${it.family} ${familyName(it.family)} ${it.summary} ${summary(it)} ${it.guarantees.join(" ")}`.toLowerCase().includes(wanted);
+      `${it.name} ${it.family} ${familyName(it.family)} ${it.summary} ${summary(it)} ${it.guarantees.join(" ")}`
+        .toLowerCase()
+        .includes(wanted);
     const found = catalogue.algorithms.filter(fits);
     const families = [...new Set(found.map((it) => it.family))];
     fill(
@@ -25,7 +27,11 @@ export function cards(catalogue, chosen, choose) {
           "section",
           { "aria-label": familyName(family) },
           h("h3", { text: familyName(family) }),
-          h("div", { class: "cards" }, found.filter((it) => it.family === family).map((it) => card(catalogue, it, chosen, choose))),
+          h(
+            "div",
+            { class: "cards" },
+            found.filter((it) => it.family === family).map((it) => card(catalogue, it, chosen, choose)),
+          ),
         ),
       ),
       found.length === 0 ? h("p", { class: "faint", text: t("cards.none") }) : null,
@@ -45,7 +51,13 @@ export function cards(catalogue, chosen, choose) {
 function card(catalogue, it, chosen, choose) {
   return h(
     "button",
-    { type: "button", class: `card${it.specimen ? " specimen" : ""}`, "data-algorithm": it.name, "aria-pressed": String(it.name === chosen), on: { click: () => choose(it) } },
+    {
+      type: "button",
+      class: `card${it.specimen ? " specimen" : ""}`,
+      "data-algorithm": it.name,
+      "aria-pressed": String(it.name === chosen),
+      on: { click: () => choose(it) },
+    },
     h("span", { class: "title", text: it.name }),
     it.specimen ? h("span", { class: "badge wrong", text: t("cards.specimen", { breaks: it.specimen.breaks }) }) : null,
     h("span", { class: "summary", text: summary(it) }),
@@ -62,14 +74,24 @@ export function facts(catalogue, it) {
   const assumption = (/** @type {string} */ id) =>
     sentence("assumes", id, null, catalogue.assumptions.find((known) => known.id === id)?.sentence ?? id);
   const property = (/** @type {string} */ id) =>
-    sentence("property", id, it.family, catalogue.properties.find((known) => known.id === id && known.family === it.family)?.sentence ?? id);
+    sentence(
+      "property",
+      id,
+      it.family,
+      catalogue.properties.find((known) => known.id === id && known.family === it.family)?.sentence ?? id,
+    );
   const line = (/** @type {string} */ label, /** @type {any} */ ...content) =>
     h("span", { class: "fact" }, h("span", { class: "label", text: label }), h("span", {}, ...content));
   return h(
     "span",
     { class: "facts" },
     line(t("cards.assumes"), it.assumes.map(assumption).join("; ")),
-    line(t("cards.guarantees"), it.guarantees.map((id) => h("abbr", { title: property(id), text: id })).flatMap((it, place) => (place > 0 ? [", ", it] : [it]))),
+    line(
+      t("cards.guarantees"),
+      it.guarantees
+        .map((id) => h("abbr", { title: property(id), text: id }))
+        .flatMap((it, place) => (place > 0 ? [", ", it] : [it])),
+    ),
     line(t("cards.costs"), it.cost),
   );
 }

@@ -18,8 +18,26 @@ export function menu(where, at, title, items) {
     if (!list.contains(/** @type {Node} */ (event.target))) close();
   };
   const button = (/** @type {{ label: string, act: () => void }} */ item) =>
-    h("button", { type: "button", role: "menuitem", on: { click: () => { close(); item.act(); } } }, item.label);
-  const list = h("div", { class: "menu", role: "menu", "aria-label": title }, h("p", { text: title }), items.map(button));
+    h(
+      "button",
+      {
+        type: "button",
+        role: "menuitem",
+        on: {
+          click: () => {
+            close();
+            item.act();
+          },
+        },
+      },
+      item.label,
+    );
+  const list = h(
+    "div",
+    { class: "menu", role: "menu", "aria-label": title },
+    h("p", { text: title }),
+    items.map(button),
+  );
   list.addEventListener("keydown", (event) => {
     const buttons = [...list.querySelectorAll("button")];
     const place = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));

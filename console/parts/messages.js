@@ -28,7 +28,11 @@ export function messages(film, scene, cut) {
         "td",
         {},
         cut && record.from !== record.to
-          ? h("button", { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => cut(record) } }, icon("cut"))
+          ? h(
+              "button",
+              { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => cut(record) } },
+              icon("cut"),
+            )
           : null,
       ),
     );
@@ -41,11 +45,21 @@ export function messages(film, scene, cut) {
       h(
         "table",
         { class: "messages" },
-        h("thead", {}, h("tr", {}, head.map((key) => h("th", { scope: "col", text: key && t(key) })))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            head.map((key) => h("th", { scope: "col", text: key && t(key) })),
+          ),
+        ),
         h("tbody", {}, all.slice(0, SHOWN).map(row)),
       ),
     ),
-    all.length > SHOWN ? h("p", { class: "faint", text: t("messages.more", { count: number(all.length - SHOWN) }) }) : null,
+    all.length > SHOWN
+      ? h("p", { class: "faint", text: t("messages.more", { count: number(all.length - SHOWN) }) })
+      : null,
   ];
 }
 

@@ -67,7 +67,12 @@ export class Processes {
     const before = process === actor && scene.before >= 0 ? this.film.texts[scene.before] : undefined;
     const toggle = h(
       "button",
-      { type: "button", class: "name", "aria-expanded": String(isOpen), on: { click: () => this.toggle(scene, process, actor) } },
+      {
+        type: "button",
+        class: "name",
+        "aria-expanded": String(isOpen),
+        on: { click: () => this.toggle(scene, process, actor) },
+      },
       `p${process}`,
     );
     const deed = up ? this.deeds.crash : this.deeds.recover;
@@ -83,7 +88,11 @@ export class Processes {
           : null,
         h("span", { class: "space" }),
         deed
-          ? h("button", { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => deed(process) } }, icon(up ? "crash" : "recover"))
+          ? h(
+              "button",
+              { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => deed(process) } },
+              icon(up ? "crash" : "recover"),
+            )
           : null,
       ),
       isOpen ? stateTable(text, before) : "",

@@ -45,17 +45,40 @@ export function setup(scenario, card, change, own = true, drawers = []) {
   };
   const text = (/** @type {string} */ key, /** @type {string} */ usual, /** @type {string[]} */ examples = []) => {
     const list = `list-${key}`;
-    const input = h("input", { type: "text", value: scenario[key] ?? usual, list: examples.length > 0 ? list : undefined, spellcheck: "false", autocomplete: "off", "data-key": key });
+    const input = h("input", {
+      type: "text",
+      value: scenario[key] ?? usual,
+      list: examples.length > 0 ? list : undefined,
+      spellcheck: "false",
+      autocomplete: "off",
+      "data-key": key,
+    });
     input.addEventListener("change", () => set(key, input.value.trim()));
-    const known = examples.length > 0 ? h("datalist", { id: list }, examples.map((it) => h("option", { value: it }))) : null;
+    const known =
+      examples.length > 0
+        ? h(
+            "datalist",
+            { id: list },
+            examples.map((it) => h("option", { value: it })),
+          )
+        : null;
     const made = field(t(`key.${key}`), input, t(`hint.${key}`));
     if (known) made.append(known);
     return made;
   };
   const list = (/** @type {string} */ key) => {
-    const input = h("input", { type: "text", value: (scenario[key] ?? []).join(", "), spellcheck: "false", "data-key": key });
+    const input = h("input", {
+      type: "text",
+      value: (scenario[key] ?? []).join(", "),
+      spellcheck: "false",
+      "data-key": key,
+    });
     input.addEventListener("change", () => {
-      const values = input.value.split(",").map((it) => it.trim()).filter(Boolean).map(Number);
+      const values = input.value
+        .split(",")
+        .map((it) => it.trim())
+        .filter(Boolean)
+        .map(Number);
       set(key, values.length > 0 ? values : undefined);
     });
     return field(t(`key.${key}`), input, t(`hint.${key}`));
@@ -63,12 +86,23 @@ export function setup(scenario, card, change, own = true, drawers = []) {
   const choice = (/** @type {string} */ key, /** @type {string[]} */ options, /** @type {string} */ usual) => {
     const chosen = scenario[key] ?? usual;
     const all = options.includes(chosen) ? options : [...options, chosen];
-    const input = select(all.map((value) => ({ value, label: value === "" ? t("setup.usual") : value })), chosen, { "data-key": key });
+    const input = select(
+      all.map((value) => ({ value, label: value === "" ? t("setup.usual") : value })),
+      chosen,
+      { "data-key": key },
+    );
     input.addEventListener("change", () => set(key, input.value === usual ? undefined : input.value));
     return field(t(`key.${key}`), input, t(`hint.${key}`));
   };
   const rate = (/** @type {string} */ key) => {
-    const input = h("input", { type: "number", min: 0, max: 1, step: 0.01, value: scenario.faults?.[key] ?? 0, "data-key": key });
+    const input = h("input", {
+      type: "number",
+      min: 0,
+      max: 1,
+      step: 0.01,
+      value: scenario.faults?.[key] ?? 0,
+      "data-key": key,
+    });
     input.addEventListener("change", () => {
       const faults = { ...(scenario.faults ?? {}), [key]: Number(input.value) };
       if (Number(input.value) === 0) delete faults[key];
@@ -138,12 +172,28 @@ function faults(scenario, change) {
       ? all.map((fault, place) => {
           const label = t("faults.remove", { fault: `${kind} ${fault}` });
           const act = () => change(withoutFault(scenario, kind, place));
-          return h("span", { class: "chip" }, h("b", { text: t(`fault.${kind}`) }), ` ${fault} `, h("button", { type: "button", "aria-label": label, title: label, on: { click: act } }, "✕"));
+          return h(
+            "span",
+            { class: "chip" },
+            h("b", { text: t(`fault.${kind}`) }),
+            ` ${fault} `,
+            h("button", { type: "button", "aria-label": label, title: label, on: { click: act } }, "✕"),
+          );
         })
       : [],
   );
-  const kind = select(FAULTS.map(([value]) => ({ value, label: t(`fault.${value}`) })), "crash", { "aria-label": t("faults.kind") });
-  const what = h("input", { type: "text", placeholder: FAULTS[0][1], "aria-label": t("faults.what"), spellcheck: "false", size: 14 });
+  const kind = select(
+    FAULTS.map(([value]) => ({ value, label: t(`fault.${value}`) })),
+    "crash",
+    { "aria-label": t("faults.kind") },
+  );
+  const what = h("input", {
+    type: "text",
+    placeholder: FAULTS[0][1],
+    "aria-label": t("faults.what"),
+    spellcheck: "false",
+    size: 14,
+  });
   kind.addEventListener("change", () => {
     what.placeholder = FAULTS.find(([known]) => known === kind.value)?.[1] ?? "";
   });

@@ -86,7 +86,12 @@ export class Stage {
 
   build() {
     const panel = (/** @type {string} */ name, /** @type {HTMLElement} */ content, wide = false) =>
-      h("section", { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`) }, h("h3", { text: t(`panel.${name}`) }), content);
+      h(
+        "section",
+        { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`) },
+        h("h3", { text: t(`panel.${name}`) }),
+        content,
+      );
     const { report } = this.result;
     const where = () => {
       const [event, all] = [number(this.player.position + 1), number(this.film.length)];
@@ -156,12 +161,18 @@ export class Stage {
     this.redraw();
     this.processes.update(scene, actor);
     this.updateStep(scene, step, actor);
-    fill(this.panels.messages, messages(this.film, scene, this.change && ((record) => this.cut(record.from, record.to))));
+    fill(
+      this.panels.messages,
+      messages(this.film, scene, this.change && ((record) => this.cut(record.from, record.to))),
+    );
     fill(this.panels.beliefs, beliefs(scene));
     const { report } = this.result;
     if (!report) return;
     const atEnd = step >= this.film.length - 1;
-    fill(this.panels.properties, properties(report, { time, event, atEnd }, (it) => this.goTo(it)));
+    fill(
+      this.panels.properties,
+      properties(report, { time, event, atEnd }, (it) => this.goTo(it)),
+    );
     fill(this.panels.counts, counts(report, scene));
   }
 
@@ -172,7 +183,11 @@ export class Stage {
    */
   updateStep(scene, step, actor) {
     if (step < 0) {
-      fill(this.panels.step, h("p", { class: "faint", text: t("step.before") }), h("p", { class: "faint hint", text: t("step.keys") }));
+      fill(
+        this.panels.step,
+        h("p", { class: "faint", text: t("step.before") }),
+        h("p", { class: "faint hint", text: t("step.keys") }),
+      );
       return;
     }
     const records = this.film.records(step);
@@ -184,7 +199,12 @@ export class Stage {
     fill(
       this.panels.step,
       h("p", { class: "moment" }, h("strong", { text: `p${actor}` }), ` · ${readable(this.now)}`),
-      h("ul", { class: "plain deeds" }, first.map(item), more > 0 ? h("li", { class: "faint", text: t("step.more", { count: number(more) }) }) : null),
+      h(
+        "ul",
+        { class: "plain deeds" },
+        first.map(item),
+        more > 0 ? h("li", { class: "faint", text: t("step.more", { count: number(more) }) }) : null,
+      ),
       stateTable(this.film.texts[scene.states[actor]], before),
     );
   }
@@ -241,18 +261,30 @@ export class Stage {
 
   /** @param {import("../drawing.js").Spot} spot */
   clicked(spot) {
-    const go = { label: t("menu.go", { time: readable(spot.time) }), act: () => this.player.go(this.film.stepAt(spot.time)) };
+    const go = {
+      label: t("menu.go", { time: readable(spot.time) }),
+      act: () => this.player.go(this.film.stepAt(spot.time)),
+    };
     const items = [go];
     const at = exactly(spot.time);
     let title = readable(spot.time);
-    const letter = spot.message === null ? undefined : this.result.film.records.find((it) => it.type === "send" && it.message === spot.message);
+    const letter =
+      spot.message === null
+        ? undefined
+        : this.result.film.records.find((it) => it.type === "send" && it.message === spot.message);
     if (letter) {
       const [from, to] = [letter.from ?? 0, letter.to ?? 0];
       title = `${letter.kind} p${from} → p${to}`;
       const route = { from: `p${from}`, to: `p${to}`, time: readable(letter.time) };
       if (this.change && from !== to) {
-        items.push({ label: t("menu.lose", route), act: () => this.fault("lose", `${from}-${to}@${exactly(letter.time)}`, letter.event) });
-        items.push({ label: t("menu.cut", route), act: () => this.fault("cut", `${from}-${to}@${exactly(letter.time)}`, letter.event) });
+        items.push({
+          label: t("menu.lose", route),
+          act: () => this.fault("lose", `${from}-${to}@${exactly(letter.time)}`, letter.event),
+        });
+        items.push({
+          label: t("menu.cut", route),
+          act: () => this.fault("cut", `${from}-${to}@${exactly(letter.time)}`, letter.event),
+        });
       }
     } else if (spot.process !== null) {
       const process = `p${spot.process}`;
@@ -261,8 +293,14 @@ export class Stage {
       this.film.at(this.player.position);
       if (this.change) {
         const event = this.film.event(this.film.stepAt(spot.time));
-        const crash = { label: t("menu.crash", { process, time: readable(spot.time) }), act: () => this.fault("crash", `${spot.process}@${at}`, event) };
-        const back = { label: t("menu.recover", { process, time: readable(spot.time) }), act: () => this.fault("recover", `${spot.process}@${at}`, event) };
+        const crash = {
+          label: t("menu.crash", { process, time: readable(spot.time) }),
+          act: () => this.fault("crash", `${spot.process}@${at}`, event),
+        };
+        const back = {
+          label: t("menu.recover", { process, time: readable(spot.time) }),
+          act: () => this.fault("recover", `${spot.process}@${at}`, event),
+        };
         items.push(up ? crash : back);
       }
     }

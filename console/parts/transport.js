@@ -55,11 +55,27 @@ export function transport(player, where, zoom) {
     h(
       "div",
       { class: "keys" },
-      button("first", t("transport.first"), stop(() => player.go(-1))),
-      button("back", t("transport.back"), stop(() => player.step(-1))),
+      button(
+        "first",
+        t("transport.first"),
+        stop(() => player.go(-1)),
+      ),
+      button(
+        "back",
+        t("transport.back"),
+        stop(() => player.step(-1)),
+      ),
       play,
-      button("forward", t("transport.forward"), stop(() => player.step(1))),
-      button("last", t("transport.last"), stop(() => player.go(player.last))),
+      button(
+        "forward",
+        t("transport.forward"),
+        stop(() => player.step(1)),
+      ),
+      button(
+        "last",
+        t("transport.last"),
+        stop(() => player.go(player.last)),
+      ),
       speed,
     ),
     slider,

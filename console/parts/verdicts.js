@@ -48,7 +48,9 @@ export function properties(report, now, go) {
         " ",
         h("span", { class: "status", text: words }),
         h("div", { class: "faint", text: sentence("property", property.id, report.family, "") }),
-        so === "violated" || so === "open" ? h("div", { class: so === "violated" ? "detail" : "faint", text: property.detail }) : null,
+        so === "violated" || so === "open"
+          ? h("div", { class: so === "violated" ? "detail" : "faint", text: property.detail })
+          : null,
         violated
           ? h(
               "button",
@@ -106,7 +108,13 @@ export function counts(report, scene) {
       h(
         "thead",
         {},
-        h("tr", {}, h("th", { scope: "col", text: t("counts.kind") }), h("th", { scope: "col", class: "number", text: t("counts.so-far") }), h("th", { scope: "col", class: "number", text: t("counts.total") })),
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col", text: t("counts.kind") }),
+          h("th", { scope: "col", class: "number", text: t("counts.so-far") }),
+          h("th", { scope: "col", class: "number", text: t("counts.total") }),
+        ),
       ),
       h("tbody", {}, kinds.map(row)),
     ),
@@ -118,9 +126,12 @@ export function counts(report, scene) {
       cost.per_entry === null ? null : h("dt", { text: t("counts.measured", { per }) }),
       cost.per_entry === null
         ? null
-        : h("dd", { class: cost.kept === false ? "violated" : cost.kept ? "holds" : "" },
+        : h(
+            "dd",
+            { class: cost.kept === false ? "violated" : cost.kept ? "holds" : "" },
             number(Number(cost.per_entry.toFixed(2))),
-            cost.kept === null ? "" : cost.kept ? ` ✓ ${t("counts.kept")}` : ` ✕ ${t("counts.not-kept")}`),
+            cost.kept === null ? "" : cost.kept ? ` ✓ ${t("counts.kept")}` : ` ✕ ${t("counts.not-kept")}`,
+          ),
     ),
   ];
 }

@@ -43,7 +43,12 @@ const panels = (page) => page.locator(".panels").innerText();
 
 for (const [name, hash, ready] of PAGES) {
   withPage(`the page ${name} is there and fits from 360 px to a projector`, async (page) => {
-    for (const [width, height] of [[1280, 900], [360, 780], [768, 1024], [1920, 1080]]) {
+    for (const [width, height] of [
+      [1280, 900],
+      [360, 780],
+      [768, 1024],
+      [1920, 1080],
+    ]) {
       await page.setViewportSize({ width, height });
       await visit(page, lab.address, hash, ready);
       await page.waitForTimeout(200);
@@ -51,18 +56,29 @@ for (const [name, hash, ready] of PAGES) {
       assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
       await page.screenshot({ path: `${screens}/${name}-${width}.png` });
     }
-    const nameless = await page.locator("button, a, select, input").evaluateAll((all) =>
-      all.filter((it) => !(it.getAttribute("aria-label") || it.textContent?.trim() || it.closest("label")?.textContent?.trim())).map((it) => it.outerHTML),
-    );
+    const nameless = await page
+      .locator("button, a, select, input")
+      .evaluateAll((all) =>
+        all
+          .filter(
+            (it) =>
+              !(it.getAttribute("aria-label") || it.textContent?.trim() || it.closest("label")?.textContent?.trim()),
+          )
+          .map((it) => it.outerHTML),
+      );
     assert.deepEqual(nameless, [], "every control has a name");
   });
 
-  withPage(`the page ${name} is dark where that is preferred`, async (page) => {
-    await visit(page, lab.address, hash, ready);
-    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    assert.equal(ground, "rgb(13, 15, 18)");
-    await page.screenshot({ path: `${screens}/${name}-dark.png` });
-  }, { colorScheme: "dark" });
+  withPage(
+    `the page ${name} is dark where that is preferred`,
+    async (page) => {
+      await visit(page, lab.address, hash, ready);
+      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.equal(ground, "rgb(13, 15, 18)");
+      await page.screenshot({ path: `${screens}/${name}-dark.png` });
+    },
+    { colorScheme: "dark" },
+  );
 }
 
 withPage("every algorithm runs from its card", async (page) => {
@@ -121,7 +137,9 @@ withPage("it plays and pauses", async (page) => {
 async function spot(page, process, time) {
   const body = { scenario: { algorithm: "ricart-agrawala", processes: 5, requesters: "all" }, from: 0, to: 11_000_000 };
   const shown = await page.locator(".diagram svg").boundingBox();
-  const box = await page.locator(".diagram svg").evaluate((svg) => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]);
+  const box = await page
+    .locator(".diagram svg")
+    .evaluate((svg) => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]);
   const answer = await page.request.post(`${lab.address}api/diagram`, { data: { ...body, width: Math.round(box[0]) } });
   const { left, right, from, to, lanes } = (await answer.json()).geometry;
   const scale = shown.width / box[0];
@@ -146,7 +164,11 @@ withPage("a process crashes where it is clicked, and all before stays", async (p
   for (let step = 0; step < 20; step += 1) await page.keyboard.press("ArrowRight");
   const again = await panels(page);
   // What is promised of the whole run may differ, what has happened does not.
-  const happened = (text) => text.slice(0, text.indexOf("ASSUMPTIONS")).replace(/MESSAGES SENT[^]*?PROCESSES/, "").replace(/PROPERTIES[^]*?MESSAGES UNDER WAY/, "");
+  const happened = (text) =>
+    text
+      .slice(0, text.indexOf("ASSUMPTIONS"))
+      .replace(/MESSAGES SENT[^]*?PROCESSES/, "")
+      .replace(/PROPERTIES[^]*?MESSAGES UNDER WAY/, "");
   assert.equal(happened(again), happened(early));
   await page.goBack();
   await page.locator(".verdict.holds").waitFor();
@@ -172,7 +194,11 @@ withPage("a process crashes without a mouse too", async (page) => {
 });
 
 withPage("a link leads to the same run", async (page) => {
-  await visit(page, lab.address, "#/run?algorithm=lamport&processes=4&requesters=all&delay=uniform:1ms..5ms&seed=9&faults.crash=2@7ms");
+  await visit(
+    page,
+    lab.address,
+    "#/run?algorithm=lamport&processes=4&requesters=all&delay=uniform:1ms..5ms&seed=9&faults.crash=2@7ms",
+  );
   await page.keyboard.press("End");
   const [url, seen] = [page.url(), await panels(page)];
   const other = await openPage(browser, lab.address);
@@ -186,7 +212,11 @@ withPage("a link leads to the same run", async (page) => {
 
 test("every scenario that comes with quorate fits into an address and back", async () => {
   const ask = async (path, body) => {
-    const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const options = body && {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    };
     return (await fetch(`${lab.address}api/${path}`, options)).json();
   };
   const all = await ask("scenarios");
@@ -202,7 +232,11 @@ test("every scenario that comes with quorate fits into an address and back", asy
 
 withPage("everything is said in the language that is chosen", async (page) => {
   await visit(page, lab.address, FIVE);
-  for (const [code, run, event] of [["pt", "Executar", "Este evento"], ["es", "Ejecutar", "Este suceso"], ["en", "Run", "This event"]]) {
+  for (const [code, run, event] of [
+    ["pt", "Executar", "Este evento"],
+    ["es", "Ejecutar", "Este suceso"],
+    ["en", "Run", "This event"],
+  ]) {
     await page.locator("#language").selectOption(code);
     await page.locator("nav a[aria-current]", { hasText: run }).waitFor();
     await page.locator(".diagram svg").waitFor();
@@ -225,7 +259,7 @@ withPage("garbage is read, refused and never acted on", async (page) => {
     "<img src=x onerror=alert(1)><script>alert(2)</script>",
     '{"event":1,"time":0,"process":0,"type":"fault","fault":"<script>alert(3)</script>"}\n{"no":"record"}',
     '{"__proto__":{"polluted":true}}',
-    "algorithm = \"<svg onload=alert(4)>\"\nprocesses = 3",
+    'algorithm = "<svg onload=alert(4)>"\nprocesses = 3',
     "\u0000\u0001\u0002".repeat(1000),
     "x".repeat(1_500_000),
   ];
@@ -238,7 +272,14 @@ withPage("garbage is read, refused and never acted on", async (page) => {
   const bytes = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7919) % 256));
   await page.locator("input[type=file]").setInputFiles({ name: "garbage.toml", mimeType: "text/plain", buffer: bytes });
   await page.locator(".problem").waitFor();
-  for (const hash of ["#/run?algorithm=%3Cscript%3E&processes=1e9", "#/run?__proto__.x=1", "#/lessons/999", "#/nowhere", "#/quorums?n=-4&system=%3Cb%3E", "#/compare/a/b"]) {
+  for (const hash of [
+    "#/run?algorithm=%3Cscript%3E&processes=1e9",
+    "#/run?__proto__.x=1",
+    "#/lessons/999",
+    "#/nowhere",
+    "#/quorums?n=-4&system=%3Cb%3E",
+    "#/compare/a/b",
+  ]) {
     await visit(page, lab.address, hash, "main h1");
   }
   assert.equal(await page.evaluate(() => /** @type {any} */ ({}).polluted ?? /** @type {any} */ ({}).x), undefined);
@@ -259,14 +300,21 @@ withPage("a scenario from the shelf and a trace are shown", async (page) => {
   await page.locator(".verdict.violated").waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator("[data-file=trace]").click()]);
   const trace = readFileSync(await download.path(), "utf8");
-  await page.locator("input[type=file]").setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
+  await page
+    .locator("input[type=file]")
+    .setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
   await page.locator("h2", { hasText: "A trace" }).waitFor();
   await page.locator(".diagram svg").waitFor();
 });
 
 withPage("what is shown can be taken away as files", async (page) => {
   await visit(page, lab.address, FIVE);
-  for (const [file, begins] of [["scenario", "algorithm = "], ["trace", '{"event":'], ["svg", "<svg"], ["png", "\u0089PNG"]]) {
+  for (const [file, begins] of [
+    ["scenario", "algorithm = "],
+    ["trace", '{"event":'],
+    ["svg", "<svg"],
+    ["png", "\u0089PNG"],
+  ]) {
     const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`[data-file=${file}]`).click()]);
     assert.match(download.suggestedFilename(), /^ricart-agrawala\.(toml|jsonl|svg|png)$/);
     assert.ok(readFileSync(await download.path(), "latin1").startsWith(begins), file);
@@ -278,7 +326,10 @@ withPage("two runs move in step", async (page) => {
   for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
   assert.match(await where(page), /^3 ms \/ 16 ms/);
   const sent = await page.locator(".now-line b").allInnerTexts();
-  assert.deepEqual(sent.map(Number).map((it) => it > 0), [true, true]);
+  assert.deepEqual(
+    sent.map(Number).map((it) => it > 0),
+    [true, true],
+  );
   await page.locator("select[data-side='1']").selectOption("ricart-agrawala");
   await page.getByLabel("Seed 2").fill("5");
   await page.getByLabel("Seed 2").press("Enter");
@@ -355,13 +406,18 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
   await visit(page, lab.address, FIVE);
   const first = Date.now() - begun;
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
-  const report = (what, times) => console.log(`    ${what}: median ${times[times.length >> 1].toFixed(1)} ms, longest ${times[times.length - 1].toFixed(1)} ms`);
+  const report = (what, times) =>
+    console.log(
+      `    ${what}: median ${times[times.length >> 1].toFixed(1)} ms, longest ${times[times.length - 1].toFixed(1)} ms`,
+    );
   console.log(`    default run: first contentful paint ${paint.toFixed(0)} ms, diagram drawn after ${first} ms`);
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=64&requesters=all");
   report("a step at n = 64", await stepTimes(page, 200));
   const large = Date.now();
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=512&requesters=all");
-  console.log(`    n = 512, everybody asks: drawn after ${Date.now() - large} ms; ${await page.locator(".note").first().textContent()}`);
+  console.log(
+    `    n = 512, everybody asks: drawn after ${Date.now() - large} ms; ${await page.locator(".note").first().textContent()}`,
+  );
   report("a step at n = 512", await stepTimes(page, 100));
   await page.screenshot({ path: `${screens}/run-512.png` });
 });

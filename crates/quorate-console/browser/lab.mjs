@@ -31,7 +31,12 @@ export function openBrowser() {
  * A page that notes everything it should not have done: errors, warnings, dialogs, requests to anywhere else.
  */
 export async function openPage(browser, address, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB", acceptDownloads: true, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: "en-GB",
+    acceptDownloads: true,
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const misdeeds = [];
