@@ -2,6 +2,8 @@
 //
 //   RicartAgrawala { clock: LamportClock(3), phase: Waiting { missing: {1, 2} }, deferred: {} }
 
+import { readable } from "./time.js";
+
 /**
  * The fields of the outermost thing; none if it has no names.
  * @param {string} text
@@ -21,13 +23,15 @@ export function parse(text) {
 }
 
 /**
- * The same in fewer words: processes and logical times as they are written elsewhere.
+ * The same in fewer words: processes and times as they are written elsewhere.
  * @param {string} value
  */
 function plainly(value) {
   return value
     .replace(/\bProcessId\((\d+)\)/g, "p$1")
+    .replace(/\b(?:Span|Time)\((\d+)\)/g, (_, nanoseconds) => readable(Number(nanoseconds)))
     .replace(/\bLamportClock \{ time: (\d+) \}/g, "$1")
+    .replace(/\bIdentifier \{ value: (\d+), process: (p\d+) \}/g, "$1.$2")
     .replace(/\bStamp \{ time: (\d+), process: (p\d+) \}/g, "$1.$2");
 }
 

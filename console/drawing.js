@@ -122,7 +122,7 @@ export class Diagram {
     const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
     const width = Math.round(room / scale);
     try {
-      const body = { ...this.subject, ...window, width };
+      const body = { ...this.subject, ...window, width, legend: true };
       const drawn = await post("diagram", body, this.asking.signal);
       this.text = drawn.svg;
       this.geometry = drawn.geometry;

@@ -140,7 +140,7 @@ async function spot(page, process, time) {
   const box = await page
     .locator(".diagram svg")
     .evaluate((svg) => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]);
-  const answer = await page.request.post(`${lab.address}api/diagram`, { data: { ...body, width: Math.round(box[0]) } });
+  const answer = await page.request.post(`${lab.address}api/diagram`, { data: { ...body, width: Math.round(box[0]), legend: true } });
   const { left, right, from, to, lanes } = (await answer.json()).geometry;
   const scale = shown.width / box[0];
   const x = left + ((time - from) / (to - from)) * (right - left);
