@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 
+import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
 import { openBrowser, openLab, openPage, screens, visit } from "./lab.mjs";
 
@@ -230,6 +231,18 @@ test("every scenario that comes with quorate fits into an address and back", asy
   }
 });
 
+test("states are taken apart into names and values", () => {
+  const state =
+    "Stack { upper: Lamport { id: ProcessId(1), n: 3, clock: LamportClock { time: 4 }, queue: [Stamp { time: 1, process: ProcessId(0) }], note: \"a, b\" }, lower: Heartbeat { late: Span(2500000) } }";
+  assert.deepEqual(fields(state), [
+    ["upper.clock", "4"],
+    ["upper.queue", "[1.p0]"],
+    ["upper.note", '"a, b"'],
+    ["lower.late", "2.5 ms"],
+  ]);
+  assert.deepEqual(fields("Waiting"), [["state", "Waiting"]]);
+});
+
 withPage("everything is said in the language that is chosen", async (page) => {
   await visit(page, lab.address, FIVE);
   for (const [code, run, event] of [
@@ -244,6 +257,10 @@ withPage("everything is said in the language that is chosen", async (page) => {
     assert.equal((await page.locator('[data-panel="step"] h3').textContent()) ?? "", event);
     assert.match(page.url(), /requesters=all/, "the run stays");
     await page.screenshot({ path: `${screens}/run-${code}.png` });
+    await page.setViewportSize({ width: 360, height: 780 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${code} is ${wide} wide`);
+    await page.setViewportSize({ width: 1280, height: 900 });
   }
   await page.locator("#language").selectOption("pt");
   await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
