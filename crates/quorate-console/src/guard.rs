@@ -106,7 +106,8 @@ const SEALS: [(&str, &str); 6] = [
 pub(crate) async fn seal(mut response: Response) -> Response {
     for (name, value) in SEALS {
         let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
-        response.headers_mut().insert(name, value);
+        // A drawing says itself that its own rules count in it.
+        response.headers_mut().entry(name).or_insert(value);
     }
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
