@@ -11,6 +11,11 @@ import { number, t } from "../texts.js";
  *   charts?: { name: string, title: string, description: string }[] }} Job
  */
 
+/** The ground on which the page is drawn. */
+function theme() {
+  return document.documentElement.dataset.theme ?? "auto";
+}
+
 /** @type {import("../main.js").Page} */
 export async function page(main, rest) {
   /** @type {Experiment[]} */
@@ -154,7 +159,7 @@ export async function page(main, rest) {
             "figure",
             {},
             h("img", {
-              src: `api/experiments/${it.id}/charts/${chart.name}.svg`,
+              src: `api/experiments/${it.id}/charts/${chart.name}.svg?theme=${theme()}`,
               alt: `${chart.title}. ${chart.description}`,
             }),
           ),

@@ -143,6 +143,19 @@ fn an_experiment_is_begun_watched_and_read() {
     assert!(job["blocks"].as_array().is_some_and(|blocks| !blocks.is_empty()), "{job}");
     let csv = lab.get(&format!("/api/experiments/{id}/table.csv"));
     assert!(csv.head.contains("text/csv") && csv.text().lines().count() > 1);
+    let charts = job["charts"].as_array().cloned().unwrap_or_default();
+    for chart in charts {
+        let path =
+            format!("/api/experiments/{id}/charts/{}.svg", chart["name"].as_str().expect("a name"));
+        let dark = lab.get(&format!("{path}?theme=dark"));
+        assert!(
+            dark.head.contains("default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+            "{}",
+            dark.head
+        );
+        assert_ne!(dark.body, lab.get(&format!("{path}?theme=light")).body);
+        assert_eq!(lab.get(&format!("{path}?theme=<b>")).status, 400);
+    }
     assert_eq!(lab.get("/api/experiments/99").status, 404);
     assert_eq!(lab.post("/api/experiments", &json!({ "name": "no-such" })).status, 400);
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
+use quorate_draw::Theme;
 use quorate_lab::experiment::{EXPERIMENTS, Options};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -119,17 +120,32 @@ pub(super) async fn table(
     Ok((told, csv).into_response())
 }
 
+/// On which ground a chart is drawn: `light`, `dark`, or `auto` for what the browser prefers.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Look {
+    theme: String,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { theme: "auto".to_owned() }
+    }
+}
+
 pub(super) async fn chart(
     State(lab): State<Arc<Lab>>,
     Path((id, name)): Path<(usize, String)>,
+    look: Result<Query<Look>, QueryRejection>,
 ) -> Result<Response, Refusal> {
+    let theme: Theme = look?.theme.parse().map_err(Refusal::bad)?;
     let job = lab.jobs.get(id)?;
     let name = name.strip_suffix(".svg").unwrap_or(&name);
     let chart = job.findings()?.charts.iter().find(|chart| chart.name == name);
     let chart = chart.ok_or_else(|| Refusal::unknown("the experiment has no such chart"))?;
     let told =
         [(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, IN_A_CHART)];
-    Ok((told, chart.svg()).into_response())
+    Ok((told, chart.svg_on(theme)).into_response())
 }
 
 fn summary(job: &Job) -> Value {
