@@ -89,11 +89,16 @@ struct Expanded<S> {
     /// New states as far as that is known: by which successor, and what.
     fresh: Vec<(u16, Fingerprint, S)>,
     steps: u64,
-    /// Where each step goes, and its class.
-    edges: Vec<(Fingerprint, u16)>,
+    /// Where each step goes, as far as that is known, and its class.
+    edges: Vec<(u32, u16)>,
+    /// Whether a step leads to a state that was reached no later than this one.
+    back: bool,
     /// The state itself is bad: somebody waits, and nothing that must happen can.
     stuck: bool,
 }
+
+/// A step to a state that is not known yet.
+const UNKNOWN: u32 = u32::MAX;
 
 /// Explores a model. `look` is told now and then how far it has come, and may stop it.
 pub fn explore<M: Model>(
@@ -114,6 +119,10 @@ struct Search<'m, M: Model> {
     next: Vec<(u32, M::State)>,
     edges: Edges,
     waiting: Vec<u64>,
+    /// The first state of the next depth.
+    deeper: u32,
+    /// Whether a step leads to a state that is not deeper: without one, no state comes again.
+    back: bool,
     seen: u64,
     progress: Progress,
     bytes_most: u64,
@@ -128,6 +137,8 @@ impl<'m, M: Model> Search<'m, M> {
             next: Vec::new(),
             edges: Edges::default(),
             waiting: Vec::new(),
+            deeper: 0,
+            back: false,
             seen: 0,
             progress: Progress::default(),
             bytes_most: 0,
@@ -141,7 +152,7 @@ impl<'m, M: Model> Search<'m, M> {
     ) -> End<M::Action> {
         for state in self.model.starts() {
             let print = self.model.fingerprint(&state);
-            if let Some(broken) = self.add(print, START, 0, state) {
+            if let (_, Some(broken)) = self.add(print, START, 0, state) {
                 return broken;
             }
         }
@@ -150,6 +161,7 @@ impl<'m, M: Model> Search<'m, M> {
             if self.progress.depth == bounds.depth {
                 return End::Depth;
             }
+            self.deeper = self.progress.states as u32;
             let frontier = std::mem::take(&mut self.frontier);
             for block in frontier.chunks(BLOCK) {
                 if let Some(end) = self.expand(block) {
@@ -166,7 +178,7 @@ impl<'m, M: Model> Search<'m, M> {
             self.progress.depth += u32::from(!self.next.is_empty());
         }
         // Most worlds come to an end whatever happens, and then nobody can wait for ever but at the end.
-        if self.edges.has_cycle() {
+        if self.back && self.edges.has_cycle() {
             if self.model.is_reduced() {
                 return End::Cyclic;
             }
@@ -181,51 +193,61 @@ impl<'m, M: Model> Search<'m, M> {
     }
 
     fn expand(&mut self, block: &[(u32, M::State)]) -> Option<End<M::Action>> {
-        let (model, visited) = (self.model, &self.visited);
-        let one = |(number, state): &(u32, M::State)| expand(model, visited, *number, state);
+        let (model, visited, deeper) = (self.model, &self.visited, self.deeper);
+        let one =
+            |(number, state): &(u32, M::State)| expand(model, visited, deeper, *number, state);
         let expanded: Vec<Expanded<M::State>> = block.par_iter().map(one).collect();
-        for Expanded { parent, fresh, steps, edges, stuck } in expanded {
+        for Expanded { parent, fresh, steps, mut edges, back, stuck } in expanded {
             self.progress.steps += steps;
-            if stuck {
+            self.back |= back;
+            if let Some(property) = self.model.patience().filter(|_| stuck) {
                 let waiting = self.waiting[parent as usize];
-                return Some(self.found(self.model.patience(), parent, Vec::new(), waiting));
+                return Some(self.found(property, parent, Vec::new(), waiting));
             }
             for (ordinal, print, state) in fresh {
-                if let Some(broken) = self.add(print, parent, ordinal, state) {
-                    return Some(broken);
+                let (number, bad) = self.add(print, parent, ordinal, state);
+                if bad.is_some() {
+                    return bad;
+                }
+                if let Some((to, _)) = edges.get_mut(usize::from(ordinal)) {
+                    *to = number;
                 }
             }
-            let numbered = edges.into_iter().map(|(print, class)| {
-                (self.visited.number(print).expect("every successor has been added"), class)
-            });
-            self.edges.add(parent, numbered);
+            if !edges.is_empty() {
+                self.edges.add(parent, &edges);
+            }
         }
         None
     }
 
-    /// Adds a state unless it is known; tells if it is a bad one.
+    /// Adds a state unless it is known; its number, and what is wrong with it if it is a bad one.
     fn add(
         &mut self,
         print: Fingerprint,
         parent: u32,
         ordinal: u16,
         state: M::State,
-    ) -> Option<End<M::Action>> {
-        let number = self.visited.insert(print, parent, ordinal)?;
+    ) -> (u32, Option<End<M::Action>>) {
+        let number = match self.visited.insert(print, parent, ordinal) {
+            Ok(number) => number,
+            Err(known) => return (known, None),
+        };
         self.progress.states += 1;
         self.seen |= self.model.seen(&state);
-        self.waiting.push(self.model.waiting(&state));
+        if self.model.patience().is_some() {
+            self.waiting.push(self.model.waiting(&state));
+        }
         if let Some(property) = self.model.broken(&state) {
-            return Some(self.found(property, number, Vec::new(), 0));
+            return (number, Some(self.found(property, number, Vec::new(), 0)));
         }
         self.next.push((number, state));
-        None
+        (number, None)
     }
 
     fn account(&mut self, frontier: usize) {
         let state = self.next.last().map_or(0, |(_, state)| self.model.bytes(state) + 4) as u64;
         self.progress.queue = self.next.len() as u64;
-        let kept = self.edges.bytes() + self.waiting.len() as u64 * 8;
+        let kept = self.edges.bytes() + self.waiting.capacity() as u64 * 8;
         let states = (self.next.len() + frontier) as u64 * state;
         self.progress.bytes = self.visited.bytes_when_grown() + kept + states;
         self.bytes_most = self.bytes_most.max(self.progress.bytes);
@@ -233,6 +255,7 @@ impl<'m, M: Model> Search<'m, M> {
 
     /// Whether somebody can wait for ever while things go on.
     fn starving(&self) -> Option<End<M::Action>> {
+        let property = self.model.patience()?;
         let someone = self.waiting.iter().fold(0, |all, waiting| all | waiting);
         let bits = (0..u64::BITS).map(|bit| 1 << bit).filter(|bit| someone & bit != 0);
         let lasso = bits.into_iter().find_map(|bit| {
@@ -241,7 +264,7 @@ impl<'m, M: Model> Search<'m, M> {
                 .map(|at| (bit, at))
         });
         let (bit, (state, cycle)) = lasso?;
-        Some(self.found(self.model.patience(), state, cycle, bit))
+        Some(self.found(property, state, cycle, bit))
     }
 
     /// The way to a state, and on along these states.
@@ -282,6 +305,7 @@ impl<'m, M: Model> Search<'m, M> {
 fn expand<M: Model>(
     model: &M,
     visited: &Visited,
+    deeper: u32,
     number: u32,
     state: &M::State,
 ) -> Expanded<M::State> {
@@ -290,14 +314,22 @@ fn expand<M: Model>(
     let steps = successors.len() as u64;
     let must = successors.iter().any(|successor| successor.class.is_some());
     let stuck = !must && model.waiting(state) != 0;
-    let mut edges = Vec::with_capacity(successors.len());
+    // Who never waits cannot starve, and the way round is of no interest.
+    let keeps_edges = model.patience().is_some();
+    let mut edges = Vec::with_capacity(if keeps_edges { successors.len() } else { 0 });
     let mut fresh = Vec::new();
+    let mut back = false;
     for (ordinal, successor) in successors.into_iter().enumerate() {
         let print = model.fingerprint(&successor.state);
-        edges.push((print, successor.class.map_or(u16::MAX, |class| class.0)));
-        if !visited.contains(print) {
+        let known = visited.number(print);
+        back |= known.is_some_and(|known| known < deeper);
+        if keeps_edges {
+            let class = successor.class.map_or(u16::MAX, |class| class.0);
+            edges.push((known.unwrap_or(UNKNOWN), class));
+        }
+        if known.is_none() {
             fresh.push((ordinal as u16, print, successor.state));
         }
     }
-    Expanded { parent: number, fresh, steps, edges, stuck }
+    Expanded { parent: number, fresh, steps, edges, back, stuck }
 }

@@ -17,9 +17,9 @@ const FREE: u16 = u16::MAX;
 
 impl Edges {
     /// The steps of a state: where each goes, and its class.
-    pub(crate) fn add(&mut self, from: u32, steps: impl Iterator<Item = (u32, u16)>) {
+    pub(crate) fn add(&mut self, from: u32, steps: &[(u32, u16)]) {
         let start = self.steps.len() as u32;
-        self.steps.extend(steps);
+        self.steps.extend_from_slice(steps);
         if self.ranges.len() <= from as usize {
             self.ranges.resize(from as usize + 1, (0, 0));
         }
@@ -196,7 +196,8 @@ mod tests {
         let mut edges = Edges::default();
         for state in 0..states {
             let own = steps.iter().filter(|(from, ..)| *from == state);
-            edges.add(state, own.map(|(_, to, class)| (*to, *class)));
+            let own: Vec<(u32, u16)> = own.map(|(_, to, class)| (*to, *class)).collect();
+            edges.add(state, &own);
         }
         edges
     }

@@ -32,8 +32,8 @@ pub trait Model: Sync {
     /// Who waits in this state, as bits: nobody may do so for ever.
     fn waiting(&self, state: &Self::State) -> u64;
 
-    /// The property that is broken if somebody waits for ever.
-    fn patience(&self) -> Property;
+    /// The property that is broken if somebody waits for ever; none if nobody minds.
+    fn patience(&self) -> Option<Property>;
 
     /// What has come about in this state, as bits: in some state each of [`Self::hopes`] has to.
     fn seen(&self, state: &Self::State) -> u64;

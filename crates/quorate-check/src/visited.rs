@@ -26,20 +26,21 @@ impl Visited {
         self.parents.len() >= START as usize
     }
 
-    pub(crate) fn contains(&self, print: Fingerprint) -> bool {
-        self.table[self.place(print)] != 0
-    }
-
     pub(crate) fn number(&self, print: Fingerprint) -> Option<u32> {
         let place = self.place(print);
         (self.table[place] != 0).then(|| self.numbers[place])
     }
 
-    /// Adds a state; its number, if it is new.
-    pub(crate) fn insert(&mut self, print: Fingerprint, parent: u32, ordinal: u16) -> Option<u32> {
+    /// Adds a state; its number if it is new, else the number that it has.
+    pub(crate) fn insert(
+        &mut self,
+        print: Fingerprint,
+        parent: u32,
+        ordinal: u16,
+    ) -> Result<u32, u32> {
         let place = self.place(print);
         if self.table[place] != 0 {
-            return None;
+            return Err(self.numbers[place]);
         }
         let number = self.parents.len() as u32;
         self.table[place] = odd(print);
@@ -48,7 +49,7 @@ impl Visited {
         if self.parents.len() * 3 > self.table.len() * 2 {
             self.grow();
         }
-        Some(number)
+        Ok(number)
     }
 
     /// Which successor to take from the start on to get to a state.
@@ -111,10 +112,10 @@ mod tests {
     fn what_was_put_in_is_in_and_nothing_else() {
         let mut visited = Visited::new();
         for value in 0..50_000_u32 {
-            assert_eq!(visited.insert(fingerprint_of(&value), START, 0), Some(value));
+            assert_eq!(visited.insert(fingerprint_of(&value), START, 0), Ok(value));
         }
-        assert_eq!(visited.insert(fingerprint_of(&7_u32), START, 0), None);
+        assert_eq!(visited.insert(fingerprint_of(&7_u32), START, 0), Err(7));
         assert!((0..50_000_u32).all(|value| visited.number(fingerprint_of(&value)) == Some(value)));
-        assert!((50_000..60_000_u32).all(|value| !visited.contains(fingerprint_of(&value))));
+        assert!((50_000..60_000_u32).all(|value| visited.number(fingerprint_of(&value)).is_none()));
     }
 }

@@ -602,8 +602,8 @@ where
         bits.fold(0, |all, (process, _)| all | 1 << process)
     }
 
-    fn patience(&self) -> Property {
-        self.users.patience()
+    fn patience(&self) -> Option<Property> {
+        Some(self.users.patience())
     }
 
     fn seen(&self, state: &Self::State) -> u64 {

@@ -58,3 +58,47 @@ pub fn png(svg: &str) -> Result<Vec<u8>, PngError> {
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| PngError::NotSvg(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn svg(body: &str) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"80\" height=\"20\"><rect width=\"80\" height=\"20\" \
+             fill=\"#fff\"/>{body}</svg>"
+        )
+    }
+
+    fn dark_pixels(image: &[u8]) -> usize {
+        let pixels = Pixmap::decode_png(image).expect("a PNG");
+        pixels.pixels().iter().filter(|pixel| pixel.red() < 128).count()
+    }
+
+    /// Text in a font that is not known is left out without a word: the labels would be missing.
+    #[test]
+    fn text_is_drawn_wherever_there_is_a_font() {
+        let text =
+            "<text x=\"4\" y=\"15\" font-family=\"sans-serif\" font-size=\"14\">REQUEST</text>";
+        match (png(&svg("")), png(&svg(text))) {
+            (Ok(without), Ok(with)) => {
+                assert_eq!(dark_pixels(&without), 0);
+                assert!(dark_pixels(&with) > 200, "{} dark pixels", dark_pixels(&with));
+            }
+            (without, with) => {
+                assert!(matches!(without, Err(PngError::NoFont)));
+                assert!(matches!(with, Err(PngError::NoFont)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused() {
+        let large = svg("").replace("width=\"80\"", "width=\"50000\"");
+        let refused = png(&large).map(|image| image.len());
+        assert!(
+            matches!(refused, Err(PngError::TooLarge(50_000, 20) | PngError::NoFont)),
+            "{refused:?}"
+        );
+    }
+}

@@ -59,8 +59,8 @@ pub(crate) fn count(number: usize) -> String {
 }
 
 /// So many of them: `1 message`, `2,000 messages`.
-pub(crate) fn counted(number: usize, one: &str) -> String {
-    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
+pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -83,6 +83,6 @@ mod tests {
     #[test]
     fn numbers_have_commas() {
         assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(counted(1, "message"), "1 message");
+        assert_eq!(counted(1, "message", "messages"), "1 message");
     }
 }

@@ -49,6 +49,11 @@ pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
 
     /// Whether a request that was cancelled is asked again under a new number.
     const FRESH_ATTEMPTS: bool;
+
+    /// The quorum system to use where this one is asked for.
+    fn system(asked: &AnySystem) -> AnySystem {
+        asked.clone()
+    }
 }
 
 /// The rule that keeps the algorithm safe.
@@ -478,10 +483,10 @@ impl<R: Rule> Algorithm for QuorumVoting<R> {
     const PROFILE: Profile = R::PROFILE;
 
     const QUORUMS: &'static [&'static str] =
-        &["vcube", "tree", "grid", "grid-fixed", "majority", "plane"];
+        &["vcube", "tree", "grid", "grid-fixed", "majority", "majority-live", "plane"];
 
     fn profile(setup: &Setup) -> Profile {
-        match setup.quorums {
+        match R::system(&setup.quorums) {
             AnySystem::PerView(_) => R::PROFILE,
             AnySystem::Fixed(_) => Profile {
                 assumes: &[
@@ -498,11 +503,11 @@ impl<R: Rule> Algorithm for QuorumVoting<R> {
     }
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::new(id, &setup.quorums, setup.clock(id), !setup.no_cancel)
+        Self::new(id, &R::system(&setup.quorums), setup.clock(id), !setup.no_cancel)
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let basis = Basis::new(&setup.quorums);
+        let basis = Basis::new(&R::system(&setup.quorums));
         let none = ProcessSet::new();
         let sizes = || ProcessId::all(setup.n).filter_map(|id| basis.quorum(id, &none));
         let least = sizes().map(|quorum| quorum.len()).min().unwrap_or(0) as u64;

@@ -314,7 +314,7 @@ impl Algorithm for QuorumPublished {
     };
 
     const QUORUMS: &'static [&'static str] =
-        &["vcube", "tree", "grid", "grid-fixed", "majority", "plane"];
+        &["vcube", "tree", "grid", "grid-fixed", "majority", "majority-live", "plane"];
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(id, setup.quorums.clone(), setup.clock(id))

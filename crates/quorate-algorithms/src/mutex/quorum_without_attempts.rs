@@ -5,9 +5,11 @@
 //! - **Guarantees**: claims ME1 and ME2 and breaks ME1: a vote that was under way when its request was cancelled is
 //!   taken for an answer to the request that is sent to the same voter later.
 //! - **Costs**: as `quorum`.
-//! - **Departs from the paper**: from `quorum` in that a request keeps its number after a CANCEL. Chance hardly
-//!   ever finds the run in which that matters; the scenario was found by exhaustive search.
+//! - **Departs from the paper**: from `quorum` in that a request keeps its number after a CANCEL, and in that
+//!   `majority` means majorities of the live: those of all never give up a live voter, and nothing is ever cancelled.
+//!   Chance hardly ever finds the run in which the number matters; the scenarios were found by exhaustive search.
 
+use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, LiveMajority, QuorumSystem};
 use quorate_core::{Profile, Property, Specimen};
 
 use super::quorum::{Attempts, QuorumVoting, Rule};
@@ -32,4 +34,13 @@ impl Rule for SameAttempt {
     };
 
     const FRESH_ATTEMPTS: bool = false;
+
+    fn system(asked: &AnySystem) -> AnySystem {
+        match asked {
+            AnySystem::Fixed(AnyCoterie::Majority(all)) => {
+                AnySystem::PerView(AnyPerView::LiveMajority(LiveMajority::new(all.processes())))
+            }
+            asked => asked.clone(),
+        }
+    }
 }

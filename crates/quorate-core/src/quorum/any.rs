@@ -1,8 +1,8 @@
 //! Quorum systems chosen when the program runs, by name.
 
 use super::{
-    Coterie, FixedGrid, Given, GivenPerView, Grid, Majority, PerView, Plane, QuorumSystem, Tree,
-    VCubeHalves,
+    Coterie, FixedGrid, Given, GivenPerView, Grid, LiveMajority, Majority, PerView, Plane,
+    QuorumSystem, Tree, VCubeHalves,
 };
 use crate::{ProcessId, ProcessSet};
 
@@ -86,11 +86,13 @@ one_of! {
         /// Oneself and half of each cluster.
         "vcube" VCubeHalves,
         /// A row and a column, with substitutes.
-        "grid" Grid;
+        "grid" Grid,
+        /// More than half of the live processes.
+        "majority-live" LiveMajority;
         /// Given sets.
         Given(GivenPerView)
     }
-    2
+    3
 }
 
 /// Any quorum system, of which kind it is still being visible.

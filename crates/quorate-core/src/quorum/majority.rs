@@ -1,6 +1,10 @@
-//! Majorities: more than half of all processes, starting with oneself and going round.
+//! Majorities: more than half.
+//!
+//! Of all processes they are a fixed coterie. Of the live ones they meet only within a view, but are never used up.
 
-use super::{Coterie, QuorumSystem};
+use alloc::vec::Vec;
+
+use super::{Coterie, PerView, QuorumSystem};
 use crate::{ProcessId, ProcessSet};
 
 /// Majorities of n.
@@ -37,3 +41,39 @@ impl QuorumSystem for Majority {
 }
 
 impl Coterie for Majority {}
+
+/// Majorities of those of n that are alive, the same for all but for oneself: the greatest identifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LiveMajority {
+    n: usize,
+}
+
+impl LiveMajority {
+    /// Of n processes.
+    pub const fn new(n: usize) -> Self {
+        Self { n }
+    }
+}
+
+impl QuorumSystem for LiveMajority {
+    fn name(&self) -> &'static str {
+        "majority-live"
+    }
+
+    fn processes(&self) -> usize {
+        self.n
+    }
+
+    /// Oneself and the greatest of the live. The failed have no quorum.
+    fn quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ProcessSet> {
+        if failed.contains(process) {
+            return None;
+        }
+        let live = ProcessId::all(self.n).filter(|member| !failed.contains(*member));
+        let others: Vec<ProcessId> = live.filter(|member| *member != process).collect();
+        let greatest = others.iter().rev().take(others.len().div_ceil(2));
+        Some(greatest.copied().chain([process]).collect())
+    }
+}
+
+impl PerView for LiveMajority {}

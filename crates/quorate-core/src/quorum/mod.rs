@@ -23,7 +23,7 @@ use crate::{ProcessId, ProcessSet};
 pub use any::{AnyCoterie, AnyPerView, AnySystem};
 pub use given::{Given, GivenPerView};
 pub use grid::{FixedGrid, Grid, columns_and_rows};
-pub use majority::Majority;
+pub use majority::{LiveMajority, Majority};
 pub use plane::Plane;
 pub use tree::Tree;
 pub use vcube::VCubeHalves;
@@ -102,6 +102,7 @@ pub(crate) mod tests {
         let apart_in_time = [
             ("vcube", 2, set(&[0, 3, 6, 7]), set(&[2]), 4, set(&[1, 4, 5])),
             ("grid", 7, set(&[1]), set(&[4, 6, 7]), 2, set(&[0, 2, 5])),
+            ("majority-live", 0, set(&[4, 5, 6, 7]), set(&[0]), 1, set(&[1, 2, 3])),
         ];
         for (name, inside, failed, left, entering, quorum) in apart_in_time {
             let system = AnyPerView::by_name(name, 8).expect("a known name");

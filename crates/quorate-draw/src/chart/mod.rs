@@ -23,7 +23,9 @@ const HEIGHT: u32 = 560;
 const LEGEND: u32 = 270;
 /// The grey of the grid on white.
 const GRID: [u8; 3] = [0xe9, 0xec, 0xef];
+/// From one line of the legend to the next: less where there are many.
 const LEGEND_LINE: i32 = 22;
+const LEGEND_TOP: i32 = 52;
 
 /// A chart of lines over one axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,10 +152,12 @@ impl Chart {
         let end = |line: &Line| self.shown(line).last().map_or(f64::NEG_INFINITY, |&(_, y)| y);
         let mut lines: Vec<&Line> = self.lines.iter().collect();
         lines.sort_by(|a, b| end(b).total_cmp(&end(a)));
-        let style = (FONT, 14).into_font().color(&BLACK);
+        let room = (HEIGHT as i32 - LEGEND_TOP - 10) / (lines.len().max(1) as i32);
+        let line_height = LEGEND_LINE.min(room.max(8));
+        let style = (FONT, 14.min(line_height)).into_font().color(&BLACK);
         for (place, line) in lines.into_iter().enumerate() {
             let look = Look::new(line.group, line.variant);
-            let y = 52 + place as i32 * LEGEND_LINE;
+            let y = LEGEND_TOP + place as i32 * line_height;
             for piece in look.sample((6, y), 40) {
                 area.draw(&piece)?;
             }

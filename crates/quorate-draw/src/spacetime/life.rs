@@ -1,6 +1,6 @@
 //! What processes do and what happens to them: bars and signs on their lines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::Time;
 
@@ -73,20 +73,32 @@ impl<'s> Picture<'s> {
     }
 
     pub(super) fn flags(&mut self) {
+        // Of several at one place there is one flag, with all their numbers.
+        let mut flags: BTreeMap<(u32, i64), Vec<usize>> = BTreeMap::new();
         for (place, trouble) in self.story.troubles.iter().enumerate() {
-            let Some(y) = self.plot.y(trouble.process).filter(|_| self.plot.is_shown(trouble.time))
-            else {
-                continue;
-            };
+            if self.plot.is_shown(trouble.time) {
+                let column = (self.plot.x(trouble.time) / 8.0).round() as i64;
+                flags.entry((trouble.process, column)).or_default().push(place);
+            }
+        }
+        for ((process, _), places) in flags {
+            let Some(y) = self.plot.y(process) else { continue };
             self.used.flags = true;
-            let x = self.plot.x(trouble.time);
-            let number = if place < FAULTS_MOST { (place + 1).to_string() } else { String::new() };
-            self.svg.open(format_args!("data-process=\"{}\"", trouble.process));
-            self.svg.title(&format!("{}: {}", Time(trouble.time), shortened(&trouble.what, 200)));
-            legend::flag(&mut self.svg, (x, y - self.plot.bar() / 2.0), &number);
+            let x = self.plot.x(self.story.troubles[places[0]].time);
+            let listed = places.iter().filter(|place| **place < FAULTS_MOST);
+            let numbers: Vec<String> = listed.map(|place| (place + 1).to_string()).collect();
+            let numbers = numbers.join(",");
+            let told = |place: &usize| {
+                let trouble = &self.story.troubles[*place];
+                format!("{}: {}", Time(trouble.time), trouble.what)
+            };
+            let words: Vec<String> = places.iter().take(FAULTS_MOST).map(told).collect();
+            self.svg.open(format_args!("data-process=\"{process}\""));
+            self.svg.title(&shortened(&words.join("; "), 400));
+            legend::flag(&mut self.svg, (x, y - self.plot.bar() / 2.0), &numbers);
             self.svg.close();
             let top = y - self.plot.bar() / 2.0 - 14.0;
-            self.room.take(Area(x, top, x + 18.0, top + 14.0));
+            self.room.take(Area(x, top, x + 11.0 + width(&numbers, LABEL), top + 14.0));
         }
     }
 

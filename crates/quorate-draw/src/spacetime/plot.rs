@@ -5,6 +5,8 @@ use super::{Diagram, View};
 
 /// With more processes than this a picture that nobody has chosen them for shows some.
 const LANES_MOST: usize = 48;
+/// So many it shows at least.
+const LANES_LEAST: usize = 12;
 const WIDTH_LEAST: f64 = 360.0;
 const WIDTH_MOST: f64 = 20_000.0;
 /// So far from the edges of the plot the first and the last moment are.
@@ -162,7 +164,9 @@ fn shown(story: &Story, view: &View, (from, to): (u64, u64)) -> Vec<u32> {
     }
     let mut heaviest: Vec<u32> = all.collect();
     heaviest.sort_by_key(|process| std::cmp::Reverse(weight[*process as usize]));
-    heaviest.truncate(LANES_MOST);
+    // Whoever only answers has little to tell: a few of those are enough.
+    let telling = weight.iter().filter(|weight| **weight >= 1 << 20).count();
+    heaviest.truncate(telling.clamp(LANES_LEAST, LANES_MOST));
     heaviest.sort_unstable();
     heaviest
 }

@@ -28,7 +28,11 @@ impl<'s> Picture<'s> {
             }
             let more = self.story.troubles.len().saturating_sub(FAULTS_MOST);
             if more > 0 {
-                note(&mut self.svg, "small", &format!("and {}", counted(more, "more fault")));
+                note(
+                    &mut self.svg,
+                    "small",
+                    &format!("and {}", counted(more, "more fault", "more faults")),
+                );
             }
         }
         for words in self.notes(thinned) {
@@ -58,22 +62,22 @@ impl<'s> Picture<'s> {
                 "{} of {} processes are drawn; {} to or from the others {} not.",
                 count(self.plot.shown.len()),
                 count(story.processes),
-                counted(thinned.hidden, "message"),
+                counted(thinned.hidden, "message", "messages"),
                 if thinned.hidden == 1 { "is" } else { "are" }
             ));
         }
         if thinned.to_self > 0 {
-            let messages = counted(thinned.to_self, "message");
+            let messages = counted(thinned.to_self, "message", "messages");
             notes.push(format!("{messages} to oneself, which take no time, are not drawn."));
         }
         if story.unsent > 0 {
-            let messages = counted(story.unsent, "message");
+            let messages = counted(story.unsent, "message", "messages");
             notes.push(format!(
                 "{messages} arrived that the trace does not know to have been sent."
             ));
         }
         if self.left_out > 0 {
-            let records = counted(self.left_out as usize, "later record");
+            let records = counted(self.left_out as usize, "later record", "later records");
             notes.push(format!("The run goes on: {records} of its trace are not in the picture."));
         }
         notes
@@ -84,8 +88,8 @@ impl<'s> Picture<'s> {
         let story = self.story;
         let mut words = vec![format!(
             "{} and {} from {} to {}, time from left to right.",
-            counted(story.processes, "process").replace("processs", "processes"),
-            counted(story.messages.len(), "message"),
+            counted(story.processes, "process", "processes"),
+            counted(story.messages.len(), "message", "messages"),
             Time(self.plot.from),
             Time(self.plot.to)
         )];
@@ -98,7 +102,7 @@ impl<'s> Picture<'s> {
         if entries > 0 {
             words.push(format!(
                 "{} into the critical section.",
-                counted(entries, "entry").replace("entrys", "entries")
+                counted(entries, "entry", "entries")
             ));
         }
         if !signs.is_empty() {

@@ -56,7 +56,7 @@ impl Topology {
             AnySystem::PerView(AnyPerView::Grid(_))
             | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => Self::new(n).grid(of),
             AnySystem::Fixed(AnyCoterie::Tree(_)) => Self::tree(n, &SpanningTree::Binary),
-            AnySystem::Fixed(_) | AnySystem::PerView(AnyPerView::Given(_)) => Self::new(n).circle(),
+            _ => Self::new(n).circle(),
         };
         let members = if failed.contains(of) { None } else { system.quorum(of, failed) };
         let drawn = match &members {

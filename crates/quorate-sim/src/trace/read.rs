@@ -3,10 +3,11 @@
 use std::io::{self, BufRead, Read};
 
 use super::{Record, What};
-use crate::scenario::PROCESSES_MOST;
 
 /// The most records that are read.
 pub const RECORDS_MOST: usize = 1_000_000;
+/// The most processes: each has a record of its start.
+const PROCESSES_MOST: usize = RECORDS_MOST;
 /// The most bytes of a line.
 const LINE_MOST: u64 = 1 << 20;
 /// The most bytes of all.

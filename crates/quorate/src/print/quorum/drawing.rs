@@ -41,7 +41,7 @@ pub(super) fn write(
             drawing.rows(out, columns_and_rows(n).0)?;
         }
         AnySystem::Fixed(AnyCoterie::Tree(_)) => drawing.tree(out, 0, "  ", "  ")?,
-        AnySystem::Fixed(_) | AnySystem::PerView(AnyPerView::Given(_)) => {
+        AnySystem::Fixed(_) | AnySystem::PerView(_) => {
             drawing.rows(out, n.min(LINE_MOST))?;
         }
     }
