@@ -3,6 +3,7 @@
 import { catalogue, post } from "../api.js";
 import { FIRST, usual } from "../defaults.js";
 import { fill, h } from "../dom.js";
+import { parse } from "../drawing.js";
 import { decode, encode } from "../link.js";
 import { cards, facts } from "../parts/cards.js";
 import { familyName } from "../parts/say.js";
@@ -101,10 +102,17 @@ export async function page(main, rest) {
           ),
         ]
       : [];
+    const picture = h("div", { class: "picture" });
+    const talk = h("details", { class: "more" }, h("summary", { text: t("run.topology") }), picture);
+    talk.addEventListener("toggle", async () => {
+      if (!talk.open || picture.childElementCount > 0) return;
+      const drawn = await post("topology", { scenario }).catch((error) => ({ problem: error.message }));
+      fill(picture, drawn.svg ? parse(drawn.svg) : h("p", { class: "faint", text: drawn.problem }));
+    });
     const file = h("details", { class: "more" }, h("summary", { text: t("run.as-file") }), text, apply);
     fill(
       form,
-      setup(scenario, it, (next) => start({ scenario: next }, -1), true, [file, ...about]),
+      setup(scenario, it, (next) => start({ scenario: next }, -1), true, [talk, file, ...about]),
     );
     form.querySelectorAll("details").forEach((it, place) => (it.open = wasOpen[place] ?? false));
   };

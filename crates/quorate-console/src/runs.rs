@@ -85,8 +85,8 @@ impl Runs {
         }
     }
 
-    /// Runs a scenario that was checked, or remembers it.
-    pub(crate) async fn shoot(&self, scenario: Scenario) -> Result<Arc<Shot>, Refusal> {
+    /// Refuses what is too large before anything is done for it.
+    pub(crate) fn admit(&self, scenario: &Scenario) -> Result<(), Refusal> {
         let most = self.bounds.processes;
         if scenario.processes > most {
             let found = scenario.processes;
@@ -95,6 +95,12 @@ impl Runs {
             );
             return Err(Refusal::too_large(problem));
         }
+        Ok(())
+    }
+
+    /// Runs a scenario that was checked, or remembers it.
+    pub(crate) async fn shoot(&self, scenario: Scenario) -> Result<Arc<Shot>, Refusal> {
+        self.admit(&scenario)?;
         let name = toml::to_string(&scenario).map_err(Refusal::bad)?;
         if let Some(shot) = self.remember(&name) {
             return Ok(shot);

@@ -114,6 +114,16 @@ fn a_trace_that_is_brought_is_shown_like_a_run() {
 }
 
 #[test]
+fn who_talks_to_whom_is_drawn() {
+    let lab = Lab::open();
+    let asked = run(json!({ "algorithm": "raymond", "processes": 7, "tree": "binary" }));
+    let answer = lab.post("/api/topology", &asked).json();
+    assert!(answer["svg"].as_str().is_some_and(|svg| svg.contains("data-process")), "{answer}");
+    let many = run(json!({ "algorithm": "raymond", "processes": 5_000 }));
+    assert_eq!(lab.post("/api/topology", &many).status, 413);
+}
+
+#[test]
 fn quorums_change_with_the_failed() {
     let lab = Lab::open();
     let answer = lab.get("/api/quorum?system=vcube&n=8&failed=1,2").json();

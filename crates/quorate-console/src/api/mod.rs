@@ -7,6 +7,7 @@ mod lessons;
 mod quorum;
 mod run;
 mod scenario;
+mod topology;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ pub(crate) fn router(lab: Arc<Lab>) -> Router {
         .route("/run", post(run::run))
         .route("/trace", post(run::trace).layer(DefaultBodyLimit::max(TRACE_MOST)))
         .route("/diagram", post(diagram::window))
+        .route("/topology", post(topology::picture))
         .route("/quorum", get(quorum::analyse))
         .route("/experiments", get(experiments::list).post(experiments::begin))
         .route("/experiments/{id}", get(experiments::look).delete(experiments::cancel))
