@@ -1,8 +1,9 @@
 //! From a counterexample to a scenario that the simulator runs to the same end.
 //!
 //! Each step gets a millisecond of its own: a message that is sent in step i and arrives in step j takes j - i
-//! milliseconds, and so does news of a crash; who enters in step i and leaves in step j stays inside for as long. What
-//! has not happened when the harm is done happens much later.
+//! milliseconds, and so does news of a crash; who enters in step i and leaves in step j stays inside for as long. An
+//! election is begun, a value proposed and a message multicast in the step in which its user asks. What has not happened
+//! when the harm is done happens much later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +44,9 @@ where
     U: Users<P>,
     F: Fn(ProcessId) -> P + Sync,
 {
+    if steps.iter().any(|step| matches!(step.what, Happening::RoundEnd(_))) {
+        return in_rounds(world, steps, scenario);
+    }
     let mut notes = Notes::default();
     let mut state = world.first();
     notes.departures(&state, 0);
@@ -51,10 +55,10 @@ where
         let next = world.after(&state, *action);
         notes.departures(&next, step);
         if let Some(process) = process {
-            let pleased = |state: &State<P, U::Place>| {
-                state.place(process).is_some_and(|place| world.users.is_pleased(place))
+            let inside = |state: &State| {
+                world.place(state, process).is_some_and(|place| world.users.is_inside(place))
             };
-            match (pleased(&state), pleased(&next)) {
+            match (inside(&state), inside(&next)) {
                 (false, true) => drop(notes.inside_since.insert(process, step)),
                 (true, false) => notes.left(process, step),
                 _ => {}
@@ -62,7 +66,47 @@ where
         }
         state = next;
     }
-    notes.write(steps.len() as u64 + LATER, scenario);
+    let end = steps.len() as u64 + LATER;
+    notes.late_requests(world, end, scenario);
+    notes.write(end, scenario);
+}
+
+/// The same where there are rounds: what happens within one has no order that matters, so only who crashes is written
+/// down, and in which round. A round takes a millisecond.
+fn in_rounds<P, U, F>(world: &World<P, U, F>, steps: &[Action], scenario: &mut Scenario)
+where
+    P: Process,
+    U: Users<P>,
+    F: Fn(ProcessId) -> P + Sync,
+{
+    let mut state = world.first();
+    for action in steps {
+        let begin = (state.round() - 1) * MILLISECOND;
+        let (process, time) = match action.what {
+            Happening::RoundEnd(process) => (process, begin),
+            Happening::Ask(process) => {
+                let at = When::At(Time(begin));
+                scenario.request.push(Occasion { who: who(process), at });
+                (process, begin)
+            }
+            Happening::Crash(victim) => {
+                let at = When::At(Time(begin + MILLISECOND / 2));
+                scenario.faults.crash.push(Occasion { who: who(victim), at });
+                (victim, begin)
+            }
+            // It has heard all that was sent to it, or nothing: nobody can tell.
+            Happening::Deliver { to, .. } => (to, begin + MILLISECOND / 2),
+            Happening::Tell { observer, .. }
+            | Happening::Suspect { observer, .. }
+            | Happening::Trust { observer, .. } => (observer, begin),
+            Happening::Lose { to, .. } => (to, begin),
+        };
+        if let Some(sends) = action.crash_after {
+            let at = When::At(Time(time));
+            scenario.faults.crash_mid.push(CrashMid { who: who(process), at, sends: sends.into() });
+        }
+        state = world.after(&state, *action);
+    }
 }
 
 impl Notes {
@@ -94,6 +138,7 @@ impl Notes {
                 scenario.faults.suspect.push(suspicion(observer, victim, since, Some(step)));
                 observer
             }
+            Happening::RoundEnd(process) => process,
             Happening::Crash(victim) => {
                 scenario.faults.crash.push(Occasion { who: who(victim), at });
                 self.crash(victim, step);
@@ -115,6 +160,26 @@ impl Notes {
         Some(process)
     }
 
+    /// Who was bound to ask and has not done so asks later; a scenario in which nobody asks has somebody do so at once.
+    fn late_requests<P, U, F>(&self, world: &World<P, U, F>, end: u64, scenario: &mut Scenario)
+    where
+        P: Process,
+        U: Users<P>,
+        F: Fn(ProcessId) -> P + Sync,
+    {
+        let at = When::At(Time(end * MILLISECOND));
+        for process in 0..world.n as u8 {
+            let place = world.users.place(ProcessId::new(process.into()));
+            let bound = world.users.wish(&place).is_some_and(|(_, will)| will);
+            if bound && !scenario.request.iter().any(|request| request.who == who(process)) {
+                scenario.request.push(Occasion { who: who(process), at });
+            }
+        }
+        if scenario.request.is_empty() {
+            scenario.request.push(Occasion { who: who(0), at });
+        }
+    }
+
     fn take(&mut self, from: u8, to: u8, place: u8) -> usize {
         self.under_way.entry((from, to)).or_default().remove(place.into())
     }
@@ -132,7 +197,7 @@ impl Notes {
     }
 
     /// Sees what has been sent: more is under way on a link than before.
-    fn departures<P: Process, L>(&mut self, state: &State<P, L>, step: u64) {
+    fn departures(&mut self, state: &State, step: u64) {
         let mut counts: BTreeMap<(u8, u8), usize> = BTreeMap::new();
         state.links().for_each(|link| *counts.entry(link).or_default() += 1);
         for (link, count) in counts {

@@ -7,11 +7,12 @@
 use std::ops::ControlFlow;
 
 use quorate_core::Property;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::ParallelIterator;
+use rayon::slice::ParallelSlice;
 
+use crate::Model;
 use crate::lasso::Edges;
-use crate::visited::{START, Visited};
-use crate::{Fingerprint, Model};
+use crate::visited::{START, Sorted, Visited};
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -77,24 +78,49 @@ pub struct Found<A> {
     /// What then happens over and over again; nothing, if nothing happens any more or the harm is done.
     pub cycle: Vec<A>,
     /// Who waits for ever, if that is what is wrong.
-    pub waiting: u64,
+    pub waiting: u8,
 }
 
 /// So many states are expanded before what was found is added.
 const BLOCK: usize = 1 << 13;
 
-/// What a thread brings back from one state.
+/// So many states are expanded by one thread at a time.
+const BATCH: usize = 1 << 7;
+
+/// What a thread brings back from a batch of states.
 struct Expanded<S> {
-    parent: u32,
-    /// New states as far as that is known: by which successor, and what.
-    fresh: Vec<(u16, Fingerprint, S)>,
-    steps: u64,
+    /// New states as far as that is known.
+    fresh: Vec<Fresh<S>>,
+    /// Their fingerprints.
+    prints: Sorted,
+    /// The states of the batch, and where the steps of each end.
+    parents: Vec<(u32, u32)>,
     /// Where each step goes, as far as that is known, and its class.
     edges: Vec<(u32, u16)>,
-    /// Whether a step leads to a state that was reached no later than this one.
+    steps: u64,
+    /// Whether a step leads to a state that was reached no later than its own.
     back: bool,
-    /// The state itself is bad: somebody waits, and nothing that must happen can.
-    stuck: bool,
+    /// What is wrong with a state itself, if nothing that must happen can.
+    stuck: Option<(u32, Property)>,
+}
+
+/// A state that may be new, and what is worth knowing of it.
+struct Fresh<S> {
+    /// From where, and by which successor.
+    way: (u32, u16),
+    /// Its place among the steps of the batch.
+    step: u32,
+    waiting: u8,
+    seen: u64,
+    broken: Option<Property>,
+    state: S,
+}
+
+impl<S> Fresh<S> {
+    fn new<M: Model<State = S>>(model: &M, way: (u32, u16), step: u32, state: S) -> Self {
+        let (waiting, seen) = (model.waiting(&state), model.seen(&state));
+        Self { way, step, waiting, seen, broken: model.broken(&state), state }
+    }
 }
 
 /// A step to a state that is not known yet.
@@ -118,7 +144,7 @@ struct Search<'m, M: Model> {
     frontier: Vec<(u32, M::State)>,
     next: Vec<(u32, M::State)>,
     edges: Edges,
-    waiting: Vec<u64>,
+    waiting: Vec<u8>,
     /// The first state of the next depth.
     deeper: u32,
     /// Whether a step leads to a state that is not deeper: without one, no state comes again.
@@ -150,18 +176,20 @@ impl<'m, M: Model> Search<'m, M> {
         bounds: Bounds,
         look: &mut impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> End<M::Action> {
-        for state in self.model.starts() {
-            let print = self.model.fingerprint(&state);
-            if let (_, Some(broken)) = self.add(print, START, 0, state) {
-                return broken;
-            }
+        let mut starts = Expanded::none();
+        for (place, state) in (0..).zip(self.model.starts()) {
+            starts.prints.push(place, self.model.fingerprint(&state));
+            starts.fresh.push(Fresh::new(self.model, (START, 0), 0, state));
+        }
+        if let Some(broken) = self.add(vec![starts]) {
+            return broken;
         }
         while !self.next.is_empty() {
             self.frontier = std::mem::take(&mut self.next);
             if self.progress.depth == bounds.depth {
                 return End::Depth;
             }
-            self.deeper = self.progress.states as u32;
+            self.deeper = self.visited.next_number();
             let frontier = std::mem::take(&mut self.frontier);
             for block in frontier.chunks(BLOCK) {
                 if let Some(end) = self.expand(block) {
@@ -194,62 +222,67 @@ impl<'m, M: Model> Search<'m, M> {
 
     fn expand(&mut self, block: &[(u32, M::State)]) -> Option<End<M::Action>> {
         let (model, visited, deeper) = (self.model, &self.visited, self.deeper);
-        let one =
-            |(number, state): &(u32, M::State)| expand(model, visited, deeper, *number, state);
-        let expanded: Vec<Expanded<M::State>> = block.par_iter().map(one).collect();
-        for Expanded { parent, fresh, steps, mut edges, back, stuck } in expanded {
+        let expand = |batch: &[(u32, M::State)]| Expanded::of(model, visited, deeper, batch);
+        let expanded: Vec<Expanded<M::State>> = block.par_chunks(BATCH).map(expand).collect();
+        self.add(expanded)
+    }
+
+    /// Adds the states of some batches that are not known; tells if one is a bad one.
+    fn add(&mut self, expanded: Vec<Expanded<M::State>>) -> Option<End<M::Action>> {
+        let base = self.visited.next_number();
+        let mut count = 0;
+        let parts: Vec<(u32, &Sorted)> = expanded
+            .iter()
+            .map(|part| {
+                let offset = count;
+                count += part.fresh.len() as u32;
+                (offset, &part.prints)
+            })
+            .collect();
+        let ways = expanded.iter().flat_map(|part| part.fresh.iter().map(|fresh| fresh.way));
+        let mut numbers: Vec<u32> = (base..base + count).collect();
+        for (place, number) in self.visited.add(&parts, ways) {
+            numbers[place as usize] = number;
+        }
+        let mut numbers = (base..).zip(numbers);
+        let mindful = self.model.patience().is_some();
+        for Expanded { fresh, parents, mut edges, steps, back, stuck, .. } in expanded {
             self.progress.steps += steps;
             self.back |= back;
-            if let Some(property) = self.model.patience().filter(|_| stuck) {
-                let waiting = self.waiting[parent as usize];
-                return Some(self.found(property, parent, Vec::new(), waiting));
+            if let Some((state, property)) = stuck {
+                let waiting = self.waiting.get(state as usize).copied().unwrap_or(0);
+                return Some(self.found(property, state, Vec::new(), waiting));
             }
-            for (ordinal, print, state) in fresh {
-                let (number, bad) = self.add(print, parent, ordinal, state);
-                if bad.is_some() {
-                    return bad;
+            for (fresh, (own, number)) in fresh.into_iter().zip(&mut numbers) {
+                if mindful {
+                    self.waiting.push(fresh.waiting);
                 }
-                if let Some((to, _)) = edges.get_mut(usize::from(ordinal)) {
+                if let Some((to, _)) = edges.get_mut(fresh.step as usize) {
                     *to = number;
                 }
+                if own != number {
+                    continue;
+                }
+                self.progress.states += 1;
+                self.seen |= fresh.seen;
+                if let Some(property) = fresh.broken {
+                    return Some(self.found(property, number, Vec::new(), 0));
+                }
+                self.next.push((number, fresh.state));
             }
-            if !edges.is_empty() {
-                self.edges.add(parent, &edges);
+            if mindful {
+                self.edges.add(&parents, &edges);
             }
         }
         None
     }
 
-    /// Adds a state unless it is known; its number, and what is wrong with it if it is a bad one.
-    fn add(
-        &mut self,
-        print: Fingerprint,
-        parent: u32,
-        ordinal: u16,
-        state: M::State,
-    ) -> (u32, Option<End<M::Action>>) {
-        let number = match self.visited.insert(print, parent, ordinal) {
-            Ok(number) => number,
-            Err(known) => return (known, None),
-        };
-        self.progress.states += 1;
-        self.seen |= self.model.seen(&state);
-        if self.model.patience().is_some() {
-            self.waiting.push(self.model.waiting(&state));
-        }
-        if let Some(property) = self.model.broken(&state) {
-            return (number, Some(self.found(property, number, Vec::new(), 0)));
-        }
-        self.next.push((number, state));
-        (number, None)
-    }
-
     fn account(&mut self, frontier: usize) {
         let state = self.next.last().map_or(0, |(_, state)| self.model.bytes(state) + 4) as u64;
         self.progress.queue = self.next.len() as u64;
-        let kept = self.edges.bytes() + self.waiting.capacity() as u64 * 8;
+        let kept = self.edges.bytes() + self.waiting.capacity() as u64;
         let states = (self.next.len() + frontier) as u64 * state;
-        self.progress.bytes = self.visited.bytes_when_grown() + kept + states;
+        self.progress.bytes = self.visited.bytes() + kept + states;
         self.bytes_most = self.bytes_most.max(self.progress.bytes);
     }
 
@@ -257,7 +290,7 @@ impl<'m, M: Model> Search<'m, M> {
     fn starving(&self) -> Option<End<M::Action>> {
         let property = self.model.patience()?;
         let someone = self.waiting.iter().fold(0, |all, waiting| all | waiting);
-        let bits = (0..u64::BITS).map(|bit| 1 << bit).filter(|bit| someone & bit != 0);
+        let bits = (0..u8::BITS).map(|bit| 1_u8 << bit).filter(|bit| someone & bit != 0);
         let lasso = bits.into_iter().find_map(|bit| {
             self.edges
                 .fair_cycle(|state| self.waiting[state as usize] & bit != 0)
@@ -273,7 +306,7 @@ impl<'m, M: Model> Search<'m, M> {
         property: Property,
         number: u32,
         cycle: Vec<u32>,
-        waiting: u64,
+        waiting: u8,
     ) -> End<M::Action> {
         let (start, way) = self.visited.way_to(number);
         let mut state = self.model.starts().swap_remove(start as usize);
@@ -302,34 +335,63 @@ impl<'m, M: Model> Search<'m, M> {
     }
 }
 
-fn expand<M: Model>(
-    model: &M,
-    visited: &Visited,
-    deeper: u32,
-    number: u32,
-    state: &M::State,
-) -> Expanded<M::State> {
-    let mut successors = Vec::new();
-    model.successors(state, &mut successors);
-    let steps = successors.len() as u64;
-    let must = successors.iter().any(|successor| successor.class.is_some());
-    let stuck = !must && model.waiting(state) != 0;
-    // Who never waits cannot starve, and the way round is of no interest.
-    let keeps_edges = model.patience().is_some();
-    let mut edges = Vec::with_capacity(if keeps_edges { successors.len() } else { 0 });
-    let mut fresh = Vec::new();
-    let mut back = false;
-    for (ordinal, successor) in successors.into_iter().enumerate() {
-        let print = model.fingerprint(&successor.state);
-        let known = visited.number(print);
-        back |= known.is_some_and(|known| known < deeper);
-        if keeps_edges {
-            let class = successor.class.map_or(u16::MAX, |class| class.0);
-            edges.push((known.unwrap_or(UNKNOWN), class));
-        }
-        if known.is_none() {
-            fresh.push((ordinal as u16, print, successor.state));
+impl<S> Expanded<S> {
+    const fn none() -> Self {
+        Self {
+            fresh: Vec::new(),
+            prints: Sorted::none(),
+            parents: Vec::new(),
+            edges: Vec::new(),
+            steps: 0,
+            back: false,
+            stuck: None,
         }
     }
-    Expanded { parent: number, fresh, steps, edges, back, stuck }
+
+    fn of<M: Model<State = S>>(
+        model: &M,
+        visited: &Visited,
+        deeper: u32,
+        batch: &[(u32, S)],
+    ) -> Self {
+        // Who never waits cannot starve, and the way round is of no interest.
+        let keeps_edges = model.patience().is_some();
+        let mut found = Self::none();
+        let mut successors = Vec::new();
+        let mut prints = Vec::new();
+        for (number, state) in batch {
+            let first = successors.len();
+            model.successors(state, &mut successors);
+            let own = &successors[first..];
+            if !own.iter().any(|successor| successor.class.is_some()) {
+                let broken = model.broken_at_rest(state).map(|property| (*number, property));
+                found.stuck = found.stuck.or(broken);
+            }
+            prints.extend(own.iter().map(|successor| model.fingerprint(&successor.state)));
+            found.parents.push((*number, successors.len() as u32));
+        }
+        found.steps = successors.len() as u64;
+        // All at once: memory is slow, and the processor looks several up at a time if nothing comes between.
+        let known: Vec<Option<u32>> = prints.iter().map(|print| visited.number(*print)).collect();
+        let mut parents = found.parents.iter();
+        let (mut parent, mut first, mut end) = (0, 0, 0);
+        for (step, successor) in successors.into_iter().enumerate() {
+            while step as u32 >= end
+                && let Some((next, its_end)) = parents.next()
+            {
+                (parent, first, end) = (*next, step, *its_end);
+            }
+            found.back |= known[step].is_some_and(|known| known < deeper);
+            if known[step].is_none() {
+                found.prints.push(found.fresh.len() as u32, prints[step]);
+                let way = (parent, (step - first) as u16);
+                found.fresh.push(Fresh::new(model, way, step as u32, successor.state));
+            }
+            if keeps_edges {
+                let class = successor.class.map_or(u16::MAX, |class| class.0);
+                found.edges.push((known[step].unwrap_or(UNKNOWN), class));
+            }
+        }
+        found
+    }
 }

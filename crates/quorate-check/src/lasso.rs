@@ -16,14 +16,18 @@ pub(crate) struct Edges {
 const FREE: u16 = u16::MAX;
 
 impl Edges {
-    /// The steps of a state: where each goes, and its class.
-    pub(crate) fn add(&mut self, from: u32, steps: &[(u32, u16)]) {
+    /// The steps of some states: each state and where its steps end, where each goes, and its class.
+    pub(crate) fn add(&mut self, states: &[(u32, u32)], steps: &[(u32, u16)]) {
         let start = self.steps.len() as u32;
         self.steps.extend_from_slice(steps);
-        if self.ranges.len() <= from as usize {
-            self.ranges.resize(from as usize + 1, (0, 0));
+        let mut from = 0;
+        for (state, end) in states {
+            if self.ranges.len() <= *state as usize {
+                self.ranges.resize(*state as usize + 1, (0, 0));
+            }
+            self.ranges[*state as usize] = (start + from, start + end);
+            from = *end;
         }
-        self.ranges[from as usize] = (start, self.steps.len() as u32);
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -197,7 +201,7 @@ mod tests {
         for state in 0..states {
             let own = steps.iter().filter(|(from, ..)| *from == state);
             let own: Vec<(u32, u16)> = own.map(|(_, to, class)| (*to, *class)).collect();
-            edges.add(state, &own);
+            edges.add(&[(state, own.len() as u32)], &own);
         }
         edges
     }

@@ -4,6 +4,7 @@
 //! is a shortest one. [`World`] is the model of processes that exchange messages, crash and are told of crashes.
 
 mod counterexample;
+mod estimate;
 mod explore;
 mod fingerprint;
 mod lasso;
@@ -13,8 +14,12 @@ mod visited;
 mod world;
 
 pub use counterexample::scenario_of;
+pub use estimate::estimate;
 pub use explore::{Bounds, End, Exploration, Found, Progress, explore};
 pub use fingerprint::{Fingerprint, Mixer, fingerprint_of};
 pub use model::{Class, Model, Successor};
-pub use users::{MutexPlace, MutexUsers, Users};
+pub use users::{
+    AgreementPlace, AgreementUsers, ElectionPlace, ElectionUsers, MulticastPlace, MulticastUsers,
+    MutexPlace, MutexUsers, Users,
+};
 pub use world::{Action, Budget, Happening, State, World};

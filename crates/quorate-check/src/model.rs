@@ -19,7 +19,7 @@ pub trait Model: Sync {
     /// What a state is remembered by: equal states have equal fingerprints.
     fn fingerprint(&self, state: &Self::State) -> Fingerprint;
 
-    /// All that can happen in a state, always in the same order.
+    /// Adds all that can happen in a state, always in the same order.
     fn successors(
         &self,
         state: &Self::State,
@@ -29,8 +29,11 @@ pub trait Model: Sync {
     /// The property that does not hold in this state, if there is one.
     fn broken(&self, state: &Self::State) -> Option<Property>;
 
+    /// The property that does not hold if nothing happens any more that must, if there is one.
+    fn broken_at_rest(&self, state: &Self::State) -> Option<Property>;
+
     /// Who waits in this state, as bits: nobody may do so for ever.
-    fn waiting(&self, state: &Self::State) -> u64;
+    fn waiting(&self, state: &Self::State) -> u8;
 
     /// The property that is broken if somebody waits for ever; none if nobody minds.
     fn patience(&self) -> Option<Property>;
@@ -41,7 +44,7 @@ pub trait Model: Sync {
     /// What has to come about in some state, or nothing was shown.
     fn hopes(&self) -> u64;
 
-    /// Whether some of what can happen may be left out of [`Self::successors`], as long as states do not come again.
+    /// Whether something is left out that may matter if states come again: some of what can happen, or who is who.
     fn is_reduced(&self) -> bool;
 
     /// About how many bytes a state takes.

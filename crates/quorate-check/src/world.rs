@@ -5,20 +5,32 @@
 //!   budget.
 //! - A crash may come in the middle of a multicast. Who is up is told of it some time; who is down is forgotten, and what
 //!   is sent to it vanishes.
-//! - Timers and rounds are not modelled: a process that asks for one makes the exploration void.
+//! - A round is over when nothing is under way and nobody who is up has anything else to do but to wait for its end.
+//! - Timers are not modelled: a process that sets one makes the exploration void.
+//!
+//! A state is made of numbers (`state.rs`): each process with its user is kept once (`shelf.rs`), and so is what comes of
+//! telling it something (`transition.rs`).
 
 mod reduction;
+mod shelf;
+mod state;
+mod symmetry;
+mod transition;
 
 use std::fmt;
-use std::hash::Hasher;
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quorate_core::{
-    Belief, Effect, Effects, Message as _, Process, ProcessId, Property, Recipients, Time,
-};
+use quorate_core::{Process, ProcessId, Property};
 
-use crate::{Class, Fingerprint, Mixer, Model, Successor, Users, fingerprint_of};
+use crate::{Class, Fingerprint, Model, Successor, Users};
+
+use shelf::Shelf;
+use state::Letter;
+use symmetry::Renaming;
+use transition::{Input, Node, Outcome, Sent};
+
+pub use state::State;
 
 /// More processes than this cannot be explored: who knows what of whom is kept in 64 bits.
 pub(crate) const PROCESSES_MOST: usize = 8;
@@ -35,89 +47,31 @@ pub struct Budget {
 }
 
 /// The model.
-pub struct World<P: Process, U, F> {
-    /// How many processes.
-    pub n: usize,
-    /// Makes a process.
-    pub make: F,
-    /// Their users.
-    pub users: U,
+pub struct World<P: Process, U: Users<P>, F> {
+    pub(crate) n: usize,
+    make: F,
+    pub(crate) users: U,
     /// How much may go wrong.
     pub budget: Budget,
     /// Whether links keep the order of messages.
     pub fifo: bool,
     /// Whether deliveries to different processes that commute are gone through in one order only.
     pub reduce: bool,
+    /// Whether worlds that differ only in who is who are taken for one.
+    pub nameless: bool,
+    /// The property to look for, if not for all.
+    pub only: Option<Property>,
     /// Whether states may come again.
     pub restless: bool,
     /// Who does not crash, as bits.
     pub immune: u64,
-    /// Set when a process asked for something that is not modelled.
-    pub strayed: AtomicBool,
-    /// The processes.
-    pub process: std::marker::PhantomData<fn() -> P>,
-}
-
-/// A state of the world.
-#[derive(Debug)]
-pub struct State<P: Process, L> {
-    nodes: Vec<Arc<Node<P, L>>>,
-    /// Messages under way, by link, in the order of sending.
-    letters: Vec<Letter<P::Message>>,
-    /// Who has still to be told of whose crash.
-    news: Pairs,
-    /// Who wrongly suspects whom.
-    suspected: Pairs,
-    budget: Budget,
-}
-
-/// A process with its user, and their fingerprint.
-#[derive(Debug)]
-struct Node<P, L> {
-    /// None if it is down.
-    process: Option<P>,
-    place: L,
-    print: Fingerprint,
-}
-
-/// A message under way.
-#[derive(Clone, Debug)]
-struct Letter<M> {
-    from: u8,
-    to: u8,
-    print: Fingerprint,
-    message: M,
-}
-
-impl<P: Process, L> Clone for State<P, L> {
-    fn clone(&self) -> Self {
-        let Self { nodes, letters, news, suspected, budget } = self;
-        let (nodes, letters) = (nodes.clone(), letters.clone());
-        Self { nodes, letters, news: *news, suspected: *suspected, budget: *budget }
-    }
-}
-
-/// Pairs of processes, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Pairs(u64);
-
-impl Pairs {
-    fn bit(a: u8, b: u8) -> u64 {
-        1 << (usize::from(a) * PROCESSES_MOST + usize::from(b))
-    }
-    fn contains(self, a: u8, b: u8) -> bool {
-        self.0 & Self::bit(a, b) != 0
-    }
-    fn insert(&mut self, a: u8, b: u8) {
-        self.0 |= Self::bit(a, b);
-    }
-    fn remove(&mut self, a: u8, b: u8) {
-        self.0 &= !Self::bit(a, b);
-    }
-    /// Without those that begin with this one.
-    fn forget(&mut self, a: u8) {
-        self.0 &= !(0xff << (usize::from(a) * PROCESSES_MOST));
-    }
+    strayed: AtomicBool,
+    /// Set when an order of deliveries was left out, so that a way may not be a shortest one.
+    skipped: AtomicBool,
+    nodes: Shelf<Node<P, U::Place>>,
+    messages: Shelf<Sent<P::Message>>,
+    outcomes: Shelf<Outcome>,
+    renamings: OnceLock<Vec<Renaming>>,
 }
 
 /// Something that happens, and in the middle of whose first multicast its process crashes, after so many sends.
@@ -175,6 +129,8 @@ pub enum Happening {
         /// Whom.
         victim: u8,
     },
+    /// A process is told that the round is over.
+    RoundEnd(u8),
 }
 
 impl fmt::Display for Action {
@@ -191,6 +147,7 @@ impl fmt::Display for Action {
                 write!(f, "p{observer} wrongly suspects p{victim}")?;
             }
             Happening::Trust { observer, victim } => write!(f, "p{observer} trusts p{victim}")?,
+            Happening::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
         }
         match self.crash_after {
             Some(sends) => write!(f, " and crashes after {sends} sends"),
@@ -199,15 +156,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// What a process is told.
-enum Input<P: Process> {
-    Message(u8, P::Message),
-    Command(P::Command),
-    Belief(Belief),
-    Start,
-}
-
-type Next<P, L> = Successor<State<P, L>, Action>;
+type Next = Successor<State, Action>;
 
 impl<P, U, F> World<P, U, F>
 where
@@ -215,196 +164,217 @@ where
     U: Users<P>,
     F: Fn(ProcessId) -> P + Sync,
 {
-    /// The first state.
-    pub(crate) fn first(&self) -> State<P, U::Place> {
-        let node = |id: ProcessId| Arc::new(Node::new(Some((self.make)(id)), self.users.place(id)));
-        let mut state = State {
-            nodes: ProcessId::all(self.n).map(node).collect(),
-            letters: Vec::new(),
-            news: Pairs::default(),
-            suspected: Pairs::default(),
-            budget: self.budget,
-        };
-        for process in 0..self.n as u8 {
-            self.tell(&mut state, process, Input::Start, None);
+    /// Of n processes and their users, with reliable links that keep their order, and nothing that goes wrong.
+    pub fn new(n: usize, make: F, users: U) -> Self {
+        Self {
+            n,
+            make,
+            users,
+            budget: Budget::default(),
+            fifo: true,
+            reduce: true,
+            nameless: true,
+            only: None,
+            restless: false,
+            immune: 0,
+            strayed: AtomicBool::new(false),
+            skipped: AtomicBool::new(false),
+            nodes: Shelf::default(),
+            messages: Shelf::default(),
+            outcomes: Shelf::default(),
+            renamings: OnceLock::new(),
         }
+    }
+
+    fn reduces(&self) -> bool {
+        self.reduce && !self.restless
+    }
+
+    fn is_looked_for(&self, property: Property) -> bool {
+        self.only.is_none_or(|only| only == property)
+    }
+
+    /// Who may be called what, worked out once.
+    fn renamings(&self) -> &[Renaming] {
+        let work_out = || if self.nameless { self.symmetries() } else { Vec::new() };
+        self.renamings.get_or_init(work_out)
+    }
+
+    /// Whether orders of deliveries were left out, so that there may be a shorter way to what was found.
+    pub fn has_skipped(&self) -> bool {
+        self.skipped.load(Ordering::Relaxed)
+    }
+
+    /// The same world, explored without leaving anything out.
+    #[must_use]
+    pub fn in_full(mut self) -> Self {
+        (self.reduce, self.nameless, self.renamings) = (false, false, OnceLock::new());
+        self
+    }
+
+    /// Whether a process has asked for something that is not modelled, so that nothing was shown.
+    pub fn has_strayed(&self) -> bool {
+        self.strayed.load(Ordering::Relaxed)
+    }
+
+    /// The first state.
+    pub(crate) fn first(&self) -> State {
+        let node = |id: ProcessId| {
+            let process = Some((self.make)(id));
+            self.keep(id.index() as u8, process, self.users.place(id), false)
+        };
+        let mut state = State::new(ProcessId::all(self.n).map(node), self.budget);
+        for process in 0..self.n as u8 {
+            self.tell_one(&mut state, process, Input::Start, None);
+        }
+        self.settle(&mut state);
         state
     }
 
-    /// Tells a process something and does what it wants; the number of recipients of its first multicast.
-    fn tell(
-        &self,
-        state: &mut State<P, U::Place>,
-        id: u8,
-        input: Input<P>,
-        crash_after: Option<u8>,
-    ) -> u8 {
-        let node = &state.nodes[usize::from(id)];
-        let Some(mut process) = node.process.clone() else { return 0 };
-        let mut place = node.place.clone();
-        let mut out = Effects::new(Time::ZERO);
-        match input {
-            Input::Start => process.on_start(&mut out),
-            Input::Message(from, message) => process.on_message(named(from), message, &mut out),
-            Input::Belief(belief) => process.on_belief(belief, &mut out),
-            Input::Command(command) => {
-                self.users.asked(&mut place, &command);
-                // A refusal would be a mistake of the users, which ask only what makes sense.
-                let _ = process.on_command(command, &mut out);
-            }
-        }
-        let mut to_self = std::collections::VecDeque::new();
-        let mut multicast = 0;
-        loop {
-            for effect in out.drain() {
-                match effect {
-                    Effect::Send { to, message } if to == named(id) => to_self.push_back(message),
-                    Effect::Send { to, message } => state.post(self.n, id, to, message),
-                    Effect::Multicast { to, message } => {
-                        let recipients: Vec<ProcessId> = match to {
-                            Recipients::Others => {
-                                ProcessId::all(self.n).filter(|to| *to != named(id)).collect()
-                            }
-                            Recipients::Set(set) => set.iter().collect(),
-                        };
-                        if multicast == 0 {
-                            multicast = recipients.len() as u8;
-                        }
-                        let most = crash_after.map_or(usize::MAX, usize::from);
-                        for to in recipients.into_iter().take(most) {
-                            match to == named(id) {
-                                true => to_self.push_back(message.clone()),
-                                false => state.post(self.n, id, to, message.clone()),
-                            }
-                        }
-                        if crash_after.is_some() {
-                            state.nodes[usize::from(id)] =
-                                Arc::new(Node::new(Some(process), place));
-                            self.crash(state, id);
-                            return multicast;
-                        }
-                    }
-                    Effect::Output(output) => self.users.told(&mut place, &output),
-                    Effect::SetTimer { .. } | Effect::AwaitRound => {
-                        self.strayed.store(true, Ordering::Relaxed);
-                    }
-                    Effect::CancelTimer(_) | Effect::Believed(_) | Effect::Ignored(_) => {}
-                }
-            }
-            let Some(message) = to_self.pop_front() else { break };
-            process.on_message(named(id), message, &mut out);
-        }
-        state.nodes[usize::from(id)] = Arc::new(Node::new(Some(process), place));
-        multicast
+    /// The user at a process that is up.
+    pub(crate) fn place<'w>(&'w self, state: &State, process: u8) -> Option<&'w U::Place> {
+        state.is_up(process).then(|| self.user(state, process))
     }
 
-    fn crash(&self, state: &mut State<P, U::Place>, victim: u8) {
-        // What a crashed process was is of no more interest: all that are down are alike.
-        let place = self.users.place(named(victim));
-        state.nodes[usize::from(victim)] = Arc::new(Node::new(None, place));
-        state.letters.retain(|letter| letter.to != victim);
-        state.news.forget(victim);
-        state.suspected.forget(victim);
+    fn user<'w>(&'w self, state: &State, process: u8) -> &'w U::Place {
+        &self.nodes.get(state.node(process)).place
+    }
+
+    /// The users of all.
+    fn places<'w>(&'w self, state: &'w State) -> impl Iterator<Item = &'w U::Place> + Clone {
+        state.nodes().iter().map(|node| &self.nodes.get(*node).place)
+    }
+
+    /// Tells a process something and does what it wants; the number of recipients of its first multicast.
+    fn tell_one(
+        &self,
+        state: &mut State,
+        process: u8,
+        input: Input,
+        crash_after: Option<u8>,
+    ) -> u8 {
+        let outcome = self.outcome(process, state.node(process), input, crash_after);
+        for (to, message) in &outcome.posts {
+            state.post(Letter::new(process, *to, *message));
+        }
+        match crash_after {
+            Some(_) => self.lay_down(state, process, outcome.node),
+            None => state.set_node(process, outcome.node),
+        }
+        outcome.multicast
+    }
+
+    /// A process is down, and its node is this.
+    fn lay_down(&self, state: &mut State, victim: u8, node: u32) {
+        state.lay_down(victim, node);
         state.budget.crashes -= 1;
-        for observer in 0..self.n as u8 {
-            if state.is_up(observer) {
-                match state.suspected.contains(observer, victim) {
-                    // It was wrong, and now is right.
-                    true => state.suspected.remove(observer, victim),
-                    false => state.news.insert(observer, victim),
-                }
+        for observer in state.up() {
+            match state.suspected.contains(observer, victim) {
+                // It was wrong, and now is right.
+                true => state.suspected.remove(observer, victim),
+                false => state.news.insert(observer, victim),
             }
         }
     }
 
     /// What comes of something that befalls a process; the number of recipients of its first multicast.
-    fn befall(
-        &self,
-        state: &State<P, U::Place>,
-        what: Happening,
-        crash_after: Option<u8>,
-    ) -> (State<P, U::Place>, u8) {
+    fn befall(&self, state: &State, what: Happening, crash_after: Option<u8>) -> (State, u8) {
         let mut next = state.clone();
         let (process, input) = match what {
             Happening::Deliver { from, to, place } => {
                 let letter = next.take(from, to, place);
-                (to, Input::Message(from, letter.message))
+                (to, Input::Message { from, message: letter.message() })
             }
-            Happening::Ask(process) => {
-                let place = &state.nodes[usize::from(process)].place;
-                let (command, _) = self.users.wish(place).expect("a user asks what it wishes");
-                (process, Input::Command(command))
-            }
+            Happening::Ask(process) => (process, Input::Wish),
             Happening::Tell { observer, victim } => {
                 next.news.remove(observer, victim);
-                (observer, Input::Belief(Belief::Crashed(named(victim))))
+                (observer, Input::Crashed(victim))
             }
             Happening::Suspect { observer, victim } => {
                 next.budget.suspicions -= 1;
                 next.suspected.insert(observer, victim);
-                (observer, Input::Belief(Belief::Crashed(named(victim))))
+                (observer, Input::Crashed(victim))
             }
             Happening::Trust { observer, victim } => {
                 next.suspected.remove(observer, victim);
-                (observer, Input::Belief(Belief::Alive(named(victim))))
+                (observer, Input::Alive(victim))
+            }
+            Happening::RoundEnd(process) => {
+                next.rounding &= !(1 << process);
+                (process, Input::RoundEnd(next.round - 1))
             }
             Happening::Crash(victim) => {
-                self.crash(&mut next, victim);
+                let node = self.down(victim, self.user(state, victim));
+                self.lay_down(&mut next, victim, node);
+                self.settle(&mut next);
                 return (next, 0);
             }
             Happening::Lose { from, to, place } => {
                 next.take(from, to, place);
                 next.budget.losses -= 1;
+                self.settle(&mut next);
                 return (next, 0);
             }
         };
-        let multicast = self.tell(&mut next, process, input, crash_after);
+        let multicast = self.tell_one(&mut next, process, input, crash_after);
         self.rebase(&mut next);
+        self.settle(&mut next);
         (next, if self.immune & (1 << process) == 0 { multicast } else { 0 })
     }
 
+    /// Ends the round if nothing is left of it.
+    fn settle(&self, state: &mut State) {
+        if state.rounding != 0 || state.letters().len() > 0 {
+            return;
+        }
+        let awaits = |process: &u8| self.nodes.get(state.node(*process)).awaits_round;
+        let awaiting = state.up().filter(awaits).fold(0, |all, process| all | 1 << process);
+        let will =
+            |process| self.users.wish(self.user(state, process)).is_some_and(|(_, will)| will);
+        if awaiting != 0 && !state.up().any(will) {
+            state.rounding = awaiting;
+            state.round += 1;
+        }
+    }
+
     /// Lowers all numbers of which only differences matter, where states are to come again.
-    fn rebase(&self, state: &mut State<P, U::Place>) {
+    fn rebase(&self, state: &mut State) {
         if !self.restless {
             return;
         }
-        let mut least = u64::MAX;
-        let mut look = |number: &mut u64| least = least.min(*number);
-        for node in &state.nodes {
-            node.process.clone().iter_mut().for_each(|process| process.relative(&mut look));
-        }
-        state.letters.iter_mut().for_each(|letter| letter.message.relative(&mut look));
+        let nodes = state.nodes().iter().map(|node| self.nodes.get(*node).least);
+        let letters = state.letters().map(|letter| self.messages.get(letter.message()).least);
+        let least = nodes.chain(letters).min().unwrap_or(0);
         if least == 0 || least == u64::MAX {
             return;
         }
         let mut lower = |number: &mut u64| *number -= least;
-        for node in &mut state.nodes {
-            let mut process = node.process.clone();
-            process.iter_mut().for_each(|process| process.relative(&mut lower));
-            *node = Arc::new(Node::new(process, node.place.clone()));
+        for process in 0..self.n as u8 {
+            let node = self.nodes.get(state.node(process));
+            let mut lowered = node.process.clone();
+            lowered.iter_mut().for_each(|process| process.relative(&mut lower));
+            let place = node.place.clone();
+            state.set_node(process, self.keep(process, lowered, place, node.awaits_round));
         }
-        for letter in &mut state.letters {
-            letter.message.relative(&mut lower);
-            letter.print = fingerprint_of(&letter.message);
-        }
+        state.rewrite(|message| {
+            let mut message = self.messages.get(message).message.clone();
+            quorate_core::Message::relative(&mut message, &mut |number| *number -= least);
+            self.keep_message(message)
+        });
     }
 
     /// What comes of an action.
-    pub(crate) fn after(
-        &self,
-        state: &State<P, U::Place>,
-        Action { what, crash_after }: Action,
-    ) -> State<P, U::Place> {
+    pub(crate) fn after(&self, state: &State, Action { what, crash_after }: Action) -> State {
         self.befall(state, what, crash_after).0
     }
 
     /// Adds what comes of something, and what comes of it if the process crashes on the way.
     fn push(
         &self,
-        state: &State<P, U::Place>,
+        state: &State,
         what: Happening,
         class: Option<Class>,
-        successors: &mut Vec<Next<P, U::Place>>,
+        successors: &mut Vec<Next>,
     ) {
         let (next, multicast) = self.befall(state, what, None);
         successors.push(Successor {
@@ -426,28 +396,24 @@ where
     }
 
     /// What can happen at one process.
-    fn at(&self, state: &State<P, U::Place>, process: u8, successors: &mut Vec<Next<P, U::Place>>) {
-        if let Some((_, will)) = self.users.wish(&state.nodes[usize::from(process)].place) {
+    fn at(&self, state: &State, process: u8, successors: &mut Vec<Next>) {
+        if let Some((_, will)) = self.users.wish(self.user(state, process)) {
             let class = will.then_some(Class(u16::from(process)));
             self.push(state, Happening::Ask(process), class, successors);
         }
-        let mut place = 0;
-        for (index, letter) in state.letters.iter().enumerate() {
-            let same_link = index > 0 && {
-                let last = &state.letters[index - 1];
-                (last.from, last.to) == (letter.from, letter.to)
-            };
-            place = if same_link { place + 1 } else { 0 };
-            if letter.to != process || (self.fifo && same_link) {
+        let (mut place, mut last) = (0, None);
+        for letter in state.letters() {
+            let same_link = last == Some(letter.link());
+            (place, last) = (if same_link { place + 1 } else { 0 }, Some(letter.link()));
+            if letter.to() != process || (self.fifo && same_link) {
                 continue;
             }
-            let (from, to) = (letter.from, letter.to);
-            self.push(
-                state,
-                Happening::Deliver { from, to, place },
-                Some(class_of(8, from, to)),
-                successors,
-            );
+            let (from, to) = (letter.from(), letter.to());
+            let what = Happening::Deliver { from, to, place };
+            self.push(state, what, Some(class_of(8, from, to)), successors);
+        }
+        if !(state.news.any_of(process) || state.suspected.any_of(process)) {
+            return;
         }
         for victim in 0..self.n as u8 {
             if state.news.contains(process, victim) {
@@ -463,28 +429,23 @@ where
     }
 
     /// What may go wrong.
-    fn mishaps(&self, state: &State<P, U::Place>, successors: &mut Vec<Next<P, U::Place>>) {
-        let up = || (0..self.n as u8).filter(|process| state.is_up(*process));
+    fn mishaps(&self, state: &State, successors: &mut Vec<Next>) {
         if state.budget.crashes > 0 {
-            let mortal = up().filter(|victim| self.immune & (1 << victim) == 0);
+            let mortal = state.up().filter(|victim| self.immune & (1 << victim) == 0);
             mortal.for_each(|victim| self.push(state, Happening::Crash(victim), None, successors));
         }
         if state.budget.losses > 0 {
-            let mut last = None;
-            for letter in &state.letters {
-                let link = (letter.from, letter.to);
-                let place = match last {
-                    Some((known, place)) if known == link => place + 1,
-                    _ => 0,
-                };
-                last = Some((link, place));
-                let what = Happening::Lose { from: letter.from, to: letter.to, place };
+            let (mut place, mut last) = (0, None);
+            for letter in state.letters() {
+                let same_link = last == Some(letter.link());
+                (place, last) = (if same_link { place + 1 } else { 0 }, Some(letter.link()));
+                let what = Happening::Lose { from: letter.from(), to: letter.to(), place };
                 self.push(state, what, None, successors);
             }
         }
         if state.budget.suspicions > 0 {
-            for observer in up() {
-                let whom = up().filter(|victim| *victim != observer);
+            for observer in state.up() {
+                let whom = state.up().filter(|victim| *victim != observer);
                 for victim in whom.filter(|victim| !state.suspected.contains(observer, *victim)) {
                     self.push(state, Happening::Suspect { observer, victim }, None, successors);
                 }
@@ -502,113 +463,65 @@ fn named(process: u8) -> ProcessId {
     ProcessId::new(process.into())
 }
 
-impl<P: Process, L> State<P, L> {
-    fn is_up(&self, process: u8) -> bool {
-        self.nodes[usize::from(process)].process.is_some()
-    }
-
-    /// The links of all messages under way.
-    pub(crate) fn links(&self) -> impl Iterator<Item = (u8, u8)> {
-        self.letters.iter().map(|letter| (letter.from, letter.to))
-    }
-
-    /// The user at a process that is up.
-    pub(crate) fn place(&self, process: u8) -> Option<&L> {
-        let node = &self.nodes[usize::from(process)];
-        node.process.as_ref().map(|_| &node.place)
-    }
-
-    /// Puts a message behind those of its link.
-    fn post(&mut self, n: usize, from: u8, to: ProcessId, message: P::Message) {
-        if to.index() >= n || !self.is_up(to.index() as u8) {
-            return;
-        }
-        let to = to.index() as u8;
-        let place = self.letters.partition_point(|letter| (letter.from, letter.to) <= (from, to));
-        let print = fingerprint_of(&message);
-        self.letters.insert(place, Letter { from, to, print, message });
-    }
-
-    fn take(&mut self, from: u8, to: u8, place: u8) -> Letter<P::Message> {
-        let first = self.letters.partition_point(|letter| (letter.from, letter.to) < (from, to));
-        self.letters.remove(first + usize::from(place))
-    }
-}
-
-impl<P: Process, L: std::hash::Hash> Node<P, L> {
-    fn new(process: Option<P>, place: L) -> Self {
-        let print = match &process {
-            Some(process) => fingerprint_of(&(process, &place)),
-            None => 1,
-        };
-        Self { process, place, print }
-    }
-}
-
 impl<P, U, F> Model for World<P, U, F>
 where
     P: Process,
     U: Users<P>,
     F: Fn(ProcessId) -> P + Sync,
 {
-    type State = State<P, U::Place>;
+    type State = State;
     type Action = Action;
 
-    fn starts(&self) -> Vec<Self::State> {
+    fn starts(&self) -> Vec<State> {
         vec![self.first()]
     }
 
-    fn fingerprint(&self, state: &Self::State) -> Fingerprint {
-        let mut mixer = Mixer::default();
-        state.nodes.iter().for_each(|node| mixer.write_u128(node.print));
-        let mut letters = state.letters.iter().peekable();
-        while let Some(letter) = letters.next() {
-            let mut print = letter.print;
-            // Without an order, a link is a heap of messages.
-            while let Some(next) = letters
-                .next_if(|next| !self.fifo && (next.from, next.to) == (letter.from, letter.to))
-            {
-                print = print.wrapping_add(next.print);
-            }
-            mixer.write_u64(u64::from(letter.from) << 8 | u64::from(letter.to) | 1 << 16);
-            mixer.write_u128(print);
+    fn fingerprint(&self, state: &State) -> Fingerprint {
+        match self.renamings() {
+            [] => state.fingerprint(self.fifo),
+            renamings => self.nameless(state, renamings),
         }
-        mixer.write_u64(state.news.0);
-        mixer.write_u64(state.suspected.0);
-        let Budget { crashes, losses, suspicions } = state.budget;
-        mixer.write_u64(u64::from(crashes) << 16 | u64::from(losses) << 8 | u64::from(suspicions));
-        mixer.fingerprint()
     }
 
-    fn successors(&self, state: &Self::State, successors: &mut Vec<Next<P, U::Place>>) {
-        if self.is_reduced() && self.successors_of_one(state, successors) {
+    fn successors(&self, state: &State, successors: &mut Vec<Next>) {
+        if state.rounding != 0 {
+            // At the end of a round nobody hears of what the others do: one order is as good as another.
+            let process = state.rounding.trailing_zeros() as u8;
+            let class = Some(Class(200 + u16::from(process)));
+            self.push(state, Happening::RoundEnd(process), class, successors);
             return;
         }
-        for process in (0..self.n as u8).filter(|process| state.is_up(*process)) {
-            self.at(state, process, successors);
+        if self.reduces() && self.successors_of_one(state, successors) {
+            self.skipped.store(true, Ordering::Relaxed);
+            return;
         }
+        state.up().for_each(|process| self.at(state, process, successors));
         self.mishaps(state, successors);
     }
 
-    fn broken(&self, state: &Self::State) -> Option<Property> {
-        let up = state.nodes.iter().filter(|node| node.process.is_some());
-        self.users.broken(up.map(|node| &node.place))
+    fn broken(&self, state: &State) -> Option<Property> {
+        self.users.broken(self.places(state)).filter(|property| self.is_looked_for(*property))
     }
 
-    fn waiting(&self, state: &Self::State) -> u64 {
-        let waits =
-            |node: &Arc<Node<P, U::Place>>| node.process.is_some() && self.users.waits(&node.place);
-        let bits = state.nodes.iter().enumerate().filter(|(_, node)| waits(node));
-        bits.fold(0, |all, (process, _)| all | 1 << process)
+    fn broken_at_rest(&self, state: &State) -> Option<Property> {
+        let broken = match self.waiting(state) {
+            0 => self.users.broken_at_rest(self.places(state)),
+            _ => Some(self.users.patience()),
+        };
+        broken.filter(|property| self.is_looked_for(*property))
+    }
+
+    fn waiting(&self, state: &State) -> u8 {
+        let waits = |process: &u8| self.users.waits(self.user(state, *process));
+        state.up().filter(waits).fold(0, |all, process| all | 1 << process)
     }
 
     fn patience(&self) -> Option<Property> {
-        Some(self.users.patience())
+        Some(self.users.patience()).filter(|property| self.is_looked_for(*property))
     }
 
-    fn seen(&self, state: &Self::State) -> u64 {
-        let pleased = state.nodes.iter().any(|node| self.users.is_pleased(&node.place));
-        u64::from(pleased)
+    fn seen(&self, state: &State) -> u64 {
+        u64::from(self.places(state).any(|place| self.users.is_pleased(place)))
     }
 
     fn hopes(&self) -> u64 {
@@ -616,13 +529,10 @@ where
     }
 
     fn is_reduced(&self) -> bool {
-        self.reduce && !self.restless
+        self.reduces() || !self.renamings().is_empty()
     }
 
-    fn bytes(&self, state: &Self::State) -> usize {
-        // A node is shared by most of its state's successors: about one is a state's own.
-        let nodes = state.nodes.len() * size_of::<usize>() + size_of::<Node<P, U::Place>>() + 64;
-        let letters = state.letters.capacity() * size_of::<Letter<P::Message>>();
-        size_of::<Self::State>() + nodes + letters + 64
+    fn bytes(&self, state: &State) -> usize {
+        state.bytes()
     }
 }

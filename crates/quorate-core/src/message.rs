@@ -33,6 +33,12 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
         let _ = show;
     }
 
+    /// The same with every process that it names called by another name; see [`crate::Process::renamed`].
+    fn renamed(&self, name: &dyn Fn(crate::ProcessId) -> crate::ProcessId) -> Option<Self> {
+        let _ = name;
+        None
+    }
+
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
     /// many lies; where there are two things to say, an odd one is the other, and one from [`REGARDLESS`] on is said
     /// whatever the truth. A message without contents has nothing to

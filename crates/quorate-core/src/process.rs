@@ -67,6 +67,13 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
     fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
         let _ = show;
     }
+    /// The same with every process that it names called by another name: whoever explores states may take two worlds for
+    /// one that differ only in who is who. None where names mean something, such as which of two requests goes first.
+    fn renamed(&self, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<Self> {
+        let _ = name;
+        None
+    }
+
     /// What it says in place of a message if it is a traitor: a lie that only it can tell, since it has what nobody else
     /// has, such as a key to sign with. `choice` picks one of many lies; where there are two things to say, an odd one
     /// is the other. See [`Message::forged`].

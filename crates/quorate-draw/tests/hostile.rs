@@ -88,8 +88,8 @@ fn any_what() -> impl Strategy<Value = What> {
         1 => Just(What::Heal),
         1 => any_text().prop_map(|fault| What::Fault { fault, processes: Vec::new() }),
         1 => (any_text(), any_text()).prop_map(|(command, why)| What::Refuse { command, why }),
-        1 => (any_text(), any_text(), vec(evidence, 0..4)).prop_map(|(property, detail, events)| {
-            What::Violation { property: property.into(), detail, events }
+        1 => (any_text(), any_time(), any_text(), vec(evidence, 0..4)).prop_map(|(property, moment, detail, events)| {
+            What::Violation { property: property.into(), moment, detail, events }
         }),
     ]
 }

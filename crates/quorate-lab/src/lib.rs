@@ -1,10 +1,16 @@
 //! Many runs and what to make of them: campaigns drawn from seeds, experiments, and the analysis of quorum systems.
 
+mod attempt;
 pub mod campaign;
+mod cause;
 pub mod experiment;
+pub mod part;
 pub mod quorums;
+mod shrink;
 mod topology;
 
-pub use topology::topology;
-
+pub use attempt::{Attempt, PANIC, attempt};
+pub use cause::Cause;
 pub use quorate_run::{CannotRun, check, exhaustive, nearest, run};
+pub use shrink::{Shrunk, shrink};
+pub use topology::topology;

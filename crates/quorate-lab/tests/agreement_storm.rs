@@ -3,7 +3,7 @@
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
-use quorate_lab::campaign::{Worlds, campaign};
+use quorate_lab::campaign::Asked;
 use quorate_lab::{CannotRun, run};
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -34,8 +34,8 @@ fn inside_the_assumptions_nothing_breaks() {
         profile.layer == Layer::Agreement && profile.specimen.is_none()
     };
     for profile in PROFILES.iter().filter(sound) {
-        let worlds = Worlds { processes: 2..=10, ..Worlds::new(*profile) };
-        let report = campaign(&worlds, 0..400, u64::MAX, 2, &|| ()).expect("it runs");
+        let asked = Asked { processes: [2, 10], ..Asked::new(profile.name, 400) };
+        let report = asked.run(2).expect("it runs");
         assert_eq!(report.violations, [], "{}", profile.name);
         assert_eq!((report.hangs, report.outside_assumptions), (0, 0), "{}", profile.name);
         let faults = report.crashes + report.traitors;

@@ -4,7 +4,7 @@
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Assumption, Layer, Profile, Span};
-use quorate_lab::campaign::{CampaignReport, Worlds, campaign};
+use quorate_lab::campaign::{Asked, CampaignReport, Worlds};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -16,8 +16,8 @@ fn report(scenario: &Scenario) -> Report {
         .report
 }
 
-fn storm(worlds: &Worlds, seeds: u64) -> CampaignReport {
-    campaign(worlds, 0..seeds, u64::MAX, 2, &|| ()).unwrap_or_else(|error| panic!("{error}"))
+fn storm(asked: &Asked) -> CampaignReport {
+    asked.run(2).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn profile(name: &str) -> Profile {
@@ -49,7 +49,7 @@ fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
 #[test]
 fn campaigns_of_sound_algorithms_find_nothing() {
     for profile in sound() {
-        let report = storm(&Worlds::new(*profile), 200);
+        let report = storm(&Asked::new(profile.name, 200));
         let name = profile.name;
         assert_eq!(report.violations, [], "{name}");
         assert_eq!((report.runs, report.hangs, report.undecided), (200, 0, 0), "{name}");
@@ -68,7 +68,7 @@ fn voters_agree_over_every_quorum_system() {
     for algorithm in ["maekawa", "agrawal-el-abbadi"] {
         for system in AnyCoterie::NAMES {
             let quorums = Some(system.to_owned());
-            let report = storm(&Worlds { quorums, ..Worlds::new(profile(algorithm)) }, 200);
+            let report = storm(&Asked { quorums, ..Asked::new(algorithm, 200) });
             assert_eq!(report.violations, [], "{algorithm} over {system}");
         }
     }
@@ -102,8 +102,8 @@ fn with_equal_delays_maekawa_keeps_the_order() {
 
 #[test]
 fn who_runs_out_of_quorums_says_so_and_hangs_not() {
-    let worlds = Worlds { crashes: 4..=15, ..Worlds::new(profile("agrawal-el-abbadi")) };
-    let report = storm(&worlds, 300);
+    let crashes = Some([4, 15]);
+    let report = storm(&Asked { crashes, ..Asked::new("agrawal-el-abbadi", 300) });
     assert!(report.no_quorum > 30, "{} runs without a quorum", report.no_quorum);
     assert_eq!((report.hangs, report.violations.len()), (0, 0));
 }
@@ -116,7 +116,7 @@ fn every_specimen_breaks_what_it_says() {
         if profile.name == "quorum-without-attempts" {
             continue;
         }
-        let report = storm(&Worlds::new(*profile), 400);
+        let report = storm(&Asked::new(profile.name, 400));
         let broken = report.violations.iter().filter(|it| it.property == specimen.breaks.id());
         let count = broken.count();
         assert!(count > 3, "{} broke {} in {count} of 400 runs", profile.name, specimen.breaks);
@@ -124,10 +124,30 @@ fn every_specimen_breaks_what_it_says() {
     }
 }
 
+/// Whatever happens, algorithms say what they can say and do not panic; and what they need is no luxury.
+#[test]
+fn beyond_the_assumptions_things_break_and_nothing_panics() {
+    let (mut left, mut broken) = (0, 0);
+    for profile in PROFILES {
+        let asked = Asked { beyond: true, processes: [2, 8], ..Asked::new(profile.name, 150) };
+        let report = storm(&asked);
+        let name = profile.name;
+        assert!(report.properties.iter().all(|tally| tally.id != "panic"), "{name}: {report:#?}");
+        assert!(report.outside_assumptions > 30, "{name}: {}", report.outside_assumptions);
+        assert!(report.left.iter().all(|it| it.runs <= 150 && it.violated <= it.runs), "{name}");
+        left += report.left.len();
+        broken += usize::from(!report.violations.is_empty());
+    }
+    assert!(left > 100 && broken > PROFILES.len() / 2, "{left} assumptions, {broken} algorithms");
+    let report = storm(&Asked { beyond: true, ..Asked::new("lamport", 300) });
+    let crashes = report.left.iter().find(|left| left.assumption == "no-crash");
+    assert!(crashes.is_some_and(|left| left.broken["ME2"] > 20), "{:?}", report.left);
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let worlds = Worlds::new(profile("maekawa-original"));
-    let with = |threads| campaign(&worlds, 5..205, u64::MAX, threads, &|| ()).expect("it runs");
+    let asked = Asked { seed: 5, ..Asked::new("maekawa-original", 200) };
+    let with = |threads| asked.run(threads).expect("it runs");
     let one = with(1);
     assert!(!one.violations.is_empty());
     assert_eq!(one, with(3));

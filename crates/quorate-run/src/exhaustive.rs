@@ -1,20 +1,22 @@
 //! Every interleaving of a small world, by the algorithm's name.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
-use quorate_check::{Action, Bounds, Budget, End, Exploration, MutexUsers, Progress, World};
+use quorate_check::{
+    Action, AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, MulticastUsers,
+    MutexUsers, Progress, Users, World,
+};
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
-use quorate_core::election::Election;
+use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
-use quorate_core::{Assumption, Property};
+use quorate_core::{Assumption, ProcessId, Profile, Property};
 use quorate_sim::monitor::Status;
-use quorate_sim::{Conditions, Expect, Scenario};
+use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
 use crate::by_name::setup;
@@ -29,12 +31,32 @@ pub struct Question {
     pub requests: u8,
     /// What may go wrong.
     pub budget: Budget,
-    /// Whether commuting deliveries are gone through in one order only.
-    pub reduce: bool,
+    /// What may be left out.
+    pub reduce: Reductions,
+    /// The property to look for, if not for all.
+    pub only: Option<Property>,
     /// How far to go.
     pub bounds: Bounds,
+    /// Whether it is known that not everything may be gone through; else a world that is far too large is refused.
+    pub content_with_a_part: bool,
     /// On how many threads.
     pub threads: usize,
+}
+
+/// What may be left out without changing a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reductions {
+    /// Deliveries that commute are gone through in one order only.
+    pub order: bool,
+    /// Worlds that differ only in who is who are taken for one.
+    pub names: bool,
+}
+
+impl Reductions {
+    /// As much as there is.
+    pub const ALL: Self = Self { order: true, names: true };
+    /// Nothing.
+    pub const NONE: Self = Self { order: false, names: false };
 }
 
 /// What came of it: the JSON that `check` prints.
@@ -91,63 +113,174 @@ pub struct Checked {
 /// Explores. `look` is told now and then how far it has come, and may stop it.
 pub fn explore(
     question: &Question,
-    look: impl FnMut(&Progress) -> ControlFlow<()> + Send,
+    mut look: impl FnMut(&Progress) -> ControlFlow<()> + Send,
 ) -> Result<Checked, CannotRun> {
+    explore_with(question, &mut look)
+}
+
+/// Compiled here for every algorithm, and not again wherever somebody looks.
+fn explore_with(question: &Question, look: Look<'_>) -> Result<Checked, CannotRun> {
     let name = question.scenario.algorithm.as_str();
     catalogue::visit(name, Explore { question, look })
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: name.to_owned() }))
 }
 
-struct Explore<'q, L> {
-    question: &'q Question,
-    look: L,
+type Look<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send);
+
+struct Explore<'a> {
+    question: &'a Question,
+    look: Look<'a>,
 }
 
-impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
+impl Visitor for Explore<'_> {
     type Answer = Result<Checked, CannotRun>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
-        let Self { question, mut look } = self;
+        let users = MutexUsers { requests: self.question.requests() };
+        self.explore::<A, _>(users, "nobody ever enters")
+    }
+
+    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
+        let scenario = &self.question.scenario;
+        let candidates = Candidates::new(scenario.processes, &scenario.ids);
+        let users = ElectionUsers {
+            requests: self.question.requests(),
+            candidates: ProcessId::all(scenario.processes).map(|id| candidates.of(id)).collect(),
+        };
+        self.explore::<A, _>(users, "nobody is ever elected")
+    }
+
+    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
+        let scenario = &self.question.scenario;
+        if self.question.requests != 1 {
+            return Err(refused::<A>("requests", "an agreement is made once"));
+        }
+        let mut values = vec![None; scenario.processes];
+        for (process, _, value) in proposals(scenario, A::MATTER) {
+            values[process.index()] = Some(value);
+        }
+        self.explore::<A, _>(AgreementUsers { matter: A::MATTER, values }, "nobody ever decides")
+    }
+
+    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
+        let users = MulticastUsers {
+            requests: self.question.requests(),
+            to: self.question.scenario.group(),
+            promised: Property::ALL
+                .into_iter()
+                .filter(|property| self.question.judges(&A::PROFILE, *property))
+                .collect(),
+        };
+        self.explore::<A, _>(users, "nothing is ever delivered")
+    }
+
+    fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
+        Err(refused::<A>("algorithm", TIMELESS))
+    }
+
+    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
+        Err(refused::<A>("algorithm", TIMELESS))
+    }
+}
+
+/// Why detectors and clocks are not explored.
+const TIMELESS: &str = "in a world without time nobody is late and no clock is wrong, so there is nothing to explore; \
+                        `quorate campaign` runs it in time";
+
+/// What depends on more than a state: on the order of requests, or on every event and its stamp.
+const UNWATCHED: [Property; 2] = [Property::ME3, Property::ClockCondition];
+
+fn refused<A: Algorithm>(key: &'static str, problem: &str) -> CannotRun {
+    CannotRun::OtherFamily {
+        algorithm: A::PROFILE.name,
+        family: A::PROFILE.layer.family(),
+        key,
+        problem: problem.to_owned(),
+    }
+}
+
+impl Question {
+    /// Whether a property is judged that users can judge: it is promised, or to be watched all the same.
+    fn judges(&self, profile: &Profile, property: Property) -> bool {
+        let family = property.layer() == Some(profile.layer);
+        profile.guarantees.contains(&property) || (family && self.scenario.watches(property))
+    }
+
+    /// How often each process is asked for something.
+    fn requests(&self) -> Vec<u8> {
+        let mut requests = vec![0; self.scenario.processes];
+        for (process, _) in self.scenario.first_requests() {
+            requests[process.index()] = self.requests;
+        }
+        requests
+    }
+}
+
+impl Explore<'_> {
+    /// Explores the world of an algorithm with these users. Where none of them is ever pleased, nothing is shown: that
+    /// is said with `vacuous`.
+    fn explore<A, U>(self, users: U, vacuous: &str) -> Result<Checked, CannotRun>
+    where
+        A: Algorithm + 'static,
+        U: Users<A>,
+    {
+        let Self { question, look } = self;
         let scenario = &question.scenario;
         let setup = setup::<A>(scenario)?;
-        let n = scenario.processes;
-        let mut requests = vec![0; n];
-        for (process, _) in scenario.first_requests() {
-            requests[process.index()] = question.requests;
+        if let Some(id) = UNWATCHED.into_iter().find(|property| scenario.watches(*property)) {
+            return Err(refused::<A>(
+                "watch",
+                &format!("the explorer cannot watch {id}, but `quorate sim` can"),
+            ));
         }
-        let mut world = World {
-            n,
-            make: |id| A::build(&setup, id),
-            users: MutexUsers { requests },
-            budget: question.budget,
-            fifo: scenario.fifo,
-            reduce: question.reduce,
-            restless: A::PROFILE.restless,
-            immune: match A::PROFILE.assumes.contains(&Assumption::ServerUp) {
-                true => 1 << scenario.server,
-                false => 0,
-            },
-            strayed: AtomicBool::new(false),
-            process: std::marker::PhantomData,
-        };
+        let mut world = World::new(scenario.processes, |id| A::build(&setup, id), users);
+        world.budget = question.budget;
+        world.fifo = scenario.fifo;
+        (world.reduce, world.nameless) = (question.reduce.order, question.reduce.names);
+        world.only = question.only;
+        world.restless = A::PROFILE.restless;
+        if A::PROFILE.assumes.contains(&Assumption::ServerUp) {
+            world.immune = 1 << scenario.server;
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(question.threads)
             .build()
             .map_err(|error| CannotRun::Option(format!("threads cannot be started: {error}")))?;
-        let mut found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
-        if matches!(found.end, End::Cyclic) {
-            world.reduce = false;
-            found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut look));
+        let mut sizing = Sizing { done: question.content_with_a_part, too_large: None };
+        let mut found = pool.install(|| {
+            quorate_check::explore(&world, question.bounds, |progress| {
+                sizing.look(&world, question.bounds.memory, progress)?;
+                look(progress)
+            })
+        });
+        if let Some(problem) = sizing.too_large {
+            return Err(CannotRun::Option(problem));
         }
-        if world.strayed.load(Ordering::Relaxed) {
+        if matches!(found.end, End::Cyclic) {
+            world = world.in_full();
+            found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut *look));
+        }
+        // A shortest way is wanted, and the order that was kept may be a longer one.
+        if let End::Broken(counterexample) = &found.end
+            && counterexample.cycle.is_empty()
+            && world.has_skipped()
+        {
+            let depth = counterexample.steps.len() as u32;
+            world = world.in_full();
+            let bounds = Bounds { depth, ..question.bounds };
+            let full = pool.install(|| quorate_check::explore(&world, bounds, &mut *look));
+            if matches!(full.end, End::Broken(_)) {
+                found = full;
+            }
+        }
+        if world.has_strayed() {
             return Err(CannotRun::Option(format!(
                 "{} sets timers, and without time they cannot be explored; `quorate campaign` runs it in time",
                 A::PROFILE.name
             )));
         }
-        let profile = A::profile(&setup);
         let mut checked = Checked {
-            report: report(question, &profile, &found),
+            report: report(question, &A::profile(&setup), setup.bears, &found, vacuous),
             scenario: None,
             story: Vec::new(),
         };
@@ -156,7 +289,6 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
                 counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
             let mut story = Scenario { requesters: Default::default(), ..scenario.clone() };
             quorate_check::scenario_of(&world, &all, &mut story);
-            story.watch = vec![];
             let outcome = run(&story, Conditions::default(), None)?;
             let id = counterexample.property.id();
             let same = outcome.report.properties.iter().find(|property| property.id == id);
@@ -174,42 +306,57 @@ impl<L: FnMut(&Progress) -> ControlFlow<()> + Send> Visitor for Explore<'_, L> {
         }
         Ok(checked)
     }
-
-    fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
-        Err(not_yet::<A>())
-    }
-
-    fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
-        Err(not_yet::<A>())
-    }
-
-    fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
-        Err(not_yet::<A>())
-    }
-
-    fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
-        Err(not_yet::<A>())
-    }
-
-    fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
-        Err(not_yet::<A>())
-    }
 }
 
-fn not_yet<A: Algorithm>() -> CannotRun {
-    CannotRun::OtherFamily {
-        algorithm: A::PROFILE.name,
-        family: A::PROFILE.layer.family(),
-        key: "algorithm",
-        problem: "only mutual exclusion can be explored; `quorate campaign` runs it at random"
-            .to_owned(),
+/// Looks once, when enough is known, whether a world is far too large.
+struct Sizing {
+    done: bool,
+    too_large: Option<String>,
+}
+
+/// After so many states a guess at the rest is worth something.
+const SIZED_AFTER: u64 = 300_000;
+
+impl Sizing {
+    fn look(
+        &mut self,
+        world: &impl quorate_check::Model,
+        memory: u64,
+        progress: &Progress,
+    ) -> ControlFlow<()> {
+        if self.done || progress.states < SIZED_AFTER {
+            return ControlFlow::Continue(());
+        }
+        self.done = true;
+        let Some(states) = quorate_check::estimate(world, progress.states, progress.depth) else {
+            return ControlFlow::Continue(());
+        };
+        let gib = |bytes: f64| bytes / f64::from(1 << 30);
+        let bytes = states * (progress.bytes as f64 / progress.states as f64);
+        // It is a guess: what would fit if it were a few times too high is tried.
+        if gib(bytes) < 4.0 * gib(memory as f64) {
+            return ControlFlow::Continue(());
+        }
+        self.too_large = Some(format!(
+            "this world has very roughly 10^{:.0} states, which would take {:.0} GiB of memory, and {:.0} GiB are free; \
+             ask for less (fewer processes, --requesters 2, --requests 1, fewer --crashes), \
+             or look at a part of it with --depth {} or --memory {:.0}GiB",
+            states.log10(),
+            gib(bytes),
+            gib(memory as f64),
+            progress.depth + 2,
+            gib(memory as f64).max(1.0)
+        ));
+        ControlFlow::Break(())
     }
 }
 
 fn report(
     question: &Question,
-    profile: &quorate_core::Profile,
+    profile: &Profile,
+    bears: usize,
     found: &Exploration<Action>,
+    vacuous: &str,
 ) -> CheckReport {
     let (verdict, bounded_by) = match &found.end {
         End::Exhausted => ("holds", None),
@@ -226,20 +373,28 @@ fn report(
     let depth = found.progress.depth;
     let judged = |property: Property| {
         let (status, detail) = match (&found.end, property) {
-            (_, Property::ME3 | Property::ClockCondition) => {
+            (_, unwatched) if UNWATCHED.contains(&unwatched) => {
                 (Status::NotChecked, "not watched by the explorer".to_owned())
             }
             (End::Broken(broken), _) if broken.property == property => {
                 (Status::Violated, format!("broken after {} steps", broken.steps.len()))
             }
-            (End::Exhausted, _) => (Status::Holds, property.sentence().to_owned()),
-            (End::Vacuous, _) => {
-                (Status::Violated, "nobody ever enters, so nothing was shown".to_owned())
+            // What a family's users look for is what its algorithms promise.
+            _ if !question.judges(profile, property) => {
+                let ask = format!(
+                    "not promised by this algorithm; `--watch {property}` judges it all the same"
+                );
+                (Status::NotChecked, ask)
             }
+            _ if question.only.is_some_and(|only| only != property) => {
+                (Status::NotChecked, "not looked for".to_owned())
+            }
+            (End::Exhausted, _) => (Status::Holds, property.sentence().to_owned()),
+            (End::Vacuous, _) => (Status::Violated, format!("{vacuous}, so nothing was shown")),
             (End::Broken(_), _) => {
                 (Status::NotChecked, "the search ended with the first violation".to_owned())
             }
-            (_, Property::ME2) => (
+            (_, Property::ME2 | Property::E2 | Property::Termination) => (
                 Status::NotChecked,
                 format!("no deadlock to depth {depth}; starvation needs every state"),
             ),
@@ -247,15 +402,25 @@ fn report(
         };
         CheckedProperty { id: property.id(), status, detail }
     };
-    let outside = |(assumption, budget): &(Assumption, u8)| {
-        *budget > 0 && profile.assumes.contains(assumption)
-    };
+    let outside =
+        |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
+    let Budget { crashes, losses, suspicions } = question.budget;
+    let n = question.scenario.processes;
+    let too_many = usize::from(crashes) > bears;
     let beyond = [
-        (Assumption::NoCrash, question.budget.crashes),
-        (Assumption::NoLoss, question.budget.losses),
-        (Assumption::PerfectDetector, question.budget.suspicions),
-        (Assumption::Fifo, u8::from(!question.scenario.fifo)),
+        (Assumption::NoCrash, crashes > 0),
+        (Assumption::NoLoss, losses > 0),
+        (Assumption::PerfectDetector, suspicions > 0),
+        (Assumption::Fifo, !question.scenario.fifo),
+        (Assumption::FewCrashes, too_many),
+        (Assumption::FewFaults, too_many),
+        (Assumption::LessThanAHalf, n <= bears.saturating_mul(2)),
+        (Assumption::LessThanAThird, n <= bears.saturating_mul(3)),
     ];
+    // Logical clocks are told of where there are any.
+    let listed = Property::of(profile.layer).filter(|property| {
+        *property != Property::ClockCondition || profile.guarantees.contains(property)
+    });
     CheckReport {
         algorithm: question.scenario.algorithm.clone(),
         processes: question.scenario.processes,
@@ -263,7 +428,7 @@ fn report(
         states: found.progress.states,
         steps: found.progress.steps,
         depth,
-        properties: [Property::ME1, Property::ME2, Property::ME3].map(judged).to_vec(),
+        properties: listed.map(judged).collect(),
         counterexample: None,
         counterexample_steps: broken.map(|broken| broken.steps.len()),
         bounded_by,

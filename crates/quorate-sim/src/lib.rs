@@ -45,7 +45,7 @@ pub use assumptions::Incidents;
 pub use budget::Bytes;
 pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
-pub use family::agreement::run_agreement;
+pub use family::agreement::{proposals, run_agreement};
 pub use family::clock::{ClockRoles, run_clock};
 pub use family::detector::run_detector;
 pub use family::election::run_election;

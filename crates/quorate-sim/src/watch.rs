@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet};
+use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
@@ -53,7 +53,10 @@ impl<'t, M> Watch<'t, M> {
             monitors,
             history: History::new(HISTORY_MOST),
             clock_condition: None,
-            tracer: trace.map(|sink| Tracer { sink, failed: None }),
+            tracer: trace.map(|sink| {
+                let last = Moment { event: 0, time: Time::ZERO, process: ProcessId::new(0) };
+                Tracer { sink, failed: None, last }
+            }),
             carried: Slab::default(),
         }
     }
@@ -273,6 +276,8 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
 pub(crate) struct Tracer<'t> {
     sink: &'t mut dyn TraceSink,
     failed: Option<std::io::Error>,
+    /// Where the last record was.
+    last: Moment,
 }
 
 impl Tracer<'_> {
@@ -281,21 +286,20 @@ impl Tracer<'_> {
         self.failed.take()
     }
 
-    /// A property turned out to be broken.
+    /// A property turned out to be broken: told after everything else, with when it was.
     pub(crate) fn violation(&mut self, violation: &Violation) {
-        let last = violation.events.last();
-        let at = Moment {
-            event: last.map_or(0, |event| event.event),
-            time: violation.time,
-            process: ProcessId::new(last.map_or(0, |event| event.process)),
-        };
-        let property = violation.property.id().into();
+        let process = violation.events.last().map_or(0, |event| event.process);
+        // It may be broken later than the last thing happens: when somebody has waited for too long.
+        let time = self.last.time.max(violation.time);
+        let at = Moment { process: ProcessId::new(process), time, ..self.last };
+        let (property, moment) = (violation.property.id().into(), violation.time.0);
         let (detail, events) = (violation.detail.clone(), violation.events.clone());
-        self.record(at, None, What::Violation { property, detail, events });
+        self.record(at, None, What::Violation { property, moment, detail, events });
     }
 
     /// Whether there is any use in making a record.
     fn wants(&mut self, at: Moment) -> bool {
+        self.last = at;
         if self.failed.is_some() {
             return false;
         }
@@ -309,6 +313,7 @@ impl Tracer<'_> {
     }
 
     fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {
+        self.last = at;
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
             self.failed = self.sink.record(&Record { event, time, process, what, cause }).err();

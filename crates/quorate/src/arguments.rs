@@ -6,6 +6,7 @@ mod diagram;
 mod draw;
 mod experiment;
 mod lab;
+mod merge;
 mod quorum;
 
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub(crate) use check::Check;
 pub(crate) use diagram::{Diagram, ViewFlags};
 pub(crate) use draw::Draw;
 pub(crate) use lab::Lab;
+pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
 
 use crate::memory::Memory;
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     Quorum(Quorum),
     /// Run many random worlds of an algorithm inside its assumptions
     Campaign(Campaign),
+    /// Put the parts of a campaign or an experiment together that several machines have run
+    Merge(Merge),
     /// Explore every interleaving of a small world
     Check(Box<Check>),
     /// Run an experiment: a published table or figure beside ours
@@ -383,6 +387,9 @@ pub(crate) struct Replay {
     /// Compare with the file's expectations; exit 0 exactly if they are met
     #[arg(long)]
     pub(crate) expect: bool,
+    /// Make what breaks a property as small as it gets, and print or --save it
+    #[arg(long, conflicts_with_all = ["expect", "json", "trace"])]
+    pub(crate) shrink: bool,
     #[command(flatten)]
     pub(crate) output: Output,
     /// Write the scenario to a file, with what was found as its expectations

@@ -23,6 +23,12 @@ impl Failure {
         Self { message: one_plain_line(&message.to_string()), quiet: false }
     }
 
+    /// Says so, and what is done all the same.
+    pub(crate) fn warn(&self, instead: &str) {
+        let bold = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
+        eprintln!("{bold}warning{bold:#}: {}; {instead}", self.message);
+    }
+
     /// Says so and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if self.quiet {

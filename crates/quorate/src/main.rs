@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Draw(draw) => command::draw::draw(&draw),
         Command::Quorum(quorum) => command::quorum::quorum(&quorum),
         Command::Campaign(campaign) => command::campaign::run(&campaign),
+        Command::Merge(merge) => command::merge::merge(&merge),
         Command::Check(check) => command::check::check(&check),
         Command::Experiment(experiment) => command::experiment::experiment(&experiment),
         Command::Lab(lab) => command::lab::lab(&lab),

@@ -116,7 +116,8 @@ fn a_large_quorum_system_is_told_of_in_few_lines() {
 
 #[test]
 fn a_campaign_says_what_broke_and_how_to_see_it_again() {
-    let text = |arguments: &str| quorate(Path::new("."), arguments).stdout;
+    let folder = tempfile::TempDir::new().expect("a temporary directory can be made");
+    let text = |arguments: &str| quorate(folder.path(), arguments).stdout;
     insta::assert_snapshot!("campaign-sound", text("campaign central --seeds 50"));
     let broken = "campaign ricart-agrawala-priority -n 3..6 --seeds 50 --seed 100";
     insta::assert_snapshot!("campaign-specimen", text(broken));

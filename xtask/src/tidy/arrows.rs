@@ -15,7 +15,14 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("quorate-run", &["quorate-core", "quorate-algorithms", "quorate-sim", "quorate-check"]),
     (
         "quorate-lab",
-        &["quorate-core", "quorate-algorithms", "quorate-sim", "quorate-run", "quorate-draw"],
+        &[
+            "quorate-core",
+            "quorate-algorithms",
+            "quorate-sim",
+            "quorate-check",
+            "quorate-run",
+            "quorate-draw",
+        ],
     ),
     (
         "quorate-console",

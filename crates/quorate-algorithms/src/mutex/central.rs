@@ -248,6 +248,24 @@ impl Process for Central {
         }
     }
 
+    /// Clients are alike: they are served in the order of their requests, whoever they are.
+    fn renamed(&self, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<Self> {
+        let Desk { holder, given, named, queue, crashed } = &self.desk;
+        Some(Self {
+            id: name(self.id),
+            server: name(self.server),
+            next: self.next.map(|(permission, next)| (permission, name(next))),
+            desk: Desk {
+                holder: holder.map(|(holder, permission)| (name(holder), permission)),
+                given: *given,
+                named: *named,
+                queue: queue.iter().map(|waiting| name(*waiting)).collect(),
+                crashed: crashed.iter().map(name).collect(),
+            },
+            ..*self
+        })
+    }
+
     fn waits_for(&self) -> ProcessSet {
         match self.phase {
             Phase::Waiting => ProcessSet::from_iter([self.server]),
@@ -271,6 +289,13 @@ impl CoreMessage for Message {
             Self::Release { .. } => 2,
             Self::Next(..) => 3,
         }
+    }
+
+    fn renamed(&self, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<Self> {
+        Some(match self {
+            Self::Next(permission, next) => Self::Next(*permission, name(*next)),
+            same => same.clone(),
+        })
     }
 }
 

@@ -4,7 +4,9 @@
 //! processes and clocks up to 6, TLC finds 724,274 distinct states. The algorithm that quorate runs is in
 //! `quorate-algorithms`.
 
-use quorate_check::{Fingerprint, Model, Successor, fingerprint_of};
+use std::hash::Hasher;
+
+use quorate_check::{Fingerprint, Mixer, Model, Successor};
 use quorate_core::Property;
 
 const N: usize = 3;
@@ -14,7 +16,7 @@ pub(crate) struct LamportMutex {
     pub(crate) clock_most: u8,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     clock: [u8; N],
     /// What each knows of the others' requests, 0 if there is none.
@@ -26,27 +28,23 @@ pub(crate) struct State {
     inside: u8,
 }
 
-/// The messages of a link, first come first served: a request is its clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Link {
-    messages: [u8; 7],
-    length: u8,
-}
+/// The messages of a link, first come first served, a byte each: a request is its clock.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link(u64);
 
 const ACK: u8 = 100;
 const RELEASE: u8 = 101;
 
 impl Link {
     fn push(&mut self, message: u8) {
-        self.messages[usize::from(self.length)] = message;
-        self.length += 1;
+        let length = self.0.checked_ilog2().map_or(0, |bits| bits / 8 + 1);
+        assert!(length < 8, "no link holds more");
+        self.0 |= u64::from(message) << (8 * length);
     }
 
     fn pop(&mut self) -> u8 {
-        let first = self.messages[0];
-        self.messages.copy_within(1.., 0);
-        self.messages[6] = 0;
-        self.length -= 1;
+        let first = self.0 as u8;
+        self.0 >>= 8;
         first
     }
 }
@@ -97,7 +95,7 @@ impl LamportMutex {
         change: impl FnOnce(&mut State),
         successors: &mut Vec<Successor<State, Action>>,
     ) {
-        let mut next = state.clone();
+        let mut next = *state;
         change(&mut next);
         if next.clock.iter().all(|clock| *clock <= self.clock_most) {
             successors.push(Successor { action, class: None, state: next });
@@ -114,7 +112,16 @@ impl Model for LamportMutex {
     }
 
     fn fingerprint(&self, state: &State) -> Fingerprint {
-        fingerprint_of(state)
+        let mut mixer = Mixer::default();
+        let [a, b, c] = state.req;
+        let rows = [a, b, c, state.clock, state.ack, [state.inside, 0, 0]];
+        for pair in rows.chunks(2) {
+            let [a, b, c] = pair[0];
+            let [d, e, f] = pair[1];
+            mixer.write_u64(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+        }
+        state.network.as_flattened().iter().for_each(|link| mixer.write_u64(link.0));
+        mixer.fingerprint()
     }
 
     fn successors(&self, state: &State, successors: &mut Vec<Successor<State, Action>>) {
@@ -141,7 +148,7 @@ impl Model for LamportMutex {
                 };
                 self.push(state, Action::Exit(p as u8), exit, successors);
             }
-            for q in (0..N).filter(|q| state.network[*q][p].length > 0) {
+            for q in (0..N).filter(|q| state.network[*q][p].0 != 0) {
                 let receive = |next: &mut State| next.receive(q, p);
                 let action = Action::Receive { from: q as u8, to: p as u8 };
                 self.push(state, action, receive, successors);
@@ -153,7 +160,11 @@ impl Model for LamportMutex {
         (state.inside.count_ones() > 1).then_some(Property::ME1)
     }
 
-    fn waiting(&self, _: &State) -> u64 {
+    fn broken_at_rest(&self, _: &State) -> Option<Property> {
+        None
+    }
+
+    fn waiting(&self, _: &State) -> u8 {
         0
     }
 

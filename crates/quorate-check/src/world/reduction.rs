@@ -5,17 +5,17 @@
 //! - links keep their order and every other live process has a message to p under way, so that whatever the others do
 //!   meanwhile, the next message from each of them is known; or nobody but p can do anything;
 //! - nothing is left that may go wrong, since a crash elsewhere would give p something new to hear;
-//! - nothing that can happen at p shows: who is inside stays the same, so that no state in which two are inside is
-//!   passed by;
+//! - nothing that can happen at p shows: who is inside stays the same, for example, so that no state in which two are
+//!   inside is passed by;
 //! - states do not come again, so that nothing is put off for ever. That is looked at in the end: if what was reduced
 //!   comes to an end whatever happens, so does the whole; if not, the world has to be explored without reduction.
 //!
 //! Then every terminal state and every state that shows something is still reached, by a way that has the steps of p
-//! first.
+//! first. It need not be a shortest one.
 
 use quorate_core::{Process, ProcessId};
 
-use super::{Budget, Next, Pairs, State, World};
+use super::{Budget, Next, State, World};
 use crate::Users;
 
 impl<P, U, F> World<P, U, F>
@@ -25,44 +25,43 @@ where
     F: Fn(ProcessId) -> P + Sync,
 {
     /// The successors by what happens at one process, if they are enough; tells whether they are.
-    pub(super) fn successors_of_one(
-        &self,
-        state: &State<P, U::Place>,
-        successors: &mut Vec<Next<P, U::Place>>,
-    ) -> bool {
-        if !self.fifo || state.suspected != Pairs::default() || state.budget != Budget::default() {
+    pub(super) fn successors_of_one(&self, state: &State, successors: &mut Vec<Next>) -> bool {
+        if !self.fifo || !state.suspected.is_empty() || state.budget != Budget::default() {
             return false;
         }
-        for process in (0..self.n as u8).filter(|process| state.is_up(*process)) {
+        let start = successors.len();
+        for process in state.up() {
             if !self.is_independent(state, process) {
                 continue;
             }
             self.at(state, process, successors);
-            let before = &state.nodes[usize::from(process)].place;
-            let shows = successors.iter().any(|next| {
-                self.users.shows(before, &next.state.nodes[usize::from(process)].place)
-            });
-            if !successors.is_empty() && !shows {
+            let before = self.user(state, process);
+            let shows = successors[start..]
+                .iter()
+                .any(|next| self.users.shows(before, self.user(&next.state, process)));
+            if successors.len() > start && !shows {
                 return true;
             }
-            successors.clear();
+            successors.truncate(start);
         }
         false
     }
 
     /// Whether nobody can change what can happen at a process before it does something itself.
-    fn is_independent(&self, state: &State<P, U::Place>, process: u8) -> bool {
-        let others = (0..self.n as u8).filter(|other| *other != process && state.is_up(*other));
-        let mut alone = true;
-        let mut known = true;
-        for other in others {
-            let has_letter = |to| state.letters.iter().any(|letter| letter.to == to);
-            let news = (0..self.n as u8).any(|victim| state.news.contains(other, victim));
-            let wish = self.users.wish(&state.nodes[usize::from(other)].place).is_some();
-            alone &= !has_letter(other) && !news && !wish;
-            known &=
-                state.letters.iter().any(|letter| (letter.from, letter.to) == (other, process));
+    fn is_independent(&self, state: &State, process: u8) -> bool {
+        let (mut known, mut busy) = (1_u8 << process, 0_u8);
+        for letter in state.letters() {
+            busy |= 1 << letter.to();
+            if letter.to() == process {
+                known |= 1 << letter.from();
+            }
         }
-        alone || known
+        let others = || state.up().filter(|other| *other != process);
+        let idle = |other: u8| {
+            busy & (1 << other) == 0
+                && !state.news.any_of(other)
+                && self.users.wish(self.user(state, other)).is_none()
+        };
+        others().all(|other| known & (1 << other) != 0) || others().all(idle)
     }
 }

@@ -186,12 +186,14 @@ impl Teller {
                 let (time, process) = (at.time, record.process);
                 self.story.troubles.push(Trouble { time, process, what: fault.clone() });
             }
-            What::Violation { property, detail, events } => self.story.broken.push(Broken {
-                property: property.clone().into_owned(),
-                time: at.time,
-                detail: detail.clone(),
-                events: events.clone(),
-            }),
+            What::Violation { property, moment, detail, events } => {
+                self.story.broken.push(Broken {
+                    property: property.clone().into_owned(),
+                    time: *moment,
+                    detail: detail.clone(),
+                    events: events.clone(),
+                })
+            }
             What::Refuse { command, .. } => {
                 self.sign(record.process, at, SignKind::Refuses, command.clone());
             }

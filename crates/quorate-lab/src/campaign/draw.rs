@@ -12,7 +12,9 @@ use quorate_sim::scenario::Requesters;
 use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
 
 use super::agreement;
+use super::beyond::leave;
 use super::elections::{draw_detector, draw_election};
+use super::heal::heal;
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
 pub(super) const UNIT: u64 = 1_000_000;
@@ -30,23 +32,57 @@ pub struct Worlds {
     pub quorums: Option<String>,
     /// Properties to watch though the algorithm does not promise them.
     pub watch: Vec<String>,
+    /// Whether each world leaves some of the assumptions.
+    pub beyond: bool,
+}
+
+/// A world that was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct World {
+    /// Everything that makes its run.
+    pub scenario: Scenario,
+    /// How many of its first requests come after the last fault; none if there is no fault, or one never ends.
+    pub after: usize,
 }
 
 impl Worlds {
     /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
     pub fn new(profile: Profile) -> Self {
         let most = if assumes(&profile, Assumption::NoCrash) { 0 } else { usize::MAX };
-        Self { profile, processes: 2..=16, crashes: 0..=most, quorums: None, watch: Vec::new() }
+        Self {
+            profile,
+            processes: 2..=16,
+            crashes: 0..=most,
+            quorums: None,
+            watch: Vec::new(),
+            beyond: false,
+        }
     }
 
     /// Whether worlds are such that the algorithm says it works in.
     pub fn inside_assumptions(&self) -> bool {
-        *self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash)
+        !self.beyond && (*self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash))
+    }
+
+    /// The scenario of a seed's world.
+    pub fn scenario(&self, seed: u64) -> Scenario {
+        self.world(seed).scenario
     }
 
     /// The world of a seed.
-    pub fn scenario(&self, seed: u64) -> Scenario {
+    pub fn world(&self, seed: u64) -> World {
         let mut draw = Dice(Random::new(seed, Stream::Worlds));
+        let mut scenario = self.storm(seed, &mut draw);
+        if self.beyond {
+            let end = busy_until(&scenario, self.profile.layer);
+            leave(&self.profile, &mut scenario, end, &mut draw);
+        }
+        let after = heal(&mut scenario, self.profile.layer, &mut draw);
+        World { scenario, after }
+    }
+
+    /// What happens, and what goes wrong.
+    fn storm(&self, seed: u64, draw: &mut Dice) -> Scenario {
         let n = draw.between(*self.processes.start() as u64, *self.processes.end() as u64) as usize;
         let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
         scenario.quorums.clone_from(&self.quorums);
@@ -63,24 +99,24 @@ impl Worlds {
         let think = draw.between(0, 3 * UNIT);
         scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
         if self.profile.layer == Layer::Agreement {
-            agreement::draw(self, &mut scenario, &mut draw);
-            self.draw_suspicions(&mut scenario, &mut draw);
+            agreement::draw(self, &mut scenario, draw);
+            self.draw_suspicions(&mut scenario, draw);
             return scenario;
         }
         let election = self.profile.layer == Layer::Election;
         if election {
-            draw_election(&self.profile, &mut scenario, &mut draw);
+            draw_election(&self.profile, &mut scenario, draw);
         } else {
-            self.draw_requests(&mut scenario, &mut draw);
+            self.draw_requests(&mut scenario, draw);
         }
         if assumes(&self.profile, Assumption::ServerUp) {
             scenario.server = draw.between(0, n as u64 - 1) as u32;
         }
-        self.draw_crashes(&mut scenario, &mut draw);
-        self.draw_suspicions(&mut scenario, &mut draw);
+        self.draw_crashes(&mut scenario, draw);
+        self.draw_suspicions(&mut scenario, draw);
         match self.profile.layer {
-            Layer::Election => draw_detector(&mut scenario, &mut draw),
-            Layer::Clock => self.draw_clocks(&mut scenario, &mut draw),
+            Layer::Election => draw_detector(&mut scenario, draw),
+            Layer::Clock => self.draw_clocks(&mut scenario, draw),
             _ => {}
         }
         scenario
@@ -303,6 +339,19 @@ mod tests {
             assert_eq!(victims.len(), 3.min(scenario.processes - 1), "{scenario:?}");
             let server = Who::Process(ProcessId::new(scenario.server));
             assert!(!victims.contains(&server), "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn worlds_beyond_the_assumptions_make_sense_too() {
+        for profile in PROFILES {
+            let worlds = Worlds { beyond: true, ..Worlds::new(*profile) };
+            for seed in 0..300 {
+                let scenario = worlds.scenario(seed);
+                assert_eq!(scenario.validate(), Ok(()), "{scenario:?}");
+                let check = crate::check(&scenario);
+                assert!(check.is_ok(), "{:?} {scenario:?}", check.err().map(|it| it.to_string()));
+            }
         }
     }
 

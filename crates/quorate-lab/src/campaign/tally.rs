@@ -1,96 +1,28 @@
-//! What was found in the runs of a campaign.
+//! What is worth knowing of one run of a campaign.
 
-use std::ops::Range;
-
+use quorate_sim::Conditions;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::Report;
-use quorate_sim::{Conditions, Scenario};
-use serde::Serialize;
 
-use super::Worlds;
-use crate::{CannotRun, run};
-
-/// What came of a campaign: the JSON that `campaign` prints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CampaignReport {
-    /// The algorithm's name.
-    pub algorithm: &'static str,
-    /// The quorum system, if one was asked for.
-    pub quorums: Option<String>,
-    /// The first seed.
-    pub seed: u64,
-    /// How many worlds were run.
-    pub runs: u64,
-    /// The fewest and the most processes there were.
-    pub processes: [usize; 2],
-    /// Every broken property of every run, in the order of seeds.
-    pub violations: Vec<Violation>,
-    /// Runs in which a live process waited for ever.
-    pub hangs: u64,
-    /// Runs in which a requester gave up because no quorum was left to it.
-    pub no_quorum: u64,
-    /// Runs that were stopped before it was decided whether everybody enters.
-    pub undecided: u64,
-    /// Runs that broke an assumption of the algorithm.
-    pub outside_assumptions: u64,
-    /// What became of each property over all runs.
-    pub properties: Vec<PropertyTally>,
-    /// All requests.
-    pub requests: u64,
-    /// All entries.
-    pub entries: u64,
-    /// All crashes.
-    pub crashes: u64,
-    /// All traitors.
-    pub traitors: u64,
-    /// All messages of the algorithm's own layer.
-    pub messages: u64,
-    /// All events.
-    pub events: u64,
-}
-
-impl CampaignReport {
-    /// In how many runs anything was broken.
-    pub fn violated_runs(&self) -> usize {
-        let mut seeds: Vec<u64> = self.violations.iter().map(|violation| violation.seed).collect();
-        seeds.dedup();
-        seeds.len()
-    }
-}
-
-/// A property over all runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PropertyTally {
-    /// Its name.
-    pub id: &'static str,
-    /// Runs in which it held.
-    pub holds: u64,
-    /// Runs in which it was broken.
-    pub violated: u64,
-    /// Runs in which it was not watched or not decided.
-    pub not_checked: u64,
-}
-
-/// A property broken in one run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Violation {
-    /// The property's name.
-    pub property: &'static str,
-    /// The seed of the run.
-    pub seed: u64,
-    /// The file that replays it, if one was kept.
-    pub scenario: Option<String>,
-    /// How many processes there were.
-    pub processes: usize,
-    /// What happened, in a sentence.
-    pub detail: String,
-}
+use super::{CampaignReport, PropertyTally, Violation, World};
+use crate::CannotRun;
+use crate::attempt::{Attempt, attempt};
 
 /// What is worth knowing of one run.
 pub(super) struct Findings {
-    properties: Vec<(&'static str, Status)>,
-    violations: Vec<Violation>,
+    pub(super) violations: Vec<Violation>,
     processes: usize,
+    /// Requests after the last fault.
+    requests_after: u64,
+    /// The assumptions that did not hold.
+    left: Vec<&'static str>,
+    /// None of a run that ended in a panic.
+    report: Option<Figures>,
+}
+
+#[derive(Default)]
+struct Figures {
+    properties: Vec<(&'static str, Status)>,
     hangs: bool,
     no_quorum: bool,
     undecided: bool,
@@ -105,42 +37,66 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Runs a world and looks at what came of it.
-    pub(super) fn of(scenario: Scenario, conditions: Conditions) -> Result<Self, CannotRun> {
-        let report = run(&scenario, conditions, None)?.report;
-        let broken =
-            |property: &&quorate_sim::report::PropertyReport| property.status == Status::Violated;
-        let violations: Vec<Violation> = report
-            .properties
-            .iter()
-            .filter(broken)
-            .map(|property| Violation {
-                property: property.id,
-                seed: report.seed,
-                scenario: None,
-                processes: report.processes,
-                detail: property.detail.clone(),
-            })
-            .collect();
-        Ok(Self {
+    pub(super) fn of(world: &World, conditions: Conditions) -> Result<Self, CannotRun> {
+        Ok(Self::from_attempt(world, &attempt(&world.scenario, conditions)?))
+    }
+
+    /// What is known of a run that filled the memory.
+    pub(super) fn undecided(world: &World) -> Self {
+        let undecided = Figures { undecided: true, ..Figures::default() };
+        let processes = world.scenario.processes;
+        Self {
+            violations: Vec::new(),
+            processes,
+            requests_after: 0,
+            left: Vec::new(),
+            report: Some(undecided),
+        }
+    }
+
+    fn from_attempt(World { scenario, after }: &World, found: &Attempt) -> Self {
+        let events = match found {
+            Attempt::Ran(report) => report.events,
+            Attempt::Panicked(_) => 0,
+        };
+        let left = found.left();
+        let broken = |(property, detail): (&str, &str)| Violation {
+            property: property.to_owned(),
+            seed: scenario.seed,
+            scenario: None,
+            processes: scenario.processes,
+            events,
+            left: left.iter().map(|id| (*id).to_owned()).collect(),
+            detail: detail.to_owned(),
+        };
+        let violations: Vec<Violation> = found.broken().into_iter().map(broken).collect();
+        let report = match found {
+            Attempt::Ran(report) => Some(Figures::of(report, &violations)),
+            Attempt::Panicked(_) => None,
+        };
+        let requests_after = *after as u64 * u64::from(scenario.repeat);
+        Self { violations, processes: scenario.processes, requests_after, left, report }
+    }
+}
+
+impl Figures {
+    fn of(report: &Report, violations: &[Violation]) -> Self {
+        let faults = |words: fn(&str) -> bool| {
+            report.faults.iter().filter(|fault| words(&fault.what)).count() as u64
+        };
+        Self {
             properties: report.properties.iter().map(|found| (found.id, found.status)).collect(),
-            processes: report.processes,
-            hangs: hangs(&report, &violations),
+            hangs: hangs(report, violations),
             no_quorum: !report.no_quorum.is_empty(),
             undecided: report.ending == "events",
             outside_assumptions: report.assumptions.iter().any(|assumption| !assumption.met),
             requests: report.requests,
             entries: report.entries,
-            crashes: report.faults.iter().filter(|fault| fault.what.ends_with(" crashes")).count()
-                as u64,
-            traitors: report
-                .faults
-                .iter()
-                .filter(|fault| fault.what.contains(" is a traitor"))
-                .count() as u64,
+            crashes: faults(|what| what.ends_with(" crashes")),
+            traitors: faults(|what| what.contains(" is a traitor")),
             messages: report.messages.total,
             events: report.events,
-            violations,
-        })
+        }
     }
 }
 
@@ -150,67 +106,43 @@ fn hangs(report: &Report, violations: &[Violation]) -> bool {
     stuck || violations.iter().any(|violation| violation.property == "ME2")
 }
 
-/// Adds up the runs of a campaign.
-pub(super) struct Tally {
-    report: CampaignReport,
-}
-
-impl Tally {
-    pub(super) fn new(worlds: &Worlds, seeds: &Range<u64>) -> Self {
-        let report = CampaignReport {
-            algorithm: worlds.profile.name,
-            quorums: worlds.quorums.clone(),
-            seed: seeds.start,
-            runs: 0,
-            processes: [usize::MAX, 0],
-            violations: Vec::new(),
-            hangs: 0,
-            no_quorum: 0,
-            undecided: 0,
-            outside_assumptions: 0,
-            properties: Vec::new(),
-            requests: 0,
-            entries: 0,
-            crashes: 0,
-            traitors: 0,
-            messages: 0,
-            events: 0,
-        };
-        Self { report }
-    }
-
+impl CampaignReport {
+    /// Adds one run, that of the next seed.
     pub(super) fn add(&mut self, run: Findings) {
-        let report = &mut self.report;
-        report.runs += 1;
-        let [fewest, most] = report.processes;
-        report.processes = [fewest.min(run.processes), most.max(run.processes)];
-        report.violations.extend(run.violations);
-        report.hangs += u64::from(run.hangs);
-        report.no_quorum += u64::from(run.no_quorum);
-        report.undecided += u64::from(run.undecided);
-        report.outside_assumptions += u64::from(run.outside_assumptions);
-        report.requests += run.requests;
-        report.entries += run.entries;
-        report.crashes += run.crashes;
-        report.traitors += run.traitors;
-        report.messages += run.messages;
-        report.events += run.events;
-        for (id, status) in run.properties {
-            self.property(id).count(status);
+        self.runs += 1;
+        let [fewest, most] = self.processes;
+        self.processes = [fewest.min(run.processes), most.max(run.processes)];
+        self.healed += u64::from(run.requests_after > 0);
+        self.requests_after += run.requests_after;
+        for id in &run.left {
+            let left = self.left(id);
+            left.runs += 1;
+            left.violated += u64::from(!run.violations.is_empty());
+            for violation in &run.violations {
+                *left.broken.entry(violation.property.clone()).or_default() += 1;
+            }
         }
+        match run.report {
+            Some(figures) => self.add_figures(&figures),
+            None => self.property(crate::PANIC).count(Status::Violated),
+        }
+        self.violations.extend(run.violations);
     }
 
-    fn property(&mut self, id: &'static str) -> &mut PropertyTally {
-        let all = &mut self.report.properties;
-        let place = all.iter().position(|tally| tally.id == id).unwrap_or_else(|| {
-            all.push(PropertyTally { id, holds: 0, violated: 0, not_checked: 0 });
-            all.len() - 1
-        });
-        &mut all[place]
-    }
-
-    pub(super) fn report(self) -> CampaignReport {
-        self.report
+    fn add_figures(&mut self, run: &Figures) {
+        self.hangs += u64::from(run.hangs);
+        self.no_quorum += u64::from(run.no_quorum);
+        self.undecided += u64::from(run.undecided);
+        self.outside_assumptions += u64::from(run.outside_assumptions);
+        self.requests += run.requests;
+        self.entries += run.entries;
+        self.crashes += run.crashes;
+        self.traitors += run.traitors;
+        self.messages += run.messages;
+        self.events += run.events;
+        for (id, status) in &run.properties {
+            self.property(id).count(*status);
+        }
     }
 }
 
@@ -221,5 +153,31 @@ impl PropertyTally {
             Status::Violated => self.violated += 1,
             Status::NotChecked => self.not_checked += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_sim::Scenario;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_violation_among_others() {
+        let scenario = Scenario { seed: 7, ..Scenario::new("central", 3) };
+        let world = World { scenario, after: 2 };
+        let panicked = Attempt::Panicked("panicked at central.rs:1:1: oh".to_owned());
+        let asked = super::super::tests::asked("central", 10);
+        let mut report = CampaignReport::new(&asked, 7);
+        report.add(Findings::from_attempt(&world, &panicked));
+        report.add(Findings::of(&world, Conditions::default()).expect("it runs"));
+        assert_eq!((report.runs, report.violated_runs()), (2, 1));
+        assert_eq!(
+            (report.violations[0].property.as_str(), report.violations[0].seed),
+            ("panic", 7)
+        );
+        assert_eq!(report.property("panic").violated, 1);
+        assert_eq!((report.healed, report.requests_after), (2, 4));
+        assert_eq!(report.property("ME1").holds, 1);
     }
 }

@@ -4,12 +4,13 @@ use quorate_core::Property;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Scenario};
+use serde::{Deserialize, Serialize};
 
 use crate::CannotRun;
 use quorate_run::run;
 
 /// What came of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     pub(super) agreed: bool,
     pub(super) valid: bool,

@@ -9,9 +9,8 @@ use quorate_sim::random::{Random, Stream};
 
 use super::agreements::{Measured, first_broken, messages, per_cent, share};
 use super::findings::figure;
-use super::sweep::sweep;
+use super::sweep::{Halt, sweep};
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value, doubling};
-use crate::CannotRun;
 use quorate_run::promise;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -60,7 +59,7 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut fields = Vec::new();
     for algorithm in ALGORITHMS {
         for f in 1..=CRASHES_MOST {

@@ -45,6 +45,28 @@ impl Findings {
         writeln!(out)
     }
 
+    /// Writes a page in Markdown: what it is, the command that makes it again, the tables, and what has to be known.
+    pub fn write_markdown(
+        &self,
+        summary: &str,
+        command: &str,
+        mut out: impl Write,
+    ) -> io::Result<()> {
+        let mut title = summary.chars();
+        let first = title.next().map(|first| first.to_uppercase().to_string());
+        writeln!(out, "# {}{}\n", first.unwrap_or_default(), title.as_str())?;
+        writeln!(out, "This page is made by `{command}`.\n")?;
+        for block in &self.blocks {
+            block.write_markdown(&mut out)?;
+        }
+        writeln!(out, "## How to read it\n")?;
+        for (place, note) in self.notes.iter().enumerate() {
+            let end = if place + 1 == self.notes.len() { "" } else { "\n" };
+            writeln!(out, "{}{end}", note.split_whitespace().collect::<Vec<_>>().join(" "))?;
+        }
+        Ok(())
+    }
+
     /// Writes what a person reads.
     pub fn write_text(&self, mut out: impl Write) -> io::Result<()> {
         for block in &self.blocks {
@@ -56,6 +78,19 @@ impl Findings {
 }
 
 impl Block {
+    fn write_markdown(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "## {}\n", self.title)?;
+        let head: Vec<&str> = self.head.iter().map(|head| head.trim()).collect();
+        writeln!(out, "| {} |", head.join(" | "))?;
+        let rule = |head: &&str| if head.starts_with(' ') { "---:" } else { "---" };
+        writeln!(out, "| {} |", self.head.iter().map(rule).collect::<Vec<_>>().join(" | "))?;
+        for row in &self.rows {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+        writeln!(out)
+    }
+
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}\n", self.title)?;
         let head: Vec<String> = self.head.iter().map(|head| head.trim().to_owned()).collect();

@@ -11,9 +11,11 @@ mod consensus_rounds;
 mod crashes;
 mod detectors;
 mod election_cost;
+mod exact;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
+mod part;
 mod promise;
 mod replay;
 mod series;
@@ -22,16 +24,20 @@ mod sweep;
 mod table;
 mod thesis;
 mod vcube_diagnosis;
+mod verification;
 mod votes;
 mod without_cancel;
 
 pub use findings::{Block, Findings};
+pub use part::ExperimentPart;
 pub use statistics::Statistics;
 pub use sweep::Progress;
 pub use table::{Row, Table, Value};
 
 use crate::CannotRun;
 use quorate_run::nearest;
+use serde::{Deserialize, Serialize};
+use sweep::{Halt, Scope};
 
 /// Everything that can be asked for by name.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -45,6 +51,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     clock_sync::EXPERIMENT,
     byzantine::EXPERIMENT,
     consensus_rounds::EXPERIMENT,
+    verification::EXPERIMENT,
 ];
 
 /// A published table or figure, or a question of our own, as something to run.
@@ -62,7 +69,7 @@ pub struct Experiment {
     pub ours: Option<usize>,
     /// Whether it draws charts.
     pub draws: bool,
-    run: fn(&Request<'_>) -> Result<Findings, CannotRun>,
+    run: fn(&Request<'_>) -> Result<Findings, Halt>,
 }
 
 /// The bounds of `--up-to`.
@@ -77,7 +84,8 @@ pub struct Sizes {
 }
 
 /// What a user may choose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Options {
     /// How many seeds, counted from zero.
     pub seeds: Option<u64>,
@@ -96,6 +104,7 @@ struct Request<'p> {
     ours_up_to: usize,
     threads: usize,
     progress: &'p dyn Progress,
+    scope: Scope,
 }
 
 /// More seeds than this are a mistake.
@@ -120,6 +129,20 @@ impl Experiment {
 
     /// Runs it.
     pub fn run(&self, options: &Options, progress: &dyn Progress) -> Result<Findings, CannotRun> {
+        match (self.run)(&self.request(options, progress, Scope::Whole)?) {
+            Ok(findings) => Ok(findings),
+            Err(Halt::Cannot(cannot)) => Err(cannot),
+            Err(Halt::Partial) => Err(CannotRun::Option("only a part of it was run".to_owned())),
+        }
+    }
+
+    /// The options with everything settled.
+    fn request<'p>(
+        &self,
+        options: &Options,
+        progress: &'p dyn Progress,
+        scope: Scope,
+    ) -> Result<Request<'p>, CannotRun> {
         let seeds = within("--seeds", options.seeds, self.seeds, 1, SEEDS_MOST)?;
         let up_to = match (self.sizes, options.up_to) {
             (Some(Sizes { least, usual, most }), up_to) => {
@@ -150,7 +173,7 @@ impl Experiment {
         let threads = within("--threads", threads, 0, 1, as_u64(THREADS_MOST))?;
         let (up_to, ours_up_to) = (up_to as usize, ours_up_to as usize);
         let threads = threads as usize;
-        (self.run)(&Request { seeds, up_to, ours_up_to, threads, progress })
+        Ok(Request { seeds, up_to, ours_up_to, threads, progress, scope })
     }
 }
 

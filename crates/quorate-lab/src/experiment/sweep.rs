@@ -1,9 +1,15 @@
-//! Runs the cells of an experiment in parallel.
+//! Runs the cells of an experiment in parallel: all of them, those of a part, or none because parts have run them.
+
+use std::cell::RefCell;
 
 use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::Request;
 use crate::CannotRun;
+use crate::part::Shard;
 
 /// Somebody who wants to know how far an experiment is.
 pub trait Progress: Sync {
@@ -29,10 +35,67 @@ impl Progress for () {
     fn end(&self) {}
 }
 
+/// Which cells are run.
+pub(super) enum Scope {
+    /// All of them.
+    Whole,
+    /// Every so manieth, whose answers are kept sweep by sweep.
+    Part(Shard, RefCell<Vec<Vec<Value>>>),
+    /// None: here are the answers, part by part and sweep by sweep, and how many sweeps have been asked for.
+    Merged(Vec<Vec<Vec<Value>>>, RefCell<usize>),
+}
+
+/// Why there are no findings.
+pub(super) enum Halt {
+    /// It cannot be run.
+    Cannot(CannotRun),
+    /// Only a part of it was run.
+    Partial,
+}
+
+impl From<CannotRun> for Halt {
+    fn from(cannot: CannotRun) -> Self {
+        Self::Cannot(cannot)
+    }
+}
+
+/// The answers of two sweeps, both of which have been made.
+pub(super) fn both<A, B>(a: Result<A, Halt>, b: Result<B, Halt>) -> Result<(A, B), Halt> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => Ok((a, b)),
+        (Err(Halt::Cannot(cannot)), _) | (_, Err(Halt::Cannot(cannot))) => {
+            Err(Halt::Cannot(cannot))
+        }
+        _ => Err(Halt::Partial),
+    }
+}
+
 /// What came of each cell, in the order of the cells. If some cannot be run, the first of them is told of.
-pub(super) fn sweep<Cell: Sync, Answer: Send>(
+pub(super) fn sweep<Cell: Sync, Answer: Send + Serialize + DeserializeOwned>(
     request: &Request<'_>,
     cells: &[Cell],
+    run: impl Fn(&Cell) -> Result<Answer, CannotRun> + Sync,
+) -> Result<Vec<Answer>, Halt> {
+    match &request.scope {
+        Scope::Whole => Ok(run_all(request, &cells.iter().collect::<Vec<_>>(), run)?),
+        Scope::Part(shard, kept) => {
+            let (first, step) = (shard.number as usize - 1, shard.of as usize);
+            let own: Vec<&Cell> = cells.iter().skip(first).step_by(step).collect();
+            let answers = run_all(request, &own, run)?;
+            let written: Result<Vec<Value>, _> = answers.iter().map(serde_json::to_value).collect();
+            kept.borrow_mut().push(written.map_err(|error| unreadable(&error))?);
+            Err(Halt::Partial)
+        }
+        Scope::Merged(parts, asked) => {
+            let place = asked.replace_with(|asked| *asked + 1);
+            Ok(gathered(parts, place, cells.len())?)
+        }
+    }
+}
+
+fn run_all<Cell: Sync, Answer: Send>(
+    request: &Request<'_>,
+    cells: &[&Cell],
     run: impl Fn(&Cell) -> Result<Answer, CannotRun> + Sync,
 ) -> Result<Vec<Answer>, CannotRun> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.threads).build();
@@ -40,7 +103,7 @@ pub(super) fn sweep<Cell: Sync, Answer: Send>(
     request.progress.begin(cells.len());
     let answers: Vec<Result<Answer, CannotRun>> = pool.install(|| {
         let cells = cells.par_iter().with_max_len(1);
-        let answer = |cell| {
+        let answer = |cell: &&Cell| {
             if !request.progress.is_wanted() {
                 return Err(CannotRun::Cancelled);
             }
@@ -52,4 +115,27 @@ pub(super) fn sweep<Cell: Sync, Answer: Send>(
     });
     request.progress.end();
     answers.into_iter().collect()
+}
+
+/// The answers of one sweep, dealt out to parts one by one.
+fn gathered<Answer: DeserializeOwned>(
+    parts: &[Vec<Vec<Value>>],
+    sweep: usize,
+    cells: usize,
+) -> Result<Vec<Answer>, CannotRun> {
+    let of_sweep: Vec<&[Value]> =
+        parts.iter().map(|part| part.get(sweep).map_or(&[][..], Vec::as_slice)).collect();
+    if of_sweep.iter().map(|part| part.len()).sum::<usize>() != cells {
+        return Err(unreadable(&"they are not of as many runs as it has"));
+    }
+    let answer = |cell: usize| {
+        let value = of_sweep[cell % parts.len()].get(cell / parts.len());
+        let value = value.ok_or_else(|| unreadable(&"some runs are missing"))?;
+        Answer::deserialize(value).map_err(|error| unreadable(&error))
+    };
+    (0..cells).map(answer).collect()
+}
+
+fn unreadable(why: &dyn std::fmt::Display) -> CannotRun {
+    CannotRun::Option(format!("these are no parts of this experiment: {why}"))
 }

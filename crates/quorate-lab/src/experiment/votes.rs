@@ -5,9 +5,11 @@ use quorate_sim::monitor::Status;
 use quorate_sim::report::Report;
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
+use serde::{Deserialize, Serialize};
 
 use super::Statistics;
 use super::crashes::Failures;
+use super::exact;
 use crate::CannotRun;
 use quorate_run::run;
 
@@ -23,7 +25,7 @@ pub(super) struct Votes {
 }
 
 /// What came of one run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     /// Somebody was told that no quorum is left.
     pub(super) no_quorum: bool,
@@ -33,16 +35,22 @@ pub(super) struct Measured {
     pub(super) two_inside: bool,
     pub(super) entries: u64,
     /// Messages per entry, those to oneself included and acknowledgements not.
+    #[serde(with = "exact::figure")]
     pub(super) messages: f64,
     /// The deviation as the monograph reckons it: by process from the messages per entry, over the entries.
+    #[serde(with = "exact::figure")]
     pub(super) sigma: f64,
     /// The deviation of what processes sent, by process from their mean.
+    #[serde(with = "exact::figure")]
     pub(super) plain_sigma: f64,
     /// Acknowledgements of crashes per entry.
+    #[serde(with = "exact::figure")]
     pub(super) acknowledgements: f64,
     /// CANCEL messages per entry.
+    #[serde(with = "exact::figure")]
     pub(super) cancels: f64,
     /// From exit to the next entry with somebody waiting, in message delays; not a number if nobody ever waited.
+    #[serde(with = "exact::figure")]
     pub(super) hand_over: f64,
 }
 

@@ -5,10 +5,9 @@ use quorate_sim::scenario::Requesters;
 
 use super::crashes::{Failures, WINDOW};
 use super::findings::figure;
-use super::sweep::sweep;
+use super::sweep::{Halt, sweep};
 use super::votes::{Measured, Votes, over};
 use super::{Block, Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::CannotRun;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "without-cancel",
@@ -41,7 +40,7 @@ struct Side {
     incomplete: usize,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut fields = Vec::new();
     for generator in GENERATORS {
         for requesters in [Requesters::One, Requesters::All] {

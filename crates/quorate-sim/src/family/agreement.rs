@@ -59,7 +59,7 @@ pub fn run_agreement<P: Agreement + 'static>(
 }
 
 /// Who proposes what and when: the commander, or everybody. Requests say when for those that they name.
-fn proposals(scenario: &Scenario, matter: Matter) -> Vec<(ProcessId, Span, Value)> {
+pub fn proposals(scenario: &Scenario, matter: Matter) -> Vec<(ProcessId, Span, Value)> {
     let n = scenario.processes;
     let value = |process: ProcessId| {
         let said = scenario.values.get(process.index());

@@ -124,10 +124,12 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         processes: Vec<u32>,
     },
-    /// A property is broken. It stands at the end of a trace, with the time at which it was broken.
+    /// A property was broken. What else happened stands before it.
     Violation {
         /// Which.
         property: Cow<'static, str>,
+        /// When, in nanoseconds.
+        moment: u64,
         /// How, in a sentence.
         detail: String,
         /// What led there.

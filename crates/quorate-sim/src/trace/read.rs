@@ -132,6 +132,7 @@ mod tests {
             What::Fault { fault: "slow".to_owned(), processes: vec![1] },
             What::Violation {
                 property: "ME1".into(),
+                moment: 7,
                 detail: "two inside".to_owned(),
                 events: vec![evidence],
             },

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use quorate_lab::exhaustive::Reductions;
 use quorate_sim::notation::TreeText;
 use quorate_sim::scenario::Requesters;
 
@@ -16,12 +17,18 @@ Examples:
   quorate check ricart-agrawala -n 3 --requests 2
   quorate check quorum -n 3 --quorums vcube --crashes 2
   quorate check maekawa-original -n 3 --save hang.toml --diagram hang.svg
-  quorate check central -n 3 --fifo no --json
+  quorate check list-ring -n 3 --crashes 1
+  quorate check chandra-toueg -n 3 --crashes 1 --faults 1
+  quorate check total-lamport -n 3 --requesters 2 --json
+  quorate check causal -n 3 --requesters 2 --watch total-order
+  quorate check quorum-published -n 3 --crashes 2 --only ME1
 
-Whatever can happen may happen next: a message arrives, a user asks or leaves, a process crashes, also
-in the middle of a multicast, or hears of a crash. Every state is visited, so that what holds here
-holds in every run of this world; a counterexample is a shortest one. A search that stops before says
-how far it came, and not that the algorithm is correct.")]
+Whatever can happen may happen next: a message arrives, a user asks to enter or leaves, begins an
+election, proposes or multicasts, a process crashes, also in the middle of a multicast, or hears of a
+crash. Every state is visited, so that what holds here holds in every run of this world; a
+counterexample is a shortest one. A search that stops before says how far it came, and not that the
+algorithm is correct. Processes crash and do not lie. There is no time: detectors, clocks and whatever
+sets timers are left to `quorate campaign`.")]
 pub(crate) struct Check {
     /// The algorithm; `quorate list` names them
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]
@@ -29,10 +36,10 @@ pub(crate) struct Check {
     /// How many processes, 8 at most
     #[arg(short = 'n', long = "processes", value_name = "N", default_value_t = 3)]
     pub(crate) processes: usize,
-    /// How often each requester asks
+    /// How often each requester asks, begins an election or multicasts; an agreement is made once
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) requests: u8,
-    /// Who asks: one, all or a number
+    /// Who asks, begins an election or multicasts: one, all or a number
     #[arg(long, value_name = "one|all|K", default_value = "all")]
     pub(crate) requesters: Requesters,
     /// How many processes may crash
@@ -56,6 +63,18 @@ pub(crate) struct Check {
     /// The process that serves the others, where the algorithm has one
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub(crate) server: u32,
+    /// The identifiers with which processes stand for election, from process 0 on; their numbers if not said
+    #[arg(long, value_name = "I,I,..", value_delimiter = ',')]
+    pub(crate) ids: Vec<u64>,
+    /// What is proposed in an agreement, from process 0 on; if not said, n to 1, to attack or to commit
+    #[arg(long, value_name = "V,V,..", value_delimiter = ',')]
+    pub(crate) values: Vec<u64>,
+    /// How many faults an agreement is to bear; at most 2 of what it can bear if not said
+    #[arg(long, value_name = "F")]
+    pub(crate) faults: Option<usize>,
+    /// Judge a property of a multicast though it is not promised (repeatable)
+    #[arg(long, value_name = "PROPERTY")]
+    pub(crate) watch: Vec<String>,
     /// Keep votes until leaving, where the algorithm could give them back earlier
     #[arg(long)]
     pub(crate) no_cancel: bool,
@@ -65,9 +84,18 @@ pub(crate) struct Check {
     /// Go no further from the start than this
     #[arg(long, value_name = "D")]
     pub(crate) depth: Option<u32>,
-    /// Whether commuting deliveries are gone through in one order only
-    #[arg(long, value_name = "yes|no", default_value = "yes", hide_possible_values = true)]
-    pub(super) reduce: YesNo,
+    /// Leave out what cannot matter: orders of deliveries that commute, names of processes that are alike, both or
+    /// neither
+    #[arg(
+        long,
+        value_name = "yes|no|order|names",
+        default_value = "yes",
+        hide_possible_values = true
+    )]
+    pub(super) reduce: Reduce,
+    /// Look for violations of this property only
+    #[arg(long, value_name = "PROPERTY")]
+    pub(crate) only: Option<String>,
     /// Threads; as many as there are cores if not said
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<usize>,
@@ -90,8 +118,20 @@ impl Check {
         self.fifo == YesNo::Yes
     }
 
-    /// Whether to reduce.
-    pub(crate) fn reduces(&self) -> bool {
-        self.reduce == YesNo::Yes
+    /// What to leave out.
+    pub(crate) fn reductions(&self) -> Reductions {
+        Reductions {
+            order: matches!(self.reduce, Reduce::Yes | Reduce::Order),
+            names: matches!(self.reduce, Reduce::Yes | Reduce::Names),
+        }
     }
+}
+
+/// What to leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Reduce {
+    Yes,
+    No,
+    Order,
+    Names,
 }

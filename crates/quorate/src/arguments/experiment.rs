@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use quorate_lab::experiment::Options;
+use quorate_lab::part::Shard;
 
 /// `quorate experiment`
 #[derive(Debug, Args)]
@@ -13,6 +14,8 @@ Examples:
   quorate experiment mutex-cost --up-to 32             a smaller one, in a second
   quorate experiment mutex-cost --svg charts/ --csv cost.csv
   quorate experiment thesis --up-to 64                 a published study, in seconds
+  quorate experiment mutex-cost --up-to 8 --shard 1/2 > 1.part   for `quorate merge`
+  quorate experiment verification --markdown docs/verification.md
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
 pub(crate) struct Experiment {
     /// Its name; without one, what there is
@@ -32,6 +35,9 @@ pub(crate) struct Experiment {
     /// How many threads; one for each core if not said. The results are the same
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
+    /// Run part I of K only and print it for `quorate merge`
+    #[arg(long, value_name = "I/K", requires = "name", conflicts_with_all = ["csv", "svg"])]
+    pub(crate) shard: Option<Shard>,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -41,6 +47,9 @@ pub(crate) struct Experiment {
     /// Write the charts: all into one file, or each into a file of its own in a directory
     #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write the tables and notes as a page in Markdown
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 impl Experiment {

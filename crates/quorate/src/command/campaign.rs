@@ -1,50 +1,117 @@
 //! `quorate campaign`: many seeds, each a random world inside the assumptions.
 
-use std::collections::BTreeSet;
+use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use quorate_algorithms::catalogue::PROFILES;
-use quorate_lab::campaign::{CampaignError, CampaignReport, Worlds, campaign, check, kept};
+use quorate_lab::campaign::{Asked, CampaignError, CampaignPart, Effort, campaign};
+use quorate_lab::part::{Part, Shard, Work};
 
+use super::findings::{Keeping, conclude};
 use crate::Done;
 use crate::arguments::{Campaign, flag_of};
 use crate::failure::Failure;
 use crate::files::NewFile;
 use crate::memory;
-use crate::print;
 
-/// More scenarios than this are not kept.
-const KEPT_MOST: usize = 10;
+/// Progress is kept this often.
+const SAVED_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(flags: &Campaign) -> Done {
-    let worlds = worlds(flags)?;
-    let end = flags.seed.checked_add(flags.seeds).filter(|_| flags.seeds > 0);
-    let end = end.ok_or_else(|| {
-        Failure::new("--seeds: there must be at least 1 seed, and none beyond 18446744073709551615")
-    })?;
+    let asked = flags.asked();
+    let worlds = asked.worlds().map_err(explain)?;
     let threads = threads(flags.threads)?;
-    if let Some(folder) = &flags.keep {
-        make(folder)?;
-    }
     let memory = flags.memory.unwrap_or_else(memory::available).0;
-    let bar = progress_bar(flags.seeds);
-    let (done, took) =
-        timed(|| campaign(&worlds, flags.seed..end, memory, threads, &|| bar.inc(1)));
+    let shard = flags.shard.unwrap_or(Shard::WHOLE);
+    let part = match &flags.resume {
+        Some(path) => resumed(path, &asked, shard)?,
+        None => CampaignPart::new(asked, shard),
+    };
+    let before = part.report.runs;
+    let started = now();
+    let interrupted = interruption();
+    let deadline = flags.minutes.and_then(|minutes| started.checked_add(minutes.0));
+    let stop = || interrupted.load(Ordering::Relaxed) || deadline.is_some_and(|end| now() >= end);
+    let bar = progress_bar(&part, shard, flags.minutes.is_some());
+    let mut progress = Kept { path: flags.resume.as_deref(), shard, last: started };
+    let mut save = |part: &CampaignPart| progress.now_and_then(part);
+    let effort = Effort { memory, threads, each: &|| bar.inc(1), stop: &stop, save: &mut save };
+    let done = campaign(part, shard, effort);
     bar.finish_and_clear();
-    let mut report = done.map_err(explain)?;
-    if let Some(folder) = &flags.keep {
-        keep(&worlds, &mut report, folder)?;
+    let took = started.elapsed();
+    let part = done.map_err(explain)?;
+    progress.keep(&part)?;
+    let (runs, violated) = (part.report.runs, !part.report.violations.is_empty());
+    if flags.shard.is_some() {
+        print_part(shard, part)?;
+    } else {
+        let keeping = Keeping { folder: flags.keep.as_deref(), shrinks: !flags.no_shrink };
+        conclude(&worlds, part, &keeping, memory, flags.json)?;
     }
-    print::campaign::print(&worlds, &report, flags)?;
-    let rate = report.runs as f64 / took.as_secs_f64().max(1e-9);
-    let mut stderr = anstream::stderr().lock();
-    writeln!(stderr, "{} runs in {took:.1?}, {rate:.0} runs/s", report.runs)?;
-    Ok(if report.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let rate = (runs - before) as f64 / took.as_secs_f64().max(1e-9);
+    writeln!(anstream::stderr().lock(), "{} runs in {took:.1?}, {rate:.0} runs/s", runs - before)?;
+    Ok(match violated || interrupted.load(Ordering::Relaxed) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// What a file of progress says, or nothing yet.
+fn resumed(path: &Path, asked: &Asked, shard: Shard) -> Result<CampaignPart, Failure> {
+    let refused = |why: &str| Failure::new(format!("--resume: {} {why}", path.display()));
+    // That it can be written is better known now than in the end.
+    NewFile::begin(path)?;
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(CampaignPart::new(asked.clone(), shard));
+        }
+        read => read.map_err(|error| refused(&format!("cannot be read: {error}")))?,
+    };
+    let part = Part::read(&bytes).map_err(|why| refused(&why))?;
+    match part.work {
+        Work::Campaign(campaign) if campaign.asked == *asked && part.shard == shard => {
+            Ok(*campaign)
+        }
+        _ => Err(refused("was begun with other flags; give the same, or name another file")),
+    }
+}
+
+/// The file that progress is kept in.
+struct Kept<'a> {
+    path: Option<&'a Path>,
+    shard: Shard,
+    last: Instant,
+}
+
+impl Kept<'_> {
+    fn now_and_then(&mut self, part: &CampaignPart) {
+        if now() >= self.last + SAVED_EVERY {
+            // A file that cannot be written now may be later; in the end it has to be.
+            let _ = self.keep(part);
+            self.last = now();
+        }
+    }
+
+    fn keep(&self, part: &CampaignPart) -> Result<(), Failure> {
+        let Some(path) = self.path else { return Ok(()) };
+        let work = Work::Campaign(Box::new(part.clone()));
+        let mut file = NewFile::begin(path)?;
+        file.write_all(Part::new(self.shard, work).write().map_err(Failure::new)?.as_bytes())?;
+        file.keep()
+    }
+}
+
+fn print_part(shard: Shard, part: CampaignPart) -> Result<(), Failure> {
+    let part = Part::new(shard, Work::Campaign(Box::new(part)));
+    let mut out = anstream::stdout().lock();
+    out.write_all(part.write().map_err(Failure::new)?.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// More threads than this are a slip of the finger.
@@ -60,32 +127,20 @@ pub(super) fn threads(asked: Option<usize>) -> Result<usize, Failure> {
     }
 }
 
-fn worlds(flags: &Campaign) -> Result<Worlds, Failure> {
-    let profile = PROFILES.iter().find(|profile| profile.name == flags.algorithm);
-    let profile = *profile
-        .ok_or_else(|| Failure::new(format!("there is no algorithm `{}`", flags.algorithm)))?;
-    let mut worlds = Worlds::new(profile);
-    worlds.processes = flags.processes.0.clone();
-    worlds.quorums.clone_from(&flags.quorums);
-    worlds.watch.clone_from(&flags.watch);
-    if *worlds.processes.start() == 0 {
-        return Err(Failure::new("-n: there must be at least 1 process"));
-    }
-    if let Some(crashes) = &flags.crashes {
-        worlds.crashes = crashes.0.clone();
-    }
-    if !worlds.inside_assumptions() {
-        return Err(Failure::new(format!(
-            "--crashes: {} assumes that no process crashes, and a campaign stays inside the assumptions; \
-             `quorate sim {} --crash` leaves them",
-            profile.name, profile.name
-        )));
-    }
-    check(&worlds).map_err(explain)?;
-    Ok(worlds)
+/// Set by Ctrl-C; the second one ends the program at once.
+fn interruption() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    // Without a handler Ctrl-C simply ends it; nothing is lost but what was found so far.
+    let _ = ctrlc::set_handler(move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(1);
+        }
+    });
+    stop
 }
 
-fn explain(error: CampaignError) -> Failure {
+pub(super) fn explain(error: CampaignError) -> Failure {
     match error {
         CampaignError::Invalid(invalid) => {
             Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
@@ -94,55 +149,33 @@ fn explain(error: CampaignError) -> Failure {
     }
 }
 
-fn make(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::new(format!("--keep: {} cannot be made: {error}", folder.display()))
-    })
-}
-
-/// Writes the first violation of each property and number of processes, as scenarios that expect what happened.
-fn keep(worlds: &Worlds, report: &mut CampaignReport, folder: &Path) -> Result<(), Failure> {
-    let mut seen = BTreeSet::new();
-    for violation in &mut report.violations {
-        if seen.len() == KEPT_MOST || !seen.insert((violation.property, violation.processes)) {
-            continue;
-        }
-        let scenario = kept(worlds, violation.seed).map_err(Failure::new)?;
-        let text = toml::to_string(&scenario)
-            .map_err(|error| Failure::new(format!("the scenario cannot be written: {error}")))?;
-        let name = format!(
-            "{}-{}-seed-{}.toml",
-            report.algorithm,
-            violation.property.to_lowercase(),
-            violation.seed
-        );
-        let path = folder.join(name);
-        let mut file = NewFile::begin(&path)?;
-        write!(file, "# {}: {}\n{text}", violation.property, violation.detail)?;
-        file.keep()?;
-        violation.scenario = Some(path.display().to_string());
-    }
-    Ok(())
-}
-
 /// A bar on stderr, if somebody is there to see it.
-fn progress_bar(runs: u64) -> ProgressBar {
+fn progress_bar(part: &CampaignPart, shard: Shard, endless: bool) -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     };
-    let template = "{bar:40} {pos} of {len} runs, {per_sec}, {eta} left";
+    let seeds = part.asked.seeds(shard);
+    let template = match endless {
+        true => "{spinner} {pos} runs, {per_sec}, {elapsed}",
+        false => "{bar:40} {pos} of {len} runs, {per_sec}, {eta} left",
+    };
     let style = ProgressStyle::with_template(template);
-    let bar = ProgressBar::with_draw_target(Some(runs), target);
+    let bar = ProgressBar::with_draw_target(Some(seeds.end - seeds.start), target)
+        .with_position(part.report.runs);
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = now();
+    let done = work();
+    (done, start.elapsed())
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long it took is told beside the results, not in them"
+    reason = "how long it took is told beside the results, and when to stop is no part of them"
 )]
-pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let start = std::time::Instant::now();
-    let done = work();
-    (done, start.elapsed())
+fn now() -> Instant {
+    Instant::now()
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_check::{Bounds, Budget, Progress};
+use quorate_core::Property;
 use quorate_lab::exhaustive::{self, Question};
 use quorate_sim::{Conditions, Scenario};
 
@@ -87,6 +88,10 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         server: flags.server,
         no_cancel: flags.no_cancel,
         hand_over: flags.hand_over,
+        ids: flags.ids.clone(),
+        values: flags.values.clone(),
+        bears: flags.faults,
+        watch: flags.watch.clone(),
         ..Scenario::new(&flags.algorithm, flags.processes)
     };
     scenario.validate().map_err(|invalid| {
@@ -98,13 +103,27 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         scenario,
         requests: flags.requests,
         budget: Budget { crashes, losses, suspicions },
-        reduce: flags.reduces(),
+        reduce: flags.reductions(),
+        only: flags.only.as_deref().map(property).transpose()?,
+        content_with_a_part: flags.depth.is_some() || flags.memory.is_some(),
         bounds: Bounds {
             memory: flags.memory.unwrap_or_else(memory::available).0,
             depth: flags.depth.unwrap_or(u32::MAX),
         },
         threads: threads(flags.threads)?,
     })
+}
+
+fn property(id: &str) -> Result<Property, Failure> {
+    Property::ALL.into_iter().find(|property| property.id().eq_ignore_ascii_case(id)).ok_or_else(
+        || {
+            let known: Vec<&str> = Property::ALL.iter().map(|property| property.id()).collect();
+            Failure::new(format!(
+                "--only: there is no property `{id}`; there are {}",
+                known.join(", ")
+            ))
+        },
+    )
 }
 
 fn write(mut file: NewFile, scenario: &Scenario, path: &Path) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_draw::chart;
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Progress};
+use quorate_lab::part::{Part, Work};
 use serde_json::json;
 
 use crate::Done;
@@ -21,12 +22,27 @@ pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
     if flags.svg.is_some() && !experiment.draws {
         return Err(Failure::new(format!("{name} draws no charts; leave --svg out")));
     }
+    if let Some(shard) = flags.shard {
+        let part = experiment.run_part(&flags.options(), shard, &Bar::new());
+        let part = Part::new(shard, Work::Experiment(part.map_err(Failure::new)?));
+        let mut out = anstream::stdout().lock();
+        out.write_all(part.write().map_err(Failure::new)?.as_bytes())?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // A file that could not be written in the end is no reason to wait for it.
-    let files = Files::begin(flags)?;
+    let files =
+        Files::begin(flags.csv.as_deref(), flags.svg.as_deref(), flags.markdown.as_deref())?;
     let findings = experiment.run(&flags.options(), &Bar::new()).map_err(Failure::new)?;
-    files.write(name, &findings)?;
+    tell(experiment, &findings, files, flags.json)
+}
+
+/// Writes the files that were asked for, and prints what was found.
+pub(super) fn tell(experiment: &Experiment, findings: &Findings, files: Files, json: bool) -> Done {
+    let name = experiment.name;
+    files.write(experiment, findings)?;
     let mut out = anstream::stdout().lock();
-    if flags.json {
+    if json {
         findings.write_json(name, &mut out)?;
     } else {
         findings.write_text(&mut out)?;
@@ -52,9 +68,10 @@ fn list(json: bool) -> Done {
 }
 
 /// The files that were asked for.
-struct Files {
+pub(super) struct Files {
     csv: Option<NewFile>,
     svg: Option<Charts>,
+    markdown: Option<(NewFile, PathBuf)>,
 }
 
 enum Charts {
@@ -63,19 +80,37 @@ enum Charts {
 }
 
 impl Files {
-    fn begin(flags: &arguments::Experiment) -> Result<Self, Failure> {
-        if let (Some(csv), Some(svg)) = (&flags.csv, &flags.svg)
-            && same_file(csv, svg)
-        {
-            return Err(Failure::new("--csv and --svg name the same file"));
+    pub(super) fn begin(
+        csv: Option<&Path>,
+        svg: Option<&Path>,
+        markdown: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let named = [("--csv", csv), ("--svg", svg), ("--markdown", markdown)];
+        for (place, (flag, file)) in named.iter().enumerate() {
+            for (other_flag, other) in &named[..place] {
+                if let (Some(file), Some(other)) = (file, other)
+                    && same_file(file, other)
+                {
+                    let problem = format!("{other_flag} and {flag} name the same file");
+                    return Err(Failure::new(problem));
+                }
+            }
         }
-        let csv = flags.csv.as_deref().map(NewFile::begin).transpose()?;
-        let svg = flags.svg.as_deref().map(Charts::begin).transpose()?;
-        Ok(Self { csv, svg })
+        let csv = csv.map(NewFile::begin).transpose()?;
+        let svg = svg.map(Charts::begin).transpose()?;
+        let page = |path: &Path| Ok::<_, Failure>((NewFile::begin(path)?, path.to_owned()));
+        let markdown = markdown.map(page).transpose()?;
+        Ok(Self { csv, svg, markdown })
     }
 
-    fn write(self, name: &str, findings: &Findings) -> Result<(), Failure> {
+    fn write(self, experiment: &Experiment, findings: &Findings) -> Result<(), Failure> {
+        let name = experiment.name;
         let mut files = Vec::new();
+        if let Some((mut file, path)) = self.markdown {
+            let command = format!("quorate experiment {name} --markdown {}", path.display());
+            findings.write_markdown(experiment.summary, &command, &mut file)?;
+            files.push(file);
+        }
         if let Some(mut file) = self.csv {
             findings.table.write_csv(&mut file)?;
             files.push(file);

@@ -7,12 +7,16 @@ use quorate_sim::{Expect, Scenario};
 
 use crate::Done;
 use crate::arguments::Replay;
+use crate::command::shrink::shrunk;
 use crate::command::sim::{Files, exit_code, quoted, same_file};
 use crate::failure::Failure;
 use crate::print;
 
 pub(crate) fn replay(flags: &Replay) -> Done {
     let scenario = load(flags)?;
+    if flags.shrink {
+        return shrunk(&scenario, flags);
+    }
     if flags.expect && scenario.expect.is_none() {
         let problem =
             format!("{} expects nothing; give it an [expect] table", flags.scenario.display());

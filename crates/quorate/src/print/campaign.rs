@@ -2,31 +2,20 @@
 
 use std::io::{self, Write};
 
-use quorate_lab::campaign::{CampaignReport, Worlds};
+use quorate_lab::campaign::{Asked, CampaignReport, Cluster, Stopped};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use crate::arguments::Campaign;
 use crate::command::sim::quoted;
 
 /// Prints what was found.
-pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) -> io::Result<()> {
+pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    if flags.json {
+    if json {
         serde_json::to_writer(&mut out, report)?;
         return writeln!(out);
     }
-    let processes = match report.processes {
-        [1, 1] => "1 process".to_owned(),
-        [fewest, most] if fewest == most => format!("{most} processes"),
-        [fewest, most] => format!("{fewest} to {most} processes"),
-    };
-    let quorums = worlds.quorums.as_ref().map(|name| format!(" over {name}")).unwrap_or_default();
-    let last = report.seed + (report.runs - 1);
-    writeln!(
-        out,
-        "{BOLD}{}{quorums}, {processes}, seeds {} to {last}{BOLD:#}\n",
-        report.algorithm, report.seed
-    )?;
+    write_title(&mut out, report)?;
+    let width = report.properties.iter().map(|property| property.id.len()).max().unwrap_or(0);
     for property in &report.properties {
         let tally = (property.violated, property.holds);
         let (mark, style, text) = match tally {
@@ -34,18 +23,26 @@ pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) 
             (0, _) => ("✓", GOOD, format!("held in {}", runs(property.holds))),
             (broken, _) => ("✗", BAD, format!("broken in {} of {}", broken, runs(report.runs))),
         };
-        writeln!(out, "  {style}{mark} {}{style:#}  {text}", property.id)?;
-        if property.violated > 0 {
-            write_first(&mut out, report, flags, property.id)?;
-        }
+        writeln!(out, "  {style}{mark} {:<width$}{style:#}  {text}", property.id)?;
     }
     writeln!(out)?;
+    for (place, cluster) in report.clusters.iter().take(CLUSTERS_MOST).enumerate() {
+        write_cluster(&mut out, asked, cluster, place)?;
+    }
+    if report.clusters.len() > CLUSTERS_MOST {
+        let more = report.clusters.len() - CLUSTERS_MOST;
+        writeln!(out, "  and {more} more causes; --json has them all\n")?;
+    }
     if report.entries > 0 {
         line(&mut out, "entries", format!("{} of {} requests", report.entries, report.requests))?;
     }
     line(&mut out, "crashes", report.crashes.to_string())?;
     if report.traitors > 0 {
         line(&mut out, "traitors", report.traitors.to_string())?;
+    }
+    if report.healed > 0 {
+        let (healed, after) = (runs(report.healed), report.requests_after);
+        line(&mut out, "healed", format!("{healed}, with {after} requests after the last fault"))?;
     }
     line(&mut out, "messages", report.messages.to_string())?;
     line(&mut out, "events", report.events.to_string())?;
@@ -57,7 +54,16 @@ pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) 
     }
     if report.outside_assumptions > 0 {
         let outside = runs(report.outside_assumptions);
-        line(&mut out, "outside", format!("{outside} broke an assumption"))?;
+        line(&mut out, "outside", format!("{outside} left an assumption"))?;
+    }
+    let width = report.left.iter().map(|left| left.assumption.len()).max().unwrap_or(0);
+    for left in &report.left {
+        let broken: Vec<String> =
+            left.broken.iter().map(|(id, count)| format!("{id} broken in {count}")).collect();
+        let broken =
+            if broken.is_empty() { "nothing broken".to_owned() } else { broken.join(", ") };
+        let (assumption, runs) = (&left.assumption, runs(left.runs));
+        line(&mut out, "", format!("{assumption:<width$} left in {runs}: {broken}"))?;
     }
     writeln!(out)?;
     let all = runs(report.runs);
@@ -65,49 +71,105 @@ pub(crate) fn print(worlds: &Worlds, report: &CampaignReport, flags: &Campaign) 
         0 => (GOOD, format!("nothing was violated in {all}")),
         violated => (BAD, format!("violated in {violated} of {all}")),
     };
-    writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}")?;
+    let stopped = match report.stopped {
+        None => "",
+        Some(Stopped::Violation) => ", and stopped there",
+        Some(Stopped::Asked) => "; stopped before the last seed",
+    };
+    writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}{stopped}")?;
     out.flush()
 }
 
-/// The first run that broke a property, and how to see it again.
-fn write_first(
-    out: &mut impl Write,
-    report: &CampaignReport,
-    flags: &Campaign,
-    id: &str,
-) -> io::Result<()> {
-    let Some(first) = report.violations.iter().find(|found| found.property == id) else {
-        return Ok(());
+/// More causes than this are not told of one by one.
+const CLUSTERS_MOST: usize = 10;
+
+fn write_title(out: &mut impl Write, report: &CampaignReport) -> io::Result<()> {
+    let processes = match report.processes {
+        [1, 1] => ", 1 process".to_owned(),
+        [fewest, most] if fewest > most => String::new(),
+        [fewest, most] if fewest == most => format!(", {most} processes"),
+        [fewest, most] => format!(", {fewest} to {most} processes"),
     };
-    writeln!(out, "         seed {}, {} processes: {}", first.seed, first.processes, first.detail)?;
-    match &first.scenario {
-        Some(path) => writeln!(out, "         replay: quorate replay {}", quoted(path)),
-        None => writeln!(out, "         keep it: {}", keep_command(flags, first.seed)),
-    }
+    let quorums = report.quorums.as_ref().map(|name| format!(" over {name}")).unwrap_or_default();
+    let (name, first) = (&report.algorithm, report.seed);
+    let seeds = match report.runs.checked_sub(1) {
+        Some(more) => format!("seeds {first} to {}", first + more),
+        None => "no seeds".to_owned(),
+    };
+    writeln!(out, "{BOLD}{name}{quorums}{processes}, {seeds}{BOLD:#}\n")
 }
 
-/// The command that writes the scenario of one seed.
-fn keep_command(flags: &Campaign, seed: u64) -> String {
-    let range = |range: &std::ops::RangeInclusive<usize>| match range.start() == range.end() {
-        true => range.start().to_string(),
-        false => format!("{}..{}", range.start(), range.end()),
-    };
-    let mut command = format!("quorate campaign {}", flags.algorithm);
-    command += &format!(" -n {}", range(&flags.processes.0));
-    if let Some(crashes) = &flags.crashes {
-        command += &format!(" --crashes {}", range(&crashes.0));
+/// What several runs have in common, the smallest of its kind, and how to see it.
+fn write_cluster(
+    out: &mut impl Write,
+    asked: &Asked,
+    cluster: &Cluster,
+    place: usize,
+) -> io::Result<()> {
+    let name = format!("cause {}", place + 1);
+    let (property, first) = (&cluster.property, cluster.first);
+    let mut told = format!("{property} in {}, first with seed {first}", runs(cluster.runs));
+    if cluster.shortest != first {
+        let (seed, events) = (cluster.shortest, cluster.events);
+        told += &format!(", shortest with seed {seed} ({events} events)");
     }
-    if let Some(quorums) = &flags.quorums {
+    if !cluster.left.is_empty() {
+        told += &format!("; without {}", cluster.left.join(" and "));
+    }
+    line(out, &name, told)?;
+    line(out, "", cluster.detail.clone())?;
+    if let Some(shrunk) = &cluster.shrunk {
+        let left = [
+            count(shrunk.processes as u64, "process", "processes"),
+            count(shrunk.requests, "request", "requests"),
+            count(shrunk.faults as u64, "fault", "faults"),
+        ];
+        let tried = if shrunk.is_minimal { "" } else { "; given up" };
+        line(out, "", format!("shrunk to {} ({}{tried}):", left.join(", "), runs(shrunk.runs)))?;
+        line(out, "", shrunk.detail.clone())?;
+    }
+    match (&cluster.scenario, &cluster.toml) {
+        (Some(path), _) => line(out, "", format!("replay: quorate replay {}", quoted(path)))?,
+        (None, Some(toml)) => {
+            line(out, "", "replay: save what follows and give it to `quorate replay`".to_owned())?;
+            write!(out, "\n{toml}")?;
+        }
+        (None, None) => {
+            line(out, "", format!("keep it: {} --keep .", command(asked, cluster.first)))?;
+        }
+    }
+    writeln!(out)
+}
+
+/// The command that runs one seed alone.
+pub(crate) fn command(asked: &Asked, seed: u64) -> String {
+    let range = |[fewest, most]: [usize; 2]| match fewest == most {
+        true => fewest.to_string(),
+        false => format!("{fewest}..{most}"),
+    };
+    let mut command = format!("quorate campaign {}", asked.algorithm);
+    command += &format!(" -n {}", range(asked.processes));
+    if let Some(crashes) = asked.crashes {
+        command += &format!(" --crashes {}", range(crashes));
+    }
+    if let Some(quorums) = &asked.quorums {
         command += &format!(" --quorums {}", quoted(quorums));
     }
-    for property in &flags.watch {
+    if asked.beyond {
+        command += " --beyond";
+    }
+    for property in &asked.watch {
         command += &format!(" --watch {}", quoted(property));
     }
-    format!("{command} --seed {seed} --seeds 1 --keep .")
+    format!("{command} --seed {seed} --seeds 1")
 }
 
-fn runs(count: u64) -> String {
-    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
+fn runs(number: u64) -> String {
+    count(number, "run", "runs")
+}
+
+fn count(number: u64, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 fn line(out: &mut impl Write, name: &str, text: String) -> io::Result<()> {

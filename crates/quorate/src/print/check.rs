@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_core::Layer;
 use quorate_lab::exhaustive::Checked;
 use quorate_sim::monitor::Status;
 
@@ -70,13 +72,16 @@ pub(crate) fn print(checked: &Checked, flags: &Check) -> io::Result<()> {
 fn title(flags: &Check) -> String {
     let plural = if flags.processes == 1 { "" } else { "es" };
     let over = flags.quorums.as_ref().map(|name| format!(" over {name}")).unwrap_or_default();
-    let mut title = format!(
-        "{}{over}, {} process{plural}, {} asking {} each",
-        flags.algorithm,
-        flags.processes,
-        flags.requesters,
-        times(flags.requests)
-    );
+    let mut title = format!("{}{over}, {} process{plural}", flags.algorithm, flags.processes);
+    let doing = match family(&flags.algorithm) {
+        Some(Layer::Agreement) => None,
+        Some(Layer::Election) => Some("beginning elections"),
+        Some(Layer::Multicast) => Some("multicasting"),
+        _ => Some("asking"),
+    };
+    if let Some(doing) = doing {
+        title += &format!(", {} {doing} {} each", flags.requesters, times(flags.requests));
+    }
     let mishaps = [
         (flags.crashes, "crash", "crashes"),
         (flags.losses, "loss", "losses"),
@@ -86,6 +91,10 @@ fn title(flags: &Check) -> String {
         title += &format!(", up to {count} {}", if count == 1 { one } else { many });
     }
     title
+}
+
+fn family(algorithm: &str) -> Option<Layer> {
+    PROFILES.iter().find(|profile| profile.name == algorithm).map(|profile| profile.layer)
 }
 
 fn times(count: u8) -> String {

@@ -9,7 +9,7 @@ use crate::number;
 use crate::support::{Run, quorate};
 
 fn report(arguments: &str) -> (Value, Run) {
-    crate::report(Path::new("."), &format!("campaign {arguments}"))
+    crate::report(Path::new("."), &format!("campaign {arguments} --no-shrink"))
 }
 
 #[test]
@@ -50,23 +50,100 @@ fn a_seed_is_the_same_run_alone_and_in_company_whatever_the_threads() {
 #[test]
 fn what_is_kept_replays() {
     let folder = TempDir::new().expect("a temporary directory can be made");
-    let flags = "campaign maekawa-original --seeds 200 --keep found --json";
-    let run = quorate(folder.path(), flags);
-    let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
-    let violations = report["violations"].as_array().expect("a list");
-    let kept: Vec<&str> = violations.iter().filter_map(|it| it["scenario"].as_str()).collect();
-    assert_eq!(kept.len(), 10, "{run}");
-    for file in kept {
-        let replay = quorate(folder.path(), &format!("replay {file} --expect"));
-        assert_eq!(replay.code, Some(0), "{replay}");
-        assert!(replay.stdout.contains("verdict: violated, inside the assumptions"), "{replay}");
+    for shrink in ["", " --no-shrink"] {
+        let flags = "campaign ricart-agrawala-priority --seeds 100 --keep found --json";
+        let run = quorate(folder.path(), &format!("{flags}{shrink}"));
+        let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let clusters = report["clusters"].as_array().expect("a list");
+        assert!(!clusters.is_empty(), "{run}");
+        for cluster in clusters {
+            let file = cluster["scenario"].as_str().expect("a file");
+            let same = |it: &&Value| {
+                it["seed"] == cluster["first"] && it["property"] == cluster["property"]
+            };
+            let violation = report["violations"].as_array().and_then(|all| all.iter().find(same));
+            assert_eq!(violation.expect("a violation")["scenario"], file, "{run}");
+            assert_eq!(cluster["shrunk"].is_null(), !shrink.is_empty(), "{run}");
+            let replay = quorate(folder.path(), &format!("replay {file} --expect"));
+            assert_eq!(replay.code, Some(0), "{replay}");
+            let verdict = "verdict: violated, inside the assumptions";
+            assert!(replay.stdout.contains(verdict), "{replay}");
+        }
     }
+}
+
+#[test]
+fn the_first_violation_is_written_without_asking_and_never_over_another_file() {
+    let folder = TempDir::new().expect("a temporary directory can be made");
+    let run = || quorate(folder.path(), "campaign maekawa-original -n 3..5 --seeds 40");
+    let names = || {
+        let entries = std::fs::read_dir(folder.path()).expect("it is there");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("it is there").file_name().into_string().expect("text")
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    };
+    let first = run();
+    assert_eq!(first.code, Some(1), "{first}");
+    assert_eq!(names(), ["maekawa-original-me2-seed-0.toml"], "{first}");
+    let line =
+        first.stdout.lines().find_map(|line| line.trim_start().strip_prefix("replay: quorate "));
+    let replayed = quorate(folder.path(), line.expect("a command"));
+    assert_eq!(replayed.code, Some(1), "{replayed}");
+    // The same once more needs no other file; what somebody else has written stays.
+    assert_eq!(run().stdout, first.stdout);
+    assert_eq!(names().len(), 1);
+    std::fs::write(folder.path().join(&names()[0]), "mine").expect("it can be written");
+    let second = run();
+    assert!(second.stdout.contains("replay maekawa-original-me2-seed-0-2.toml"), "{second}");
+    let mine = std::fs::read_to_string(folder.path().join("maekawa-original-me2-seed-0.toml"));
+    assert_eq!(mine.expect("it can be read"), "mine");
+}
+
+#[test]
+fn what_cannot_be_written_is_printed_instead() {
+    let folder = TempDir::new().expect("a temporary directory can be made");
+    std::fs::write(folder.path().join("taken"), "").expect("it can be written");
+    let run = quorate(folder.path(), "campaign maekawa-original --seeds 40 --keep taken");
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains("the scenario is printed instead"), "{run}");
+    let start = run.stdout.find("# ME2: ").expect("the scenario is there");
+    let end = run.stdout.find("\n  entries ").expect("the figures follow");
+    std::fs::write(folder.path().join("pasted.toml"), &run.stdout[start..end]).expect("it can");
+    let replay = quorate(folder.path(), "replay pasted.toml --expect");
+    assert_eq!(replay.code, Some(0), "{replay}");
+    let json = quorate(folder.path(), "campaign maekawa-original --seeds 40 --keep taken --json");
+    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert!(report["clusters"][0]["toml"].as_str().is_some_and(|it| it.starts_with("# ME2")));
+}
+
+#[test]
+fn a_file_can_be_shrunk_too() {
+    let folder = TempDir::new().expect("a temporary directory can be made");
+    let sim = "sim maekawa-original -n 9 --requesters all --repeat 2 --delay uniform:1ms..3ms";
+    let run = quorate(folder.path(), &format!("{sim} --seed 4 --save large.toml"));
+    assert_eq!(run.code, Some(1), "{run}");
+    let saved = quorate(folder.path(), "replay large.toml --shrink --save small.toml");
+    assert_eq!((saved.code, saved.stdout.as_str()), (Some(1), ""), "{saved}");
+    let printed = quorate(folder.path(), "replay large.toml --shrink");
+    let small = std::fs::read_to_string(folder.path().join("small.toml")).expect("it is there");
+    assert_eq!(printed.stdout, small);
+    assert!(small.contains("processes = 2\n"), "{small}");
+    let replay = quorate(folder.path(), "replay small.toml --expect");
+    assert_eq!(replay.code, Some(0), "{replay}");
+    let sound = quorate(folder.path(), "sim central --save sound.toml");
+    assert_eq!(sound.code, Some(0), "{sound}");
+    let run = quorate(folder.path(), "replay sound.toml --shrink");
+    assert!(run.code == Some(1) && run.stderr.contains("nothing to shrink"), "{run}");
 }
 
 #[test]
 fn the_command_that_keeps_a_violation_can_be_pasted() {
     let folder = TempDir::new().expect("a temporary directory can be made");
-    let run = quorate(folder.path(), "campaign maekawa-original -n 3..5 --quorums plane --seed 40");
+    let flags = "campaign maekawa-original -n 3..5 --quorums plane --seed 40 --no-shrink";
+    let run = quorate(folder.path(), flags);
     let line =
         run.stdout.lines().find_map(|line| line.trim_start().strip_prefix("keep it: quorate "));
     let again = quorate(folder.path(), line.expect("a command"));

@@ -3,6 +3,7 @@
 
 mod campaigns;
 mod formats;
+mod parts;
 mod quorums;
 mod recount;
 mod shape;

@@ -28,6 +28,8 @@ struct Recount {
     inside: BTreeSet<u64>,
     crashed_inside: BTreeSet<u64>,
     two_inside: bool,
+    /// The properties that the trace says were broken.
+    broken: BTreeSet<String>,
     /// In which event each message was sent.
     sent_in: BTreeMap<u64, u64>,
     happened: HappenedBefore,
@@ -171,7 +173,12 @@ impl Recount {
                     }
                 }
             }
-            "fault" => self.faults += 1,
+            "fault" | "partition" | "heal" => self.faults += 1,
+            "violation" => {
+                let moment = number(&record["moment"]);
+                assert!(moment <= time, "broken before the end: {record}");
+                self.broken.insert(record["property"].as_str().expect("a name").to_owned());
+            }
             "command" | "start" | "timer" | "belief" | "round-end" | "refuse" | "ignore" => {}
             other => panic!("an unknown record {other}"),
         }
@@ -241,6 +248,11 @@ impl Recount {
         let mut all = Vec::new();
         let waiting: Vec<u64> = self.waiting.difference(&self.down).copied().collect();
         differ(&mut all, "waiting", &numbers(&report["waiting"]), &waiting);
+        let properties = report["properties"].as_array().into_iter().flatten();
+        let violated = properties.filter(|property| property["status"] == "violated");
+        let broken: BTreeSet<String> =
+            violated.filter_map(|property| property["id"].as_str().map(str::to_owned)).collect();
+        differ(&mut all, "broken", &broken, &self.broken);
         let word = |broken: bool| if broken { "violated" } else { "holds" };
         differ(&mut all, "ME1", &status(report, "ME1"), &word(self.two_inside));
         if report["ending"] == "quiescent" {

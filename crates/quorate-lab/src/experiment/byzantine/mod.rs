@@ -11,9 +11,8 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::traitor::Strategy;
 
 use super::agreements::{Measured, first_broken, messages, share};
-use super::sweep::sweep;
+use super::sweep::{Halt, sweep};
 use super::{Experiment, Findings, Request, Sizes, Table, Value};
-use crate::CannotRun;
 use quorate_run::promise;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -69,7 +68,7 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut fields = Vec::new();
     for (algorithm, _) in ALGORITHMS {
         for n in 3..=request.up_to {

@@ -7,9 +7,10 @@ use quorate_core::{Drift, ProcessId, Span};
 use quorate_sim::notation::{DriftText, Link, SpanText, Who};
 use quorate_sim::report::{ClockReport, SetClock, Verdict};
 use quorate_sim::{Conditions, Delay, LinkDelay, Scenario};
+use serde::{Deserialize, Serialize};
 
-use super::sweep::sweep;
-use super::{Experiment, Findings, Request, Statistics, Table, Value};
+use super::sweep::{Halt, sweep};
+use super::{Experiment, Findings, Request, Statistics, Table, Value, exact};
 use crate::CannotRun;
 use quorate_run::run as run_once;
 
@@ -90,8 +91,11 @@ struct Cell {
 }
 
 /// What a run has shown, in microseconds.
+#[derive(Serialize, Deserialize)]
 struct Measured {
+    #[serde(with = "exact::figure")]
     error: f64,
+    #[serde(with = "exact::figure")]
     bound: f64,
     command: String,
 }
@@ -110,7 +114,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut cells = Vec::new();
     for cause in Cause::ALL {
         for series in 0..SERIES.len() {

@@ -19,9 +19,10 @@ use quorate_sim::notation::{SpanText, When, Who};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Delay, Scenario};
+use serde::{Deserialize, Serialize};
 
-use super::sweep::sweep;
-use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
+use super::sweep::{Halt, sweep};
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
 use quorate_run::{promise, run as run_once};
 
@@ -57,14 +58,19 @@ struct Cell {
 }
 
 /// What the three runs of a cell have shown.
+#[derive(Serialize, Deserialize)]
 struct Measured {
     /// From the crash until everyone left knew, in nanoseconds and in rounds.
     detection: (u64, u64),
     mistakes: u64,
     /// How long it was watched for them, in hours.
+    #[serde(with = "exact::figure")]
     hours: f64,
+    #[serde(with = "exact::figure")]
     messages_round: f64,
+    #[serde(with = "exact::figure")]
     messages_second: f64,
+    #[serde(with = "exact::span")]
     round: Span,
     command: String,
 }
@@ -86,7 +92,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut cells = Vec::new();
     for n in doubling(4, request.up_to) {
         for series in 0..SERIES.len() {

@@ -6,9 +6,10 @@ use quorate_sim::notation::{SpanText, When, Who};
 use quorate_sim::report::Report;
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::{Conditions, Scenario};
+use serde::{Deserialize, Serialize};
 
 use super::world::RANK_DELAYS;
-use super::{Request, Value, doubling, sweep};
+use super::{Halt, Request, Value, doubling, exact, sweep};
 use crate::CannotRun;
 use quorate_run::run as run_once;
 
@@ -19,7 +20,7 @@ pub(super) const CRASH: u64 = 40;
 pub(super) const WATCHED: u64 = 240;
 
 /// Who is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Rival {
     Bully,
     DelayedBully,
@@ -54,6 +55,7 @@ impl Rival {
 }
 
 /// What a crash has cost.
+#[derive(Serialize, Deserialize)]
 pub(super) struct CrashRow {
     pub(super) rival: Rival,
     pub(super) detector: DetectorChoice,
@@ -63,12 +65,14 @@ pub(super) struct CrashRow {
     pub(super) messages: u64,
     bytes: u64,
     /// The detector's messages in a message delay, in the mean.
+    #[serde(with = "exact::figure")]
     pub(super) detector_rate: f64,
     /// From the crash until everybody follows the new leader, in message delays.
+    #[serde(with = "exact::figure")]
     pub(super) time: f64,
 }
 
-pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, CannotRun> {
+pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, Halt> {
     let detectors = [DetectorChoice::Oracle, DetectorChoice::Heartbeat, DetectorChoice::Vcube];
     let mut cells = Vec::new();
     for rival in Rival::ALL {

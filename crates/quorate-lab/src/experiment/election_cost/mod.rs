@@ -9,13 +9,14 @@ mod world;
 
 use quorate_sim::Conditions;
 use quorate_sim::report::Verdict;
+use serde::{Deserialize, Serialize};
 
 use crash::CrashRow;
 use world::{Contender, Order, Starters};
 
 use super::promise::{Comparison, Promise};
-use super::sweep::sweep;
-use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
+use super::sweep::{Halt, both, sweep};
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
 use quorate_run::run as run_once;
 
@@ -39,12 +40,17 @@ struct Cell {
 }
 
 /// What a run has shown.
+#[derive(Serialize, Deserialize)]
 struct Measured {
+    #[serde(with = "exact::figure")]
     messages: f64,
+    #[serde(with = "exact::figure")]
     bytes: f64,
     /// From the beginning to the last decision, in message delays.
+    #[serde(with = "exact::figure")]
     time: f64,
     /// What its rule gives for whoever the seed has drawn to begin.
+    #[serde(with = "exact::perhaps")]
     by_rule: Option<f64>,
 }
 
@@ -63,7 +69,7 @@ struct Row {
     comparison: Comparison,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut groups = Vec::new();
     for contender in world::CONTENDERS {
         for &(starters, order) in contender.cases {
@@ -80,7 +86,8 @@ fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     // The longest first, so that no thread is left with one at the end.
     let mut longest_first: Vec<usize> = (0..cells.len()).collect();
     longest_first.sort_by_key(|place| std::cmp::Reverse(formulas::most(&cells[*place])));
-    let answers = sweep(request, &longest_first, |place| measure(&cells[*place]))?;
+    let answers = sweep(request, &longest_first, |place| measure(&cells[*place]));
+    let (answers, crashes) = both(answers, crash::rows(request))?;
     let mut measured: Vec<(usize, Measured)> = longest_first.into_iter().zip(answers).collect();
     measured.sort_by_key(|(place, _)| *place);
     let mut rows = Vec::new();
@@ -90,7 +97,6 @@ fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
         rest = later;
         rows.extend(Row::new(contender, starters, order, n, runs));
     }
-    let crashes = crash::rows(request)?;
     let table = rows.iter().map(Row::values).chain(crashes.iter().map(CrashRow::values));
     Ok(Findings {
         table: Table::new(table),

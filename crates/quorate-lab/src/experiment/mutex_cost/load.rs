@@ -7,7 +7,9 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::{DelayStatistics, Report, Verdict};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Scenario};
+use serde::{Deserialize, Serialize};
 
+use super::super::exact;
 use super::super::series::Series;
 use crate::CannotRun;
 use quorate_run::run;
@@ -36,20 +38,24 @@ pub(super) fn gap(n: usize) -> u64 {
 }
 
 /// What a run has cost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Measured {
     pub(super) entries: u64,
     /// Who asked, in order; at saturation everyone equally often, from the first request on.
+    #[serde(with = "exact::processes")]
     pub(super) asked: Vec<ProcessId>,
     /// Messages from one process to another.
     pub(super) links: u64,
     /// Messages to oneself.
     pub(super) own: u64,
     /// Delays into a free section, in message delays: how many, and their mean.
+    #[serde(with = "exact::mean")]
     pub(super) client: (u64, f64),
     /// Delays from exit to next entry likewise.
+    #[serde(with = "exact::mean")]
     pub(super) synchronisation: (u64, f64),
     /// The load of the busiest process over the mean load.
+    #[serde(with = "exact::figure")]
     pub(super) busiest: f64,
 }
 

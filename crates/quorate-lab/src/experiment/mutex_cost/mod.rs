@@ -12,7 +12,7 @@ use load::{Load, Measured, measure};
 
 use super::promise::{Comparison, Promise};
 use super::series::Series;
-use super::sweep::sweep;
+use super::sweep::{Halt, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 use crate::CannotRun;
 
@@ -69,7 +69,7 @@ struct Compared {
     reason: Option<&'static str>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let all = Series::all();
     let sizes = doubling(4, request.up_to);
     let mut cells = Vec::new();

@@ -17,10 +17,11 @@ use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::Report;
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{Conditions, Delay, Outcome as Ran, Scenario};
+use serde::{Deserialize, Serialize};
 
 use super::replay::command;
 use super::series::Series;
-use super::sweep::sweep;
+use super::sweep::{Halt, sweep};
 use super::{Experiment, Findings, Request, Table, Value};
 use crate::CannotRun;
 use quorate_run::run as run_once;
@@ -42,7 +43,7 @@ const PROCESSES: usize = 7;
 const EVENTS_MOST: u64 = 5_000_000;
 
 /// What came of a run, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Outcome {
     /// All that was promised held, and every live requester entered.
     Holds,
@@ -99,7 +100,7 @@ struct Row {
     example: Option<Scenario>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let all = Series::all();
     let mut cells = Vec::new();
     for series in &all {

@@ -12,10 +12,9 @@ use printed::{Misprint, PRINTED, Printed};
 
 use super::crashes::Failures;
 use super::replay::command;
-use super::sweep::sweep;
+use super::sweep::{Halt, sweep};
 use super::votes::{Measured, Votes, count, over};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
-use crate::CannotRun;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "thesis",
@@ -73,7 +72,7 @@ struct Row {
     broken: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let rows = rows(request)?;
     Ok(Findings {
         table: Table::new(rows.iter().map(Row::values)),
@@ -83,7 +82,7 @@ fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
     })
 }
 
-fn rows(request: &Request<'_>) -> Result<Vec<Row>, CannotRun> {
+fn rows(request: &Request<'_>) -> Result<Vec<Row>, Halt> {
     let mut fields: Vec<(&'static Printed, usize, Variant, u64)> = Vec::new();
     for printed in &PRINTED {
         let runs = if printed.failures == Failures::None { 1 } else { request.seeds };

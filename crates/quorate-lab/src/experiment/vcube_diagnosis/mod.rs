@@ -12,9 +12,10 @@ use quorate_sim::notation::{When, Who};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::{DetectionReport, Report, Verdict};
 use quorate_sim::{Conditions, Scenario};
+use serde::{Deserialize, Serialize};
 
-use super::sweep::sweep;
-use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value};
+use super::sweep::{Halt, sweep};
+use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, exact};
 use crate::CannotRun;
 use quorate_run::{promise, run as run_once};
 
@@ -66,11 +67,14 @@ struct Cell {
 }
 
 /// What a run has shown.
+#[derive(Serialize, Deserialize)]
 struct Measured {
     /// How many rounds after its own each crash was known to everyone left.
     latencies: Vec<u64>,
+    #[serde(with = "exact::figure")]
     tests: f64,
     tests_most: u64,
+    #[serde(with = "exact::figure")]
     messages: f64,
     /// What is promised: rounds, and tests a round.
     bounds: (u64, u64),
@@ -97,7 +101,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, CannotRun> {
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     let mut cells = Vec::new();
     for n in sizes(request.up_to) {
         for crashes in Crashes::ALL {

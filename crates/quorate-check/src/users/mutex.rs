@@ -1,45 +1,9 @@
-//! Users of a small world: what they may ask, what they hear, and what they make of it.
-
-use std::fmt::Debug;
-use std::hash::Hash;
+//! Users of a mutex: nobody has to ask, and who is inside leaves.
 
 use quorate_core::mutex::{Command, Mutex, Output};
-use quorate_core::{Process, ProcessId, Property};
+use quorate_core::{ProcessId, Property};
 
-/// The users of a family of algorithms.
-pub trait Users<P: Process>: Sync {
-    /// The user at one process.
-    type Place: Clone + Eq + Hash + Debug + Send + Sync;
-
-    /// The user at a process, to begin with.
-    fn place(&self, process: ProcessId) -> Self::Place;
-
-    /// What a user may ask now, and whether it will.
-    fn wish(&self, place: &Self::Place) -> Option<(P::Command, bool)>;
-
-    /// A process has taken what its user asked.
-    fn asked(&self, place: &mut Self::Place, command: &P::Command);
-
-    /// A process has told its user something.
-    fn told(&self, place: &mut Self::Place, output: &P::Output);
-
-    /// What is wrong with these users together: those of the processes that are up.
-    fn broken<'a>(&self, places: impl Iterator<Item = &'a Self::Place>) -> Option<Property>
-    where
-        Self::Place: 'a;
-
-    /// Whether a user waits.
-    fn waits(&self, place: &Self::Place) -> bool;
-
-    /// Whether a change of the user is of interest to properties of several users together.
-    fn shows(&self, before: &Self::Place, after: &Self::Place) -> bool;
-
-    /// Whether a user has, or had, what it wanted.
-    fn is_pleased(&self, place: &Self::Place) -> bool;
-
-    /// The property that is broken if a user waits for ever.
-    fn patience(&self) -> Property;
-}
+use super::Users;
 
 /// Users of a mutex: each may ask so many times, whenever it likes, and leaves some time after it has entered.
 #[derive(Clone, Debug)]
@@ -98,7 +62,12 @@ impl<P: Mutex> Users<P> for MutexUsers {
         }
     }
 
-    fn broken<'a>(&self, places: impl Iterator<Item = &'a MutexPlace>) -> Option<Property> {
+    /// All that are down are alike.
+    fn crashed(&self, _: &MutexPlace) -> MutexPlace {
+        MutexPlace { left: 0, at: Whereabouts::Away }
+    }
+
+    fn broken<'a>(&self, places: impl Iterator<Item = &'a MutexPlace> + Clone) -> Option<Property> {
         let inside = places.filter(|place| place.at == Whereabouts::Inside).count();
         (inside > 1).then_some(Property::ME1)
     }
@@ -115,7 +84,19 @@ impl<P: Mutex> Users<P> for MutexUsers {
         place.at == Whereabouts::Inside
     }
 
+    fn is_inside(&self, place: &MutexPlace) -> bool {
+        place.at == Whereabouts::Inside
+    }
+
     fn patience(&self) -> Property {
         Property::ME2
+    }
+
+    fn renamed(
+        &self,
+        place: &MutexPlace,
+        _: &dyn Fn(ProcessId) -> ProcessId,
+    ) -> Option<MutexPlace> {
+        Some(*place)
     }
 }

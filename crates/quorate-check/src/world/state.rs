@@ -1,0 +1,235 @@
+//! A state of the world: numbers of what is on the shelves, and a few bits.
+
+use std::hash::Hasher;
+
+use smallvec::SmallVec;
+
+use super::{Budget, PROCESSES_MOST};
+use crate::{Fingerprint, Mixer};
+
+/// A state of the world.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The number of each process's node, then the messages under way.
+    words: SmallVec<[u32; 20]>,
+    n: u8,
+    /// Who is up, as bits.
+    up: u8,
+    /// Who has still to be told that the round is over, as bits.
+    pub(super) rounding: u8,
+    pub(super) budget: Budget,
+    /// The round that is going on.
+    pub(super) round: u16,
+    /// Who has still to be told of whose crash.
+    pub(super) news: Pairs,
+    /// Who wrongly suspects whom.
+    pub(super) suspected: Pairs,
+}
+
+/// A message under way: its link and its number in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Letter(u32);
+
+/// Messages have so many bits for their numbers.
+const MESSAGE_BITS: u32 = 26;
+
+impl Letter {
+    pub(super) fn new(from: u8, to: u8, message: u32) -> Self {
+        assert!(message < 1 << MESSAGE_BITS, "there are fewer different messages than 2^26");
+        Self(u32::from(from) << 29 | u32::from(to) << MESSAGE_BITS | message)
+    }
+
+    pub(super) fn from(self) -> u8 {
+        (self.0 >> 29) as u8
+    }
+
+    pub(super) fn to(self) -> u8 {
+        (self.0 >> MESSAGE_BITS) as u8 & 7
+    }
+
+    pub(super) fn message(self) -> u32 {
+        self.0 & ((1 << MESSAGE_BITS) - 1)
+    }
+
+    /// Both ends in one number.
+    pub(super) fn link(self) -> u32 {
+        self.0 >> MESSAGE_BITS
+    }
+}
+
+/// Pairs of processes, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pairs(u64);
+
+impl Pairs {
+    fn bit(a: u8, b: u8) -> u64 {
+        1 << (usize::from(a) * PROCESSES_MOST + usize::from(b))
+    }
+    pub(super) fn contains(self, a: u8, b: u8) -> bool {
+        self.0 & Self::bit(a, b) != 0
+    }
+    pub(super) fn insert(&mut self, a: u8, b: u8) {
+        self.0 |= Self::bit(a, b);
+    }
+    pub(super) fn remove(&mut self, a: u8, b: u8) {
+        self.0 &= !Self::bit(a, b);
+    }
+    /// Without those that begin with this one.
+    pub(super) fn forget(&mut self, a: u8) {
+        self.0 &= !(0xff << (usize::from(a) * PROCESSES_MOST));
+    }
+    /// Whether any begins with this one.
+    pub(super) fn any_of(self, a: u8) -> bool {
+        self.0 & (0xff << (usize::from(a) * PROCESSES_MOST)) != 0
+    }
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+    fn renamed(self, names: &[u8; PROCESSES_MOST]) -> Self {
+        let mut renamed = Self::default();
+        for bit in (0..u64::BITS as usize).filter(|bit| self.0 & (1 << bit) != 0) {
+            renamed.insert(names[bit / PROCESSES_MOST], names[bit % PROCESSES_MOST]);
+        }
+        renamed
+    }
+}
+
+impl State {
+    /// All are up, and nothing has happened.
+    pub(super) fn new(nodes: impl Iterator<Item = u32>, budget: Budget) -> Self {
+        let words: SmallVec<[u32; 20]> = nodes.collect();
+        let n = words.len();
+        let (news, suspected) = (Pairs::default(), Pairs::default());
+        let up = ((1_u16 << n) - 1) as u8;
+        Self { words, n: n as u8, up, rounding: 0, budget, round: 1, news, suspected }
+    }
+
+    pub(super) fn is_up(&self, process: u8) -> bool {
+        self.up & (1 << process) != 0
+    }
+
+    /// Who is up, in order.
+    pub(super) fn up(&self) -> impl Iterator<Item = u8> + use<> {
+        let up = self.up;
+        (0..self.n).filter(move |process| up & (1 << process) != 0)
+    }
+
+    /// The number of a process's node.
+    pub(super) fn node(&self, process: u8) -> u32 {
+        self.words[usize::from(process)]
+    }
+
+    /// The nodes of all, in order.
+    pub(super) fn nodes(&self) -> &[u32] {
+        &self.words[..usize::from(self.n)]
+    }
+
+    pub(super) fn set_node(&mut self, process: u8, node: u32) {
+        self.words[usize::from(process)] = node;
+    }
+
+    /// The messages under way, by link, in the order of sending.
+    pub(super) fn letters(&self) -> impl ExactSizeIterator<Item = Letter> + '_ {
+        self.words[usize::from(self.n)..].iter().map(|word| Letter(*word))
+    }
+
+    /// The round that is going on, or the one after it where its end is being told.
+    pub(crate) fn round(&self) -> u64 {
+        self.round.into()
+    }
+
+    /// The links of all messages under way.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (u8, u8)> + '_ {
+        self.letters().map(|letter| (letter.from(), letter.to()))
+    }
+
+    /// Puts a message behind those of its link, unless nobody is there to get it.
+    pub(super) fn post(&mut self, letter: Letter) {
+        if self.is_up(letter.to()) {
+            let n = usize::from(self.n);
+            let behind = |word: &u32| Letter(*word).link() <= letter.link();
+            let place = self.words[n..].partition_point(behind);
+            self.words.insert(n + place, letter.0);
+        }
+    }
+
+    /// Takes the message at this place among those of its link.
+    pub(super) fn take(&mut self, from: u8, to: u8, place: u8) -> Letter {
+        let n = usize::from(self.n);
+        let link = Letter::new(from, to, 0).link();
+        let first = self.words[n..].partition_point(|word| Letter(*word).link() < link);
+        Letter(self.words.remove(n + first + usize::from(place)))
+    }
+
+    /// Changes every message under way.
+    pub(super) fn rewrite(&mut self, change: impl Fn(u32) -> u32) {
+        for word in &mut self.words[usize::from(self.n)..] {
+            let letter = Letter(*word);
+            *word = Letter::new(letter.from(), letter.to(), change(letter.message())).0;
+        }
+    }
+
+    /// The same without messages, of these nodes, and with everybody called by another name.
+    pub(super) fn renamed(&self, nodes: &[u32], names: &[u8; PROCESSES_MOST]) -> Self {
+        let bits = |of: u8| {
+            let set = (0..self.n).filter(|process| of & (1 << process) != 0);
+            set.fold(0, |bits, process| bits | 1 << names[usize::from(process)])
+        };
+        Self {
+            words: nodes.iter().copied().collect(),
+            up: bits(self.up),
+            rounding: bits(self.rounding),
+            news: self.news.renamed(names),
+            suspected: self.suspected.renamed(names),
+            ..*self
+        }
+    }
+
+    /// A process is down: what is under way to it vanishes, and it hears no more news.
+    pub(super) fn lay_down(&mut self, victim: u8, node: u32) {
+        self.set_node(victim, node);
+        self.up &= !(1 << victim);
+        self.rounding &= !(1 << victim);
+        let n = usize::from(self.n);
+        let mut place = 0;
+        self.words.retain(|word| {
+            place += 1;
+            place <= n || Letter(*word).to() != victim
+        });
+        self.news.forget(victim);
+        self.suspected.forget(victim);
+    }
+
+    /// What the state is remembered by. On a link without order, messages are a heap.
+    pub(super) fn fingerprint(&self, fifo: bool) -> Fingerprint {
+        let mut mixer = Mixer::default();
+        let Budget { crashes, losses, suspicions } = self.budget;
+        let few = u64::from(crashes) << 16 | u64::from(losses) << 8 | u64::from(suspicions);
+        mixer.write_u64(few << 32 | u64::from(self.round) << 8 | u64::from(self.rounding));
+        if !(self.news.is_empty() && self.suspected.is_empty()) {
+            mixer.write_u64(self.news.0);
+            mixer.write_u64(self.suspected.0);
+        }
+        if fifo {
+            for pair in self.words.chunks(2) {
+                let second = pair.get(1).map_or(u32::MAX, |word| *word);
+                mixer.write_u64(u64::from(pair[0]) << 32 | u64::from(second));
+            }
+        } else {
+            self.nodes().iter().for_each(|node| mixer.write_u64(u64::from(*node)));
+            let heap = self.letters().fold(0_u128, |heap, letter| {
+                let mut own = Mixer::default();
+                own.write_u64(u64::from(letter.0));
+                heap.wrapping_add(own.fingerprint())
+            });
+            mixer.write_u128(heap);
+        }
+        mixer.fingerprint()
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let spilled = if self.words.spilled() { self.words.capacity() * 4 + 16 } else { 0 };
+        size_of::<Self>() + spilled
+    }
+}

@@ -1,0 +1,130 @@
+//! Worlds that differ only in who is who are one world.
+//!
+//! A renaming counts if it leaves the first state as it is and if processes, messages and users can be renamed: an
+//! algorithm that can rename promises that names mean nothing to it. Then whatever can happen in a state can happen in
+//! the renamed state to the renamed processes, and of states that are renamings of each other one is enough. Which of
+//! them is kept is the one that was found first, so that ways to it are ways of the world.
+
+use quorate_core::{Message as _, Process, ProcessId};
+
+use super::state::{Letter, State};
+use super::transition::Input;
+use super::{PROCESSES_MOST, World, named};
+use crate::{Fingerprint, Users};
+
+/// Who is called what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renaming {
+    /// What it brings about is remembered by this number.
+    number: u32,
+    names: [u8; PROCESSES_MOST],
+}
+
+/// With more processes than this there are too many renamings to try them all for every state.
+const RENAMED_MOST: usize = 6;
+
+impl<P, U, F> World<P, U, F>
+where
+    P: Process,
+    U: Users<P>,
+    F: Fn(ProcessId) -> P + Sync,
+{
+    /// The renamings that leave the first state as it is, but for the one that changes nothing.
+    pub(super) fn symmetries(&self) -> Vec<Renaming> {
+        let first = self.first();
+        let same = |renaming: &Renaming| {
+            self.renamed(&first, renaming)
+                .is_some_and(|other| other.fingerprint(self.fifo) == first.fingerprint(self.fifo))
+        };
+        match self.n <= RENAMED_MOST {
+            true => renamings(self.n).into_iter().skip(1).filter(same).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// The least fingerprint of a state under all its names.
+    pub(super) fn nameless(&self, state: &State, renamings: &[Renaming]) -> Fingerprint {
+        let renamed = renamings.iter().map(|renaming| {
+            let renamed = self.renamed(state, renaming);
+            renamed.expect("what could be renamed at first can be later").fingerprint(self.fifo)
+        });
+        renamed.fold(state.fingerprint(self.fifo), Fingerprint::min)
+    }
+
+    /// A state with everybody called by another name.
+    fn renamed(&self, state: &State, renaming: &Renaming) -> Option<State> {
+        let names = &renaming.names;
+        let mut nodes = [0; PROCESSES_MOST];
+        for process in 0..self.n as u8 {
+            let renamed = self.renamed_node(process, state.node(process), renaming)?;
+            nodes[usize::from(names[usize::from(process)])] = renamed;
+        }
+        let mut renamed = state.renamed(&nodes[..self.n], names);
+        for letter in state.letters() {
+            let message = self.renamed_message(letter.message(), renaming)?;
+            let [from, to] = [letter.from(), letter.to()].map(|end| names[usize::from(end)]);
+            renamed.post(Letter::new(from, to, message));
+        }
+        Some(renamed)
+    }
+
+    fn renamed_node(&self, process: u8, node: u32, renaming: &Renaming) -> Option<u32> {
+        let own = self.nodes.get(node);
+        let key = Input::Renamed(renaming.number).key(None);
+        if let Some(known) = own.known.recall(key) {
+            return Some(known);
+        }
+        let name = |process| renaming.name(process);
+        let renamed = match &own.process {
+            Some(process) => Some(process.renamed(&name)?),
+            None => None,
+        };
+        let user = self.users.renamed(&own.place, &name)?;
+        let id = renaming.names[usize::from(process)];
+        Some(own.known.remember(key, || self.keep(id, renamed, user, own.awaits_round)))
+    }
+
+    fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {
+        let own = self.messages.get(message);
+        let key = u64::from(renaming.number);
+        if let Some(known) = own.known.recall(key) {
+            return Some(known);
+        }
+        let renamed = own.message.renamed(&|process| renaming.name(process))?;
+        Some(own.known.remember(key, || self.keep_message(renamed)))
+    }
+}
+
+impl Renaming {
+    fn name(&self, process: ProcessId) -> ProcessId {
+        named(self.names[process.index()])
+    }
+}
+
+/// All orders of n processes, the usual one first.
+fn renamings(n: usize) -> Vec<Renaming> {
+    let mut all = vec![[0, 1, 2, 3, 4, 5, 6, 7]];
+    for place in 0..n {
+        let swapped = |mut names: [u8; PROCESSES_MOST], other| {
+            names.swap(place, other);
+            names
+        };
+        let each = |names| (place..n).map(move |other| swapped(names, other));
+        all = all.into_iter().flat_map(each).collect();
+    }
+    (0..).zip(all).map(|(number, names)| Renaming { number, names }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_comes_once() {
+        let mut all: Vec<_> = renamings(4).into_iter().map(|renaming| renaming.names).collect();
+        assert_eq!(all[0], [0, 1, 2, 3, 4, 5, 6, 7]);
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 24);
+    }
+}

@@ -1,0 +1,102 @@
+//! Small worlds of real algorithms: what reductions leave out, and what they must not change.
+
+use std::ops::ControlFlow;
+
+use quorate_algorithms::agreement::{SyncConsensus, SyncConsensusShort};
+use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
+use quorate_check::{
+    AgreementUsers, Bounds, Budget, End, Exploration, Model, MutexUsers, World, estimate, explore,
+};
+use quorate_core::agreement::{Matter, Value};
+use quorate_core::quorum::Majority;
+use quorate_core::{ProcessId, Property};
+
+fn explored(world: &impl Model) -> (u64, bool) {
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    let Exploration { progress, end, .. } = explore(world, bounds, |_| ControlFlow::Continue(()));
+    (progress.states, matches!(end, End::Exhausted))
+}
+
+fn users(n: usize, requests: u8) -> MutexUsers {
+    MutexUsers { requests: vec![requests; n] }
+}
+
+fn central(n: usize, crashes: u8) -> World<Central, MutexUsers, impl Fn(ProcessId) -> Central> {
+    let server = ProcessId::new(0);
+    let mut world = World::new(n, move |id| Central::new(id, server), users(n, 1));
+    world.budget = Budget { crashes, ..Budget::default() };
+    world.immune = 1;
+    world.reduce = false;
+    world
+}
+
+#[test]
+fn clients_that_are_alike_are_one_world_and_not_several() {
+    for crashes in [0, 2] {
+        let mut named = central(4, crashes);
+        named.nameless = false;
+        let (all, holds) = explored(&named);
+        assert!(holds);
+        let (few, holds) = explored(&central(4, crashes));
+        assert!(holds);
+        // Three clients have six orders; states that are alike under some of them count less often.
+        assert!(few * 4 < all && few * 6 >= all, "{few} of {all}");
+    }
+}
+
+#[test]
+fn names_that_mean_something_are_kept() {
+    let world = |nameless| {
+        let mut world = World::new(3, |id| RicartAgrawala::new(3, id), users(3, 1));
+        world.nameless = nameless;
+        explored(&world)
+    };
+    assert_eq!(world(true), world(false));
+}
+
+#[test]
+fn nothing_that_is_left_out_matters() {
+    let coterie = Majority::new(3);
+    let maekawa = |reduce| {
+        let mut world = World::new(3, |id| Maekawa::new(id, &coterie), users(3, 1));
+        world.reduce = reduce;
+        explored(&world)
+    };
+    let lamport = |reduce| {
+        let mut world = World::new(3, |id| Lamport::new(3, id), users(3, 1));
+        world.reduce = reduce;
+        explored(&world)
+    };
+    for (full, reduced) in [(maekawa(false), maekawa(true)), (lamport(false), lamport(true))] {
+        assert!(full.1 && reduced.1 && reduced.0 < full.0, "{reduced:?} of {full:?}");
+    }
+}
+
+#[test]
+fn how_many_states_there_are_is_told_from_a_part_of_them() {
+    let mut world = World::new(4, |id| RicartAgrawala::new(4, id), users(4, 1));
+    world.reduce = false;
+    let bounds = Bounds { memory: 1 << 30, depth: 8 };
+    let part = explore(&world, bounds, |_| ControlFlow::Continue(())).progress;
+    let guess = estimate(&world, part.states, part.depth).expect("every way ends");
+    // There are 2,832,730.
+    assert!((2e5..3e7).contains(&guess), "{guess} from {part:?}");
+}
+
+#[test]
+fn rounds_end_when_everything_has_arrived() {
+    let values: Vec<_> = [3, 2, 1].map(|value| Some(Value(value))).into();
+    let users = AgreementUsers { matter: Matter::Proposal, values };
+    let crashing = |crashes| Budget { crashes, ..Budget::default() };
+    // To bear one crash takes two rounds.
+    let mut long = World::new(3, |_| SyncConsensus::new(1), users.clone());
+    long.budget = crashing(1);
+    assert!(explored(&long).1);
+    assert!(!long.has_strayed());
+    let mut short = World::new(3, |_| SyncConsensusShort::new(1), users);
+    short.budget = crashing(1);
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    let found = explore(&short, bounds, |_| ControlFlow::Continue(()));
+    let End::Broken(found) = found.end else { panic!("{:?}", found.end) };
+    assert_eq!(found.property, Property::Agreement);
+}

@@ -1,0 +1,98 @@
+//! A run that may go wrong in any way: an algorithm that panics is a finding like a broken property.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::Once;
+
+use quorate_sim::monitor::Status;
+use quorate_sim::{Conditions, Report, Scenario};
+
+use crate::{CannotRun, run};
+
+/// The name under which a panic stands among broken properties.
+pub const PANIC: &str = "panic";
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attempt {
+    /// It ended.
+    Ran(Box<Report>),
+    /// The algorithm, or what watches it, panicked with these words.
+    Panicked(String),
+}
+
+impl Attempt {
+    /// The broken properties and what is said of each.
+    pub fn broken(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Self::Ran(report) => {
+                let properties = report.properties.iter();
+                let violated = properties.filter(|property| property.status == Status::Violated);
+                violated.map(|property| (property.id, property.detail.as_str())).collect()
+            }
+            Self::Panicked(words) => vec![(PANIC, words)],
+        }
+    }
+
+    /// The assumptions that did not hold.
+    pub fn left(&self) -> Vec<&'static str> {
+        match self {
+            Self::Ran(report) => {
+                let broken = report.assumptions.iter().filter(|assumption| !assumption.met);
+                broken.map(|assumption| assumption.id).collect()
+            }
+            Self::Panicked(_) => Vec::new(),
+        }
+    }
+}
+
+/// Runs a validated scenario once, whatever happens.
+pub fn attempt(scenario: &Scenario, conditions: Conditions) -> Result<Attempt, CannotRun> {
+    match guarded(|| run(scenario, conditions, None)) {
+        Ok(done) => Ok(Attempt::Ran(Box::new(done?.report))),
+        Err(words) => Ok(Attempt::Panicked(words)),
+    }
+}
+
+/// Does something that may panic, and gives the panic's words if it did. Nothing is printed then.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    listen();
+    let outer = GUARDED.replace(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    done.map_err(|_| HEARD.take().unwrap_or_else(|| "no words".to_owned()))
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    static HEARD: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The words of a panic, with the place in the source, are known to the hook only. Panics of others are told as ever.
+fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+            if GUARDED.get() {
+                let words = info.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+                HEARD.set(Some(words));
+            } else {
+                usual(info);
+            }
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_with_its_place_and_ends_nothing() {
+        let words = guarded(|| -> u32 { panic!("no quorum\nof {}", 0) }).unwrap_err();
+        assert!(words.starts_with("panicked at ") && words.contains("attempt.rs"), "{words}");
+        assert!(words.ends_with("no quorum of 0"), "{words}");
+        assert_eq!(guarded(|| 7), Ok(7));
+    }
+}

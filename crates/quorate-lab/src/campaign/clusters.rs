@@ -1,0 +1,88 @@
+//! Violations by what went wrong, and the smallest world of each kind.
+
+use std::collections::BTreeMap;
+
+use quorate_sim::Scenario;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::{CampaignReport, Cluster, ShrunkReport, Worlds, conditions, kept};
+use crate::CannotRun;
+use crate::cause::Cause;
+use crate::shrink::{Shrunk, requests_of, shrink};
+
+/// The worlds of more kinds than this are not made smaller.
+pub const SHRUNK_MOST: usize = 10;
+
+/// Puts violations together that have the same cause.
+pub fn clusters(report: &CampaignReport) -> Vec<Cluster> {
+    let mut places: BTreeMap<(Cause, &[String]), usize> = BTreeMap::new();
+    let mut all: Vec<Cluster> = Vec::new();
+    for violation in &report.violations {
+        let cause = Cause::of(&violation.property, &violation.detail);
+        let place = *places.entry((cause, &violation.left)).or_insert_with_key(|(cause, _)| {
+            all.push(Cluster {
+                property: violation.property.clone(),
+                cause: cause.how.clone(),
+                left: violation.left.clone(),
+                runs: 0,
+                first: violation.seed,
+                shortest: violation.seed,
+                events: violation.events,
+                detail: violation.detail.clone(),
+                shrunk: None,
+                scenario: None,
+                toml: None,
+            });
+            all.len() - 1
+        });
+        let cluster = &mut all[place];
+        cluster.runs += 1;
+        if violation.events < cluster.events {
+            (cluster.shortest, cluster.events) = (violation.seed, violation.events);
+        }
+    }
+    all
+}
+
+/// The world of the first seed of each cluster, with what comes of it as its expectations: made as small as it gets,
+/// if that is wanted. As many as are asked for, from the first on.
+pub fn examples(
+    worlds: &Worlds,
+    clusters: &mut [Cluster],
+    smaller: bool,
+    memory: u64,
+) -> Result<Vec<Scenario>, CannotRun> {
+    let conditions = conditions(worlds, memory);
+    let made: Result<Vec<(Scenario, Option<ShrunkReport>)>, CannotRun> = clusters
+        .to_vec()
+        .into_par_iter()
+        .map(|cluster| {
+            let scenario = worlds.scenario(cluster.first);
+            let small = match smaller {
+                true => shrink(&scenario, &cluster.property, conditions)?,
+                false => None,
+            };
+            match small {
+                Some(small) => {
+                    let told = told(&small);
+                    Ok((small.scenario, Some(told)))
+                }
+                None => kept(worlds, cluster.first).map(|scenario| (scenario, None)),
+            }
+        })
+        .collect();
+    let (scenarios, told): (Vec<Scenario>, Vec<Option<ShrunkReport>>) = made?.into_iter().unzip();
+    clusters.iter_mut().zip(told).for_each(|(cluster, told)| cluster.shrunk = told);
+    Ok(scenarios)
+}
+
+fn told(small: &Shrunk) -> ShrunkReport {
+    ShrunkReport {
+        processes: small.scenario.processes,
+        requests: requests_of(&small.scenario),
+        faults: crate::shrink::faults_of(&small.scenario),
+        detail: small.detail.clone(),
+        runs: small.runs,
+        is_minimal: small.is_minimal,
+    }
+}

@@ -1,0 +1,110 @@
+//! After the storm: once the last fault is over and known to everybody, those who are left ask again, and have to get
+//! what they ask for.
+
+use quorate_core::{Layer, ProcessId, ProcessSet, Span, Time};
+use quorate_sim::Scenario;
+use quorate_sim::fault::{Faults, Occasion};
+use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::scenario::Requesters;
+
+use super::draw::{Dice, UNIT};
+
+/// Lets some of those who do not crash ask again after all faults: about as many requests as there are of them.
+/// How many first requests that makes; none where nothing goes wrong, or nobody can ask twice.
+pub(super) fn heal(scenario: &mut Scenario, layer: Layer, dice: &mut Dice) -> usize {
+    let Some(storm) = storm_end(&scenario.faults) else { return 0 };
+    if matches!(layer, Layer::Agreement | Layer::Detector) {
+        return 0;
+    }
+    let noticed = scenario.detection.as_ref().and_then(|law| law.bound()).unwrap_or(Span(UNIT));
+    let calm = storm.0 + noticed.0 + UNIT;
+    let crashed = crashed(&scenario.faults);
+    let mut left: Vec<ProcessId> =
+        ProcessId::all(scenario.processes).filter(|process| !crashed.contains(*process)).collect();
+    let asking = left.len().div_ceil(scenario.repeat as usize);
+    if scenario.request.is_empty() {
+        let first = scenario.first_requests().into_iter();
+        scenario.request = first.map(|(process, after)| asks(process, Time(after.0))).collect();
+        (scenario.requesters, scenario.spread) = (Requesters::One, SpanText::default());
+    }
+    for place in 0..asking {
+        let other = dice.between(place as u64, left.len() as u64 - 1) as usize;
+        left.swap(place, other);
+        let at = Time(calm + dice.between(0, 4 * UNIT));
+        scenario.request.push(asks(left[place], at));
+    }
+    asking
+}
+
+fn asks(process: ProcessId, at: Time) -> Occasion {
+    Occasion { who: Who::Process(process), at: When::At(at) }
+}
+
+/// When the last fault has happened or has ended; none if there are none, or one never ends.
+fn storm_end(faults: &Faults) -> Option<Time> {
+    if faults.loss + faults.duplication + faults.reordering > 0.0 || !faults.traitor.is_empty() {
+        return None;
+    }
+    let moments = faults.crash.iter().map(|crash| crash.at);
+    let moments = moments.chain(faults.crash_mid.iter().map(|crash| crash.at));
+    let moments = moments.chain(faults.recover.iter().map(|recover| recover.at));
+    let single = faults.lose.iter().chain(&faults.duplicate).chain(&faults.reorder);
+    let moments = moments.chain(single.map(|fault| fault.at));
+    let windows = faults.suspect.iter().map(|fault| fault.window);
+    let windows = windows.chain(faults.partition.iter().map(|fault| fault.window));
+    let windows = windows.chain(faults.cut.iter().map(|fault| fault.window));
+    let windows = windows.chain(faults.fast.iter().map(|fault| fault.window));
+    let windows = windows.chain(faults.slow.iter().map(|fault| fault.window));
+    let omissions = faults.omit_send.iter().chain(&faults.omit_receive);
+    let windows = windows.chain(omissions.map(|fault| fault.window));
+    let ends = windows.map(|window| window.until.map(When::latest));
+    moments.map(|at| Some(at.latest())).chain(ends).try_fold(None, |last: Option<Time>, end| {
+        end.map(|end| Some(last.map_or(end, |last| last.max(end))))
+    })?
+}
+
+/// Those who crash and do not come back.
+fn crashed(faults: &Faults) -> ProcessSet {
+    let plain = faults.crash.iter().map(|crash| crash.who);
+    let mid = faults.crash_mid.iter().map(|crash| crash.who);
+    let back = |who: &Who| !faults.recover.iter().any(|recover| recover.who == *who);
+    let named = |who: Who| match who {
+        Who::Process(process) => Some(process),
+        Who::Any => None,
+    };
+    plain.chain(mid).filter(back).filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_algorithms::catalogue::PROFILES;
+
+    use super::super::Worlds;
+    use super::*;
+
+    #[test]
+    fn whoever_is_left_asks_once_the_last_fault_is_over() {
+        let mut healed = 0;
+        for profile in PROFILES {
+            let worlds = Worlds::new(*profile);
+            for seed in 0..100 {
+                let world = worlds.world(seed);
+                let Some(storm) = storm_end(&world.scenario.faults) else {
+                    assert_eq!(world.after, 0);
+                    continue;
+                };
+                let crashed = crashed(&world.scenario.faults);
+                let asks = |request: &&Occasion| {
+                    let Who::Process(who) = request.who else { return false };
+                    request.at.earliest() > storm && !crashed.contains(who)
+                };
+                let after = world.scenario.request.iter().filter(asks).count();
+                assert!(after >= world.after, "{:?}", world.scenario);
+                healed += world.after;
+                let asks_once = matches!(profile.layer, Layer::Agreement | Layer::Detector);
+                assert_eq!(world.after == 0, asks_once, "{:?}", world.scenario);
+            }
+        }
+        assert!(healed > 1_000, "{healed} requests after storms");
+    }
+}

@@ -1,0 +1,95 @@
+//! How what was measured is written to the file of a part: such that it is read as it was, to the last bit, and what
+//! is no number as well.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A figure.
+pub(super) mod figure {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        figure: &f64,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        figure.to_bits().serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
+}
+
+/// A figure, if there is one.
+pub(super) mod perhaps {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        figure: &Option<f64>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        figure.map(f64::to_bits).serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
+        from: D,
+    ) -> Result<Option<f64>, D::Error> {
+        Option::<u64>::deserialize(from).map(|bits| bits.map(f64::from_bits))
+    }
+}
+
+/// How many, and their mean.
+pub(super) mod mean {
+    use super::*;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        (count, mean): &(u64, f64),
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        (count, mean.to_bits()).serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
+        from: D,
+    ) -> Result<(u64, f64), D::Error> {
+        <(u64, u64)>::deserialize(from).map(|(count, bits)| (count, f64::from_bits(bits)))
+    }
+}
+
+/// Who, in order.
+pub(super) mod processes {
+    use super::*;
+    use quorate_core::ProcessId;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        processes: &[ProcessId],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(processes.iter().map(|process| process.number()))
+    }
+
+    pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
+        from: D,
+    ) -> Result<Vec<ProcessId>, D::Error> {
+        let numbers = Vec::<u32>::deserialize(from)?;
+        Ok(numbers.into_iter().map(ProcessId::new).collect())
+    }
+}
+
+/// A length of time.
+pub(super) mod span {
+    use super::*;
+    use quorate_core::Span;
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        span: &Span,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.0.serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
+        from: D,
+    ) -> Result<Span, D::Error> {
+        u64::deserialize(from).map(Span)
+    }
+}

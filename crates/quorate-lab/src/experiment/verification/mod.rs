@@ -1,0 +1,352 @@
+//! What has been shown of each algorithm, and what has not: every interleaving of small worlds, storms of random large
+//! ones, and how short the way is on which each specimen breaks. `docs/verification.md` is made of it.
+
+mod worlds;
+
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_core::{Layer, Profile};
+use quorate_sim::monitor::Status;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+use super::sweep::sweep;
+use super::{Block, Experiment, Findings, Halt, Request, Sizes, Table, Value};
+use crate::campaign::Asked;
+use crate::{CannotRun, exhaustive};
+
+use worlds::{Small, of_sound, of_specimen};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "verification",
+    summary: "every interleaving of small worlds, and storms of large ones, of every algorithm",
+    seeds: 20_000,
+    sizes: Some(Sizes { least: 2, usual: 5, most: 5 }),
+    ours: None,
+    draws: false,
+    run,
+};
+
+/// A search, or a storm.
+enum Cell {
+    Search { profile: &'static Profile, small: Small },
+    Storm(&'static Profile),
+}
+
+/// What came of either.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Answer {
+    Search(Searched),
+    Storm(Stormed),
+    Refused(String),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Searched {
+    states: u64,
+    depth: u32,
+    verdict: String,
+    bounded: bool,
+    held: Vec<String>,
+    broken: Option<String>,
+    steps: Option<usize>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stormed {
+    runs: u64,
+    violated: u64,
+    hangs: u64,
+    undecided: u64,
+    crashes: u64,
+    traitors: u64,
+    after: u64,
+}
+
+fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+    let mut cells = Vec::new();
+    for profile in PROFILES {
+        let worlds = match profile.specimen {
+            None => of_sound(profile),
+            Some(specimen) => of_specimen(profile, specimen.breaks),
+        };
+        let small = worlds.into_iter().filter(|small| small.n <= request.up_to);
+        cells.extend(small.map(|small| Cell::Search { profile, small }));
+        cells.push(Cell::Storm(profile));
+    }
+    let seeds = request.seeds;
+    let answers = sweep(request, &cells, |cell| cell.answer(seeds))?;
+    let all: Vec<(&Cell, &Answer)> = cells.iter().zip(&answers).collect();
+    Ok(Findings {
+        table: Table::new(all.iter().map(|(cell, answer)| cell.values(answer))),
+        blocks: vec![
+            searches(&all),
+            properties(&all),
+            specimens(&all),
+            storms(&all, request.seeds),
+        ],
+        notes: notes(&all),
+        charts: Vec::new(),
+    })
+}
+
+impl Cell {
+    fn profile(&self) -> &'static Profile {
+        match self {
+            Self::Search { profile, .. } | Self::Storm(profile) => profile,
+        }
+    }
+
+    fn answer(&self, seeds: u64) -> Result<Answer, CannotRun> {
+        match self {
+            Self::Search { small, .. } => {
+                let explored =
+                    exhaustive::explore(&small.question(), |_| ControlFlow::Continue(()));
+                Ok(match explored {
+                    Ok(checked) => Answer::Search(Searched::new(&checked.report)),
+                    // What cannot be gone through is told of as that.
+                    Err(CannotRun::Option(why)) => Answer::Refused(why),
+                    Err(CannotRun::OtherFamily { problem, .. }) => Answer::Refused(problem),
+                    Err(cannot) => return Err(cannot),
+                })
+            }
+            Self::Storm(profile) => {
+                let storm = Asked::new(profile.name, seeds).run(1);
+                let report = storm.map_err(|error| CannotRun::Option(error.to_string()))?;
+                Ok(Answer::Storm(Stormed {
+                    runs: report.runs,
+                    violated: report.violated_runs() as u64,
+                    hangs: report.hangs,
+                    undecided: report.undecided,
+                    crashes: report.crashes,
+                    traitors: report.traitors,
+                    after: report.requests_after,
+                }))
+            }
+        }
+    }
+
+    fn world(&self) -> String {
+        match self {
+            Self::Search { small, .. } => small.words(),
+            Self::Storm(_) => "n = 2 to 16, at random".to_owned(),
+        }
+    }
+
+    fn values(&self, answer: &Answer) -> Vec<(&'static str, Value)> {
+        let profile = self.profile();
+        let search = match answer {
+            Answer::Search(search) => Some(search),
+            _ => None,
+        };
+        let storm = match answer {
+            Answer::Storm(storm) => Some(storm),
+            _ => None,
+        };
+        let text = |text: Option<String>| text.map_or(Value::Missing, Value::Text);
+        let count = |count: Option<u64>| count.map_or(Value::Missing, Value::Count);
+        let verdict = match answer {
+            Answer::Search(search) => search.verdict.clone(),
+            Answer::Storm(storm) if storm.violated > 0 => "violated".to_owned(),
+            Answer::Storm(_) => "holds".to_owned(),
+            Answer::Refused(_) => "refused".to_owned(),
+        };
+        vec![
+            ("algorithm", profile.name.into()),
+            ("specimen", Value::Flag(profile.specimen.is_some())),
+            ("method", if storm.is_some() { "storm" } else { "search" }.into()),
+            ("world", self.world().into()),
+            ("verdict", verdict.into()),
+            ("states", count(search.map(|search| search.states))),
+            ("depth", count(search.map(|search| search.depth.into()))),
+            ("broken", text(search.and_then(|search| search.broken.clone()))),
+            ("steps", count(search.and_then(|search| search.steps).map(|steps| steps as u64))),
+            ("runs", count(storm.map(|storm| storm.runs))),
+            ("violated_runs", count(storm.map(|storm| storm.violated))),
+            ("hangs", count(storm.map(|storm| storm.hangs))),
+            ("undecided", count(storm.map(|storm| storm.undecided))),
+            ("crashes", count(storm.map(|storm| storm.crashes))),
+            ("requests_after_the_storm", count(storm.map(|storm| storm.after))),
+        ]
+    }
+}
+
+impl Searched {
+    fn new(report: &exhaustive::CheckReport) -> Self {
+        let with = |status| {
+            let of_status = report.properties.iter().filter(move |found| found.status == status);
+            of_status.map(|found| found.id.to_owned())
+        };
+        Self {
+            states: report.states,
+            depth: report.depth,
+            verdict: report.verdict.to_owned(),
+            bounded: report.bounded_by.is_some(),
+            held: with(Status::Holds).collect(),
+            broken: with(Status::Violated).next(),
+            steps: report.counterexample_steps,
+        }
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn searches(all: &[(&Cell, &Answer)]) -> Block {
+    let rows = all.iter().filter_map(|(cell, answer)| match (cell, answer) {
+        (Cell::Search { profile, small }, Answer::Search(search)) if profile.specimen.is_none() => {
+            let verdict = match search.bounded {
+                true => format!("no violation to depth {}", search.depth),
+                false => search.verdict.clone(),
+            };
+            let (states, depth) = (grouped(search.states), search.depth.to_string());
+            Some(vec![profile.name.to_owned(), small.words(), states, depth, verdict])
+        }
+        _ => None,
+    });
+    Block {
+        title: "Every interleaving of small worlds".to_owned(),
+        head: vec!["algorithm", "world", " states", " deep", "verdict"],
+        rows: rows.collect(),
+    }
+}
+
+/// What was judged where. A search judges states, a storm also histories.
+fn properties(all: &[(&Cell, &Answer)]) -> Block {
+    let sound = PROFILES.iter().filter(|profile| profile.specimen.is_none());
+    let rows = sound.map(|profile| {
+        let mut held: Vec<&str> = Vec::new();
+        for (cell, answer) in all {
+            if let (true, Answer::Search(search)) = (cell.profile().name == profile.name, answer) {
+                held.extend(search.held.iter().map(String::as_str));
+            }
+        }
+        let (searched, stormed): (Vec<&str>, Vec<&str>) = profile
+            .guarantees
+            .iter()
+            .map(|property| property.id())
+            .partition(|id| held.contains(id));
+        vec![profile.name.to_owned(), searched.join(" "), stormed.join(" ")]
+    });
+    Block {
+        title: "What was judged: in searches and storms, and in storms only".to_owned(),
+        head: vec!["algorithm", "both", "storms only"],
+        rows: rows.collect(),
+    }
+}
+
+fn specimens(all: &[(&Cell, &Answer)]) -> Block {
+    let rows = all.iter().filter_map(|(cell, answer)| match (cell, answer) {
+        (Cell::Search { profile, small }, Answer::Search(search)) if profile.specimen.is_some() => {
+            let looked_for = small.only.map_or_else(|| "any".to_owned(), |only| only.to_string());
+            let found = match (&search.broken, search.steps) {
+                (Some(id), Some(steps)) => format!("{id} broken after {steps} steps"),
+                _ if search.bounded => format!("not found to depth {}", search.depth),
+                _ => "cannot happen".to_owned(),
+            };
+            let states = grouped(search.states);
+            Some(vec![profile.name.to_owned(), small.words(), looked_for, found, states])
+        }
+        _ => None,
+    });
+    Block {
+        title: "Specimens: a shortest way to what each breaks".to_owned(),
+        head: vec!["specimen", "world", "looked for", "found", " states"],
+        rows: rows.collect(),
+    }
+}
+
+fn storms(all: &[(&Cell, &Answer)], seeds: u64) -> Block {
+    let rows = all.iter().filter_map(|(cell, answer)| match answer {
+        Answer::Storm(storm) => {
+            let profile = cell.profile();
+            let mark = if profile.specimen.is_some() { " (specimen)" } else { "" };
+            let counts = [
+                storm.runs,
+                storm.crashes,
+                storm.traitors,
+                storm.after,
+                storm.violated,
+                storm.hangs,
+            ];
+            let name = vec![format!("{}{mark}", profile.name)];
+            Some(name.into_iter().chain(counts.map(grouped)).collect())
+        }
+        _ => None,
+    });
+    Block {
+        title: format!(
+            "Storms: {} random worlds of 2 to 16 processes each, inside the assumptions",
+            grouped(seeds)
+        ),
+        head: vec![
+            "algorithm",
+            " runs",
+            " crashes",
+            " traitors",
+            " asked after",
+            " violated",
+            " hang",
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
+    let searched = |profile: &Profile| {
+        all.iter().any(|(cell, answer)| {
+            cell.profile().name == profile.name && matches!(answer, Answer::Search(_))
+        })
+    };
+    let only_storms: Vec<&str> =
+        PROFILES.iter().filter(|profile| !searched(profile)).map(|profile| profile.name).collect();
+    let bounded = all.iter().any(|(_, answer)| matches!(answer, Answer::Search(s) if s.bounded));
+    let ours = PROFILES.iter().any(|profile| profile.layer == Layer::Mutex);
+    let mut notes = vec![
+        "A state is counted once however it is reached; deliveries that commute are gone through in one order where \
+         nothing is lost by that, and worlds that differ only in who is who are one, so that the numbers depend on what \
+         is left out and verdicts do not. The same command finds the same numbers again, on any machine."
+            .to_owned(),
+        "What is not shown. Small worlds are not large ones: that nothing is wrong with three or four processes and one or \
+         two requests each is no proof for five, and storms prove nothing, they fail to disprove. Where a search says \
+         `to depth`, what lies deeper was not looked at."
+            .to_owned(),
+        "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect though as slow as \
+         can be, nobody comes back after a crash, and nobody lies; losses, wrong suspicions and links without order are \
+         explored when asked for (`quorate check --losses`, `--suspicions`, `--fifo no`). ME3 and the clock condition are \
+         judged in runs, not in searches: they are properties of a history and not of a state. Recoveries, traitors and \
+         clocks that drift are in the storms only."
+            .to_owned(),
+        "States are remembered by 128 bits: that two different ones are taken for one somewhere in a billion has a chance \
+         of about one in 10^20."
+            .to_owned(),
+    ];
+    if bounded {
+        notes.push(
+            "Searches were given 5 GiB of memory each; one that needed more is told of with its depth.".to_owned(),
+        );
+    }
+    if !only_storms.is_empty() {
+        notes.push(format!(
+            "In storms only, since without time they mean nothing or cannot be explored: {}.",
+            only_storms.join(", ")
+        ));
+    }
+    if ours {
+        notes.push(
+            "The code that is searched and stormed is the code that runs; the compiler, the drivers and the monitors \
+             are trusted, and each search has to reach what it is for, or it fails as vacuous."
+                .to_owned(),
+        );
+    }
+    notes
+}

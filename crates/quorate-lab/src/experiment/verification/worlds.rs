@@ -1,0 +1,163 @@
+//! The small worlds that are gone through in every order.
+
+use quorate_check::{Bounds, Budget};
+use quorate_core::{Assumption, Layer, Profile, Property};
+use quorate_sim::Scenario;
+use quorate_sim::scenario::Requesters;
+
+use crate::exhaustive::{Question, Reductions};
+
+/// A world to go through.
+#[derive(Clone, Debug)]
+pub(super) struct Small {
+    pub(super) algorithm: &'static str,
+    pub(super) n: usize,
+    quorums: Option<&'static str>,
+    requesters: Requesters,
+    requests: u8,
+    crashes: u8,
+    pub(super) only: Option<Property>,
+}
+
+/// What one search may take: enough for tens of millions of states.
+const MEMORY: u64 = 5 << 30;
+
+impl Small {
+    /// Everybody asks once, and nothing goes wrong.
+    fn new(algorithm: &'static str, n: usize) -> Self {
+        let (quorums, requesters) = (None, Requesters::All);
+        Self { algorithm, n, quorums, requesters, requests: 1, crashes: 0, only: None }
+    }
+
+    fn over(self, quorums: &'static str) -> Self {
+        Self { quorums: Some(quorums), ..self }
+    }
+
+    fn twice(self) -> Self {
+        Self { requests: 2, ..self }
+    }
+
+    fn asking(self, requesters: usize) -> Self {
+        Self { requesters: Requesters::First(requesters), ..self }
+    }
+
+    fn crashing(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    fn only(self, property: Property) -> Self {
+        Self { only: Some(property), ..self }
+    }
+
+    pub(super) fn question(&self) -> Question {
+        let scenario = Scenario {
+            requesters: self.requesters,
+            quorums: self.quorums.map(str::to_owned),
+            ..Scenario::new(self.algorithm, self.n)
+        };
+        Question {
+            scenario,
+            requests: self.requests,
+            budget: Budget { crashes: self.crashes, ..Budget::default() },
+            reduce: Reductions::ALL,
+            only: self.only,
+            bounds: Bounds { memory: MEMORY, depth: u32::MAX },
+            content_with_a_part: true,
+            threads: 1,
+        }
+    }
+
+    /// The world in words.
+    pub(super) fn words(&self) -> String {
+        let mut words = format!("n = {}", self.n);
+        if let Some(quorums) = self.quorums {
+            words = format!("{quorums}, {words}");
+        }
+        match self.requesters {
+            Requesters::First(count) => words += &format!(", {count} ask"),
+            _ => words += ", all ask",
+        }
+        if self.requests > 1 {
+            words += " twice";
+        }
+        match self.crashes {
+            0 => {}
+            1 => words += ", 1 crash",
+            more => words += &format!(", {more} crashes"),
+        }
+        words
+    }
+}
+
+/// The worlds of what is called correct, the smallest first.
+pub(super) fn of_sound(profile: &Profile) -> Vec<Small> {
+    let explored = !matches!(profile.layer, Layer::Detector | Layer::Clock);
+    let pair = explored.then(|| Small::new(profile.name, 2));
+    pair.into_iter().chain(larger(profile)).collect()
+}
+
+fn larger(profile: &Profile) -> Vec<Small> {
+    let small = |n| Small::new(profile.name, n);
+    let bears = |crashes| if profile.assumes.contains(&Assumption::NoCrash) { 0 } else { crashes };
+    match (profile.layer, profile.name) {
+        (Layer::Mutex, "quorum") => of_ours(profile.name),
+        (Layer::Mutex, "central") => {
+            vec![small(3).twice(), small(3).twice().crashing(2), small(5).crashing(2)]
+        }
+        (Layer::Mutex, "maekawa" | "agrawal-el-abbadi") => {
+            let over = |quorums, n| small(n).over(quorums);
+            vec![over("majority", 3).twice(), over("majority", 4).asking(3)]
+        }
+        (Layer::Mutex, _) => vec![small(3).twice(), small(4)],
+        (Layer::Election, _) => vec![small(3), small(3).asking(2).crashing(bears(1)), small(4)],
+        (Layer::Agreement, _) => vec![small(3), small(3).crashing(bears(1)), small(4)],
+        (Layer::Multicast, _) => vec![small(3).asking(2), small(3).asking(2).crashing(bears(1))],
+        _ => Vec::new(),
+    }
+}
+
+/// Our own, with crashes: at any moment, known to each at any later moment.
+fn of_ours(name: &'static str) -> Vec<Small> {
+    let over = |quorums, n| Small::new(name, n).over(quorums);
+    let mut worlds: Vec<Small> =
+        ["vcube", "majority", "grid", "tree"].map(|quorums| over(quorums, 3).twice()).into();
+    worlds.extend([1, 2].map(|crashes| over("vcube", 3).crashing(crashes)));
+    worlds.push(over("vcube", 3).twice().crashing(2));
+    worlds.extend(["majority", "grid"].map(|quorums| over(quorums, 3).crashing(2)));
+    worlds.push(over("vcube", 4));
+    worlds.extend([1, 2, 3].map(|crashes| over("vcube", 4).asking(2).crashing(crashes)));
+    worlds.push(over("majority-live", 4).asking(2).crashing(2));
+    worlds
+}
+
+/// Where what is broken breaks: the smallest world that is known, and for the published quorum mutex also smaller ones,
+/// where it does not.
+pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<Small> {
+    let small = |n| Small::new(profile.name, n);
+    match profile.name {
+        "quorum-without-attempts" => {
+            vec![small(4).over("majority").asking(2).crashing(2)]
+        }
+        "quorum-published" => {
+            let mut worlds = Vec::new();
+            for quorums in ["vcube", "tree", "grid"] {
+                let hangs = |n| small(n).over(quorums).only(Property::ME2);
+                worlds.extend([2, 3, 4].map(hangs));
+            }
+            for quorums in ["vcube", "tree", "grid"] {
+                let both = |n: u8| {
+                    small(n.into()).over(quorums).asking(2).crashing(n - 1).only(Property::ME1)
+                };
+                worlds.extend([2, 3, 4].map(both));
+            }
+            worlds
+        }
+        _ if profile.layer == Layer::Agreement => {
+            // Whoever needs a traitor is left to the storms: nobody lies in a search.
+            let crashes = profile.assumes.contains(&Assumption::FewCrashes);
+            let worlds = [small(3).crashing(1), small(4).crashing(2)];
+            worlds.into_iter().filter(|_| crashes).collect()
+        }
+        _ => vec![small(2).only(breaks), small(3).only(breaks), small(3).twice().only(breaks)],
+    }
+}

@@ -1,0 +1,79 @@
+//! What is left of scenarios that break something known.
+
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_sim::Conditions;
+
+use super::*;
+use crate::campaign::Worlds;
+
+fn worlds(name: &str) -> Worlds {
+    Worlds::new(*PROFILES.iter().find(|profile| profile.name == name).expect("a known name"))
+}
+
+/// The first world of a campaign that breaks the property.
+fn first(name: &str, property: &str) -> Scenario {
+    let worlds = Worlds { watch: vec![property.to_owned()], ..worlds(name) };
+    let breaks = |scenario: &Scenario| {
+        let attempt = attempt(scenario, Conditions::default()).expect("it runs");
+        attempt.broken().iter().any(|(id, _)| *id == property)
+    };
+    (0..1_000).map(|seed| worlds.scenario(seed)).find(breaks).expect("it breaks sometimes")
+}
+
+fn shrunk(scenario: &Scenario, property: &str) -> Shrunk {
+    let done = shrink(scenario, property, Conditions::default()).expect("it runs");
+    done.expect("it breaks the property")
+}
+
+#[test]
+fn what_is_left_breaks_the_same_and_nothing_can_go() {
+    for (name, property) in
+        [("maekawa-original", "ME2"), ("ricart-agrawala-priority", "ME1"), ("raymond", "ME3")]
+    {
+        let scenario = first(name, property);
+        let small = shrunk(&scenario, property);
+        assert!(small.is_minimal, "{name}: {} runs", small.runs);
+        assert!(small.scenario.processes <= 5, "{name}: {:?}", small.scenario);
+        let again = attempt(&small.scenario, Conditions::default()).expect("it runs");
+        assert_eq!(cause_of(&again, property), Some(small.cause.clone()), "{name}");
+        assert_eq!(again.left(), Vec::<&str>::new(), "{name}");
+        // To shrink what is shrunk changes nothing.
+        assert_eq!(shrunk(&small.scenario, property).scenario, small.scenario, "{name}");
+    }
+}
+
+#[test]
+fn what_breaks_nothing_is_not_shrunk() {
+    let scenario = worlds("central").scenario(0);
+    assert_eq!(shrink(&scenario, "ME1", Conditions::default()).expect("it runs"), None);
+}
+
+/// An algorithm that panics as soon as three processes ask and one of them crashes.
+fn fragile(scenario: &Scenario, _: u64) -> Result<Attempt, CannotRun> {
+    let (asks, crashes) = (requests::explicit(scenario).len(), scenario.faults.crash.len());
+    if asks >= 3 && crashes >= 1 {
+        return Ok(Attempt::Panicked(format!("panicked at {asks}")));
+    }
+    attempt(scenario, Conditions::default())
+}
+
+#[test]
+fn a_panic_is_shrunk_to_what_it_takes() {
+    let worlds = Worlds { processes: 8..=8, crashes: 2..=4, ..worlds("central") };
+    let scenario = (0..100)
+        .map(|seed| worlds.scenario(seed))
+        .find(|scenario| !scenario.faults.crash.is_empty())
+        .expect("some crash at once");
+    let small = shrink_with(&scenario, crate::PANIC, RUNS_MOST, &fragile).expect("it runs");
+    let small = small.expect("it panics");
+    let text = toml::to_string(&small.scenario).expect("it can be written");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_number_of_runs_is_bounded_and_said() {
+    let scenario = first("ricart-agrawala-priority", "ME1");
+    let run = |scenario: &Scenario, _| attempt(scenario, Conditions::default());
+    let small = shrink_with(&scenario, "ME1", 10, &run).expect("it runs").expect("it breaks");
+    assert!(!small.is_minimal && small.runs == 10, "{} runs", small.runs);
+}
