@@ -1,11 +1,9 @@
 //! What the lab answers.
 
-mod support;
-
 use quorate_algorithms::catalogue::PROFILES;
 use serde_json::{Value, json};
 
-use support::Lab;
+use crate::support::Lab;
 
 fn run(scenario: Value) -> Value {
     json!({ "scenario": scenario })

@@ -1,7 +1,5 @@
 //! What the lab refuses, and what cannot bring it down.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, FilmBounds, Outcome, RunError, Scenario};
 use serde_json::{Value, json};
 
-use support::Lab;
+use crate::support::Lab;
 
 fn five() -> Value {
     json!({ "scenario": { "algorithm": "ricart-agrawala", "processes": 5, "requesters": "all" } })

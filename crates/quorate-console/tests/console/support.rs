@@ -8,23 +8,23 @@ use quorate_console::{Server, Settings};
 use serde_json::Value;
 
 /// A server that runs as long as the test does.
-pub struct Lab {
-    pub address: SocketAddr,
+pub(crate) struct Lab {
+    pub(crate) address: SocketAddr,
 }
 
 /// What came back.
-pub struct Answer {
-    pub status: u16,
-    pub head: String,
-    pub body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Lab {
-    pub fn open() -> Self {
+    pub(crate) fn open() -> Self {
         Self::with(Settings::default())
     }
 
-    pub fn with(settings: Settings) -> Self {
+    pub(crate) fn with(settings: Settings) -> Self {
         let server = Server::bind(settings).expect("a free port");
         let address = server.address();
         thread::spawn(move || server.run());
@@ -32,16 +32,16 @@ impl Lab {
     }
 
     /// Asks for a path as a browser with a page of this server would.
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, &[], b"")
     }
 
-    pub fn post(&self, path: &str, body: &Value) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
         self.ask("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
     /// Asks with more headers. `Host` is right unless one of them says otherwise.
-    pub fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
         let mut stream = self.begin(method, path, headers, body);
         let mut bytes = Vec::new();
         // A server that refuses a body may close before it has read all of it.
@@ -50,7 +50,13 @@ impl Lab {
     }
 
     /// Sends a request and does not wait for the answer.
-    pub fn begin(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> TcpStream {
+    pub(crate) fn begin(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: &[u8],
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("the server listens");
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|header| header.starts_with("Host:")) {
@@ -76,16 +82,16 @@ impl Answer {
         Self { status: status.expect("a status"), head, body }
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
     }
 
     /// The sentence of a refusal.
-    pub fn error(&self) -> String {
+    pub(crate) fn error(&self) -> String {
         self.json()["error"].as_str().unwrap_or_default().to_owned()
     }
 }
