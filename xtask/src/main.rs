@@ -8,6 +8,7 @@
 )]
 
 mod cargo;
+mod console;
 mod fix;
 mod manifest;
 mod no_std;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{no_std, tidy, tree};
+use crate::{console, no_std, tidy, tree};
 
 /// One named check.
 pub(crate) struct Step {
@@ -20,9 +20,10 @@ enum Work {
     Cargo(Cargo<'static>),
     Tidy,
     NoStd,
+    Console,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         name: "fmt",
         promise: "the code is formatted",
@@ -66,6 +67,12 @@ const STEPS: [Step; 7] = [
         way_out: Some(
             "`cargo xtask fix --snapshots` accepts changed outputs, once they are understood",
         ),
+    },
+    Step {
+        name: "console",
+        promise: "the page's scripts have types, and the page works in a browser",
+        work: Work::Console,
+        way_out: None,
     },
     Step {
         name: "doc",
@@ -129,6 +136,7 @@ impl Work {
             Work::Cargo(cargo) => cargo.to_string(),
             Work::Tidy => "the house rules".to_owned(),
             Work::NoStd => "core and algorithms without an operating system".to_owned(),
+            Work::Console => "the page of the lab".to_owned(),
         }
     }
 
@@ -137,6 +145,7 @@ impl Work {
             Work::Cargo(cargo) => cargo.succeeds(root),
             Work::Tidy => Ok(report(&tidy::problems(&tree::text_files(root)?))),
             Work::NoStd => no_std_holds(root),
+            Work::Console => console::holds(root),
         }
     }
 }

@@ -77,6 +77,9 @@ pub enum CannotRun {
         /// What does not go together.
         problem: String,
     },
+    /// Nobody waits for it any more.
+    #[error("it was cancelled")]
+    Cancelled,
     /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),

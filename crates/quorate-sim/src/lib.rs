@@ -15,6 +15,7 @@ mod engine;
 mod expect;
 pub mod family;
 pub mod fault;
+mod film;
 mod followers;
 mod history;
 mod load;
@@ -54,6 +55,7 @@ pub use family::{
     AgreementMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors,
     MutexMonitors,
 };
+pub use film::{Film, FilmBounds, Step};
 pub use history::{History, Mark};
 pub use load::{FileError, load, misfit, parse};
 pub use local_clock::{Clocks, LocalClock};

@@ -94,6 +94,16 @@ pub trait Observer<P: Process> {
         let _ = (at, why);
     }
 
+    /// A process has handled what it was told, and this is what it has become.
+    fn handled(&mut self, at: Moment, process: &P) {
+        let _ = (at, process);
+    }
+
+    /// Whether there is no point in going on: nobody is watching any more.
+    fn has_gone(&self) -> bool {
+        false
+    }
+
     /// Something befalls the world. `at` names the process it befalls, if it is one.
     fn deed(&mut self, at: Moment, deed: &Deed) {
         let _ = (at, deed);

@@ -334,5 +334,6 @@ fn ending_name(ending: Ending) -> &'static str {
         Ending::Until => "until",
         Ending::Events => "events",
         Ending::Queued => "memory",
+        Ending::Unwatched => "unwatched",
     }
 }

@@ -1,6 +1,8 @@
 //! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
 //! algorithm's family.
 
+use std::fmt::Debug;
+
 use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet, Time};
 
 use crate::accounting::Accounting;
@@ -69,7 +71,9 @@ impl<'t, M> Watch<'t, M> {
     }
 
     fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.wants(at)
+        {
             tracer.record(at, cause, what());
         }
     }
@@ -233,6 +237,18 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
         self.trace(at, None, || What::Ignore { why: why.into() });
     }
 
+    #[inline]
+    fn handled(&mut self, at: Moment, process: &P) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.state(at, process);
+        }
+    }
+
+    #[inline]
+    fn has_gone(&self) -> bool {
+        self.tracer.as_ref().is_some_and(|tracer| tracer.failed.is_some())
+    }
+
     fn deed(&mut self, at: Moment, deed: &Deed) {
         self.incidents.deeds.push((at.time, deed.clone()));
         let numbers = |group: &ProcessSet| group.iter().map(ProcessId::number).collect();
@@ -281,11 +297,32 @@ impl Tracer<'_> {
         self.record(at, None, What::Violation { property, moment, detail, events });
     }
 
+    /// Whether there is any use in making a record.
+    fn wants(&mut self, at: Moment) -> bool {
+        self.last = at;
+        if self.failed.is_some() {
+            return false;
+        }
+        match self.sink.wants(at.event, at.process.number()) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                self.failed = Some(error);
+                false
+            }
+        }
+    }
+
     fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {
         self.last = at;
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
             self.failed = self.sink.record(&Record { event, time, process, what, cause }).err();
+        }
+    }
+
+    fn state(&mut self, at: Moment, state: &dyn Debug) {
+        if self.failed.is_none() {
+            self.failed = self.sink.state(at.event, at.process.number(), state).err();
         }
     }
 }

@@ -71,6 +71,8 @@ pub enum Ending {
     Events,
     /// Too much was waiting in the queue.
     Queued,
+    /// Whoever watched has gone.
+    Unwatched,
 }
 
 /// A world of processes `P` with users `U`, watched by `O`.
@@ -215,6 +217,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         if engine.is_full() {
             return Some(Ending::Queued);
         }
+        if engine.observer.has_gone() {
+            return Some(Ending::Unwatched);
+        }
         if engine.event >= engine.limits.events {
             return Some(Ending::Events);
         }
@@ -271,7 +276,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         engine.observer.deliver(at, from, tag, &message);
         effects.set_now(node.local_time(at.time));
         node.process.on_message(from, message, effects);
-        if engine.carry_out(node, at, effects) {
+        let crashed = engine.carry_out(node, at, effects);
+        engine.observer.handled(at, &node.process);
+        if crashed {
             self.crash(at);
         }
     }
@@ -345,7 +352,10 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     /// Does what the process of this event wants; it may crash on the way.
     fn carry_out(&mut self, at: Moment) {
         let Self { nodes, effects, engine, .. } = self;
-        if engine.carry_out(&mut nodes[at.process.index()], at, effects) {
+        let node = &mut nodes[at.process.index()];
+        let crashed = engine.carry_out(node, at, effects);
+        engine.observer.handled(at, &node.process);
+        if crashed {
             self.crash(at);
         }
     }

@@ -5,6 +5,7 @@ mod check;
 mod diagram;
 mod draw;
 mod experiment;
+mod lab;
 mod merge;
 mod quorum;
 
@@ -31,6 +32,7 @@ pub(crate) use campaign::Campaign;
 pub(crate) use check::Check;
 pub(crate) use diagram::{Diagram, ViewFlags};
 pub(crate) use draw::Draw;
+pub(crate) use lab::Lab;
 pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
 
@@ -54,6 +56,7 @@ Examples:
   quorate campaign ricart-agrawala --seeds 200               many random worlds
   quorate check ricart-agrawala -n 3 --requests 2            every interleaving
   quorate experiment mutex-cost --up-to 32                   compare them all
+  quorate lab                                                all of it in a browser
   quorate completions bash > quorate.bash                    complete names and flags
 
 Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
@@ -84,6 +87,8 @@ pub(crate) enum Command {
     Check(Box<Check>),
     /// Run an experiment: a published table or figure beside ours
     Experiment(Experiment),
+    /// Open the lab in a browser: run, step, break, compare
+    Lab(Lab),
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {

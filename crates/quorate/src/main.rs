@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Merge(merge) => command::merge::merge(&merge),
         Command::Check(check) => command::check::check(&check),
         Command::Experiment(experiment) => command::experiment::experiment(&experiment),
+        Command::Lab(lab) => command::lab::lab(&lab),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };

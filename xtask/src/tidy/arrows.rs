@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -24,6 +24,17 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "quorate-draw",
         ],
     ),
+    (
+        "quorate-console",
+        &[
+            "quorate-core",
+            "quorate-algorithms",
+            "quorate-sim",
+            "quorate-run",
+            "quorate-draw",
+            "quorate-lab",
+        ],
+    ),
     ("quorate-net", &["quorate-core"]),
     ("quorate-client", &["quorate-core"]),
     (
@@ -36,6 +47,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "quorate-run",
             "quorate-draw",
             "quorate-lab",
+            "quorate-console",
             "quorate-net",
         ],
     ),
@@ -49,6 +61,7 @@ const MAY_USE: [(&str, &[&str]); 11] = [
             "quorate-run",
             "quorate-draw",
             "quorate-lab",
+            "quorate-console",
             "quorate-net",
             "quorate-client",
             "quorate-service",

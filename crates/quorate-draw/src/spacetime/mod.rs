@@ -6,6 +6,7 @@
 
 mod arrow;
 mod blame;
+mod geometry;
 mod ground;
 mod labels;
 mod legend;
@@ -21,6 +22,7 @@ mod words;
 use quorate_sim::trace::Record;
 
 use crate::look::Theme;
+pub use geometry::{Geometry, Lane};
 use picture::Picture;
 use story::Story;
 
@@ -99,6 +101,11 @@ impl Diagram {
     /// When properties were broken, in nanoseconds.
     pub fn violations(&self) -> impl Iterator<Item = u64> + '_ {
         self.story.broken.iter().map(|broken| broken.time)
+    }
+
+    /// Where things are in such a picture.
+    pub fn geometry(&self, view: &View) -> Geometry {
+        Picture::new(&self.title, &self.story, self.left_out, view).plot().into()
     }
 
     /// A window of the run as an SVG file.

@@ -97,6 +97,11 @@ impl<'s> Picture<'s> {
         }
     }
 
+    /// Where things are in it.
+    pub(super) fn plot(&self) -> &Plot {
+        &self.plot
+    }
+
     pub(super) fn draw(mut self) -> String {
         let thinned = thin(self.story, &self.plot, &self.culprits, self.view.most);
         self.bands();

@@ -21,6 +21,11 @@ pub trait Progress: Sync {
 
     /// All are done.
     fn end(&self);
+
+    /// Whether anybody still waits for it; if not, the cells that are left are not run.
+    fn is_wanted(&self) -> bool {
+        true
+    }
 }
 
 /// Nobody.
@@ -99,6 +104,9 @@ fn run_all<Cell: Sync, Answer: Send>(
     let answers: Vec<Result<Answer, CannotRun>> = pool.install(|| {
         let cells = cells.par_iter().with_max_len(1);
         let answer = |cell: &&Cell| {
+            if !request.progress.is_wanted() {
+                return Err(CannotRun::Cancelled);
+            }
             let answer = run(cell);
             request.progress.step();
             answer

@@ -1,5 +1,6 @@
 //! Keeps a trace in memory, for whoever draws it.
 
+use std::fmt;
 use std::io;
 
 use super::{Record, TraceSink, What};
@@ -49,6 +50,11 @@ impl<A: TraceSink + ?Sized, B: TraceSink + ?Sized> TraceSink for (&mut A, &mut B
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.0.record(record)?;
         self.1.record(record)
+    }
+
+    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+        self.0.state(event, process, state)?;
+        self.1.state(event, process, state)
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -165,6 +165,25 @@ pub struct Letter {
     pub body: String,
 }
 
+impl Record {
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = match &self.what {
+            What::Command { command, sight } => command.len() + sight.says.len(),
+            What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {
+                letter.body.len()
+            }
+            What::Lose { letter, .. } => letter.body.len(),
+            What::Timer { timer } => timer.len(),
+            What::Output { output, sight } => output.len() + sight.says.len(),
+            What::Refuse { command, why } => command.len() + why.len(),
+            What::Fault { fault, .. } => fault.len(),
+            _ => 0,
+        };
+        size_of::<Self>() + texts
+    }
+}
+
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -208,10 +227,22 @@ impl FromStr for Format {
     }
 }
 
-/// Takes the records of a run one by one.
+/// Takes the records of a run one by one. One that fails ends the run.
 pub trait TraceSink {
     /// The next record.
     fn record(&mut self, record: &Record) -> io::Result<()>;
+
+    /// Whether it wants a record of this event. It is asked before each, what was broken apart: making one takes time.
+    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
+        let _ = (event, process);
+        Ok(true)
+    }
+
+    /// What the process of this event has become by it; told after the records of the event.
+    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+        let _ = (event, process, state);
+        Ok(())
+    }
 
     /// That was the last one.
     fn finish(&mut self) -> io::Result<()>;

@@ -6,6 +6,7 @@ pub(crate) mod draw;
 pub(crate) mod experiment;
 pub(crate) mod findings;
 pub(crate) mod generate;
+pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod quorum;

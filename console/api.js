@@ -1,0 +1,95 @@
+// What the page asks of its server, and nothing of anybody else.
+
+/** A request that was not granted: the message says why, `key` which key of a scenario is to blame. */
+export class Refused extends Error {
+  /**
+   * @param {string} message
+   * @param {string | null} key
+   * @param {number} status
+   */
+  constructor(message, key, status) {
+    super(message);
+    this.key = key;
+    this.status = status;
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
+async function request(path, options) {
+  const response = await fetch(`api/${path}`, options).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("the lab does not answer; is it still running?", null, 0);
+  });
+  if (response.ok) return response;
+  const problem = await response.json().catch(() => ({}));
+  throw new Refused(problem.error ?? `${response.status} ${response.statusText}`, problem.key ?? null, response.status);
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function get(path, signal) {
+  return (await request(path, { signal })).json();
+}
+
+/**
+ * @param {string} path
+ * @param {any} body
+ * @param {AbortSignal} [signal]
+ */
+async function send(path, body, signal) {
+  const headers = { "content-type": "application/json" };
+  return request(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+}
+
+/**
+ * @param {string} path
+ * @param {any} body
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function post(path, body, signal) {
+  return (await send(path, body, signal)).json();
+}
+
+/**
+ * @param {string} path
+ * @param {string} body
+ * @returns {Promise<any>}
+ */
+export async function postText(path, body) {
+  const headers = { "content-type": "text/plain; charset=utf-8" };
+  return (await request(path, { method: "POST", headers, body })).json();
+}
+
+/** @param {string} path */
+export async function remove(path) {
+  return (await request(path, { method: "DELETE" })).json();
+}
+
+/** @type {Promise<Catalogue> | undefined} */
+let known;
+
+/**
+ * @typedef {{ name: string, family: string, summary: string, specimen: null | { breaks: string, why: string },
+ *   assumes: string[], guarantees: string[], cost: string, source: string,
+ *   traits: { quorums: string[], tree: boolean, rounds: boolean, servers: boolean, bears: boolean, kinds: string[] } }} Card
+ * @typedef {{ algorithms: Card[], quorums: string[], version: string,
+ *   assumptions: { id: string, sentence: string }[],
+ *   properties: { id: string, family: string | null, sentence: string }[] }} Catalogue
+ */
+
+/**
+ * The algorithms, asked for once.
+ * @returns {Promise<Catalogue>}
+ */
+export function catalogue() {
+  known ??= get("algorithms");
+  return known;
+}

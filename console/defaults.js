@@ -1,0 +1,23 @@
+// The run that an algorithm begins with: one in which there is something to see.
+
+/** @type {Record<string, Record<string, any>>} */
+const BY_FAMILY = {
+  "mutual exclusion": { processes: 5, requesters: "all" },
+  election: { processes: 6 },
+  agreement: { processes: 4 },
+  multicast: { processes: 4, requesters: "2", repeat: 2 },
+  detector: { processes: 5, faults: { crash: ["3@5ms"] } },
+  time: { processes: 4, requesters: "all", "clock-offset": "250ms" },
+};
+
+/**
+ * @param {{ name: string, family: string }} algorithm
+ * @returns {import("./link.js").Scenario}
+ */
+export function usual(algorithm) {
+  const scenario = { algorithm: algorithm.name, processes: 5, ...(BY_FAMILY[algorithm.family] ?? {}) };
+  return structuredClone(scenario);
+}
+
+/** What the lab opens with. */
+export const FIRST = { algorithm: "ricart-agrawala", processes: 5, requesters: "all" };

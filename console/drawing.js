@@ -1,0 +1,198 @@
+// Drawings of the server, put into the page as parsed nodes after a look at what they are made of.
+
+import { post } from "./api.js";
+import { h, s } from "./dom.js";
+import { t } from "./texts.js";
+
+const ELEMENTS = new Set([
+  "svg",
+  "g",
+  "path",
+  "rect",
+  "circle",
+  "ellipse",
+  "line",
+  "polyline",
+  "polygon",
+  "text",
+  "tspan",
+  "title",
+  "desc",
+  "defs",
+  "marker",
+  "clipPath",
+]);
+
+// The only place that turns text into nodes: an SVG document, which is looked through before any of it is used.
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("drawing", {
+  createHTML: (/** @type {string} */ text) => text,
+});
+
+/**
+ * The drawing in a text. Whatever could act, or load something, is refused.
+ * @param {string} text
+ * @returns {SVGSVGElement}
+ */
+export function parse(text) {
+  const plain = adopt(text);
+  const trusted = policy ? policy.createHTML(plain) : plain;
+  const parsed = new DOMParser().parseFromString(trusted, "image/svg+xml").documentElement;
+  if (parsed.localName !== "svg") throw new Error("this is no drawing");
+  for (const element of [parsed, ...parsed.querySelectorAll("*")]) {
+    if (!ELEMENTS.has(element.localName)) throw new Error(`a drawing has no <${element.localName}>`);
+    for (const { localName, value } of element.attributes) {
+      const loads = localName === "href" || localName === "src" || (value.includes("url(") && !value.includes("url(#"));
+      if (localName.startsWith("on") || localName === "style" || loads)
+        throw new Error(`a drawing has no ${localName}`);
+    }
+  }
+  return /** @type {any} */ (document.importNode(parsed, true));
+}
+
+/** The rules of drawings that the page knows already. @type {Set<string>} */
+const sheets = new Set();
+
+/**
+ * Rules inside a drawing count as inline styles, which the page forbids; as a sheet of the page they are welcome. Gives
+ * the drawing without them.
+ * @param {string} text
+ */
+function adopt(text) {
+  return text.replace(/<style>([^<]*)<\/style>/g, (_, /** @type {string} */ rules) => {
+    if (!sheets.has(rules) && !/@import|url\(/i.test(rules)) {
+      sheets.add(rules);
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(rules);
+      document.adoptedStyleSheets.push(sheet);
+    }
+    return "";
+  });
+}
+
+/**
+ * @typedef {{ from: number, to: number }} Window
+ * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number,
+ *   lanes: { process: number, y: number }[] }} Geometry
+ * @typedef {{ time: number, process: number | null, message: number | null, x: number, y: number }} Spot
+ */
+
+/** A diagram of a window of a run, with a line where we are. */
+export class Diagram {
+  /** @param {(spot: Spot) => void} [clicked] */
+  constructor(clicked) {
+    this.element = h("div", { class: "diagram", role: "group", tabindex: "0", "aria-label": t("panel.diagram") });
+    this.clicked = clicked;
+    /** What the server is asked, apart from the window. @type {any} */
+    this.subject = null;
+    /** @type {Window | null} */
+    this.window = null;
+    /** Is told how many lines there are when it is drawn. @type {((lanes: number) => void) | undefined} */
+    this.drawn = undefined;
+    /** How wide it is on the page. */
+    this.room = 0;
+    /** The last drawing as it came, for files. */
+    this.text = "";
+    /** Where things are in it. @type {Geometry | null} */
+    this.geometry = null;
+    /** @type {SVGSVGElement | null} */
+    this.svg = null;
+    /** @type {AbortController | null} */
+    this.asking = null;
+    this.now = { time: 0, event: -1 };
+    this.line = s("path", { class: "playhead" });
+    this.future = s("rect", { class: "future" });
+    this.element.addEventListener("click", (event) => this.click(event));
+  }
+
+  /**
+   * Draws a window; what was there stays until it is done.
+   * @param {Window} window
+   */
+  async show(window) {
+    // Before the page has given it a place there is nothing to draw for.
+    const room = Math.max(this.element.clientWidth, 560);
+    const known = this.window;
+    if (this.element.clientWidth === 0) return;
+    if (known && known.from === window.from && known.to === window.to && this.room === room) return;
+    this.window = window;
+    this.room = room;
+    this.asking?.abort();
+    this.asking = new AbortController();
+    // On a large screen everything is larger: whoever reads it sits further away.
+    const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
+    const width = Math.round(room / scale);
+    try {
+      const body = { ...this.subject, ...window, width, legend: true };
+      const drawn = await post("diagram", body, this.asking.signal);
+      this.text = drawn.svg;
+      this.geometry = drawn.geometry;
+      this.svg = parse(this.text);
+      this.svg.append(this.future, this.line);
+      this.svg.style.width = `${room}px`;
+      this.svg.style.height = "auto";
+      this.element.replaceChildren(this.svg);
+      this.mark();
+      this.drawn?.(this.geometry?.lanes.length ?? 0);
+    } catch (error) {
+      if (/** @type {Error} */ (error).name === "AbortError") return;
+      this.element.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+    }
+  }
+
+  /**
+   * Moves the line.
+   * @param {number} time
+   * @param {number} event
+   */
+  move(time, event) {
+    this.now = { time, event };
+    this.mark();
+  }
+
+  mark() {
+    if (!this.svg || !this.geometry) return;
+    const { from, to, left, right, top, bottom } = this.geometry;
+    const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
+    const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
+    this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
+    const wide = Math.max(0, right + 12 - x);
+    for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
+      this.future.setAttribute(name, String(value));
+    }
+    this.element.classList.toggle("moving", this.now.event >= 0);
+    this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
+    if (this.now.event < 0) return;
+    const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
+    this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    if (!this.svg || !this.clicked || !this.geometry) return;
+    const matrix = this.svg.getScreenCTM();
+    if (!matrix) return;
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
+    const { from, to, left, right } = this.geometry;
+    // No finer than a hand can point, and round: 5.49 ms and not 5.490153 ms.
+    const grain = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / (right - left))));
+    const exact = from + ((at.x - left) / (right - left)) * (to - from);
+    const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
+    const target = /** @type {Element} */ (event.target).closest("[data-message]");
+    const message = target ? Number(target.getAttribute("data-message")) : null;
+    const box = this.element.getBoundingClientRect();
+    const spot = { time, message, process: this.lane(at.y), x: event.clientX - box.left, y: event.clientY - box.top };
+    this.clicked(spot);
+  }
+
+  /**
+   * Whose line is nearest.
+   * @param {number} y
+   */
+  lane(y) {
+    let [best, distance] = [/** @type {number | null} */ (null), Infinity];
+    for (const lane of this.geometry?.lanes ?? []) {
+      if (Math.abs(lane.y - y) < distance) [best, distance] = [lane.process, Math.abs(lane.y - y)];
+    }
+    return best;
+  }
+}

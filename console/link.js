@@ -1,0 +1,149 @@
+// A scenario as the address of a page: its keys, as a query that people can read and change.
+//
+//   processes=5&requesters=all&faults.crash=2@3ms
+//
+// Lists are repeated keys. Which keys are lists, numbers or yes-or-no is said here; all others are text.
+
+/** @typedef {Record<string, any>} Scenario */
+
+const LISTS = new Set([
+  "request",
+  "section-of",
+  "link-delay",
+  "detection-pair",
+  "quorum-sets",
+  "quorum-of",
+  "ids",
+  "identify",
+  "clocks",
+  "local-clock",
+  "values",
+  "watch",
+  "faults.crash",
+  "faults.crash-mid",
+  "faults.recover",
+  "faults.omit-send",
+  "faults.omit-receive",
+  "faults.lose",
+  "faults.duplicate",
+  "faults.reorder",
+  "faults.slow",
+  "faults.fast",
+  "faults.clock",
+  "faults.cut",
+  "faults.partition",
+  "faults.suspect",
+  "faults.traitor",
+]);
+const NUMBERS = new Set([
+  "processes",
+  "seed",
+  "repeat",
+  "server",
+  "ids",
+  "clocks",
+  "replies",
+  "probes",
+  "values",
+  "bears",
+  "faults.loss",
+  "faults.duplication",
+  "faults.reordering",
+]);
+const FLAGS = new Set(["fifo", "no-cancel", "hand-over"]);
+
+/** What a scenario says if it says nothing, and so need not say. */
+const USUAL = new Map(Object.entries({ seed: "0", section: "1ms", delay: "constant:1ms", fifo: "true" }));
+
+/**
+ * @param {Scenario} scenario
+ * @returns {string}
+ */
+export function encode(scenario) {
+  const query = new URLSearchParams();
+  for (const [key, value] of flatten(scenario)) {
+    if (key === "expect" || key.startsWith("expect.")) continue;
+    if (!Array.isArray(value) && USUAL.get(key) === String(value)) continue;
+    for (const one of Array.isArray(value) ? value : [value]) query.append(key, String(one));
+  }
+  // These are safe in a fragment, and an address is read by people too.
+  return query.toString().replaceAll("%40", "@").replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%3E", ">");
+}
+
+/**
+ * @param {string} text
+ * @returns {Scenario}
+ */
+export function decode(text) {
+  /** @type {Scenario} */
+  const scenario = {};
+  const query = new URLSearchParams(text);
+  for (const key of new Set(query.keys())) {
+    const values = query.getAll(key).map((value) => typed(key, value));
+    put(scenario, key, LISTS.has(key) ? values : values[values.length - 1]);
+  }
+  return scenario;
+}
+
+/**
+ * @param {string} key
+ * @param {string} value
+ */
+function typed(key, value) {
+  if (FLAGS.has(key)) return value === "true";
+  // A number that a script would round stays text; the server reads it.
+  if (NUMBERS.has(key) && value.trim() !== "" && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER)
+    return Number(value);
+  return value;
+}
+
+/**
+ * @param {Scenario} scenario
+ * @param {string} key
+ * @param {any} value
+ */
+function put(scenario, key, value) {
+  const [table, name] = key.split(".");
+  if (table === "__proto__" || name === "__proto__") return;
+  if (name === undefined) scenario[table] = value;
+  else (scenario[table] ??= {})[name] = value;
+}
+
+/**
+ * @param {Scenario} scenario
+ * @returns {[string, any][]}
+ */
+function flatten(scenario) {
+  return Object.entries(scenario).flatMap(([key, value]) =>
+    value !== null && typeof value === "object" && !Array.isArray(value)
+      ? Object.entries(value).map(([name, inner]) => /** @type {[string, any]} */ ([`${key}.${name}`, inner]))
+      : [/** @type {[string, any]} */ ([key, value])],
+  );
+}
+
+/**
+ * The scenario with one more fault.
+ * @param {Scenario} scenario
+ * @param {string} kind
+ * @param {string} fault
+ * @returns {Scenario}
+ */
+export function withFault(scenario, kind, fault) {
+  const faults = scenario.faults ?? {};
+  return { ...scenario, faults: { ...faults, [kind]: [...(faults[kind] ?? []), fault] } };
+}
+
+/**
+ * The scenario without the fault at that place.
+ * @param {Scenario} scenario
+ * @param {string} kind
+ * @param {number} place
+ * @returns {Scenario}
+ */
+export function withoutFault(scenario, kind, place) {
+  const left = scenario.faults[kind].filter((/** @type {string} */ _, /** @type {number} */ it) => it !== place);
+  const { [kind]: _, ...others } = scenario.faults;
+  const faults = left.length > 0 ? { ...others, [kind]: left } : others;
+  const { faults: __, ...rest } = scenario;
+  return Object.keys(faults).length > 0 ? { ...rest, faults } : rest;
+}

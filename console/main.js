@@ -1,0 +1,106 @@
+// The frame of the console: where we are, in which language, light or dark.
+
+import { h, fill } from "./dom.js";
+import { icon } from "./icons.js";
+import { LANGUAGES, language, preferred, speak, t } from "./texts.js";
+import { takeKeys } from "./player.js";
+
+/**
+ * A page shows itself in an element for the rest of an address, and says what to do when it is left.
+ * @typedef {(main: HTMLElement, rest: string) => (void | (() => void)) | Promise<void | (() => void)>} Page
+ */
+
+/** Each page is loaded when it is first shown. @type {[string, () => Promise<{ page: Page }>][]} */
+const PAGES = [
+  ["run", () => import("./pages/run.js")],
+  ["compare", () => import("./pages/compare.js")],
+  ["quorums", () => import("./pages/quorums.js")],
+  ["experiments", () => import("./pages/experiments.js")],
+  ["lessons", () => import("./pages/lessons.js")],
+  ["open", () => import("./pages/open.js")],
+];
+
+const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+
+/** @type {void | (() => void)} */
+let leave;
+let shown = 0;
+
+function here() {
+  const [, name = "run", rest = ""] = /^#\/([a-z]+)[?/]?(.*)$/s.exec(location.hash) ?? [];
+  return PAGES.some(([known]) => known === name) ? { name, rest } : { name: "run", rest: "" };
+}
+
+async function show() {
+  const turn = (shown += 1);
+  const { name, rest } = here();
+  drawBar(name);
+  document.title = `${t(`page.${name}`)} · quorate`;
+  const load = PAGES.find(([known]) => known === name)?.[1];
+  if (!load) return;
+  const { page } = await load();
+  if (turn !== shown) return;
+  leave?.();
+  takeKeys(null);
+  const room = h("div", { class: `page page-${name}` });
+  main.replaceChildren(room);
+  leave = await page(room, rest);
+  // Whoever waits for a page can see that it is there.
+  main.dataset.shown = String(turn);
+}
+
+/** @param {string} name */
+function drawBar(name) {
+  const link = (/** @type {string} */ page) =>
+    h("a", { href: `#/${page}`, "aria-current": page === name ? "page" : undefined }, t(`page.${page}`));
+  const languages = h(
+    "select",
+    { "aria-label": t("bar.language"), id: "language" },
+    LANGUAGES.map(([code, own]) => h("option", { value: code, selected: code === language, lang: code, text: own })),
+  );
+  languages.addEventListener("change", async () => {
+    await speak(languages.value);
+    await show();
+    document.getElementById("language")?.focus();
+  });
+  const dark = isDark();
+  const label = t(dark ? "bar.light" : "bar.dark");
+  const theme = h(
+    "button",
+    { type: "button", class: "key", id: "theme", "aria-label": label, title: label },
+    icon(dark ? "sun" : "moon"),
+  );
+  theme.addEventListener("click", () => {
+    setTheme(isDark() ? "light" : "dark");
+    drawBar(here().name);
+    document.getElementById("theme")?.focus();
+  });
+  fill(
+    bar,
+    h("a", { class: "brand", href: "#/run" }, "quorate ", h("span", { text: "lab" })),
+    h(
+      "nav",
+      { "aria-label": t("bar.pages") },
+      PAGES.map(([page]) => link(page)),
+    ),
+    h("div", { class: "tools" }, languages, theme),
+  );
+}
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** @param {string} theme */
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem("quorate.theme", theme);
+}
+
+const chosen = localStorage.getItem("quorate.theme");
+if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+await speak(preferred());
+window.addEventListener("hashchange", show);
+await show();

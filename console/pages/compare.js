@@ -1,0 +1,211 @@
+// Compare: two runs side by side, moving together in virtual time.
+
+import { catalogue, post } from "../api.js";
+import { FIRST } from "../defaults.js";
+import { fill, h } from "../dom.js";
+import { Diagram } from "../drawing.js";
+import { Film } from "../film.js";
+import { decode, encode } from "../link.js";
+import { familyName, say } from "../parts/say.js";
+import { setup } from "../parts/setup.js";
+import { transport } from "../parts/transport.js";
+import { verdict } from "../parts/verdicts.js";
+import { Player, takeKeys } from "../player.js";
+import { number, t } from "../texts.js";
+import { readable } from "../time.js";
+
+/**
+ * @typedef {import("../link.js").Scenario} Scenario
+ * @typedef {{ result: import("../parts/stage.js").Result, film: Film, diagram: Diagram, now: HTMLElement }} Side
+ */
+
+/** @type {import("../main.js").Page} */
+export async function page(main, rest) {
+  const known = await catalogue();
+  const [left, right] = rest.split("/");
+  /** @type {[Scenario, Scenario]} */
+  const scenarios =
+    left && right ? [decode(left), decode(right)] : [{ ...FIRST }, { ...FIRST, algorithm: "maekawa", processes: 5 }];
+  const head = h(
+    "div",
+    { class: "title-row" },
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", { text: t("page.compare") }),
+      h("p", { class: "lead", text: t("compare.lead") }),
+    ),
+  );
+  const desk = h("div", { class: "desk" });
+  const problem = h("div", { role: "alert" });
+  const pair = h("div", { class: "pair" });
+  const controls = h("div");
+  fill(main, head, desk, problem, controls, pair);
+  /** @type {Player | null} */
+  let player = null;
+
+  const choose = (/** @type {0 | 1} */ which) => {
+    const families = [...new Set(known.algorithms.map((it) => it.family))];
+    const input = h(
+      "select",
+      { "aria-label": t("compare.algorithm", { which: which + 1 }), "data-side": which },
+      families.map((family) =>
+        h(
+          "optgroup",
+          { label: familyName(family) },
+          known.algorithms
+            .filter((it) => it.family === family)
+            .map((it) =>
+              h("option", { value: it.name, text: it.name, selected: it.name === scenarios[which].algorithm }),
+            ),
+        ),
+      ),
+    );
+    input.addEventListener("change", () => {
+      const { quorums: _, tree: __, ...others } = scenarios[which];
+      scenarios[which] = { ...others, algorithm: input.value };
+      start();
+    });
+    const seed = h("input", {
+      type: "number",
+      min: 0,
+      value: scenarios[which].seed ?? 0,
+      "aria-label": t("compare.seed", { which: which + 1 }),
+    });
+    seed.addEventListener("change", () => {
+      scenarios[which] = { ...scenarios[which], seed: Number(seed.value) };
+      start();
+    });
+    return h("div", { class: "row" }, input, h("label", { class: "row" }, t("key.seed"), seed));
+  };
+
+  /** The workload is the same for both: what is set is set for both. @param {Scenario} next */
+  const both = (next) => {
+    for (const which of /** @type {const} */ ([0, 1])) {
+      const { algorithm, seed, quorums } = scenarios[which];
+      const mine = { ...next, algorithm, seed, quorums };
+      if (seed === undefined) delete mine.seed;
+      if (quorums === undefined) delete mine.quorums;
+      scenarios[which] = mine;
+    }
+    start();
+  };
+
+  const start = async () => {
+    fill(desk, h("div", { class: "pair" }, choose(0), choose(1)), setup(scenarios[0], undefined, both, false));
+    fill(problem);
+    try {
+      const results = await Promise.all(scenarios.map((scenario) => post("run", { scenario })));
+      scenarios[0] = results[0].scenario;
+      scenarios[1] = results[1].scenario;
+      history.replaceState(null, "", `#/compare/${encode(scenarios[0])}/${encode(scenarios[1])}`);
+      show(results);
+    } catch (error) {
+      fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+    }
+  };
+
+  const show = (/** @type {import("../parts/stage.js").Result[]} */ results) => {
+    const sides = results.map(side);
+    fill(
+      pair,
+      sides.map((it) => it.element),
+    );
+    // Every moment at which anything happens in either.
+    const times = [...new Set(sides.flatMap((it) => it.film.steps.map((step) => step[1])))].sort((a, b) => a - b);
+    const end = times[times.length - 1] ?? 0;
+    player?.pause();
+    const mover = new Player(times.length);
+    player = mover;
+    takeKeys(mover);
+    const now = () => (mover.position < 0 ? 0 : times[mover.position]);
+    const span = Math.max(...sides.map((it) => windowOf(it.film)));
+    const update = () => {
+      const time = now();
+      const begun = mover.position >= 0;
+      const first = Math.floor(time / span) * span;
+      for (const it of sides) {
+        const step = begun ? it.film.stepAt(time) : -1;
+        it.diagram.move(time, begun ? it.film.event(step) : -1);
+        it.diagram.show({ from: first, to: Math.max(1, Math.min(first + span, Math.max(end, first + 1))) });
+        const scene = it.film.at(step);
+        let sent = 0;
+        for (const count of scene.sent.values()) sent += count;
+        const here = begun ? it.film.records(step).filter((record) => record.time === time) : [];
+        fill(
+          it.now,
+          h(
+            "p",
+            {},
+            h("b", { text: number(sent) }),
+            ` ${t("compare.sent")} · ${number(scene.underWay.size)} ${t("compare.under-way")}`,
+          ),
+          h("p", {
+            class: "faint",
+            text: here.length > 0 ? `p${it.film.process(step)} ${here.map(say).slice(0, 2).join("; ")}` : "\u00a0",
+          }),
+        );
+      }
+    };
+    mover.addEventListener("move", update);
+    fill(
+      controls,
+      transport(mover, () => `${readable(now())} / ${readable(end)}`),
+    );
+    requestAnimationFrame(update);
+  };
+
+  await start();
+  return () => player?.pause();
+}
+
+/**
+ * How much time a window shows: all of a short run.
+ * @param {Film} film
+ */
+function windowOf(film) {
+  const end = Math.max(1, film.end);
+  return film.length <= 160 ? end : Math.max(1, Math.ceil((end * 120) / film.length));
+}
+
+/** @param {import("../parts/stage.js").Result} result */
+function side(result) {
+  const film = new Film(result.film);
+  const diagram = new Diagram();
+  diagram.subject = { scenario: result.scenario };
+  const now = h("div", { class: "now-line" });
+  const report = /** @type {import("../parts/verdicts.js").Report} */ (result.report);
+  const figure = (/** @type {string} */ value, /** @type {string} */ label) =>
+    h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: label }));
+  const per = report.cost.per_entry;
+  const element = h(
+    "section",
+    { class: "side" },
+    h("h2", {}, report.algorithm, verdict(report)),
+    h(
+      "div",
+      { class: "sheet" },
+      h(
+        "div",
+        { class: "figures" },
+        figure(number(report.messages.total), t("compare.messages")),
+        figure(
+          per === null ? "–" : number(Number(per.toFixed(2))),
+          t("counts.measured", { per: t(`per.${report.cost.per}`) }),
+        ),
+        figure(report.cost.formula, t("compare.formula")),
+        figure(readable(report.virtual_time), t("compare.duration")),
+      ),
+      now,
+    ),
+    film.leftOut > 0
+      ? h("p", {
+          class: "note",
+          text: t("note.left-out", { shown: number(film.length), all: number(film.length + film.leftOut) }),
+        })
+      : null,
+    h("div", { class: "board" }, diagram.element),
+    h("a", { href: `#/run?${encode(result.scenario ?? {})}` }, t("compare.open")),
+  );
+  return { result, film, diagram, now, element };
+}

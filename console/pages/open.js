@@ -1,0 +1,126 @@
+// Open: paste or drop a scenario or a trace, and see it. Whatever it is, it is only ever read.
+
+import { get, post, postText } from "../api.js";
+import { fill, h } from "../dom.js";
+import { encode } from "../link.js";
+import { Stage } from "../parts/stage.js";
+import { verdict } from "../parts/verdicts.js";
+import { t } from "../texts.js";
+
+/** Larger files are not read. */
+const BYTES_MOST = 32 << 20;
+
+/** @type {import("../main.js").Page} */
+export async function page(main) {
+  /** @type {Stage | null} */
+  let stage = null;
+  const problem = h("div", { role: "alert" });
+  const title = h("div", { class: "actions" });
+  const place = h("div");
+  const text = h("textarea", {
+    rows: 9,
+    spellcheck: "false",
+    placeholder: t("open.placeholder"),
+    "aria-label": t("open.text"),
+    id: "pasted",
+  });
+  const file = h("input", { type: "file", accept: ".toml,.jsonl,.txt", "aria-label": t("open.file") });
+  const show = h("button", { type: "button", class: "primary", id: "show" }, t("open.show"));
+  const drop = h(
+    "div",
+    { class: "drop" },
+    h("p", { text: t("open.drop") }),
+    text,
+    h("div", { class: "row" }, show, file),
+  );
+
+  const see = async (/** @type {string} */ words) => {
+    fill(problem);
+    stage?.destroy();
+    stage = null;
+    fill(place);
+    fill(title);
+    if (words.trim() === "") return;
+    try {
+      // A trace is a JSON object a line; a scenario never begins with a brace.
+      const isTrace = words.trimStart().startsWith("{");
+      const result = isTrace ? await postText("trace", words) : await post("run", { toml: words });
+      stage = new Stage(result, { change: again });
+      fill(place, stage.element);
+      fill(
+        title,
+        h("h2", { text: result.report?.algorithm ?? t("open.trace") }),
+        result.report ? verdict(result.report) : null,
+        result.scenario
+          ? h("a", { class: "button", href: `#/run?${encode(result.scenario)}` }, t("lessons.open"))
+          : null,
+      );
+      place.scrollIntoView({ block: "nearest" });
+    } catch (error) {
+      fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+    }
+  };
+  const again = (/** @type {any} */ scenario) => {
+    location.hash = `#/run?${encode(scenario)}`;
+  };
+  const read = async (/** @type {File | undefined} */ chosen) => {
+    if (!chosen) return;
+    if (chosen.size > BYTES_MOST) return fill(problem, h("p", { class: "problem", text: t("open.too-large") }));
+    const words = await chosen.text();
+    text.value = words.slice(0, 200_000);
+    see(words);
+  };
+  show.addEventListener("click", () => see(text.value));
+  file.addEventListener("change", () => read(file.files?.[0]));
+  drop.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    read(event.dataTransfer?.files[0]);
+  });
+
+  const shelf = h("div", { class: "shelf" });
+  const search = h("input", { type: "search", placeholder: t("open.search"), "aria-label": t("open.search") });
+  fill(
+    main,
+    h("div", { class: "heading" }, h("h1", { text: t("open.title") }), h("p", { class: "lead", text: t("open.lead") })),
+    h(
+      "div",
+      { class: "quorums" },
+      drop,
+      h("div", { class: "sheet" }, h("h3", { text: t("open.shelf") }), search, shelf),
+    ),
+    problem,
+    title,
+    place,
+  );
+  /** @type {{ name: string, comment: string, toml: string }[]} */
+  const known = await get("scenarios");
+  const draw = () => {
+    const wanted = search.value.trim().toLowerCase();
+    const found = known.filter((it) => `${it.name.replaceAll("-", " ")} ${it.comment}`.toLowerCase().includes(wanted));
+    fill(
+      shelf,
+      found.map((it) => {
+        const [folder, name] = it.name.replace(/\.toml$/, "").split("/");
+        const pick = () => {
+          text.value = it.toml;
+          see(it.toml);
+        };
+        return h(
+          "button",
+          { type: "button", title: it.comment, on: { click: pick } },
+          h("span", { text: (name ?? folder).replaceAll("-", " ") }),
+          h("small", { text: folder }),
+        );
+      }),
+    );
+  };
+  search.addEventListener("input", draw);
+  draw();
+  return () => stage?.destroy();
+}

@@ -1,0 +1,349 @@
+// Quorums: fail processes by clicking, and see which quorums still meet.
+
+import { catalogue, get } from "../api.js";
+import { field, fill, h, select } from "../dom.js";
+import { parse } from "../drawing.js";
+import { number, t, tOr } from "../texts.js";
+
+/**
+ * @typedef {{ process: number, members: number[] | null }} Own
+ * @typedef {{ process: number, failed: number[], members: number[] }} Taken
+ * @typedef {{ first: Taken, second: Taken, left_of_first: number[] }} Apart
+ * @typedef {{ system: string, processes: number, failed: number[], quorums: Own[], without_quorum: number[],
+ *   size: { min: number, max: number }, degree: { min: number, max: number }, load: number | null, minimal: boolean,
+ *   meets_within_view: boolean, meets_across_views: boolean, exhaustive: boolean, views: number,
+ *   apart_within_view: Apart | null, apart_across_views: Apart | null, apart_after_crashes: Apart | null,
+ *   survives: any, picture?: string }} QuorumReport
+ */
+
+/** Larger matrices tell nothing. */
+const MATRIX_MOST = 64;
+
+/** @type {import("../main.js").Page} */
+export async function page(main, rest) {
+  const known = await catalogue();
+  const query = new URLSearchParams(rest);
+  const view = {
+    system: query.get("system") ?? "vcube",
+    n: Number(query.get("n") ?? 8),
+    failed: new Set((query.get("failed") ?? "").split(",").filter(Boolean).map(Number)),
+    shown: Number(query.get("process") ?? 0),
+  };
+  /** The quorums of the view to compare with: nobody failed, or what was kept. @type {Set<number>} */
+  let before = new Set((query.get("before") ?? "").split(",").filter(Boolean).map(Number));
+
+  const controls = h("div", { class: "desk" });
+  const problem = h("div", { role: "alert" });
+  const nodes = h("div", { class: "nodes" });
+  const picture = h("div", { class: "picture" });
+  const verdicts = h("div", { class: "sheet" });
+  const list = h("div", { class: "sheet" });
+  const matrix = h("div", { class: "sheet" });
+  fill(
+    main,
+    h(
+      "div",
+      { class: "heading" },
+      h("h1", { text: t("page.quorums") }),
+      h("p", { class: "lead", text: t("quorums.lead") }),
+    ),
+    controls,
+    problem,
+    h(
+      "div",
+      { class: "quorums" },
+      h("div", { class: "sheet" }, h("h3", { text: t("quorums.processes") }), nodes, picture),
+      verdicts,
+      matrix,
+      list,
+    ),
+  );
+
+  /** @param {Iterable<number>} set */
+  const sorted = (set) => [...set].sort((a, b) => a - b);
+  const ask = (/** @type {Set<number>} */ failed) =>
+    get(
+      `quorum?${new URLSearchParams({ system: view.system, n: String(view.n), failed: sorted(failed).join(), process: String(view.shown) })}`,
+    );
+
+  const load = async () => {
+    for (const set of [view.failed, before]) for (const process of set) if (process >= view.n) set.delete(process);
+    if (view.shown >= view.n) view.shown = 0;
+    const words = new URLSearchParams({ system: view.system, n: String(view.n) });
+    if (view.failed.size > 0) words.set("failed", sorted(view.failed).join());
+    if (before.size > 0) words.set("before", sorted(before).join());
+    if (view.shown !== 0) words.set("process", String(view.shown));
+    history.replaceState(null, "", `#/quorums?${words.toString().replaceAll("%2C", ",")}`);
+    fill(problem);
+    try {
+      const [now, old] = await Promise.all([ask(view.failed), ask(before)]);
+      draw(now, old);
+    } catch (error) {
+      fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+    }
+  };
+
+  const drawControls = () => {
+    const system = select(
+      known.quorums.map((value) => ({ value, label: value })),
+      view.system,
+      { "data-key": "system" },
+    );
+    system.addEventListener("change", () => {
+      view.system = system.value;
+      load();
+    });
+    const n = h("input", { type: "number", min: 1, max: 256, value: view.n, "data-key": "n" });
+    n.addEventListener("change", () => {
+      view.n = Number(n.value);
+      load();
+    });
+    const heal = h(
+      "button",
+      {
+        type: "button",
+        on: {
+          click: () => {
+            view.failed.clear();
+            load();
+          },
+        },
+      },
+      t("quorums.heal"),
+    );
+    const keep = h(
+      "button",
+      {
+        type: "button",
+        on: {
+          click: () => {
+            before = new Set(view.failed);
+            load();
+          },
+        },
+      },
+      t("quorums.keep"),
+    );
+    fill(
+      controls,
+      h(
+        "div",
+        { class: "fields" },
+        field(t("key.quorums"), system),
+        field(t("key.processes"), n),
+        h("div", { class: "row" }, heal, keep),
+      ),
+    );
+  };
+
+  const fail = (/** @type {number} */ process) => {
+    if (!view.failed.delete(process)) view.failed.add(process);
+    load();
+  };
+
+  const look = (/** @type {Apart} */ apart) => {
+    before = new Set(apart.first.failed);
+    view.failed = new Set(apart.second.failed);
+    view.shown = apart.second.process;
+    load();
+  };
+
+  const draw = (/** @type {QuorumReport} */ now, /** @type {QuorumReport} */ old) => {
+    const mine = new Set(now.quorums.find((it) => it.process === view.shown)?.members ?? []);
+    fill(
+      nodes,
+      Array.from({ length: view.n }, (_, process) => {
+        const down = view.failed.has(process);
+        const label = t(down ? "quorums.restore" : "quorums.fail", { process: `p${process}` });
+        return h(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(down),
+            "aria-label": label,
+            title: label,
+            class: mine.has(process) && !down ? "member" : undefined,
+            "data-process": process,
+            on: { click: () => fail(process) },
+          },
+          `p${process}`,
+        );
+      }),
+    );
+    drawPicture(now);
+    drawVerdicts(now);
+    drawList(now);
+    drawMatrix(now, old);
+  };
+
+  const drawPicture = (/** @type {QuorumReport} */ now) => {
+    if (!now.picture) return fill(picture);
+    const drawing = parse(now.picture);
+    drawing.addEventListener("click", (event) => {
+      const found = /** @type {Element} */ (event.target).closest("[data-process]");
+      if (found) fail(Number(found.getAttribute("data-process")));
+    });
+    fill(picture, drawing);
+  };
+
+  const drawVerdicts = (/** @type {QuorumReport} */ now) => {
+    const yes = (/** @type {boolean} */ holds, /** @type {string} */ key, /** @type {Apart | null} */ apart) =>
+      h(
+        "li",
+        { class: `property ${holds ? "holds" : "violated"}` },
+        h("span", { class: "glyph", "aria-hidden": "true", text: holds ? "✓" : "✕" }),
+        h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), apart ? example(apart, () => look(apart)) : null),
+      );
+    const figure = (/** @type {string} */ value, /** @type {string} */ key) =>
+      h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: t(key) }));
+    const range = (/** @type {{ min: number, max: number }} */ it) =>
+      it.min === it.max ? String(it.min) : `${it.min}–${it.max}`;
+    fill(
+      verdicts,
+      h("h3", { text: t("quorums.worth") }),
+      h(
+        "div",
+        { class: "figures" },
+        figure(range(now.size), "quorums.size"),
+        figure(range(now.degree), "quorums.degree"),
+        figure(now.load === null ? "–" : now.load.toFixed(3), "quorums.load"),
+        figure(String(now.without_quorum.length), "quorums.without"),
+      ),
+      h(
+        "ul",
+        { class: "plain properties" },
+        yes(now.meets_within_view, "quorums.within", now.apart_within_view),
+        yes(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views),
+      ),
+      h("p", {
+        class: "faint",
+        text: t(now.exhaustive ? "quorums.exhaustive" : "quorums.sampled", { views: number(now.views) }),
+      }),
+    );
+  };
+
+  const drawList = (/** @type {QuorumReport} */ now) => {
+    const row = (/** @type {Own} */ own) =>
+      h(
+        "tr",
+        {},
+        h(
+          "th",
+          { scope: "row" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              "aria-pressed": String(own.process === view.shown),
+              on: {
+                click: () => {
+                  view.shown = own.process;
+                  load();
+                },
+              },
+            },
+            `p${own.process}`,
+          ),
+        ),
+        h(
+          "td",
+          {},
+          view.failed.has(own.process)
+            ? h("span", { class: "badge wrong", text: t("mark.crashed") })
+            : own.members
+              ? h("code", { text: `{${own.members.join(", ")}}` })
+              : h("span", { class: "badge wrong", text: t("quorums.none") }),
+        ),
+      );
+    fill(
+      list,
+      h("h3", { text: t("quorums.list") }),
+      h("p", { class: "faint", text: t("quorums.list-hint") }),
+      h(
+        "div",
+        { class: "owners" },
+        h("table", { class: "counts" }, h("tbody", {}, now.quorums.slice(0, 128).map(row))),
+      ),
+    );
+  };
+
+  const drawMatrix = (/** @type {QuorumReport} */ now, /** @type {QuorumReport} */ old) => {
+    const title = h("h3", { text: t("quorums.pairs") });
+    const names = (/** @type {number[]} */ it) =>
+      it.length === 0 ? t("quorums.nobody") : it.map((process) => `p${process}`).join(", ");
+    const lead = h("p", {
+      class: "faint",
+      text: t("quorums.pairs-hint", { before: names(old.failed), now: names(now.failed) }),
+    });
+    if (view.n > MATRIX_MOST)
+      return fill(matrix, title, lead, h("p", { class: "faint", text: t("quorums.too-many", { most: MATRIX_MOST }) }));
+    let apart = 0;
+    const sets = now.quorums.map((it) => new Set(it.members ?? []));
+    const cell = (/** @type {Own} */ a, /** @type {number} */ b) => {
+      const other = now.quorums[b];
+      if (!a.members || !other.members || old.failed.includes(a.process) || now.failed.includes(other.process))
+        return h("td", { class: "none" }, "·");
+      const meets = a.members.some((it) => sets[b].has(it));
+      if (!meets) apart += 1;
+      const words = t(meets ? "quorums.meet" : "quorums.apart", { a: `p${a.process}`, b: `p${other.process}` });
+      return h("td", { class: meets ? "meet" : "apart", title: words, "aria-label": words }, meets ? "" : "✕");
+    };
+    const rows = old.quorums.map((a) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row", text: `p${a.process}` }),
+        now.quorums.map((_, b) => cell(a, b)),
+      ),
+    );
+    const head = h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", { scope: "col" }, "↓ →"),
+        now.quorums.map((it) => h("th", { scope: "col", text: `p${it.process}` })),
+      ),
+    );
+    const verdict = h(
+      "p",
+      { class: apart > 0 ? "verdict violated" : "verdict holds", role: "status" },
+      apart > 0 ? t("quorums.pairs-apart", { count: number(apart) }) : t("quorums.pairs-meet"),
+    );
+    fill(
+      matrix,
+      title,
+      lead,
+      h("div", {}, verdict),
+      h("div", { class: "matrix" }, h("table", {}, head, h("tbody", {}, rows))),
+    );
+  };
+
+  drawControls();
+  await load();
+}
+
+/**
+ * @param {Apart} apart
+ * @param {() => void} look
+ */
+function example(apart, look) {
+  const set = (/** @type {number[]} */ it) => `{${it.join(", ")}}`;
+  const one = (/** @type {Taken} */ it) =>
+    t("quorums.taken", {
+      process: `p${it.process}`,
+      members: set(it.members),
+      failed: it.failed.length === 0 ? tOr("quorums.nobody", "") : set(it.failed),
+    });
+  return h(
+    "div",
+    { class: "detail" },
+    one(apart.first),
+    h("br"),
+    one(apart.second),
+    h("br"),
+    h("button", { type: "button", class: "link", on: { click: look } }, t("quorums.look")),
+  );
+}

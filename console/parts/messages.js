@@ -1,0 +1,84 @@
+// Messages that have left and not arrived.
+
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { readable } from "../time.js";
+import { number, t } from "../texts.js";
+
+const SHOWN = 40;
+
+/**
+ * @param {import("../film.js").Film} film
+ * @param {import("../film.js").Scene} scene
+ * @param {((record: import("../film.js").Record) => void) | undefined} cut
+ */
+export function messages(film, scene, cut) {
+  const all = [...scene.underWay.values()];
+  if (all.length === 0) return [h("p", { class: "faint", text: t("messages.none") })];
+  const row = (/** @type {import("../film.js").UnderWay} */ { record, step }) => {
+    const label = t("messages.cut", { from: `p${record.from}`, to: `p${record.to}` });
+    return h(
+      "tr",
+      {},
+      h("td", {}, h("span", { class: "kind", text: record.kind ?? "" })),
+      h("td", { class: "route", text: `p${record.from} → p${record.to}` }),
+      h("td", { class: "number faint", text: readable(film.time(step)) }),
+      h("td", { class: "body" }, h("code", { text: record.body ?? "" })),
+      h(
+        "td",
+        {},
+        cut && record.from !== record.to
+          ? h(
+              "button",
+              { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => cut(record) } },
+              icon("cut"),
+            )
+          : null,
+      ),
+    );
+  };
+  const head = ["messages.kind", "messages.route", "messages.sent", "messages.body", ""];
+  return [
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        { class: "messages" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            head.map((key) => h("th", { scope: "col", text: key && t(key) })),
+          ),
+        ),
+        h("tbody", {}, all.slice(0, SHOWN).map(row)),
+      ),
+    ),
+    all.length > SHOWN
+      ? h("p", { class: "faint", text: t("messages.more", { count: number(all.length - SHOWN) }) })
+      : null,
+  ];
+}
+
+/**
+ * What each detector believes, and whether it is so.
+ * @param {import("../film.js").Scene} scene
+ */
+export function beliefs(scene) {
+  const rows = [];
+  for (let observer = 0; observer < scene.suspects.length && rows.length < 64; observer += 1) {
+    const suspects = [...scene.suspects[observer]].sort((a, b) => a - b);
+    if (suspects.length === 0) continue;
+    const who = suspects.map((it) => {
+      const wrong = scene.up[it] === 1;
+      const title = wrong ? t("beliefs.wrong", { who: `p${it}` }) : undefined;
+      return h("span", { class: wrong ? "badge wrong" : "badge", title }, `p${it}${wrong ? " ?" : ""}`);
+    });
+    rows.push(h("li", {}, h("strong", { text: `p${observer}` }), ` ${t("beliefs.believes")} `, who));
+  }
+  if (rows.length === 0) return [h("p", { class: "faint", text: t("beliefs.none") })];
+  return [h("ul", { class: "plain" }, rows)];
+}

@@ -1,0 +1,117 @@
+// Where in a film we are, and whether it is moving.
+
+/** Steps a second. */
+export const SPEEDS = [1, 2, 5, 10, 25];
+
+export class Player extends EventTarget {
+  /** @param {number} length how many positions there are; the first is -1, before everything */
+  constructor(length) {
+    super();
+    this.length = length;
+    this.position = -1;
+    this.speed = 5;
+    /** @type {number | undefined} */
+    this.timer = undefined;
+  }
+
+  get playing() {
+    return this.timer !== undefined;
+  }
+
+  get last() {
+    return this.length - 1;
+  }
+
+  /** @param {number} position */
+  go(position) {
+    const next = Math.max(-1, Math.min(this.last, Math.round(position)));
+    if (next === this.position) return;
+    this.position = next;
+    this.dispatchEvent(new Event("move"));
+  }
+
+  /** @param {number} steps */
+  step(steps) {
+    this.go(this.position + steps);
+  }
+
+  play() {
+    if (this.playing || this.length === 0) return;
+    if (this.position >= this.last) this.go(-1);
+    this.timer = window.setInterval(() => {
+      this.step(1);
+      if (this.position >= this.last) this.pause();
+    }, 1000 / this.speed);
+    this.dispatchEvent(new Event("play"));
+  }
+
+  pause() {
+    if (!this.playing) return;
+    window.clearInterval(this.timer);
+    this.timer = undefined;
+    this.dispatchEvent(new Event("play"));
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  /** @param {number} speed */
+  setSpeed(speed) {
+    this.speed = speed;
+    if (this.playing) {
+      this.pause();
+      this.play();
+    }
+  }
+
+  /**
+   * What a key does; tells whether it did anything.
+   * @param {KeyboardEvent} event
+   */
+  key(event) {
+    const far = event.shiftKey ? 10 : 1;
+    switch (event.key) {
+      case " ":
+        this.toggle();
+        return true;
+      case "ArrowRight":
+        this.pause();
+        this.step(far);
+        return true;
+      case "ArrowLeft":
+        this.pause();
+        this.step(-far);
+        return true;
+      case "Home":
+        this.pause();
+        this.go(-1);
+        return true;
+      case "End":
+        this.pause();
+        this.go(this.last);
+        return true;
+      default:
+        return false;
+    }
+  }
+}
+
+/** Whose keys they are: the player of the page that is shown. @type {Player | null} */
+let current = null;
+
+/** @param {Player | null} player */
+export function takeKeys(player) {
+  if (current !== player) current?.pause();
+  current = player;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!current || event.ctrlKey || event.metaKey || event.altKey) return;
+  const target = /** @type {Element} */ (event.target);
+  if (target.closest("input:not([type=range]), textarea, select, [role=menu], summary")) return;
+  // A button is pressed with the space bar, and that is what people who focus one want.
+  if (event.key === " " && target.closest("button, a")) return;
+  if (current.key(event)) event.preventDefault();
+});

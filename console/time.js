@@ -1,0 +1,29 @@
+// Virtual time: nanoseconds, as people and as scenarios write them.
+
+const UNITS = /** @type {const} */ ([
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["us", 1e3],
+  ["ns", 1],
+]);
+
+/**
+ * Exactly, in the notation of scenarios: `3ms`, `3200us`.
+ * @param {number} nanoseconds
+ */
+export function exactly(nanoseconds) {
+  if (nanoseconds === 0) return "0";
+  const [unit, size] = UNITS.find(([, size]) => nanoseconds % size === 0) ?? ["ns", 1];
+  return `${nanoseconds / size}${unit}`;
+}
+
+/**
+ * For reading: `3.2 ms`.
+ * @param {number} nanoseconds
+ */
+export function readable(nanoseconds) {
+  if (nanoseconds === 0) return "0 ms";
+  const [unit, size] = UNITS.find(([, size]) => nanoseconds >= size) ?? ["ns", 1];
+  const digits = nanoseconds / size >= 100 ? 1 : nanoseconds / size >= 10 ? 2 : 3;
+  return `${Number((nanoseconds / size).toFixed(digits))} ${unit === "us" ? "µs" : unit}`;
+}

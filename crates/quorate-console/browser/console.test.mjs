@@ -1,0 +1,441 @@
+// The console in a real browser.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+
+import { fields } from "../../../console/debug.js";
+import { decode, encode } from "../../../console/link.js";
+import { openBrowser, openLab, openPage, screens, visit } from "./lab.mjs";
+
+let lab, browser;
+before(async () => {
+  [lab, browser] = [await openLab(), await openBrowser()];
+});
+after(async () => {
+  await browser?.close();
+  lab?.close();
+});
+
+/** A test with a page of its own, which must not have done anything wrong in the end. */
+function withPage(name, body, options) {
+  test(name, async () => {
+    const { page, misdeeds, close } = await openPage(browser, lab.address, options);
+    try {
+      await body(page);
+      assert.deepEqual(misdeeds, []);
+    } finally {
+      await close();
+    }
+  });
+}
+
+const PAGES = [
+  ["run", "#/run", ".diagram svg"],
+  ["compare", "#/compare", ".side:nth-child(2) .diagram svg"],
+  ["quorums", "#/quorums", ".matrix td"],
+  ["experiments", "#/experiments", ".choice"],
+  ["lessons", "#/lessons", ".diagram svg"],
+  ["open", "#/open", ".shelf button"],
+];
+const FIVE = "#/run?algorithm=ricart-agrawala&processes=5&requesters=all";
+const where = (page) => page.locator(".where").textContent();
+const panels = (page) => page.locator(".panels").innerText();
+
+for (const [name, hash, ready] of PAGES) {
+  withPage(`the page ${name} is there and fits from 360 px to a projector`, async (page) => {
+    for (const [width, height] of [
+      [1280, 900],
+      [360, 780],
+      [768, 1024],
+      [1920, 1080],
+    ]) {
+      await page.setViewportSize({ width, height });
+      await visit(page, lab.address, hash, ready);
+      await page.waitForTimeout(200);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
+      await page.screenshot({ path: `${screens}/${name}-${width}.png` });
+    }
+    const nameless = await page
+      .locator("button, a, select, input")
+      .evaluateAll((all) =>
+        all
+          .filter(
+            (it) =>
+              !(it.getAttribute("aria-label") || it.textContent?.trim() || it.closest("label")?.textContent?.trim()),
+          )
+          .map((it) => it.outerHTML),
+      );
+    assert.deepEqual(nameless, [], "every control has a name");
+  });
+
+  withPage(
+    `the page ${name} is dark where that is preferred`,
+    async (page) => {
+      await visit(page, lab.address, hash, ready);
+      const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.equal(ground, "rgb(13, 15, 18)");
+      await page.screenshot({ path: `${screens}/${name}-dark.png` });
+    },
+    { colorScheme: "dark" },
+  );
+}
+
+withPage("every algorithm runs from its card", async (page) => {
+  await visit(page, lab.address, "#/run");
+  const known = await (await page.request.get(`${lab.address}api/algorithms`)).json();
+  for (const { name } of known.algorithms) {
+    await page.locator("button.choose").click();
+    await page.locator(`[data-algorithm="${name}"]`).click();
+    // The family stands in the heading too.
+    await page.waitForFunction((name) => document.querySelector("h1")?.firstChild?.textContent === name, name);
+    await page.locator(".diagram svg").waitFor();
+    assert.equal(await page.locator(".problem").count(), 0, name);
+    assert.equal(await page.locator(".verdict").count(), 1, name);
+    await page.keyboard.press("End");
+    assert.match(await where(page), /event ([\d,]+) of \1 /, name);
+  }
+});
+
+withPage("steps forward and back show the same", async (page) => {
+  await visit(page, lab.address, FIVE);
+  const seen = [await panels(page)];
+  for (let step = 1; step <= 30; step += 1) {
+    await page.keyboard.press("ArrowRight");
+    seen.push(await panels(page));
+  }
+  assert.match(await where(page), /^event 30 of 55/);
+  assert.equal(new Set(seen).size, 31, "every event changes something");
+  for (let step = 29; step >= 0; step -= 1) {
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await panels(page), seen[step], `step ${step}`);
+  }
+  await page.keyboard.press("End");
+  assert.match(await where(page), /^event 55 of 55 · 11 ms/);
+  await page.keyboard.press("Home");
+  assert.match(await where(page), /^event 0 of 55/);
+  await page.keyboard.press("Shift+ArrowRight");
+  assert.match(await where(page), /^event 10 of 55/);
+  await page.locator(".scrubber").fill("20");
+  assert.match(await where(page), /^event 21 of 55/);
+  await page.getByRole("button", { name: "One step forward" }).click();
+  assert.match(await where(page), /^event 22 of 55/);
+});
+
+withPage("it plays and pauses", async (page) => {
+  await visit(page, lab.address, FIVE);
+  await page.getByLabel("Speed").selectOption("25");
+  await page.locator("h1").click();
+  await page.keyboard.press("Space");
+  await page.waitForFunction(() => /^event (?!0 )/.test(document.querySelector(".where")?.textContent ?? ""));
+  await page.keyboard.press("Space");
+  const paused = await where(page);
+  await page.waitForTimeout(300);
+  assert.equal(await where(page), paused);
+});
+
+/** A point of the diagram: the line of a process at a time. */
+async function spot(page, process, time) {
+  const body = { scenario: { algorithm: "ricart-agrawala", processes: 5, requesters: "all" }, from: 0, to: 11_000_000 };
+  const shown = await page.locator(".diagram svg").boundingBox();
+  const box = await page
+    .locator(".diagram svg")
+    .evaluate((svg) => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]);
+  const answer = await page.request.post(`${lab.address}api/diagram`, { data: { ...body, width: Math.round(box[0]), legend: true } });
+  const { left, right, from, to, lanes } = (await answer.json()).geometry;
+  const scale = shown.width / box[0];
+  const x = left + ((time - from) / (to - from)) * (right - left);
+  return [shown.x + x * scale, shown.y + lanes[process].y * scale];
+}
+
+withPage("a process crashes where it is clicked, and all before stays", async (page) => {
+  await visit(page, lab.address, FIVE);
+  for (let step = 0; step < 20; step += 1) await page.keyboard.press("ArrowRight");
+  const early = await panels(page);
+  await page.keyboard.press("Home");
+  // p4 is waiting for its turn at 5.5 ms.
+  await page.locator(".board").evaluate((board) => board.scrollIntoView({ block: "center" }));
+  await page.mouse.click(...(await spot(page, 4, 5_500_000)));
+  await page.getByRole("menuitem", { name: /^Crash p4 at 5\.\d+ ms/ }).click();
+  await page.locator(".chip", { hasText: "crash" }).waitFor();
+  assert.match(page.url(), /faults\.crash=4@5\.?\d+[mu]s/);
+  await page.keyboard.press("End");
+  assert.equal(await page.locator(".process.down .name").innerText(), "p4");
+  await page.keyboard.press("Home");
+  for (let step = 0; step < 20; step += 1) await page.keyboard.press("ArrowRight");
+  const again = await panels(page);
+  // What is promised of the whole run may differ, what has happened does not.
+  const happened = (text) =>
+    text
+      .slice(0, text.indexOf("ASSUMPTIONS"))
+      .replace(/MESSAGES SENT[^]*?PROCESSES/, "")
+      .replace(/PROPERTIES[^]*?MESSAGES UNDER WAY/, "");
+  assert.equal(happened(again), happened(early));
+  await page.goBack();
+  await page.locator(".verdict.holds").waitFor();
+  assert.equal(await page.locator(".chip").count(), 0, "going back undoes it");
+});
+
+withPage("a link is cut at a message that is clicked", async (page) => {
+  await visit(page, lab.address, "#/run?algorithm=central&processes=3&requesters=all");
+  await page.locator(".diagram [data-message] path").last().click({ force: true });
+  await page.getByRole("menuitem", { name: /^Cut the link/ }).click();
+  await page.locator(".chip", { hasText: "cut link" }).waitFor();
+  assert.match(page.url(), /faults\.cut=\d-\d@/);
+});
+
+withPage("a process crashes without a mouse too", async (page) => {
+  await visit(page, lab.address, FIVE);
+  for (let step = 0; step < 25; step += 1) await page.keyboard.press("ArrowRight");
+  await page.getByRole("button", { name: "Crash p2 now" }).focus();
+  await page.keyboard.press("Enter");
+  await page.locator(".chip", { hasText: "2@1ms" }).waitFor();
+  await page.locator(".verdict.violated").waitFor();
+  await page.locator(".property.violated, .property").first().waitFor();
+});
+
+withPage("a link leads to the same run", async (page) => {
+  await visit(
+    page,
+    lab.address,
+    "#/run?algorithm=lamport&processes=4&requesters=all&delay=uniform:1ms..5ms&seed=9&faults.crash=2@7ms",
+  );
+  await page.keyboard.press("End");
+  const [url, seen] = [page.url(), await panels(page)];
+  const other = await openPage(browser, lab.address);
+  await other.page.goto(url);
+  await other.page.locator(".diagram svg").waitFor();
+  await other.page.keyboard.press("End");
+  assert.equal(await panels(other.page), seen);
+  assert.equal(other.page.url(), url, "and to the same address");
+  await other.close();
+});
+
+test("every scenario that comes with quorate fits into an address and back", async () => {
+  const ask = async (path, body) => {
+    const options = body && {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    };
+    return (await fetch(`${lab.address}api/${path}`, options)).json();
+  };
+  const all = await ask("scenarios");
+  assert.ok(all.length > 100);
+  for (const { name, toml } of all) {
+    if (name.startsWith("quorum/") || !/^algorithm/m.test(toml)) continue;
+    const { scenario, error } = await ask("scenario", { toml });
+    assert.equal(error, undefined, name);
+    const back = await ask("scenario", { scenario: decode(encode(scenario)) });
+    assert.deepEqual(back.scenario, scenario, name);
+  }
+});
+
+test("states are taken apart into names and values", () => {
+  const state =
+    "Stack { upper: Lamport { id: ProcessId(1), n: 3, clock: LamportClock { time: 4 }, queue: [Stamp { time: 1, process: ProcessId(0) }], note: \"a, b\" }, lower: Heartbeat { late: Span(2500000) } }";
+  assert.deepEqual(fields(state), [
+    ["upper.clock", "4"],
+    ["upper.queue", "[1.p0]"],
+    ["upper.note", '"a, b"'],
+    ["lower.late", "2.5 ms"],
+  ]);
+  assert.deepEqual(fields("Waiting"), [["state", "Waiting"]]);
+});
+
+withPage("everything is said in the language that is chosen", async (page) => {
+  await visit(page, lab.address, FIVE);
+  for (const [code, run, event] of [
+    ["pt", "Executar", "Este evento"],
+    ["es", "Ejecutar", "Este suceso"],
+    ["en", "Run", "This event"],
+  ]) {
+    await page.locator("#language").selectOption(code);
+    await page.locator("nav a[aria-current]", { hasText: run }).waitFor();
+    await page.locator(".diagram svg").waitFor();
+    assert.equal(await page.locator("html").getAttribute("lang"), code);
+    assert.equal((await page.locator('[data-panel="step"] h3').textContent()) ?? "", event);
+    assert.match(page.url(), /requesters=all/, "the run stays");
+    await page.screenshot({ path: `${screens}/run-${code}.png` });
+    await page.setViewportSize({ width: 360, height: 780 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${code} is ${wide} wide`);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  }
+  await page.locator("#language").selectOption("pt");
+  await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
+  await page.reload();
+  await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
+  await visit(page, lab.address, "#/lessons/26");
+  await page.locator("h1", { hasText: "Dois dentro" }).waitFor();
+});
+
+withPage("garbage is read, refused and never acted on", async (page) => {
+  await visit(page, lab.address, "#/open", ".shelf button");
+  const garbage = [
+    "<img src=x onerror=alert(1)><script>alert(2)</script>",
+    '{"event":1,"time":0,"process":0,"type":"fault","fault":"<script>alert(3)</script>"}\n{"no":"record"}',
+    '{"__proto__":{"polluted":true}}',
+    'algorithm = "<svg onload=alert(4)>"\nprocesses = 3',
+    "\u0000\u0001\u0002".repeat(1000),
+    "x".repeat(1_500_000),
+  ];
+  for (const text of garbage) {
+    await page.locator("#pasted").fill(text);
+    await page.locator("#show").click();
+    await page.locator(".problem").waitFor();
+    assert.equal(await page.locator("main script, main img").count(), 0);
+  }
+  const bytes = Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 7919) % 256));
+  await page.locator("input[type=file]").setInputFiles({ name: "garbage.toml", mimeType: "text/plain", buffer: bytes });
+  await page.locator(".problem").waitFor();
+  for (const hash of [
+    "#/run?algorithm=%3Cscript%3E&processes=1e9",
+    "#/run?__proto__.x=1",
+    "#/lessons/999",
+    "#/nowhere",
+    "#/quorums?n=-4&system=%3Cb%3E",
+    "#/compare/a/b",
+  ]) {
+    await visit(page, lab.address, hash, "main h1");
+  }
+  assert.equal(await page.evaluate(() => /** @type {any} */ ({}).polluted ?? /** @type {any} */ ({}).x), undefined);
+  // A trace whose texts look like markup is shown as text.
+  const trace = '{"event":1,"time":0,"process":0,"type":"fault","fault":"<b>bold</b>"}\n';
+  await visit(page, lab.address, "#/open", ".shelf button");
+  await page.locator("#pasted").fill(trace);
+  await page.locator("#show").click();
+  await page.locator(".diagram svg").waitFor();
+  await page.keyboard.press("End");
+  assert.equal(await page.locator("main b", { hasText: /^bold$/ }).count(), 0);
+});
+
+withPage("a scenario from the shelf and a trace are shown", async (page) => {
+  await visit(page, lab.address, "#/open", ".shelf button");
+  await page.getByLabel("Search scenarios").fill("two enter");
+  await page.locator(".shelf button").first().click();
+  await page.locator(".verdict.violated").waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("[data-file=trace]").click()]);
+  const trace = readFileSync(await download.path(), "utf8");
+  await page
+    .locator("input[type=file]")
+    .setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
+  await page.locator("h2", { hasText: "A trace" }).waitFor();
+  await page.locator(".diagram svg").waitFor();
+});
+
+withPage("what is shown can be taken away as files", async (page) => {
+  await visit(page, lab.address, FIVE);
+  for (const [file, begins] of [
+    ["scenario", "algorithm = "],
+    ["trace", '{"event":'],
+    ["svg", "<svg"],
+    ["png", "\u0089PNG"],
+  ]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`[data-file=${file}]`).click()]);
+    assert.match(download.suggestedFilename(), /^ricart-agrawala\.(toml|jsonl|svg|png)$/);
+    assert.ok(readFileSync(await download.path(), "latin1").startsWith(begins), file);
+  }
+});
+
+withPage("two runs move in step", async (page) => {
+  await visit(page, lab.address, "#/compare", ".side:nth-child(2) .diagram svg");
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
+  assert.match(await where(page), /^3 ms \/ 16 ms/);
+  const sent = await page.locator(".now-line b").allInnerTexts();
+  assert.deepEqual(
+    sent.map(Number).map((it) => it > 0),
+    [true, true],
+  );
+  await page.locator("select[data-side='1']").selectOption("ricart-agrawala");
+  await page.getByLabel("Seed 2").fill("5");
+  await page.getByLabel("Seed 2").press("Enter");
+  await page.waitForFunction(() => /seed=5/.test(location.hash));
+});
+
+withPage("quorums change when processes are failed by a click", async (page) => {
+  await visit(page, lab.address, "#/quorums", ".matrix td");
+  const quorum = () => page.locator(".owners tr").first().innerText();
+  const whole = await quorum();
+  await page.locator(".picture [data-process='1']").first().click();
+  await page.locator(".nodes button[data-process='1'][aria-pressed=true]").waitFor();
+  assert.notEqual(await quorum(), whole);
+  await page.locator(".nodes button[data-process='2']").click();
+  await page.locator(".nodes button[data-process='2'][aria-pressed=true]").waitFor();
+  assert.match(page.url(), /failed=1,2/);
+  await page.getByRole("button", { name: "show this pair" }).first().click();
+  await page.locator(".matrix td.apart").first().waitFor();
+  await page.screenshot({ path: `${screens}/quorums-apart.png`, fullPage: true });
+});
+
+withPage("an experiment is started, watched, read and cancelled", async (page) => {
+  await visit(page, lab.address, "#/experiments", ".choice");
+  const start = (name) => page.locator(`[data-experiment="${name}"] button`).click();
+  await page.locator('[data-experiment="consensus-rounds"] input').first().fill("1");
+  await start("consensus-rounds");
+  await page.locator(".block table").first().waitFor({ timeout: 60_000 });
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByText("Download CSV").click()]);
+  assert.ok(readFileSync(await download.path(), "utf8").includes(","));
+  await page.screenshot({ path: `${screens}/experiments-done.png`, fullPage: true });
+  await page.locator('[data-experiment="mutex-cost"] input').first().fill("1000");
+  await start("mutex-cost");
+  await page.locator("progress").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".problem", { hasText: "cancelled" }).waitFor({ timeout: 60_000 });
+});
+
+withPage("every lesson opens with its run", async (page) => {
+  await visit(page, lab.address, "#/lessons");
+  const count = await page.locator(".contents a").count();
+  assert.ok(count >= 20);
+  for (let lesson = 1; lesson <= count; lesson += 1) {
+    await visit(page, lab.address, `#/lessons/${lesson}`);
+    assert.equal(await page.locator(".problem, .stage > .note").count(), 0, `lesson ${lesson}`);
+    await page.locator(".question details summary").click();
+  }
+});
+
+withPage("dark and light can be switched", async (page) => {
+  await visit(page, lab.address, FIVE);
+  const paper = () => page.locator(".diagram .paper").evaluate((it) => getComputedStyle(it).fill);
+  assert.equal(await paper(), "rgb(255, 255, 255)");
+  await page.locator("#theme").click();
+  assert.equal(await paper(), "rgb(20, 23, 27)", "the drawing follows");
+});
+
+/** How long a step takes, in milliseconds: until the browser has painted what has changed. */
+function stepTimes(page, steps) {
+  return page.evaluate(async (steps) => {
+    const times = [];
+    for (let step = 0; step < steps; step += 1) {
+      const begun = performance.now();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+      document.body.getBoundingClientRect();
+      times.push(performance.now() - begun);
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    }
+    return times.sort((a, b) => a - b);
+  }, steps);
+}
+
+withPage("it is quick enough to be used: figures, not promises", async (page) => {
+  const begun = Date.now();
+  await visit(page, lab.address, FIVE);
+  const first = Date.now() - begun;
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  const report = (what, times) =>
+    console.log(
+      `    ${what}: median ${times[times.length >> 1].toFixed(1)} ms, longest ${times[times.length - 1].toFixed(1)} ms`,
+    );
+  console.log(`    default run: first contentful paint ${paint.toFixed(0)} ms, diagram drawn after ${first} ms`);
+  await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=64&requesters=all");
+  report("a step at n = 64", await stepTimes(page, 200));
+  const large = Date.now();
+  await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=512&requesters=all");
+  console.log(
+    `    n = 512, everybody asks: drawn after ${Date.now() - large} ms; ${await page.locator(".note").first().textContent()}`,
+  );
+  report("a step at n = 512", await stepTimes(page, 100));
+  await page.screenshot({ path: `${screens}/run-512.png` });
+});

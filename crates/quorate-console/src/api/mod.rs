@@ -1,0 +1,86 @@
+//! What the page asks for, as JSON.
+
+mod catalogue;
+mod diagram;
+mod experiments;
+mod lessons;
+mod quorum;
+mod run;
+mod scenario;
+mod topology;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use serde_json::Value;
+
+use crate::refusal::Refusal;
+use crate::server::Lab;
+
+/// Larger requests are not read. A scenario has at most a mebibyte, in TOML; JSON may take more.
+const BODY_MOST: usize = 2 << 20;
+
+/// The same for traces.
+const TRACE_MOST: usize = 32 << 20;
+
+/// The largest integer that a script can tell from its neighbours.
+const SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+pub(crate) fn router(lab: Arc<Lab>) -> Router {
+    Router::new()
+        .route("/algorithms", get(catalogue::algorithms))
+        .route("/lessons", get(lessons::all))
+        .route("/scenarios", get(lessons::scenarios))
+        .route("/scenario", post(scenario::read))
+        .route("/run", post(run::run))
+        .route("/trace", post(run::trace).layer(DefaultBodyLimit::max(TRACE_MOST)))
+        .route("/diagram", post(diagram::window))
+        .route("/topology", post(topology::picture))
+        .route("/quorum", get(quorum::analyse))
+        .route("/experiments", get(experiments::list).post(experiments::begin))
+        .route("/experiments/{id}", get(experiments::look).delete(experiments::cancel))
+        .route("/experiments/{id}/progress", get(experiments::progress))
+        .route("/experiments/{id}/table.csv", get(experiments::table))
+        .route("/experiments/{id}/charts/{name}", get(experiments::chart))
+        .fallback(nothing)
+        .layer(DefaultBodyLimit::max(BODY_MOST))
+        .with_state(lab)
+}
+
+async fn nothing() -> Refusal {
+    Refusal::unknown("the lab does not know how to do that")
+}
+
+/// A body that is not what it should be.
+impl From<JsonRejection> for Refusal {
+    fn from(rejection: JsonRejection) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(format!(
+                "the request is larger than the {BODY_MOST} bytes that are read"
+            )),
+            status => Self::new(status, rejection.body_text()),
+        }
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::bad(rejection.body_text())
+    }
+}
+
+/// Numbers that a script would round are told as text.
+fn for_scripts(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.as_u64().is_some_and(|number| number > SAFE_INTEGER) => {
+            *value = Value::String(number.to_string());
+        }
+        Value::Array(values) => values.iter_mut().for_each(for_scripts),
+        Value::Object(fields) => fields.values_mut().for_each(for_scripts),
+        _ => {}
+    }
+}

@@ -1,0 +1,113 @@
+//! Runs a scenario: what came of it, and the film to step through.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::rejection::{BytesRejection, JsonRejection};
+use axum::response::{IntoResponse, Response};
+use quorate_sim::trace::Record;
+use quorate_sim::{Report, Step};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::scenario::{self, Said};
+use crate::refusal::Refusal;
+use crate::runs::Shot;
+use crate::server::Lab;
+
+/// What came of a run, or of a trace that was brought: the fields of an answer in the order in which they are written.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    toml: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<&'a Report>,
+    film: Reel<'a>,
+    /// Where it differs from what the scenario expects, if it expects anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<Vec<String>>,
+    /// The bound at which it was stopped, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped_at: Option<u64>,
+}
+
+/// A film for scripts.
+#[derive(Serialize)]
+struct Reel<'a> {
+    processes: usize,
+    /// Event, time, process, first record, and what the process has become: a place among the texts, or -1.
+    steps: Vec<(u64, u64, u32, usize, i64)>,
+    records: &'a [Record],
+    texts: &'a [String],
+    left_out: u64,
+}
+
+impl<'a> Reel<'a> {
+    fn new(shot: &'a Shot) -> Self {
+        let film = &shot.film;
+        let step = |step: &Step| {
+            let state = step.state.map_or(-1, |place| place as i64);
+            (step.event, step.time, step.process, step.first, state)
+        };
+        Self {
+            processes: shot.diagram.processes(),
+            steps: film.steps().iter().map(step).collect(),
+            records: film.records(),
+            texts: film.texts(),
+            left_out: film.left_out(),
+        }
+    }
+}
+
+impl IntoResponse for Answer<'_> {
+    fn into_response(self) -> Response {
+        Json(self).into_response()
+    }
+}
+
+pub(super) async fn run(
+    State(lab): State<Arc<Lab>>,
+    said: Result<Json<Said>, JsonRejection>,
+) -> Result<Response, Refusal> {
+    let scenario = said?.0.settle()?;
+    let shot = lab.runs.shoot(scenario.clone()).await?;
+    let report = shot.report.as_ref();
+    let expected = scenario.expect.as_ref().zip(report);
+    let stopped = report.is_some_and(|report| report.ending == "events");
+    let answer = Answer {
+        trace: None,
+        scenario: Some(scenario::keys(&scenario)?),
+        toml: Some(scenario::text(&scenario)?),
+        report,
+        film: Reel::new(&shot),
+        differences: expected.map(|(expected, report)| expected.differences(report)),
+        stopped_at: stopped.then_some(lab.runs.bounds.events),
+    };
+    Ok(answer.into_response())
+}
+
+/// A trace that somebody brings, as `--trace` writes one.
+pub(super) async fn trace(
+    State(lab): State<Arc<Lab>>,
+    text: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let text =
+        text.map_err(|_| Refusal::too_large("the trace is longer than what is read here"))?;
+    let (name, shot) = lab.runs.bring(text).await?;
+    let answer = Answer {
+        trace: Some(name),
+        scenario: None,
+        toml: None,
+        report: None,
+        film: Reel::new(&shot),
+        differences: None,
+        stopped_at: None,
+    };
+    Ok(answer.into_response())
+}

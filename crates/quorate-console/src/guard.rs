@@ -1,0 +1,144 @@
+//! Who may ask: requests for this server by a name that is its own, from pages that came from it.
+//!
+//! A page from elsewhere can make a browser send requests to any address, and a name of its own can be made to lead to
+//! this machine (DNS rebinding). Neither gets past here: the first shows in `Origin`, the second in `Host`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::refusal::Refusal;
+
+/// By which names this server may be called.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    port: u16,
+    loopback: bool,
+    names: Vec<String>,
+}
+
+impl Guard {
+    pub(crate) fn new(address: SocketAddr, names: Vec<String>) -> Self {
+        Self { port: address.port(), loopback: address.ip().is_loopback(), names }
+    }
+
+    /// Why a request is not for us, if it is not.
+    fn objection(&self, headers: &HeaderMap) -> Option<&'static str> {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let Some(host) = host.filter(|host| self.is_ours(host)) else {
+            return Some(
+                "this server is not called by that name; see `quorate lab --help`, --name",
+            );
+        };
+        let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
+        if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+            return Some("requests from other pages are not answered");
+        }
+        let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+        // A link from elsewhere may lead here; a script from elsewhere may not ask.
+        let navigates = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+        match site {
+            Some("cross-site" | "same-site") if !navigates => {
+                Some("requests from other pages are not answered")
+            }
+            _ => None,
+        }
+    }
+
+    /// An address cannot be rebound, a name can: only those names count that were given.
+    fn is_ours(&self, host: &str) -> bool {
+        let Some((name, port)) = split(host) else { return false };
+        if port != self.port {
+            return false;
+        }
+        if name.eq_ignore_ascii_case("localhost")
+            || self.names.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+        {
+            return true;
+        }
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+        bare.parse::<IpAddr>().is_ok_and(|ip| !self.loopback || ip.is_loopback())
+    }
+}
+
+/// The name and the port; without one it is that of HTTP.
+fn split(host: &str) -> Option<(&str, u16)> {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => Some((name, port.parse().ok()?)),
+        _ => Some((host, 80)),
+    }
+}
+
+/// Lets requests through that are for us.
+pub(crate) async fn check(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(why) = guard.objection(request.headers()) {
+        return Refusal::new(StatusCode::FORBIDDEN, why).into_response();
+    }
+    if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(request.method()) {
+        return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no such method").into_response();
+    }
+    next.run(request).await
+}
+
+/// Nothing but our own files is loaded or run, nobody frames us, and nothing is guessed about types.
+const SEALS: [(&str, &str); 6] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; trusted-types drawing; require-trusted-types-for 'script'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// Puts on every answer what browsers need to know to keep the page apart from others.
+pub(crate) async fn seal(mut response: Response) -> Response {
+    for (name, value) in SEALS {
+        let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
+        // A drawing says itself that its own rules count in it.
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours(address: &str, names: &[&str], host: &str) -> bool {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        Guard::new(address.parse().unwrap(), names).is_ours(host)
+    }
+
+    #[test]
+    fn on_loopback_only_loopback_names_count() {
+        for host in ["127.0.0.1:7400", "localhost:7400", "LOCALHOST:7400", "[::1]:7400"] {
+            assert!(ours("127.0.0.1:7400", &[], host), "{host}");
+        }
+        let wrong =
+            ["evil.example:7400", "127.0.0.1:80", "127.0.0.1", "10.0.0.1:7400", "", ":7400"];
+        for host in wrong {
+            assert!(!ours("127.0.0.1:7400", &[], host), "{host}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_addresses_count_and_names_only_if_given() {
+        assert!(ours("0.0.0.0:80", &[], "192.168.1.5"));
+        assert!(ours("0.0.0.0:80", &["lab.example"], "lab.example"));
+        assert!(!ours("0.0.0.0:80", &[], "lab.example"));
+    }
+}

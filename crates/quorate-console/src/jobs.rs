@@ -1,0 +1,112 @@
+//! Experiments that are under way, and what came of the last ones.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use axum::http::StatusCode;
+use quorate_lab::experiment::{Experiment, Findings, Options, Progress};
+
+use crate::refusal::Refusal;
+
+/// How many are remembered.
+const REMEMBERED: usize = 8;
+
+/// The experiments of this server, the latest first.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    all: Mutex<VecDeque<Arc<Job>>>,
+    begun: AtomicUsize,
+}
+
+/// An experiment that was begun.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) id: usize,
+    pub(crate) name: &'static str,
+    cells: AtomicUsize,
+    done: AtomicUsize,
+    cancelled: AtomicBool,
+    outcome: OnceLock<Result<Findings, String>>,
+}
+
+impl Jobs {
+    /// Begins an experiment on a thread of its own; one at a time, since it takes all the cores.
+    pub(crate) fn begin(&self, name: &str, options: Options) -> Result<Arc<Job>, Refusal> {
+        let experiment = Experiment::by_name(name)?;
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().any(|job| job.outcome().is_none()) {
+            let problem = "an experiment is under way; wait for it, or cancel it";
+            return Err(Refusal::new(StatusCode::CONFLICT, problem));
+        }
+        let job = Arc::new(Job {
+            id: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
+            name: experiment.name,
+            cells: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
+            cancelled: AtomicBool::new(false),
+            outcome: OnceLock::new(),
+        });
+        all.push_front(job.clone());
+        all.truncate(REMEMBERED);
+        let under_way = job.clone();
+        tokio::task::spawn_blocking(move || under_way.run(experiment, &options));
+        Ok(job)
+    }
+
+    pub(crate) fn get(&self, id: usize) -> Result<Arc<Job>, Refusal> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().find(|job| job.id == id).cloned();
+        found.ok_or_else(|| Refusal::unknown("that experiment is not remembered; begin it again"))
+    }
+}
+
+impl Job {
+    fn run(&self, experiment: &Experiment, options: &Options) {
+        // Whatever happens, the job comes to an end: nothing else could be begun otherwise.
+        let run = std::panic::AssertUnwindSafe(|| experiment.run(options, self));
+        let outcome = match std::panic::catch_unwind(run) {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(_) => Err("the experiment broke; the server is well".to_owned()),
+        };
+        let _ = self.outcome.set(outcome);
+    }
+
+    pub(crate) fn outcome(&self) -> Option<&Result<Findings, String>> {
+        self.outcome.get()
+    }
+
+    /// What came of it, if it is over and something did.
+    pub(crate) fn findings(&self) -> Result<&Findings, Refusal> {
+        match self.outcome() {
+            Some(Ok(findings)) => Ok(findings),
+            Some(Err(problem)) => Err(Refusal::bad(problem)),
+            None => Err(Refusal::new(StatusCode::CONFLICT, "the experiment is still under way")),
+        }
+    }
+
+    /// How many runs are done, and of how many.
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        (self.done.load(Ordering::Relaxed), self.cells.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Progress for Job {
+    fn begin(&self, cells: usize) {
+        self.cells.fetch_add(cells, Ordering::Relaxed);
+    }
+
+    fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn end(&self) {}
+
+    fn is_wanted(&self) -> bool {
+        !self.cancelled.load(Ordering::Relaxed)
+    }
+}

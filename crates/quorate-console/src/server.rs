@@ -1,0 +1,108 @@
+//! Listening and serving.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use axum::{Router, middleware};
+
+use crate::guard::Guard;
+use crate::jobs::Jobs;
+use crate::runs::{Bounds, Runner, Runs};
+use crate::{api, assets, guard};
+
+/// How many threads wait for requests; runs have threads of their own.
+const WORKERS: usize = 2;
+
+/// Where to listen, and what a request may ask for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The address; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// Names, apart from addresses and `localhost`, by which browsers may call this server.
+    pub names: Vec<String>,
+    /// How large a run may be.
+    pub bounds: Bounds,
+    /// What runs a scenario.
+    pub runner: Runner,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            names: Vec::new(),
+            bounds: Bounds::default(),
+            runner: quorate_run::run,
+        }
+    }
+}
+
+/// A console that is listening.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: Settings,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct Lab {
+    pub(crate) runs: Runs,
+    pub(crate) jobs: Jobs,
+}
+
+impl Server {
+    /// Listens, so that the address is known; nothing is answered before [`Server::run`].
+    pub fn bind(settings: Settings) -> io::Result<Self> {
+        let listener = TcpListener::bind(settings.address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, settings })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address for a browser on the same machine.
+    pub fn url(&self) -> String {
+        match self.address {
+            address if !address.ip().is_unspecified() => format!("http://{address}/"),
+            address => format!("http://localhost:{}/", address.port()),
+        }
+    }
+
+    /// Serves until the process is told to stop by an interrupt.
+    pub fn run(self) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .max_blocking_threads(64)
+            .enable_all()
+            .build()?;
+        let served = runtime.block_on(self.serve());
+        // A run that goes on must not keep the process alive.
+        runtime.shutdown_background();
+        served
+    }
+
+    async fn serve(self) -> io::Result<()> {
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        let guard = Guard::new(self.address, self.settings.names.clone());
+        let lab = Arc::new(Lab {
+            runs: Runs::new(self.settings.bounds, self.settings.runner),
+            jobs: Jobs::default(),
+        });
+        let app = Router::new()
+            .nest("/api", api::router(lab))
+            .fallback(assets::serve)
+            .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
+            .layer(middleware::map_response(guard::seal));
+        tokio::select! {
+            served = async { axum::serve(listener, app).await } => served,
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+        }
+    }
+}

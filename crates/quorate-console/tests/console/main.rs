@@ -1,0 +1,6 @@
+//! The server of the lab, asked over HTTP, and what its page says.
+
+mod answers;
+mod safety;
+mod support;
+mod texts;

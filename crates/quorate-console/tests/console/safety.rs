@@ -1,0 +1,209 @@
+//! What the lab refuses, and what cannot bring it down.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use quorate_console::{Bounds, Settings};
+use quorate_run::CannotRun;
+use quorate_sim::trace::TraceSink;
+use quorate_sim::{Conditions, FilmBounds, Outcome, RunError, Scenario};
+use serde_json::{Value, json};
+
+use crate::support::Lab;
+
+fn five() -> Value {
+    json!({ "scenario": { "algorithm": "ricart-agrawala", "processes": 5, "requesters": "all" } })
+}
+
+#[test]
+fn it_listens_on_this_machine_unless_told_otherwise() {
+    assert!(Lab::open().address.ip().is_loopback());
+}
+
+#[test]
+fn a_name_that_is_not_its_own_gets_no_answer() {
+    let lab = Lab::open();
+    let port = lab.address.port();
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1:1", ""] {
+        let answer = lab.ask("GET", "/api/algorithms", &[&format!("Host: {host}")], b"");
+        assert_eq!(answer.status, 403, "{host}");
+        assert!(answer.error().contains("not called by that name"), "{}", answer.text());
+    }
+    let answer = lab.ask("GET", "/", &[&format!("Host: localhost:{port}")], b"");
+    assert_eq!(answer.status, 200);
+}
+
+#[test]
+fn pages_from_elsewhere_get_no_answer() {
+    let lab = Lab::open();
+    let body = five().to_string();
+    let json = "Content-Type: application/json";
+    for origin in ["Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"] {
+        let answer = lab.ask("POST", "/api/run", &[json, origin], body.as_bytes());
+        assert_eq!(answer.status, 403, "{origin}");
+    }
+    let own = format!("Origin: http://{}", lab.address);
+    assert_eq!(lab.ask("POST", "/api/run", &[json, &own], body.as_bytes()).status, 200);
+    // A form of another page could send this without asking.
+    let form = ["Content-Type: text/plain"];
+    assert_eq!(lab.ask("POST", "/api/run", &form, body.as_bytes()).status, 415);
+}
+
+#[test]
+fn every_answer_says_what_the_page_may_do() {
+    let lab = Lab::open();
+    for path in ["/", "/main.js", "/api/algorithms", "/nowhere", "/api/nowhere"] {
+        let head = lab.get(path).head.to_lowercase();
+        assert!(
+            head.contains("content-security-policy: default-src 'none'; script-src 'self'"),
+            "{path}"
+        );
+        assert!(head.contains("require-trusted-types-for 'script'"), "{path}");
+        assert!(head.contains("x-content-type-options: nosniff"), "{path}");
+        assert!(!head.contains("unsafe-inline") && !head.contains("unsafe-eval"), "{path}");
+        assert!(!head.contains("access-control-allow-origin"), "{path}");
+    }
+}
+
+#[test]
+fn nothing_but_the_page_is_served() {
+    let lab = Lab::open();
+    let paths = [
+        "/../Cargo.toml",
+        "/..%2fCargo.toml",
+        "/lessons/../../Cargo.toml",
+        "/%2e%2e/Cargo.toml",
+        "//etc/passwd",
+    ];
+    for path in paths {
+        assert_eq!(lab.get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn too_long_a_request_is_refused() {
+    let lab = Lab::open();
+    let body = json!({ "toml": "#".repeat(3 << 20) });
+    let answer = lab.post("/api/run", &body);
+    assert_eq!(answer.status, 413, "{}", answer.text());
+    assert!(answer.error().contains("larger than"), "{}", answer.text());
+}
+
+#[test]
+fn too_large_a_run_is_refused_with_a_way_out() {
+    let lab = Lab::open();
+    let run =
+        |processes: u64| json!({ "scenario": { "algorithm": "central", "processes": processes } });
+    let answer = lab.post("/api/run", &run(5_000));
+    assert_eq!(answer.status, 413);
+    assert!(answer.error().contains("at most 4096 are run here"), "{}", answer.text());
+    let tokens = json!({ "scenario": { "algorithm": "interactive-consistency", "processes": 64, "bears": 5 } });
+    let answer = lab.post("/api/run", &tokens);
+    assert_eq!(answer.status, 413, "{}", answer.text());
+}
+
+#[test]
+fn too_long_a_run_is_stopped_and_says_so() {
+    let bounds = Bounds { events: 100, ..Bounds::default() };
+    let lab = Lab::with(Settings { bounds, ..Settings::default() });
+    let answer = lab.post(
+        "/api/run",
+        &json!({ "scenario": { "algorithm": "lamport", "processes": 16, "requesters": "all" } }),
+    );
+    assert_eq!(answer.json()["stopped_at"], 100);
+    let bounds =
+        Bounds { film: FilmBounds { events: 10, ..FilmBounds::default() }, ..Bounds::default() };
+    let lab = Lab::with(Settings { bounds, ..Settings::default() });
+    let film = lab.post("/api/run", &five()).json()["film"].clone();
+    assert_eq!(film["steps"].as_array().map(Vec::len), Some(10));
+    assert!(film["left_out"].as_u64() > Some(10), "{film}");
+}
+
+#[test]
+fn garbage_gets_one_clear_sentence() {
+    let lab = Lab::open();
+    let garbage = [
+        json!({ "toml": "\u{0}\u{1}<script>alert(1)</script>" }),
+        json!({ "toml": "algorithm = \"no-such\"\nprocesses = 3" }),
+        json!({ "scenario": { "algorithm": "central", "processes": -1 } }),
+        json!({ "scenario": { "algorithm": "central", "processes": 3, "faults": { "crash": ["9@x"] } } }),
+        json!({ "scenario": 3 }),
+        json!({}),
+    ];
+    for body in garbage {
+        let answer = lab.post("/api/run", &body);
+        assert!((400..500).contains(&answer.status), "{body}: {}", answer.status);
+        assert!(!answer.error().is_empty() && !answer.error().contains('\n'), "{body}");
+    }
+    for text in ["", "{", "{\"event\":1}", "\u{ff}\u{fe}", "{\"a\":1}\n".repeat(1_000).as_str()] {
+        assert_eq!(lab.ask("POST", "/api/trace", &[], text.as_bytes()).status, 400, "{text}");
+    }
+    let answer = lab.ask("POST", "/api/run", &["Content-Type: application/json"], b"{{{");
+    assert_eq!(answer.status, 400);
+}
+
+/// What an algorithm with a bug would do.
+fn broken(
+    scenario: &Scenario,
+    conditions: Conditions,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, CannotRun> {
+    assert!(scenario.seed != 13, "a bug, for this test");
+    quorate_run::run(scenario, conditions, trace)
+}
+
+#[test]
+fn a_run_that_panics_is_an_answer() {
+    let lab = Lab::with(Settings { runner: broken, ..Settings::default() });
+    let mut unlucky = five();
+    unlucky["scenario"]["seed"] = json!(13);
+    for _ in 0..5 {
+        let answer = lab.post("/api/run", &unlucky);
+        assert_eq!(
+            (answer.status, answer.error().as_str()),
+            (500, "the run broke; the server is well")
+        );
+    }
+    assert_eq!(lab.post("/api/run", &five()).status, 200);
+}
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// A run that would go on for ever.
+fn endless(
+    _: &Scenario,
+    _: Conditions,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+) -> Result<Outcome, CannotRun> {
+    let sink = trace.expect("runs are filmed");
+    BEGUN.store(true, Ordering::Relaxed);
+    let mut event = 0;
+    loop {
+        event += 1;
+        if let Err(error) = sink.wants(event, 0) {
+            STOPPED.store(true, Ordering::Relaxed);
+            return Err(RunError::Trace(error).into());
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test waits for another thread")]
+fn within_seconds(done: impl Fn() -> bool) -> bool {
+    (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        done()
+    })
+}
+
+#[test]
+fn a_run_nobody_waits_for_is_stopped() {
+    let lab = Lab::with(Settings { runner: endless, ..Settings::default() });
+    let body = five().to_string();
+    let stream =
+        lab.begin("POST", "/api/run", &["Content-Type: application/json"], body.as_bytes());
+    assert!(within_seconds(|| BEGUN.load(Ordering::Relaxed)));
+    drop(stream);
+    assert!(within_seconds(|| STOPPED.load(Ordering::Relaxed)));
+    assert_eq!(lab.get("/api/algorithms").status, 200);
+}

@@ -1,0 +1,111 @@
+//! A server of its own for each test, and a client that says exactly what it is told to say.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+
+use quorate_console::{Server, Settings};
+use serde_json::Value;
+
+/// A server that runs as long as the test does.
+pub(crate) struct Lab {
+    pub(crate) address: SocketAddr,
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Lab {
+    pub(crate) fn open() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub(crate) fn with(settings: Settings) -> Self {
+        let server = Server::bind(settings).expect("a free port");
+        let address = server.address();
+        thread::spawn(move || server.run());
+        Self { address }
+    }
+
+    /// Asks for a path as a browser with a page of this server would.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[], b"")
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
+    }
+
+    /// Asks with more headers. `Host` is right unless one of them says otherwise.
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let mut stream = self.begin(method, path, headers, body);
+        let mut bytes = Vec::new();
+        // A server that refuses a body may close before it has read all of it.
+        let _ = stream.read_to_end(&mut bytes);
+        Answer::read(bytes)
+    }
+
+    /// Sends a request and does not wait for the answer.
+    pub(crate) fn begin(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: &[u8],
+    ) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).expect("the server listens");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|header| header.starts_with("Host:")) {
+            head.push_str(&format!("Host: {}\r\n", self.address));
+        }
+        headers.iter().for_each(|header| head.push_str(&format!("{header}\r\n")));
+        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        stream.write_all(head.as_bytes()).expect("the server reads");
+        let _ = stream.write_all(body);
+        stream
+    }
+}
+
+impl Answer {
+    fn read(bytes: Vec<u8>) -> Self {
+        let end =
+            bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("an answer has a head");
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+        let body = bytes[end + 4..].to_vec();
+        let body = if chunked { joined(&body) } else { body };
+        Self { status: status.expect("a status"), head, body }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
+    }
+
+    /// The sentence of a refusal.
+    pub(crate) fn error(&self) -> String {
+        self.json()["error"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// The pieces of a body put together.
+fn joined(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+        let length = usize::from_str_radix(&String::from_utf8_lossy(&rest[..end]), 16).unwrap_or(0);
+        if length == 0 || rest.len() < end + 2 + length {
+            break;
+        }
+        body.extend_from_slice(&rest[end + 2..end + 2 + length]);
+        rest = &rest[(end + 4 + length).min(rest.len())..];
+    }
+    body
+}

@@ -1,0 +1,102 @@
+//! What the page says: in three languages, about scenarios that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use quorate_algorithms::catalogue::PROFILES;
+use quorate_console::lessons;
+
+const LANGUAGES: [&str; 3] = ["en", "pt", "es"];
+
+fn console() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../console")
+}
+
+fn strings(language: &str) -> BTreeMap<String, String> {
+    let path = console().join("strings").join(format!("{language}.json"));
+    let text = fs::read_to_string(path).expect("a file for each language");
+    serde_json::from_str(&text).expect("texts by key")
+}
+
+/// What is to be filled in.
+fn holes(text: &str) -> BTreeSet<&str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn every_text_is_there_in_every_language() {
+    let english = strings("en");
+    for language in LANGUAGES {
+        let own = strings(language);
+        let keys = |texts: &BTreeMap<String, String>| texts.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&own), keys(&english), "{language}");
+        for (key, text) in &own {
+            assert!(!text.trim().is_empty(), "{language} {key}");
+            assert_eq!(holes(text), holes(&english[key]), "{language} {key}");
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_is_described_in_the_other_languages() {
+    let path = console().join("strings/algorithms.json");
+    let text = fs::read_to_string(path).expect("a file for the algorithms");
+    let told: BTreeMap<String, BTreeMap<String, String>> =
+        serde_json::from_str(&text).expect("texts by algorithm and language");
+    let known: BTreeSet<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    assert_eq!(told.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
+    for (name, texts) in &told {
+        assert_eq!(texts.keys().collect::<Vec<_>>(), ["es", "pt"], "{name}");
+    }
+}
+
+#[test]
+fn the_page_says_nothing_that_has_no_text() {
+    let english = strings("en");
+    let mut files = vec![console().join("main.js")];
+    for folder in ["parts", "pages"] {
+        let listed = fs::read_dir(console().join(folder)).expect("the folders of the page");
+        files.extend(listed.map(|entry| entry.expect("an entry").path()));
+    }
+    let mut said = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a file of the page");
+        for part in text.split("t(\"").skip(1) {
+            let Some((key, _)) = part.split_once('"') else { continue };
+            // `get("…")` and the like end in the same letters.
+            if key.contains('.') && !key.contains('/') {
+                said += 1;
+                assert!(english.contains_key(key), "{}: {key}", file.display());
+            }
+        }
+    }
+    assert!(said > 100, "{said}");
+}
+
+#[test]
+fn every_lesson_is_whole() {
+    let lessons = lessons().expect("lessons that can be read");
+    assert!(lessons.len() >= 20, "{}", lessons.len());
+    let english = strings("en");
+    for (lesson, scenario) in &lessons {
+        let name = &lesson.scenario;
+        let parsed = quorate_sim::parse(scenario, name).expect("a scenario that can be read");
+        quorate_run::check(&parsed).expect("a scenario that can be run");
+        assert!(english.contains_key(&format!("chapter.{}", lesson.chapter)), "{name}");
+        for texts in [&lesson.title, &lesson.text, &lesson.look, &lesson.question, &lesson.answer] {
+            let languages: Vec<&str> = texts.keys().map(String::as_str).collect();
+            assert_eq!(languages, ["en", "es", "pt"], "{name}");
+            assert!(texts.values().all(|text| !text.trim().is_empty()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn chapters_are_in_one_piece() {
+    let lessons = lessons().expect("lessons that can be read");
+    let mut chapters: Vec<&str> =
+        lessons.iter().map(|(lesson, _)| lesson.chapter.as_str()).collect();
+    chapters.dedup();
+    assert_eq!(chapters.len(), chapters.iter().collect::<BTreeSet<_>>().len(), "{chapters:?}");
+}

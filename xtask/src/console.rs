@@ -1,0 +1,102 @@
+//! `cargo xtask verify console`: the types of the page's scripts, and the page in a real browser.
+//!
+//! Both need programs that a Rust toolchain does not bring: node, npm and Chromium. Where one is missing the step says
+//! so and checks what it can; with `QUORATE_BROWSER_TESTS=required`, as in CI, that is a failure. What npm installs
+//! goes into the target directory.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::cargo::Cargo;
+
+/// The folder of the browser tests.
+const TESTS: &str = "crates/quorate-console/browser";
+
+const CHROMIUMS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// Says whether the page is as it should be, as far as this machine can tell.
+pub(crate) fn holds(root: &Path) -> io::Result<bool> {
+    let required = env::var("QUORATE_BROWSER_TESTS").is_ok_and(|wish| wish == "required");
+    let missing = ["node", "npm"].into_iter().find(|program| !runs(program));
+    if let Some(program) = missing {
+        return Ok(without(program, "neither types nor browser tests were checked", required));
+    }
+    let tools = root.join("target/browser");
+    if !install(root, &tools)? {
+        return Ok(without(
+            "what npm installs",
+            "neither types nor browser tests were checked",
+            required,
+        ));
+    }
+    let tsc = tools.join("node_modules/typescript/bin/tsc");
+    eprintln!("    the types of the scripts");
+    if !succeeds(Command::new("node").arg(tsc).args(["-p", TESTS]).current_dir(root))? {
+        return Ok(false);
+    }
+    let Some(chromium) = CHROMIUMS.into_iter().find(|program| runs(program)) else {
+        return Ok(without("chromium", "the browser tests were not run", required));
+    };
+    // The binary that the tests before have built, if they were run.
+    let build = Cargo { environment: &[], arguments: "test --workspace --locked --no-run" };
+    eprintln!("    {build}");
+    if !build.succeeds(root)? {
+        return Ok(false);
+    }
+    eprintln!("    the page in {chromium}; its pictures go to target/browser/screens");
+    let tests = format!("{TESTS}/console.test.mjs");
+    let binary = PathBuf::from("target/debug").join(format!("quorate{}", env::consts::EXE_SUFFIX));
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-reporter=spec"]).arg(tests).current_dir(root);
+    node.env("QUORATE_BIN", root.join(binary)).env("QUORATE_BROWSER_MODULES", &tools);
+    node.env("QUORATE_CHROMIUM", found(chromium)).env("QUORATE_SCREENS", tools.join("screens"));
+    succeeds(&mut node)
+}
+
+/// Says what is missing, and whether that may be.
+fn without(what: &str, consequence: &str, required: bool) -> bool {
+    let way_out = "install node 20 or newer, npm and chromium to check it here too";
+    eprintln!("    {what} is missing: {consequence}; {way_out}");
+    !required
+}
+
+/// Installs the tools in the versions of the lock file, unless they are there.
+fn install(root: &Path, tools: &Path) -> io::Result<bool> {
+    fs::create_dir_all(tools)?;
+    let read = |path: PathBuf| fs::read(path).unwrap_or_default();
+    let files = ["package.json", "package-lock.json"];
+    let current = files.iter().all(|file| {
+        let wanted = read(root.join(TESTS).join(file));
+        wanted == read(tools.join(file))
+    });
+    if current && tools.join("node_modules/.package-lock.json").exists() {
+        return Ok(true);
+    }
+    for file in files {
+        fs::copy(root.join(TESTS).join(file), tools.join(file))?;
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]);
+    succeeds(npm.current_dir(tools))
+}
+
+fn runs(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Where a program is, since browsers are started by their path.
+fn found(program: &str) -> PathBuf {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let places = env::split_paths(&folders).map(|folder| folder.join(program));
+    places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into())
+}
+
+fn succeeds(command: &mut Command) -> io::Result<bool> {
+    Ok(command.status()?.success())
+}
