@@ -44,6 +44,6 @@ fn every_experiment_is_the_same_in_parts() {
 fn parts_that_do_not_fit_are_refused() {
     let experiment = Experiment::by_name("clock-sync").expect("it is there");
     let parts: Vec<_> = (1..=2).map(|number| part(experiment, number, 3)).collect();
-    let error = ExperimentPart::merge(parts).err().expect("one is missing").to_string();
+    let error = ExperimentPart::merge(parts).expect_err("one is missing").to_string();
     assert!(error.contains("no parts of this experiment"), "{error}");
 }

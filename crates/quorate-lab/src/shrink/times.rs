@@ -82,9 +82,9 @@ fn each(scenario: &mut Scenario, change: &mut dyn FnMut(&mut u64)) {
     for own in &mut scenario.section_of {
         own.stays.iter_mut().for_each(|stay| change(&mut stay.0));
     }
-    match &mut scenario.timing {
-        Some(Timing::Rounds(Span(time)) | Timing::Eventually(Time(time))) => change(time),
-        _ => {}
+    if let Some(Timing::Rounds(Span(time)) | Timing::Eventually(Time(time))) = &mut scenario.timing
+    {
+        change(time);
     }
     scenario.request.iter_mut().for_each(|request| each_moment(&mut request.at, change));
     scenario.identify.iter_mut().for_each(|identify| each_moment(&mut identify.at, change));
