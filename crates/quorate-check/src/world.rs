@@ -150,6 +150,7 @@ impl fmt::Display for Action {
             Happening::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
         }
         match self.crash_after {
+            Some(1) => write!(f, " and crashes after 1 send"),
             Some(sends) => write!(f, " and crashes after {sends} sends"),
             None => Ok(()),
         }

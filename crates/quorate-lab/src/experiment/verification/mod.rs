@@ -74,7 +74,7 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
         cells.push(Cell::Storm(profile));
     }
     let seeds = request.seeds;
-    let answers = sweep(request, &cells, |cell| cell.answer(seeds))?;
+    let answers = sweep(request, &cells, |cell| apart(|| cell.answer(seeds)))?;
     let all: Vec<(&Cell, &Answer)> = cells.iter().zip(&answers).collect();
     Ok(Findings {
         table: Table::new(all.iter().map(|(cell, answer)| cell.values(answer))),
@@ -86,6 +86,14 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
         ],
         notes: notes(&all),
         charts: Vec::new(),
+    })
+}
+
+/// Does something on a thread of its own: searches and storms bring their own pools, and a thread of a pool that waits
+/// for another one takes up the next cell meanwhile, on top of the one that it has.
+fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
