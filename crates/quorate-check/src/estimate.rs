@@ -14,7 +14,7 @@ const LONGEST: u32 = 20_000;
 
 /// About how many states a model has, where `states` were found at all depths up to `depth`; none if ways may have no
 /// end.
-pub fn estimate<M: Model>(model: &M, states: u64, depth: u32) -> Option<f64> {
+pub fn estimate<M: Model + ?Sized>(model: &M, states: u64, depth: u32) -> Option<f64> {
     let longest = (0..WALKS).map(|seed| walk(model, seed)).collect::<Option<Vec<u32>>>()?;
     let longest = f64::from(longest.into_iter().max()?.max(depth + 1));
     let depth = f64::from(depth);
@@ -41,7 +41,7 @@ pub fn estimate<M: Model>(model: &M, states: u64, depth: u32) -> Option<f64> {
 }
 
 /// The length of a way from the start to an end, turned at random, the same for the same seed.
-fn walk<M: Model>(model: &M, seed: u64) -> Option<u32> {
+fn walk<M: Model + ?Sized>(model: &M, seed: u64) -> Option<u32> {
     let mut state = model.starts().into_iter().next()?;
     let mut successors = Vec::new();
     let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

@@ -117,7 +117,7 @@ struct Fresh<S> {
 }
 
 impl<S> Fresh<S> {
-    fn new<M: Model<State = S>>(model: &M, way: (u32, u16), step: u32, state: S) -> Self {
+    fn new<M: Model<State = S> + ?Sized>(model: &M, way: (u32, u16), step: u32, state: S) -> Self {
         let (waiting, seen) = (model.waiting(&state), model.seen(&state));
         Self { way, step, waiting, seen, broken: model.broken(&state), state }
     }
@@ -127,7 +127,7 @@ impl<S> Fresh<S> {
 const UNKNOWN: u32 = u32::MAX;
 
 /// Explores a model. `look` is told now and then how far it has come, and may stop it.
-pub fn explore<M: Model>(
+pub fn explore<M: Model + ?Sized>(
     model: &M,
     bounds: Bounds,
     mut look: impl FnMut(&Progress) -> ControlFlow<()>,
@@ -138,7 +138,7 @@ pub fn explore<M: Model>(
     Exploration { progress: search.progress, bytes_most, end }
 }
 
-struct Search<'m, M: Model> {
+struct Search<'m, M: Model + ?Sized> {
     model: &'m M,
     visited: Visited,
     frontier: Vec<(u32, M::State)>,
@@ -154,7 +154,7 @@ struct Search<'m, M: Model> {
     bytes_most: u64,
 }
 
-impl<'m, M: Model> Search<'m, M> {
+impl<'m, M: Model + ?Sized> Search<'m, M> {
     fn new(model: &'m M) -> Self {
         Self {
             model,
@@ -348,7 +348,7 @@ impl<S> Expanded<S> {
         }
     }
 
-    fn of<M: Model<State = S>>(
+    fn of<M: Model<State = S> + ?Sized>(
         model: &M,
         visited: &Visited,
         deeper: u32,

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{
-    Action, AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, MulticastUsers,
-    MutexUsers, Progress, Users, World,
+    Action, AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Found, Model,
+    MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
@@ -242,23 +242,10 @@ impl Explore<'_> {
         if A::PROFILE.assumes.contains(&Assumption::ServerUp) {
             world.immune = 1 << scenario.server;
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(question.threads)
-            .build()
-            .map_err(|error| CannotRun::Option(format!("threads cannot be started: {error}")))?;
-        let mut sizing = Sizing { done: question.content_with_a_part, too_large: None };
-        let mut found = pool.install(|| {
-            quorate_check::explore(&world, question.bounds, |progress| {
-                sizing.look(&world, question.bounds.memory, progress)?;
-                look(progress)
-            })
-        });
-        if let Some(problem) = sizing.too_large {
-            return Err(CannotRun::Option(problem));
-        }
+        let mut found = search(question, &world, question.bounds, look)?;
         if matches!(found.end, End::Cyclic) {
             world = world.in_full();
-            found = pool.install(|| quorate_check::explore(&world, question.bounds, &mut *look));
+            found = search(question, &world, question.bounds, look)?;
         }
         // A shortest way is wanted, and the order that was kept may be a longer one.
         if let End::Broken(counterexample) = &found.end
@@ -267,8 +254,7 @@ impl Explore<'_> {
         {
             let depth = counterexample.steps.len() as u32;
             world = world.in_full();
-            let bounds = Bounds { depth, ..question.bounds };
-            let full = pool.install(|| quorate_check::explore(&world, bounds, &mut *look));
+            let full = search(question, &world, Bounds { depth, ..question.bounds }, look)?;
             if matches!(full.end, End::Broken(_)) {
                 found = full;
             }
@@ -289,22 +275,61 @@ impl Explore<'_> {
                 counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
             let mut story = Scenario { requesters: Default::default(), ..scenario.clone() };
             quorate_check::scenario_of(&world, &all, &mut story);
-            let outcome = run(&story, Conditions::default(), None)?;
-            let id = counterexample.property.id();
-            let same = outcome.report.properties.iter().find(|property| property.id == id);
-            let same = same.is_some_and(|property| property.status == Status::Violated);
-            if counterexample.cycle.is_empty() && !same {
-                return Err(CannotRun::Option(format!(
-                    "the counterexample to {id} does not replay; this is a mistake of quorate's own"
-                )));
-            }
-            if same {
-                story.expect = Some(Expect::from_report(&outcome.report));
-                checked.scenario = Some(story);
-            }
-            checked.story = all.iter().map(Action::to_string).collect();
+            checked.tell(counterexample, &all, story)?;
         }
         Ok(checked)
+    }
+}
+
+/// Every algorithm's world has the same states, so that the search is compiled once for all.
+type AnyWorld<'w> = &'w dyn Model<State = State, Action = Action>;
+
+fn search(
+    question: &Question,
+    world: AnyWorld<'_>,
+    bounds: Bounds,
+    look: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
+) -> Result<Exploration<Action>, CannotRun> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(question.threads)
+        .build()
+        .map_err(|error| CannotRun::Option(format!("threads cannot be started: {error}")))?;
+    let mut sizing = Sizing { done: question.content_with_a_part, too_large: None };
+    let found = pool.install(|| {
+        quorate_check::explore(world, bounds, |progress| {
+            sizing.look(world, bounds.memory, progress)?;
+            look(progress)
+        })
+    });
+    match sizing.too_large {
+        Some(problem) => Err(CannotRun::Option(problem)),
+        None => Ok(found),
+    }
+}
+
+impl Checked {
+    /// Keeps a counterexample, after it has broken the same property in the simulator.
+    fn tell(
+        &mut self,
+        counterexample: &Found<Action>,
+        all: &[Action],
+        mut story: Scenario,
+    ) -> Result<(), CannotRun> {
+        let outcome = run(&story, Conditions::default(), None)?;
+        let id = counterexample.property.id();
+        let same = outcome.report.properties.iter().find(|property| property.id == id);
+        let same = same.is_some_and(|property| property.status == Status::Violated);
+        if counterexample.cycle.is_empty() && !same {
+            return Err(CannotRun::Option(format!(
+                "the counterexample to {id} does not replay; this is a mistake of quorate's own"
+            )));
+        }
+        if same {
+            story.expect = Some(Expect::from_report(&outcome.report));
+            self.scenario = Some(story);
+        }
+        self.story = all.iter().map(Action::to_string).collect();
+        Ok(())
     }
 }
 
@@ -318,12 +343,7 @@ struct Sizing {
 const SIZED_AFTER: u64 = 300_000;
 
 impl Sizing {
-    fn look(
-        &mut self,
-        world: &impl quorate_check::Model,
-        memory: u64,
-        progress: &Progress,
-    ) -> ControlFlow<()> {
+    fn look(&mut self, world: AnyWorld<'_>, memory: u64, progress: &Progress) -> ControlFlow<()> {
         if self.done || progress.states < SIZED_AFTER {
             return ControlFlow::Continue(());
         }
