@@ -85,10 +85,10 @@ const STEPS: [Step; 8] = [
     },
     Step {
         name: "bench",
-        promise: "a short slice of the benchmarks runs",
+        promise: "a short slice of each benchmark runs",
         work: Work::Cargo(Cargo {
             environment: &[],
-            arguments: "bench -p quorate-sim -p quorate-check --bench deliveries --bench explorers --locked -- --quick",
+            arguments: "test --workspace --benches --locked -- --quick",
         }),
         way_out: None,
     },

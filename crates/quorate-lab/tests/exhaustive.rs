@@ -184,7 +184,6 @@ fn sound_agreements_hold_in_every_state() {
         ("two-phase-commit with a crash", crashing(question("two-phase-commit", 3), 1)),
         ("two-phase-commit against", proposing(question("two-phase-commit", 3), &[1, 0, 1])),
         ("sync-consensus with a crash", bearing(crashing(question("sync-consensus", 3), 1), 1)),
-        ("sync-consensus with two", bearing(crashing(question("sync-consensus", 4), 2), 2)),
         ("chandra-toueg", question("chandra-toueg", 3)),
         ("chandra-toueg without order", without_order(question("chandra-toueg", 3))),
         (

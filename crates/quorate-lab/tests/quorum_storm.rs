@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use quorate_core::quorum::{AnyCoterie, AnySystem};
+use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -47,7 +47,7 @@ fn our_mutex_excludes_and_never_hangs_over_any_system() {
             let toml = storm("quorum", system, seed);
             let report = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
-            let views = matches!(system, "vcube" | "grid");
+            let views = AnyPerView::NAMES.contains(&system);
             assert!(!views || report.no_quorum.is_empty(), "{toml}");
             assert_eq!(
                 views && !report.faults.is_empty(),
@@ -79,7 +79,7 @@ fn acknowledgements_ride_on_the_diagnosis() {
             let report = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
             assert!(report.waiting.is_empty(), "{toml}{:?}", report.waiting);
-            let views = matches!(system, "vcube" | "grid");
+            let views = AnyPerView::NAMES.contains(&system);
             assert!(!views || report.no_quorum.is_empty(), "{toml}");
             assert_eq!(report.layers["view"].total, 0, "{toml}");
         }

@@ -80,7 +80,13 @@ fn watching_does_not_change_what_is_watched() {
             _ => "ME3",
         };
         let watched = format!("{flags} --watch {property}");
-        assert!(trace(flags, "jsonl") == trace(&watched, "jsonl"), "{flags}");
+        // What the further monitor finds is told at the end of the trace.
+        let events = |flags: &str| {
+            let text = String::from_utf8(trace(flags, "jsonl")).expect("text");
+            let told = |line: &&str| !line.contains(r#""type":"violation""#);
+            text.lines().filter(told).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(events(flags) == events(&watched), "{flags}");
     }
 }
 
@@ -96,5 +102,5 @@ fn another_seed_makes_another_run() {
 fn runs_are_what_they_were() {
     let digests: Vec<String> =
         RUNS[..3].iter().map(|flags| format!("{:016x}", digest(&trace(flags, "jsonl")))).collect();
-    assert_eq!(digests, ["dfe3d34932388416", "55cf9cd2abab11d7", "b11b0145f979c18b"]);
+    assert_eq!(digests, ["3e01a14446b843fd", "39cd969182f7b865", "25ade2f29813ad14"]);
 }

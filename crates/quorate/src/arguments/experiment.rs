@@ -15,7 +15,7 @@ Examples:
   quorate experiment mutex-cost --svg charts/ --csv cost.csv
   quorate experiment thesis --up-to 64                 a published study, in seconds
   quorate experiment mutex-cost --up-to 8 --shard 1/2 > 1.part   for `quorate merge`
-  quorate experiment verification --markdown docs/verification.md
+  quorate experiment verification --up-to 2 --seeds 100 --markdown shown.md
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
 pub(crate) struct Experiment {
     /// Its name; without one, what there is

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_draw::chart;
-use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Progress};
+use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Progress};
 use quorate_lab::part::{Part, Work};
 use serde_json::json;
 
@@ -32,7 +32,8 @@ pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
     }
     // A file that could not be written in the end is no reason to wait for it.
     let files =
-        Files::begin(flags.csv.as_deref(), flags.svg.as_deref(), flags.markdown.as_deref())?;
+        Files::begin(flags.csv.as_deref(), flags.svg.as_deref(), flags.markdown.as_deref())?
+            .made_by(&flags.options());
     let findings = experiment.run(&flags.options(), &Bar::new()).map_err(Failure::new)?;
     tell(experiment, &findings, files, flags.json)
 }
@@ -72,6 +73,8 @@ pub(super) struct Files {
     csv: Option<NewFile>,
     svg: Option<Charts>,
     markdown: Option<(NewFile, PathBuf)>,
+    /// What was chosen, for the page to say how it is made again.
+    chosen: String,
 }
 
 enum Charts {
@@ -100,14 +103,28 @@ impl Files {
         let svg = svg.map(Charts::begin).transpose()?;
         let page = |path: &Path| Ok::<_, Failure>((NewFile::begin(path)?, path.to_owned()));
         let markdown = markdown.map(page).transpose()?;
-        Ok(Self { csv, svg, markdown })
+        Ok(Self { csv, svg, markdown, chosen: String::new() })
+    }
+
+    /// The same files, made by an experiment with these options.
+    fn made_by(self, options: &Options) -> Self {
+        let number = |flag: &str, value: Option<u64>| {
+            value.map(|value| format!(" {flag} {value}")).unwrap_or_default()
+        };
+        let sizes = [("--up-to", options.up_to), ("--ours-up-to", options.ours_up_to)];
+        let mut chosen = number("--seeds", options.seeds);
+        for (flag, size) in sizes {
+            chosen += &number(flag, size.map(|size| size as u64));
+        }
+        Self { chosen, ..self }
     }
 
     fn write(self, experiment: &Experiment, findings: &Findings) -> Result<(), Failure> {
         let name = experiment.name;
         let mut files = Vec::new();
         if let Some((mut file, path)) = self.markdown {
-            let command = format!("quorate experiment {name} --markdown {}", path.display());
+            let (chosen, path) = (&self.chosen, path.display());
+            let command = format!("quorate experiment {name}{chosen} --markdown {path}");
             findings.write_markdown(experiment.summary, &command, &mut file)?;
             files.push(file);
         }

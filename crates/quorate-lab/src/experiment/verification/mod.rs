@@ -133,6 +133,14 @@ impl Cell {
         }
     }
 
+    /// How many there are, or are at most.
+    fn processes(&self) -> usize {
+        match self {
+            Self::Search { small, .. } => small.n,
+            Self::Storm(_) => 16,
+        }
+    }
+
     fn world(&self) -> String {
         match self {
             Self::Search { small, .. } => small.words(),
@@ -163,6 +171,7 @@ impl Cell {
             ("specimen", Value::Flag(profile.specimen.is_some())),
             ("method", if storm.is_some() { "storm" } else { "search" }.into()),
             ("world", self.world().into()),
+            ("processes", self.processes().into()),
             ("verdict", verdict.into()),
             ("states", count(search.map(|search| search.states))),
             ("depth", count(search.map(|search| search.depth.into()))),
@@ -228,7 +237,7 @@ fn searches(all: &[(&Cell, &Answer)]) -> Block {
     }
 }
 
-/// What was judged where. A search judges states, a storm also histories.
+/// What was judged in states; storms judge all that is promised.
 fn properties(all: &[(&Cell, &Answer)]) -> Block {
     let sound = PROFILES.iter().filter(|profile| profile.specimen.is_none());
     let rows = sound.map(|profile| {
@@ -238,16 +247,17 @@ fn properties(all: &[(&Cell, &Answer)]) -> Block {
                 held.extend(search.held.iter().map(String::as_str));
             }
         }
-        let (searched, stormed): (Vec<&str>, Vec<&str>) = profile
-            .guarantees
-            .iter()
-            .map(|property| property.id())
-            .partition(|id| held.contains(id));
-        vec![profile.name.to_owned(), searched.join(" "), stormed.join(" ")]
+        let promised = || profile.guarantees.iter().map(|property| property.id());
+        let searched: Vec<&str> = promised().filter(|id| held.contains(id)).collect();
+        let judged = match searched.is_empty() {
+            true => format!("storms only: {}", promised().collect::<Vec<_>>().join(" ")),
+            false => searched.join(" "),
+        };
+        vec![profile.name.to_owned(), judged]
     });
     Block {
-        title: "What was judged: in searches and storms, and in storms only".to_owned(),
-        head: vec!["algorithm", "both", "storms only"],
+        title: "What was judged in searches".to_owned(),
+        head: vec!["algorithm", "properties"],
         rows: rows.collect(),
     }
 }
