@@ -16,6 +16,8 @@ pub(super) struct Small {
     requesters: Requesters,
     requests: u8,
     crashes: u8,
+    /// How many faults an agreement is to bear.
+    bears: Option<usize>,
     pub(super) only: Option<Property>,
 }
 
@@ -26,7 +28,7 @@ impl Small {
     /// Everybody asks once, and nothing goes wrong.
     fn new(algorithm: &'static str, n: usize) -> Self {
         let (quorums, requesters) = (None, Requesters::All);
-        Self { algorithm, n, quorums, requesters, requests: 1, crashes: 0, only: None }
+        Self { algorithm, n, quorums, requesters, requests: 1, crashes: 0, bears: None, only: None }
     }
 
     fn over(self, quorums: &'static str) -> Self {
@@ -45,6 +47,11 @@ impl Small {
         Self { crashes, ..self }
     }
 
+    /// As many crashes as it is to bear.
+    fn bearing(self, crashes: u8) -> Self {
+        Self { bears: Some(crashes.into()), ..self.crashing(crashes) }
+    }
+
     fn only(self, property: Property) -> Self {
         Self { only: Some(property), ..self }
     }
@@ -53,6 +60,7 @@ impl Small {
         let scenario = Scenario {
             requesters: self.requesters,
             quorums: self.quorums.map(str::to_owned),
+            bears: self.bears,
             ..Scenario::new(self.algorithm, self.n)
         };
         Question {
@@ -110,6 +118,12 @@ fn larger(profile: &Profile) -> Vec<Small> {
         }
         (Layer::Mutex, _) => vec![small(3).twice(), small(4)],
         (Layer::Election, _) => vec![small(3), small(3).asking(2).crashing(bears(1)), small(4)],
+        (Layer::Agreement, _) if profile.assumes.contains(&Assumption::LessThanAThird) => {
+            vec![small(3), small(4).bearing(1)]
+        }
+        (Layer::Agreement, _) if profile.assumes.contains(&Assumption::FewCrashes) => {
+            vec![small(3), small(3).bearing(1), small(4)]
+        }
         (Layer::Agreement, _) => vec![small(3), small(3).crashing(bears(1)), small(4)],
         (Layer::Multicast, _) => vec![small(3).asking(2), small(3).asking(2).crashing(bears(1))],
         _ => Vec::new(),
@@ -142,7 +156,7 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<Small> {
             let mut worlds = Vec::new();
             for quorums in ["vcube", "tree", "grid"] {
                 let hangs = |n| small(n).over(quorums).only(Property::ME2);
-                worlds.extend([2, 3, 4].map(hangs));
+                worlds.extend([hangs(2), hangs(3), hangs(3).twice(), hangs(4)]);
             }
             for quorums in ["vcube", "tree", "grid"] {
                 let both = |n: u8| {
@@ -155,7 +169,7 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<Small> {
         _ if profile.layer == Layer::Agreement => {
             // Whoever needs a traitor is left to the storms: nobody lies in a search.
             let crashes = profile.assumes.contains(&Assumption::FewCrashes);
-            let worlds = [small(3).crashing(1), small(4).crashing(2)];
+            let worlds = [small(3).bearing(1), small(4).bearing(2)];
             worlds.into_iter().filter(|_| crashes).collect()
         }
         _ => vec![small(2).only(breaks), small(3).only(breaks), small(3).twice().only(breaks)],
