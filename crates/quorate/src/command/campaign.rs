@@ -128,11 +128,12 @@ pub(super) fn threads(asked: Option<usize>) -> Result<usize, Failure> {
 }
 
 /// Set by Ctrl-C; the second one ends the program at once.
-fn interruption() -> Arc<AtomicBool> {
+pub(super) fn interruption() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
     // Without a handler Ctrl-C simply ends it; nothing is lost but what was found so far.
     let _ = ctrlc::set_handler(move || {
+        // Who insists gets what it wants.
         if seen.swap(true, Ordering::Relaxed) {
             std::process::exit(1);
         }

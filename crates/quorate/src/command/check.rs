@@ -4,8 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_check::{Bounds, Budget, Progress};
@@ -13,7 +12,7 @@ use quorate_core::Property;
 use quorate_lab::exhaustive::{self, Question};
 use quorate_sim::{Conditions, Scenario};
 
-use super::campaign::{threads, timed};
+use super::campaign::{interruption, threads, timed};
 use crate::Done;
 use crate::arguments::{Check, flag_of};
 use crate::failure::Failure;
@@ -29,15 +28,7 @@ pub(crate) fn check(flags: &Check) -> Done {
     let question = question(flags)?;
     let file = flags.save.as_deref().map(NewFile::begin).transpose()?;
     let picture = flags.picture.file(false)?.map(Picture::begin).transpose()?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    // Without a handler Ctrl-C simply ends it; nothing is lost but the summary.
-    let _ = ctrlc::set_handler(move || {
-        // Who insists gets what it wants.
-        if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(1);
-        }
-    });
+    let stop = interruption();
     let bar = progress_bar();
     let (done, took) = timed(|| {
         exhaustive::explore(&question, |progress| {
