@@ -4,7 +4,7 @@
 mod worlds;
 
 use quorate_algorithms::catalogue::PROFILES;
-use quorate_core::{Layer, Profile};
+use quorate_core::Profile;
 use quorate_sim::monitor::Status;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -328,7 +328,6 @@ fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
     let only_storms: Vec<&str> =
         PROFILES.iter().filter(|profile| !searched(profile)).map(|profile| profile.name).collect();
     let bounded = all.iter().any(|(_, answer)| matches!(answer, Answer::Search(s) if s.bounded));
-    let ours = PROFILES.iter().any(|profile| profile.layer == Layer::Mutex);
     let mut notes = vec![
         "A state is counted once however it is reached; deliveries that commute are gone through in one order where \
          nothing is lost by that, and worlds that differ only in who is who are one, so that the numbers depend on what \
@@ -359,12 +358,10 @@ fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
             only_storms.join(", ")
         ));
     }
-    if ours {
-        notes.push(
-            "The code that is searched and stormed is the code that runs; the compiler, the drivers and the monitors \
-             are trusted, and each search has to reach what it is for, or it fails as vacuous."
-                .to_owned(),
-        );
-    }
+    notes.push(
+        "The code that is searched and stormed is the code that runs; the compiler, the drivers and the monitors are \
+         trusted, and each search has to reach what it is for, or it fails as vacuous."
+            .to_owned(),
+    );
     notes
 }
