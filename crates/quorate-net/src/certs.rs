@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use quorate_core::ProcessId;
+use rustls::pki_types::ServerName;
 
 use crate::authority::{Authority, Pem};
 
@@ -66,7 +67,10 @@ pub enum CertsError {
         /// The file that is not.
         missing: PathBuf,
     },
-    /// The key of the authority, or a name, makes no sense.
+    /// A name that no certificate may have.
+    #[error("`{0}` is neither a name nor an address under which a node can be reached")]
+    Name(String),
+    /// The key of the authority makes no sense.
     #[error("{what}: {source}")]
     Nonsense {
         /// What makes no sense.
@@ -78,6 +82,10 @@ pub enum CertsError {
 
 /// Makes what is missing of an authority and its nodes' certificates, and renews the latter if asked to.
 pub fn make(directory: &Path, wanted: &Wanted) -> Result<Vec<Entry>, CertsError> {
+    let mut names = wanted.nodes.iter().flat_map(|(_, names)| names);
+    if let Some(wrong) = names.find(|name| !is_reachable(name)) {
+        return Err(CertsError::Name(wrong.clone()));
+    }
     fs::create_dir_all(directory)
         .map_err(|source| CertsError::File { path: directory.to_owned(), source })?;
     let place = Pair::of(directory, "ca");
@@ -103,6 +111,11 @@ pub fn make(directory: &Path, wanted: &Wanted) -> Result<Vec<Entry>, CertsError>
         entries.push(place.entry(Some(*node), outcome));
     }
     Ok(entries)
+}
+
+/// A name or an address; not one by which nodes know each other, or one could pass for another.
+fn is_reachable(name: &str) -> bool {
+    ServerName::try_from(name).is_ok() && !name.to_ascii_lowercase().ends_with(".quorate.internal")
 }
 
 fn open(place: &Pair) -> Result<Authority, CertsError> {
@@ -194,6 +207,18 @@ mod tests {
         assert_eq!(fs::read(path.join("node-0.pem")).expect("there"), before);
         assert_eq!(outcomes(&make(path, &wanted(1, true)).expect("made")), [Kept, Renewed]);
         assert_ne!(fs::read(path.join("node-0.pem")).expect("there"), before);
+    }
+
+    #[test]
+    fn a_name_that_makes_no_sense_or_is_another_nodes_is_refused_before_anything_is_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("new");
+        for name in ["not a name!", "node-1.quorate.internal"] {
+            let nodes = vec![(ProcessId::new(0), vec![name.to_owned()])];
+            let why = make(&path, &Wanted { nodes, days: 1, renew: false }).expect_err("no name");
+            assert!(why.to_string().contains(name), "{why}");
+        }
+        assert!(!path.exists());
     }
 
     #[test]

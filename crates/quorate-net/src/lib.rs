@@ -2,7 +2,7 @@
 //!
 //! [`Mesh`] connects the nodes of a cluster: one connection per pair, mutual TLS, reconnection, queues that are bounded,
 //! messages that arrive once and in order. What is sent are bytes; [`codec`] makes them of any type that `serde` knows.
-//! [`certs`] makes the certificates.
+//! [`driver`] runs a process over it, and [`certs`] makes the certificates.
 
 mod accept;
 pub mod authority;
@@ -12,6 +12,7 @@ pub mod codec;
 mod config;
 mod connection;
 mod dial;
+pub mod driver;
 mod event;
 pub mod frame;
 mod handshake;
