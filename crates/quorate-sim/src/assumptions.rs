@@ -37,7 +37,7 @@ pub(crate) fn breach(
             let lost: u64 = accounting
                 .losses()
                 .iter()
-                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Treason))
+                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Unsent | Loss::Treason))
                 .map(|(_, count)| count)
                 .sum();
             (lost > 0)

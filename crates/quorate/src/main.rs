@@ -5,6 +5,7 @@ mod command;
 mod failure;
 mod files;
 mod memory;
+mod over_tcp;
 mod picture;
 mod print;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Experiment(experiment) => command::experiment::experiment(&experiment),
         Command::Lab(lab) => command::lab::lab(&lab),
         Command::Certs(certs) => command::certs::certs(&certs),
+        Command::OverTcpPlayer => over_tcp::play(),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };
