@@ -14,6 +14,8 @@ use crate::puppet::{Sent, Wire};
 
 pub(crate) struct Outside<P: Process> {
     pub(crate) wire: Wire<P::Message>,
+    /// What takes longer than this is late.
+    pub(crate) bound: Span,
     /// What each process is to do, by time and by when it was planned.
     errands: Vec<BTreeMap<(Time, u64), Errand<P>>>,
     planned: u64,
@@ -53,12 +55,14 @@ pub(crate) struct Waiting<M> {
     /// Which life of the sender has sent it, and as which of its messages to this receiver.
     pub(crate) number: (u32, u64),
     pub(crate) parcel: Parcel<M>,
+    pub(crate) sent: Time,
 }
 
 impl<P: Process> Outside<P> {
-    pub(crate) fn new(n: usize, wire: Wire<P::Message>) -> Self {
+    pub(crate) fn new(n: usize, wire: Wire<P::Message>, bound: Span) -> Self {
         Self {
             wire,
+            bound,
             errands: (0..n).map(|_| BTreeMap::new()).collect(),
             planned: 0,
             links: BTreeMap::new(),
@@ -97,7 +101,7 @@ impl<P: Process> Outside<P> {
         link.last += 1;
         let number = (self.lives[from.index()], link.last);
         match self.me {
-            None => link.waiting.push_back(Waiting { number, parcel }),
+            None => link.waiting.push_back(Waiting { number, parcel, sent: now }),
             Some(_) => {
                 let bytes = (self.wire.encode)(&parcel.message);
                 self.sent.push(Sent { to, number, bytes });
@@ -117,8 +121,8 @@ impl<P: Process> Outside<P> {
         self.errands[process.index()].iter().next().map(|(&(time, _), errand)| (time, errand))
     }
 
-    pub(crate) fn take_next(&mut self, process: ProcessId) -> Option<Errand<P>> {
-        self.errands[process.index()].pop_first().map(|(_, errand)| errand)
+    pub(crate) fn take_next(&mut self, process: ProcessId) -> Option<(Time, Errand<P>)> {
+        self.errands[process.index()].pop_first().map(|((due, _), errand)| (due, errand))
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use quorate_core::{Belief, Process, ProcessId, ProcessSet, Time};
+use quorate_core::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
 use crate::engine::{Asked, Errand, Item, Parcel};
 use crate::network::Loss;
@@ -109,7 +109,7 @@ pub trait Puppet {
     /// What becomes of a false suspicion: what to tell the observer, if anything.
     fn mislead(&mut self, deed: &Deed, now: Time) -> Option<(ProcessId, Belief, u64)>;
 
-    /// Who waits for the end of a round.
+    /// Who is up and waits for the end of a round.
     fn awaits_round(&self) -> ProcessSet;
 
     /// The number of the next round to end, and when it may.
@@ -132,9 +132,9 @@ pub trait Puppet {
 }
 
 impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
-    /// From now on what happens is told from outside.
-    pub(crate) fn go_outside(&mut self, wire: Wire<P::Message>) {
-        let mut outside = Outside::new(self.engine.n, wire);
+    /// From now on what happens is told from outside. What takes longer than the bound is late.
+    pub(crate) fn go_outside(&mut self, wire: Wire<P::Message>, bound: Span) {
+        let mut outside = Outside::new(self.engine.n, wire, bound);
         while let Some((time, _, item)) = self.engine.queue.pop() {
             if let Item::Errand(place) = item {
                 outside.plan(Time(time), self.engine.errands.remove(place));
@@ -151,6 +151,13 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     fn lose(&mut self, parcel: &Parcel<P::Message>, why: Loss) {
         let at = self.engine.next_moment(parcel.to);
         self.engine.observer.lose(at, parcel.from, parcel.tag, &parcel.message, why);
+    }
+
+    fn note_if_late(&mut self, from: ProcessId, process: ProcessId, since: Time, now: Time) {
+        let took = now.since(since);
+        if took > self.outside().bound {
+            self.engine.observer.late(self.engine.moment(process), from, took);
+        }
     }
 
     /// What is under way to those who are down does not arrive.
@@ -211,7 +218,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
     fn run_next_errand(&mut self, process: ProcessId, now: Time) {
         self.skip_stale(process);
         self.engine.now = now;
-        if let Some(errand) = self.outside().take_next(process) {
+        if let Some((due, errand)) = self.outside().take_next(process) {
+            self.note_if_late(process, process, due, now);
             self.run_errand(errand);
         }
         self.lose_what_cannot_arrive();
@@ -256,6 +264,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
             if !check(&bytes) {
                 return Err(Misdelivery { from, to, number });
             }
+            self.note_if_late(from, to, waiting.sent, now);
             self.handle(waiting.parcel);
             self.lose_what_cannot_arrive();
             return Ok(bytes);
@@ -308,7 +317,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
     }
 
     fn awaits_round(&self) -> ProcessSet {
-        self.engine.round.as_ref().map(|round| round.awaited_by.clone()).unwrap_or_default()
+        let awaited = self.engine.round.as_ref().map(|round| &round.awaited_by);
+        awaited.into_iter().flatten().filter(|process| self.is_up(*process)).collect()
     }
 
     fn next_round(&self) -> (u64, Time) {

@@ -1,6 +1,6 @@
 //! Runs a scenario once and says what came of it, whatever the family of the algorithm.
 
-use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Time};
+use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
@@ -17,6 +17,7 @@ use crate::report::{
     Report, Verdict,
 };
 use crate::scenario::Scenario;
+use crate::timing::Timing;
 use crate::trace::TraceSink;
 use crate::user::User;
 use crate::watch::Watch;
@@ -192,7 +193,12 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     let mut world = World::new(model, cast.make, stage.users, watch);
     let ending = match (cast.driver, cast.wire) {
         (Some(driver), Some(wire)) => {
-            world.go_outside(wire);
+            // Whoever ends rounds waits for what is late.
+            let bound = match scenario.timing() {
+                Timing::Rounds(_) => Span(u64::MAX),
+                _ => scenario.tempo().bound,
+            };
+            world.go_outside(wire, bound);
             driver.drive(&mut world)
         }
         _ => world.run(),

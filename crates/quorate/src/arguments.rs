@@ -379,7 +379,7 @@ pub(crate) struct Output {
     #[arg(
         long,
         value_name = "K",
-        default_value_t = 10,
+        default_value_t = 20,
         requires = "over",
         value_parser = clap::value_parser!(u32).range(1..=10_000)
     )]

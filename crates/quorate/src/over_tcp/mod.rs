@@ -18,14 +18,23 @@ mod refusal;
 mod stage;
 mod talk;
 
+use quorate_core::Span;
 use quorate_lab::{CannotRun, run_driven};
 use quorate_sim::trace::TraceSink;
-use quorate_sim::{Conditions, Outcome, Scenario};
+use quorate_sim::{Conditions, Delay, Outcome, Scenario, Timing};
 
 pub(crate) use player::play;
 
 use crate::failure::Failure;
 use stage::Stage;
+
+/// The same with what algorithms may count on: messages take next to nothing, and hardly ever as long as in a simulation.
+fn on_a_machine(scenario: &Scenario) -> Scenario {
+    let rounds = matches!(scenario.timing(), Timing::Rounds(_));
+    let bound = scenario.delay_bound().unwrap_or(Span::from_millis(1));
+    let delay = Delay::Uniform(Span::ZERO, bound);
+    Scenario { delay: if rounds { scenario.delay.clone() } else { delay }, ..scenario.clone() }
+}
 
 /// Runs a validated scenario over sockets.
 pub(crate) fn run(
@@ -38,6 +47,7 @@ pub(crate) fn run(
     if let Some(problem) = refusal::problem(scenario) {
         return Err(Failure::new(format!("--over tcp: {problem}")));
     }
+    let scenario = &on_a_machine(scenario);
     let mut stage = Stage::new(scenario, stretch)?;
     let outcome = run_driven(scenario, conditions, trace, &mut stage).map_err(explain)?;
     match stage.trouble() {

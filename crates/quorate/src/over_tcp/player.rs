@@ -3,6 +3,7 @@
 //! Every event is reported before what it sends can leave, so that whatever others do because of it, the stage has heard
 //! of the cause, even if this process is killed the next moment.
 
+use std::collections::VecDeque;
 use std::io::{self, Stdout};
 use std::process::ExitCode;
 use std::task::{Context, Poll, ready};
@@ -76,6 +77,7 @@ impl Player {
             // Due times are counted from when driving began.
             origin: machine_time(),
             due: None,
+            planned: self.role.planned.clone().into(),
             idle_from: machine_time(),
             told,
             stage: io::stdout(),
@@ -186,6 +188,7 @@ struct Part<'w> {
     known: VectorClock,
     origin: u64,
     due: Option<Time>,
+    planned: VecDeque<(u64, u32)>,
     idle_from: u64,
     told: mpsc::UnboundedReceiver<ToPlayer>,
     stage: Stdout,
@@ -248,13 +251,19 @@ impl Actor for Part<'_> {
 
     fn next_due(&self) -> Option<Time> {
         let idle = self.counted(self.idle_from + IDLE);
-        let errand = self.due.map(|due| self.counted(self.clock.machine_time_at(due)));
-        errand.into_iter().chain([idle]).min()
+        let planned = self.planned.front().map(|(time, _)| Time(*time));
+        let own = [self.due, planned].into_iter().flatten();
+        own.map(|due| self.counted(self.clock.machine_time_at(due))).chain([idle]).min()
     }
 
     fn on_due(&mut self, _: Time, out: &mut Outbox) {
         let now = self.clock.now();
-        if self.due.is_some_and(|due| due <= now) {
+        // As in a simulation, what befalls a process comes before what it does at the same time.
+        if self.planned.front().is_some_and(|(time, _)| *time <= now.0) {
+            let sends = self.planned.pop_front().map_or(0, |(_, sends)| sends);
+            happen(self.world, self.me, &Told::CrashMid(sends), now);
+            self.happened(now, What::Planned, out);
+        } else if self.due.is_some_and(|due| due <= now) {
             self.world.run_next_errand(self.me, now);
             self.happened(now, What::Errand, out);
         } else if machine_time() >= self.idle_from + IDLE {

@@ -52,11 +52,13 @@ struct Player {
     port: u16,
     /// What it was told and has not reported, with the events that caused it.
     told: VecDeque<(Told, u64)>,
+    /// When it is to crash in the middle of a multicast, and after how many sends.
+    planned: VecDeque<(u64, u32)>,
     ready: bool,
     /// It is to come back as soon as its end has been told.
     comes_back: bool,
-    /// Its end is the stage's doing.
-    falling: bool,
+    /// When the stage has killed it, until its end is known.
+    falling: Option<Time>,
     past: Vec<Past>,
     keeps_past: bool,
 }
@@ -96,15 +98,22 @@ impl Stage {
 
     fn play(&mut self, world: &mut dyn Puppet) -> Played<Ending> {
         let mut deeds: VecDeque<(Time, Deed)> = world.take_deeds().into();
-        for (_, deed) in &deeds {
-            if let Deed::Recover(process, _) = deed {
-                self.players[process.index()].keeps_past = true;
+        for (time, deed) in &deeds {
+            let player = &mut self.players[deed.victim().index()];
+            match deed {
+                Deed::Recover(..) => player.keeps_past = true,
+                Deed::CrashMid(_, sends) => player.planned.push_back((time.0, *sends)),
+                _ => {}
             }
         }
         self.open()?;
         let limits = world.limits();
         let mut quiet: Option<u64> = None;
         loop {
+            if machine_time() > self.clock.epoch + LONGEST.as_nanos() as u64 {
+                let took = LONGEST.as_secs();
+                return Err(format!("the run did not end within {took} s; give --until"));
+            }
             self.listen(LOOK)?;
             let followed = self.follow(world)?;
             if limits.stop_when_content && world.is_content(self.clock.now()) && self.is_settled() {
@@ -137,10 +146,6 @@ impl Stage {
                 if waited >= QUIET {
                     return Ok(self.end(world, Ending::Quiescent));
                 }
-            }
-            if machine_time() > self.clock.epoch + LONGEST.as_nanos() as u64 {
-                let took = LONGEST.as_secs();
-                return Err(format!("the run did not end within {took} s; give --until"));
             }
         }
     }
@@ -175,6 +180,7 @@ impl Stage {
             cluster: self.cluster,
             port: player.port,
             past: player.past.clone(),
+            planned: player.planned.clone().into(),
             clock: self.lanes.clock(process),
         };
         let spawn = || -> io::Result<_> {
@@ -273,15 +279,14 @@ impl Stage {
             Some(FromPlayer::Fallen) => self.kill(process),
             Some(FromPlayer::Broken(why)) => return Err(format!("{process} gave up: {why}")),
             None => {
-                if !player.falling {
+                let Some(killed) = player.falling.take() else {
                     return Err(format!("{process} ended, and nobody had killed it"));
-                }
-                player.falling = false;
+                };
                 if let Some((mut child, _)) = player.process.take() {
                     let _ = child.wait();
                 }
                 player.told.clear();
-                self.lanes.close(process, now.0);
+                self.lanes.close(process, killed.0);
             }
         }
         Ok(())
@@ -291,7 +296,7 @@ impl Stage {
     fn kill(&mut self, process: ProcessId) {
         let player = &mut self.players[process.index()];
         if let Some((child, _)) = &mut player.process {
-            player.falling = true;
+            player.falling.get_or_insert(self.clock.now());
             let _ = child.kill();
         }
     }
@@ -300,7 +305,8 @@ impl Stage {
     fn perform(&mut self, world: &mut dyn Puppet, deed: Deed, now: Time) -> Played<()> {
         match deed {
             Deed::Crash(process) => self.kill(process),
-            Deed::CrashMid(process, sends) => self.tell(process, Told::CrashMid(sends), 0),
+            // The player knows when.
+            Deed::CrashMid(..) => {}
             Deed::Recover(process, _) => self.players[process.index()].comes_back = true,
             Deed::Suspect { .. } => {
                 if let Some((observer, belief, because_of)) = world.mislead(&deed, now) {
@@ -317,7 +323,7 @@ impl Stage {
         for process in ProcessId::all(self.players.len()) {
             let over = self.lanes.is_empty(process);
             let player = &mut self.players[process.index()];
-            if !player.comes_back || player.falling {
+            if !player.comes_back || player.falling.is_some() {
                 continue;
             }
             match player.process {
@@ -380,6 +386,13 @@ impl Stage {
                 }
                 PastEvent::Told(told)
             }
+            What::Planned => {
+                let planned = self.players[process.index()].planned.pop_front();
+                let (_, sends) = planned.ok_or("something happened that nobody had planned")?;
+                let told = Told::CrashMid(sends);
+                super::player::happen(world, process, &told, now);
+                PastEvent::Told(told)
+            }
             What::Crash => {
                 world.befall(Deed::Crash(process), now);
                 PastEvent::Crash
@@ -398,7 +411,7 @@ impl Stage {
 
     /// Whether nobody has anything to tell, and nothing that was told is unanswered.
     fn is_settled(&self) -> bool {
-        self.players.iter().all(|player| player.told.is_empty() && !player.falling)
+        self.players.iter().all(|player| player.told.is_empty() && player.falling.is_none())
     }
 
     /// Whether nothing is under way, nobody is about to do anything, and nobody is coming or going.
@@ -424,9 +437,7 @@ impl Stage {
             return;
         }
         for process in &world.awaits_round() {
-            if world.is_up(process) {
-                self.tell(process, Told::RoundEnd(number), 0);
-            }
+            self.tell(process, Told::RoundEnd(number), 0);
         }
     }
 

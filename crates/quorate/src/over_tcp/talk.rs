@@ -34,6 +34,8 @@ pub(crate) struct Role {
     /// What has happened to it in earlier lives: its user remembers.
     pub(crate) past: Vec<Past>,
     pub(crate) clock: VectorClock,
+    /// When it is to crash in the middle of a multicast, and after how many sends.
+    pub(crate) planned: Vec<(u64, u32)>,
 }
 
 /// Something that the stage decides.
@@ -101,6 +103,8 @@ pub(crate) enum What {
     },
     /// It was told the next thing that the stage had told it.
     Told,
+    /// What it knew beforehand would befall it does.
+    Planned,
     /// The stage killed it; players do not report this.
     Crash,
 }
