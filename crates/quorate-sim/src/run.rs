@@ -278,6 +278,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
+        over: None,
         virtual_time: now.0,
         events,
         deliveries,

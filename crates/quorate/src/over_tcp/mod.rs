@@ -20,6 +20,7 @@ mod talk;
 
 use quorate_core::Span;
 use quorate_lab::{CannotRun, run_driven};
+use quorate_sim::report::OverReport;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Delay, Outcome, Scenario, Timing};
 
@@ -49,7 +50,8 @@ pub(crate) fn run(
     }
     let scenario = &on_a_machine(scenario);
     let mut stage = Stage::new(scenario, stretch)?;
-    let outcome = run_driven(scenario, conditions, trace, &mut stage).map_err(explain)?;
+    let mut outcome = run_driven(scenario, conditions, trace, &mut stage).map_err(explain)?;
+    outcome.report.over = Some(OverReport { transport: "tcp", stretch });
     match stage.trouble() {
         Some(trouble) => Err(Failure::new(format!("--over tcp: {trouble}"))),
         None => Ok(outcome),
