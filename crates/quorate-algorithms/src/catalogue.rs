@@ -155,8 +155,20 @@ pub enum Shape {
     Quorums,
 }
 
+/// A message that can be sent over a wire, with the feature `serde`; without it, any.
+#[cfg(feature = "serde")]
+pub trait Sendable: serde::Serialize + serde::de::DeserializeOwned {}
+#[cfg(feature = "serde")]
+impl<M: serde::Serialize + serde::de::DeserializeOwned> Sendable for M {}
+
+/// A message that can be sent over a wire, with the feature `serde`; without it, any.
+#[cfg(not(feature = "serde"))]
+pub trait Sendable {}
+#[cfg(not(feature = "serde"))]
+impl<M> Sendable for M {}
+
 /// An algorithm in the catalogue.
-pub trait Algorithm: Process {
+pub trait Algorithm: Process<Message: Sendable> {
     /// What it says of itself.
     const PROFILE: Profile;
 

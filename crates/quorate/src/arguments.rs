@@ -1,6 +1,7 @@
 //! The command line: names, flags and help.
 
 mod campaign;
+mod certs;
 mod check;
 mod diagram;
 mod draw;
@@ -29,6 +30,7 @@ use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
+pub(crate) use certs::Certs;
 pub(crate) use check::Check;
 pub(crate) use diagram::{Diagram, ViewFlags};
 pub(crate) use draw::Draw;
@@ -57,6 +59,7 @@ Examples:
   quorate check ricart-agrawala -n 3 --requests 2            every interleaving
   quorate experiment mutex-cost --up-to 32                   compare them all
   quorate lab                                                all of it in a browser
+  quorate certs --nodes 3 --dir certs                        certificates for a cluster
   quorate completions bash > quorate.bash                    complete names and flags
 
 Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
@@ -89,6 +92,8 @@ pub(crate) enum Command {
     Experiment(Experiment),
     /// Open the lab in a browser: run, step, break, compare
     Lab(Lab),
+    /// Make the certificates of a cluster: an authority, and one for each node
+    Certs(Certs),
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Check(check) => command::check::check(&check),
         Command::Experiment(experiment) => command::experiment::experiment(&experiment),
         Command::Lab(lab) => command::lab::lab(&lab),
+        Command::Certs(certs) => command::certs::certs(&certs),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };

@@ -1,6 +1,7 @@
 //! What each command does.
 
 pub(crate) mod campaign;
+pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod draw;
 pub(crate) mod experiment;

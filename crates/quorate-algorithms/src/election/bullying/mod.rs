@@ -81,6 +81,7 @@ struct Patience {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Word {
     /// I stand with this; is anybody greater?
     Election(Identifier),

@@ -12,6 +12,7 @@ impl<K: Clone + Ord + Hash + Debug + Send + Sync> Name for K {}
 
 /// One request for one lock. The earliest is the first in every queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
     /// The logical time at which it was made.
     pub stamp: u64,
@@ -23,6 +24,7 @@ pub struct Ticket {
 
 /// A member shows that it is alive: which life of it, and when by its own clock it said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sign {
     /// Grows whenever the member starts again and has forgotten.
     pub life: u64,
@@ -32,6 +34,7 @@ pub struct Sign {
 
 /// All that a voter has lent to a member since this began hangs together: it lapses together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch {
     /// Which life of the voter.
     pub life: u64,
@@ -41,6 +44,7 @@ pub struct Epoch {
 
 /// What a voter answers to a sign: it has extended the lease, counted from when the sign was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Extension {
     /// Which lease.
     pub epoch: Epoch,
@@ -50,6 +54,7 @@ pub struct Extension {
 
 /// What members say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<K> {
     /// I am alive.
     Sign(Sign),
