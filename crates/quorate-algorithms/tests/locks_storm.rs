@@ -250,6 +250,9 @@ impl Storm {
                 let holders = self.holders.entry(lock).or_default();
                 holders.retain(|held| held.ticket != ticket);
             }
+            Output::Behind(ticket, place) => {
+                assert!(place > 0 && self.waiting.contains_key(&ticket), "{place}");
+            }
             Output::Reserve(mark) => {
                 let time = self.now + self.chance.below(5 * MS);
                 self.plan(time, Event::Reserved { at, life, mark });

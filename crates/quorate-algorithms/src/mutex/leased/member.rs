@@ -101,6 +101,8 @@ pub enum Output<K> {
     },
     /// Numbers up to this one should outlive a crash.
     Reserve(u64),
+    /// A request waits behind others; in this voter's queue it is so far back, the first being 1.
+    Behind(Ticket, u32),
 }
 
 /// A command that makes no sense. Nothing has changed.
@@ -172,6 +174,12 @@ impl<K: Name> Locks<K> {
         self.ballots.get(lock)
     }
 
+    /// How far this voter has come with a lock; none if it has forgotten and does not vote.
+    pub fn counter(&self, lock: &K) -> Option<u64> {
+        let known = self.ballots.get(lock).map_or(self.floor, |ballot| ballot.counter);
+        self.abstains.is_none().then_some(known)
+    }
+
     /// All locks that this voter has heard of, as far as it knows.
     pub fn ballots(&self) -> impl Iterator<Item = (&K, &Ballot)> {
         self.ballots.iter()
@@ -221,7 +229,7 @@ impl<K: Name> Locks<K> {
     }
 
     /// Whether these are enough.
-    fn is_quorum(&self, members: &ProcessSet) -> bool {
+    pub fn is_quorum(&self, members: &ProcessSet) -> bool {
         let others = &ProcessSet::all(self.n) - members;
         match &self.coterie {
             AnyCoterie::Majority(_) => members.len() * 2 > self.n,
@@ -542,6 +550,11 @@ impl<K: Name> Process for Locks<K> {
                 out.send(from, Message::SoFar(self.furthest()));
             }
             Message::HowFar => out.ignored("it has forgotten itself"),
+            Message::Behind(ticket, place) => {
+                if self.candidates.get(&ticket).is_some_and(|candidate| !candidate.inside) {
+                    out.output(Output::Behind(ticket, place));
+                }
+            }
             Message::SoFar(counter) => self.on_so_far(from, counter, out),
             Message::Expel(_, ticket) => {
                 if self.candidates.get(&ticket).is_some_and(|candidate| candidate.inside) {

@@ -82,6 +82,8 @@ pub enum Message<K> {
     SoFar(u64),
     /// Somebody who may do so wants this request to lose the lock.
     Expel(K, Ticket),
+    /// Voter: my vote is another's, and you are so far back in my queue, the first being 1.
+    Behind(Ticket, u32),
 }
 
 impl<K: Name> CoreMessage for Message<K> {
@@ -99,6 +101,7 @@ impl<K: Name> CoreMessage for Message<K> {
         Kind::mutex("HOW-FAR"),
         Kind::mutex("SO-FAR"),
         Kind::mutex("EXPEL"),
+        Kind::mutex("BEHIND"),
     ];
 
     fn kind(&self) -> usize {
@@ -116,6 +119,7 @@ impl<K: Name> CoreMessage for Message<K> {
             Self::HowFar => 10,
             Self::SoFar(_) => 11,
             Self::Expel(..) => 12,
+            Self::Behind(..) => 13,
         }
     }
 }

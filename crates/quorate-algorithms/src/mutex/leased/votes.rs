@@ -86,6 +86,8 @@ impl<K: Name> Locks<K> {
             }
             Some(_) => {
                 ballot.queue.insert(ticket, from);
+                let place = ballot.queue.range(..=ticket).count() as u32;
+                out.send(from, Message::Behind(ticket, place));
                 self.inquire(lock, out);
             }
             None => {
