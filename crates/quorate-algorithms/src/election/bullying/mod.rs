@@ -256,6 +256,10 @@ impl<A: Audience> Process for Contest<A> {
         }
     }
 
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        show(&mut self.decided_at.0);
+    }
+
     /// One who is back stands again, whoever leads: hence the name.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         self.phase = Phase::Idle;
