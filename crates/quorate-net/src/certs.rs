@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use quorate_core::ProcessId;
@@ -165,6 +164,17 @@ impl Pair {
     }
 }
 
+/// For its owner alone, where the system knows such a thing.
+#[cfg(unix)]
+fn limit(options: &mut fs::OpenOptions, mode: u32) -> &mut fs::OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::mode(options, mode)
+}
+
+#[cfg(not(unix))]
+fn limit(options: &mut fs::OpenOptions, _: u32) -> &mut fs::OpenOptions {
+    options
+}
+
 /// Writes a file beside the one meant and puts it in its place, so that nobody ever reads half of it.
 fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
     let beside = path.with_extension("new");
@@ -173,8 +183,8 @@ fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file =
-            fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        let mut options = fs::OpenOptions::new();
+        let mut file = limit(options.write(true).create_new(true), mode).open(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&beside, path)
@@ -185,7 +195,6 @@ fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     fn wanted(nodes: u32, renew: bool) -> Wanted {
         let nodes = (0..nodes).map(|node| (ProcessId::new(node), Vec::new())).collect();
@@ -221,8 +230,10 @@ mod tests {
         assert!(!path.exists());
     }
 
+    #[cfg(unix)]
     #[test]
     fn keys_are_their_owners_secret() {
+        use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
         for entry in make(directory.path(), &wanted(1, false)).expect("made") {
             let mode = fs::metadata(&entry.key).expect("there").permissions().mode();

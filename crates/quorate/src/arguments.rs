@@ -130,6 +130,7 @@ Examples:
   quorate sim central -n 5 --requesters all --crash '?@0~9ms' --save a.toml --trace a.jsonl
   quorate sim central -n 5 --requesters all --diagram run.svg --window 0..4ms
   quorate sim raymond -n 7 --topology tree.svg
+  quorate sim maekawa -n 4 --requesters all --over tcp
 
 Times are virtual: whole nanoseconds, or with ns, us, ms or s. In a fault, ? in place of a process and
 1ms~5ms in place of a time leave the choice to the seed; 2ms..9ms is a window, 2ms alone lasts for ever.")]

@@ -60,7 +60,9 @@ fn messages_are_counted_as_in_a_simulation() {
 fn a_crash_is_a_kill_and_is_noticed() {
     let report = json("central -n 4 --requesters all --crash 2@0.5ms");
     judge(&report, false);
-    assert_eq!(report["entries"], 3);
+    // The killed one may have been inside by then, or not.
+    assert!(report["entries"].as_u64() >= Some(3), "{report:#}");
+    assert_eq!(report["waiting"].as_array().map(Vec::len), Some(0), "{report:#}");
     let faults = report["faults"].as_array().expect("a list");
     assert!(faults.iter().any(|fault| fault["what"] == "p2 crashes"), "{report:#}");
 }

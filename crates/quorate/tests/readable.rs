@@ -152,7 +152,7 @@ fn a_mistake_in_a_file_is_explained_where_it_stands() {
     insta::assert_snapshot!(refused(&format!("{head}[faults]\ncrash = [\"1@1ms\"\n")), @"error: a.toml:4:17: unclosed array, expected `]`");
 }
 
-const HELPS: [&str; 8] = [
+const HELPS: [&str; 9] = [
     "--help",
     "list --help",
     "sim --help",
