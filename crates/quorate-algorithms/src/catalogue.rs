@@ -243,7 +243,7 @@ pub trait Sound: Algorithm {}
 /// A mutex that lets some of what it has to say ride on the answers of a VCube diagnosis below it.
 pub trait Rides: Algorithm {
     /// The two together.
-    type Riding: Mutex + 'static;
+    type Riding: Mutex + Process<Message: Sendable> + 'static;
 
     /// Their process `id`.
     fn build_riding(setup: &Setup, id: ProcessId) -> Self::Riding;

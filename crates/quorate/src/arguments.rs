@@ -117,6 +117,9 @@ pub(crate) enum Command {
     BecomeCommand(BecomeCommand),
     /// Make the certificates of a cluster: an authority, and one for each node
     Certs(Certs),
+    /// Play one process of a scenario that runs over sockets
+    #[command(hide = true)]
+    OverTcpPlayer,
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {
@@ -392,6 +395,18 @@ pub(crate) struct Output {
         hide_possible_values = true
     )]
     pub(crate) self_messages: SelfMessages,
+    /// Run on real sockets, between processes of this machine; a crash is a kill. Times are real: see --stretch
+    #[arg(long, value_name = "tcp", hide_possible_values = true)]
+    pub(crate) over: Option<Over>,
+    /// With --over: how many times slower than the scenario says, so that milliseconds mean something
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 20,
+        requires = "over",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub(crate) stretch: u32,
     /// Memory that the run may take, such as 8GiB; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Memory>,
@@ -433,6 +448,12 @@ const PROCESSES: usize = 5;
 enum YesNo {
     Yes,
     No,
+}
+
+/// What processes talk over, if not in a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Over {
+    Tcp,
 }
 
 /// What to do with messages to oneself.

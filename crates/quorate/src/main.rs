@@ -5,6 +5,7 @@ mod command;
 mod failure;
 mod files;
 mod memory;
+mod over_tcp;
 mod picture;
 mod print;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Release(release) => command::look::release(&release),
         Command::BecomeCommand(become_it) => command::under::become_command(&become_it),
         Command::Certs(certs) => command::certs::certs(&certs),
+        Command::OverTcpPlayer => over_tcp::play(),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };
