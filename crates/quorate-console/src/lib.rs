@@ -9,6 +9,7 @@
 
 mod api;
 mod assets;
+mod film;
 mod guard;
 mod jobs;
 mod lessons;
@@ -16,6 +17,7 @@ mod refusal;
 mod runs;
 mod server;
 
+pub use film::FilmBounds;
 pub use lessons::{Lesson, lessons};
 pub use runs::{Bounds, Runner};
 pub use server::{Server, Settings};

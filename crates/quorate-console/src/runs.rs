@@ -10,9 +10,10 @@ use axum::http::StatusCode;
 use quorate_draw::spacetime::Diagram;
 use quorate_run::CannotRun;
 use quorate_sim::trace::{self, Record, TraceSink};
-use quorate_sim::{Conditions, Film, FilmBounds, Outcome, Report, RunError, Scenario};
+use quorate_sim::{Conditions, Outcome, Report, RunError, Scenario};
 use tokio::sync::Semaphore;
 
+use crate::film::{Film, FilmBounds};
 use crate::refusal::Refusal;
 
 /// What runs a scenario.

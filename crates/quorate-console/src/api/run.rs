@@ -8,11 +8,12 @@ use axum::extract::State;
 use axum::extract::rejection::{BytesRejection, JsonRejection};
 use axum::response::{IntoResponse, Response};
 use quorate_sim::trace::Record;
-use quorate_sim::{Report, Step};
+use quorate_sim::Report;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::scenario::{self, Said};
+use crate::film::Step;
 use crate::refusal::Refusal;
 use crate::runs::Shot;
 use crate::server::Lab;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-use crate::trace::{Record, TraceSink, What};
+use quorate_sim::trace::{Record, TraceSink, What};
 
 /// How much of a run is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
