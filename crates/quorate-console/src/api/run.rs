@@ -7,8 +7,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::{BytesRejection, JsonRejection};
 use axum::response::{IntoResponse, Response};
-use quorate_sim::trace::Record;
 use quorate_sim::Report;
+use quorate_sim::trace::Record;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -1,12 +1,15 @@
 //! Messages as arrows: with a head where they arrive, a cross where they are lost, an open end where the trace ends.
 
+use std::fmt::Display;
+
 use quorate_core::Time;
 
 use super::plot::Plot;
-use super::story::{Fate, Kind, Passage, Story};
+use super::story::{Fate, Passage, Story};
 use crate::look::{DASHES, SERIES};
 use crate::svg::{Px, Svg};
 use crate::text::shortened;
+use crate::vocabulary::{Phrase, Vocabulary};
 
 /// The length of an arrow's head.
 const HEAD: f64 = 7.0;
@@ -64,7 +67,7 @@ impl<'s> Arrow<'s> {
         Some(Self { message, start, end, tip })
     }
 
-    pub(super) fn draw(&self, svg: &mut Svg, kinds: &[Kind], culprit: bool) {
+    pub(super) fn draw(&self, svg: &mut Svg, story: &Story, words: &Vocabulary, culprit: bool) {
         let Passage { message, kind, from, to, sent, fate, .. } = self.message;
         let lost = if self.tip == Tip::Cross { " lost" } else { "" };
         let open = if matches!(fate, Fate::UnderWay) { " open" } else { "" };
@@ -78,7 +81,7 @@ impl<'s> Arrow<'s> {
              data-from=\"{from}\" data-to=\"{to}\"",
             sent.event
         ));
-        svg.title(&self.words(&kinds[*kind].name));
+        svg.title(&self.words(story, words));
         let (start, end) = (self.start, self.end);
         if from == to {
             let (middle, top) = ((start.0 + end.0) / 2.0, start.1 - 18.0);
@@ -98,20 +101,23 @@ impl<'s> Arrow<'s> {
         svg.close();
     }
 
-    fn words(&self, kind: &str) -> String {
-        let Passage { from, to, sent, fate, again, body, .. } = self.message;
-        let again = if *again { ", a second time" } else { "" };
-        let sent = Time(sent.time);
+    fn words(&self, story: &Story, words: &Vocabulary) -> String {
+        let Passage { kind, from, to, sent, fate, again, body, .. } = self.message;
         let fate = match fate {
-            Fate::Arrives(at) => format!("arrives at {}", Time(at.time)),
-            Fate::Lost { why, .. } => format!("does not arrive: {why}"),
-            Fate::UnderWay => "is still under way at the end".to_owned(),
+            Fate::Arrives(at) => words.fill(Phrase::Arrives, &[("time", &Time(at.time))]),
+            Fate::Lost { why, .. } => {
+                words.fill(Phrase::Vanishes, &[("why", &story.reasons[*why as usize])])
+            }
+            Fate::UnderWay => words.say(Phrase::StillOpen).to_owned(),
         };
-        let kind = shortened(kind, 40);
-        format!(
-            "{kind} p{from} → p{to}: sent at {sent}{again}, {fate}. {}",
-            shortened(body, BODY_MOST)
-        )
+        let told: [(&str, &dyn Display); 4] = [
+            ("kind", &shortened(&story.kinds[*kind as usize].name, 40)),
+            ("route", &format_args!("p{from} → p{to}")),
+            ("time", &Time(sent.time)),
+            ("fate", &fate),
+        ];
+        let phrase = if *again { Phrase::AgainTitle } else { Phrase::MessageTitle };
+        format!("{} {}", words.fill(phrase, &told), shortened(body, BODY_MOST))
     }
 
     /// Whether it is so steep that a label as wide as this would cover it.

@@ -11,6 +11,7 @@ use super::plot::Plot;
 use super::story::Story;
 use super::thin::thin;
 use crate::svg::{Anchor, Svg};
+use crate::vocabulary::Phrase;
 
 pub(super) const LABEL: f64 = 11.0;
 /// So many violations are told in words, and so many faults.
@@ -45,6 +46,7 @@ text{font-size:12px}
 .solid{fill:$ink}
 .hollow{fill:$paper}
 .heavy{stroke-width:2.4}
+.fine{stroke:$faint;stroke-width:1.1}
 .sign.bad{stroke:$bad}
 .sign.good{stroke:$good}
 .flag{fill:$edge;stroke:$edge;stroke-width:1.2}
@@ -119,8 +121,11 @@ impl<'s> Picture<'s> {
             self.heading();
             bottom = self.below(&thinned, bottom + 14.0);
         }
-        let title = if self.title.is_empty() { "Space-time diagram" } else { self.title };
         let description = self.description(&thinned);
+        let title = match self.title {
+            "" => self.view.words.say(Phrase::Diagram),
+            title => title,
+        };
         let rules = format!("{RULES}{}", rules(self.story.kinds.len()));
         let size = (self.plot.width, bottom + 8.0);
         self.svg.finish(size, (title, &description), self.view.theme, &rules)
