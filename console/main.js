@@ -6,8 +6,10 @@ import { LANGUAGES, language, preferred, speak, t } from "./texts.js";
 import { takeKeys } from "./player.js";
 
 /**
- * A page shows itself in an element for the rest of an address, and says what to do when it is left.
- * @typedef {(main: HTMLElement, rest: string) => (void | (() => void)) | Promise<void | (() => void)>} Page
+ * A page shows itself in an element for the rest of an address. It says what to do when it is left, and what to keep
+ * when it is shown again in another language: that is handed to its next showing.
+ * @typedef {{ leave?: () => void, keep?: () => any }} Shown
+ * @typedef {(main: HTMLElement, rest: string, kept?: any) => void | Shown | Promise<void | Shown>} Page
  */
 
 /** Each page is loaded when it is first shown. @type {[string, () => Promise<{ page: Page }>][]} */
@@ -23,8 +25,8 @@ const PAGES = [
 const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 
-/** @type {void | (() => void)} */
-let leave;
+/** @type {void | Shown} */
+let showing;
 let shown = 0;
 
 function here() {
@@ -32,7 +34,8 @@ function here() {
   return PAGES.some(([known]) => known === name) ? { name, rest } : { name: "run", rest: "" };
 }
 
-async function show() {
+/** @param {any} [kept] what the same page has kept */
+async function show(kept) {
   const turn = (shown += 1);
   const { name, rest } = here();
   drawBar(name);
@@ -41,11 +44,15 @@ async function show() {
   if (!load) return;
   const { page } = await load();
   if (turn !== shown) return;
-  leave?.();
+  showing?.leave?.();
+  showing = undefined;
   takeKeys(null);
   const room = h("div", { class: `page page-${name}` });
   main.replaceChildren(room);
-  leave = await page(room, rest);
+  const shownNow = await page(room, rest, kept);
+  // Somebody may have gone elsewhere meanwhile.
+  if (turn !== shown) return shownNow?.leave?.();
+  showing = shownNow;
   // Whoever waits for a page can see that it is there.
   main.dataset.shown = String(turn);
 }
@@ -60,8 +67,10 @@ function drawBar(name) {
     LANGUAGES.map(([code, own]) => h("option", { value: code, selected: code === language, lang: code, text: own })),
   );
   languages.addEventListener("change", async () => {
+    const [kept, top] = [showing?.keep?.(), window.scrollY];
     await speak(languages.value);
-    await show();
+    await show(kept);
+    window.scrollTo({ top });
     document.getElementById("language")?.focus();
   });
   const dark = isDark();
@@ -102,5 +111,5 @@ function setTheme(theme) {
 const chosen = localStorage.getItem("quorate.theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 await speak(preferred());
-window.addEventListener("hashchange", show);
+window.addEventListener("hashchange", () => show());
 await show();

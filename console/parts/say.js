@@ -4,7 +4,7 @@ import { t, tOr } from "../texts.js";
 
 /**
  * A sentence for a record.
- * @param {import("../film.js").Record} record
+ * @param {import("../scene.js").Record} record
  */
 export function say(record) {
   const known = `event.${record.type}${record.type === "belief" ? (record.crashed ? "-crashed" : "-alive") : ""}${

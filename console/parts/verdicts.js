@@ -49,7 +49,7 @@ export function properties(report, now, go) {
         h("span", { class: "status", text: words }),
         h("div", { class: "faint", text: sentence("property", property.id, report.family, "") }),
         so === "violated" || so === "open"
-          ? h("div", { class: so === "violated" ? "detail" : "faint", text: property.detail })
+          ? h("div", { class: so === "violated" ? "detail" : "faint", lang: "en", text: property.detail })
           : null,
         violated
           ? h(
@@ -76,7 +76,7 @@ export function assumptions(report) {
         "div",
         {},
         sentence("assumes", it.id, null, it.sentence),
-        it.broken_by ? h("div", { class: "detail", text: t("assumptions.broken", { by: it.broken_by }) }) : null,
+        it.broken_by ? h("div", { class: "detail" }, t("assumptions.broken"), " ", h("span", { lang: "en", text: it.broken_by })) : null,
       ),
     );
   return [h("ul", { class: "plain properties" }, report.assumptions.map(row))];
@@ -84,7 +84,7 @@ export function assumptions(report) {
 
 /**
  * @param {Report} report
- * @param {import("../film.js").Scene} scene
+ * @param {import("../scene.js").Scene} scene
  */
 export function counts(report, scene) {
   const kinds = Object.entries(report.messages.by_kind);

@@ -9,6 +9,8 @@
 
 mod api;
 mod assets;
+mod camera;
+mod earlier;
 mod film;
 mod guard;
 mod jobs;
@@ -16,6 +18,8 @@ mod lessons;
 mod refusal;
 mod runs;
 mod server;
+mod timetable;
+mod words;
 
 pub use film::FilmBounds;
 pub use lessons::{Lesson, lessons};

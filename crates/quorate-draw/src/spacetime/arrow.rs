@@ -78,8 +78,8 @@ impl<'s> Arrow<'s> {
         };
         svg.open(format_args!(
             "class=\"message k{kind}{lost}{open}{guilty}\" data-message=\"{message}\" data-event=\"{}\"{arrival} \
-             data-from=\"{from}\" data-to=\"{to}\"",
-            sent.event
+             data-from=\"{from}\" data-to=\"{to}\" data-sent=\"{}\"",
+            sent.event, sent.time
         ));
         svg.title(&self.words(story, words));
         let (start, end) = (self.start, self.end);
