@@ -289,7 +289,8 @@ export class Film {
     const is = (/** @type {number} */ from, /** @type {number} */ to) =>
       count(from, to) > events && to - from >= moments;
     let from = here;
-    while (from > 0 && count(from, here) <= events / 5 && here - from < moments / 5) from -= 1;
+    // What has just arrived was sent a moment ago, however much there is of it.
+    while (from > 0 && (from === here || count(from, here) <= events / 5)) from -= 1;
     let to = Math.min(here + 1, last);
     while (to < last && !is(from, to)) to += 1;
     while (from > 0 && !is(from, to)) from -= 1;

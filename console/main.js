@@ -23,6 +23,7 @@ const PAGES = [
 ];
 
 const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
+const skip = document.querySelector(".skip");
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 
 /** @type {void | Shown} */
@@ -95,6 +96,11 @@ function drawBar(name) {
     ),
     h("div", { class: "tools" }, languages, theme),
   );
+  if (skip) skip.textContent = t("bar.skip");
+  // On a narrow screen the names of the pages do not all fit.
+  const nav = bar.querySelector("nav");
+  const current = /** @type {HTMLElement | null | undefined} */ (nav?.querySelector("[aria-current]"));
+  if (nav && current) nav.scrollLeft = current.offsetLeft - nav.offsetLeft - 24;
 }
 
 function isDark() {

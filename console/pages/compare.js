@@ -99,6 +99,7 @@ export async function page(main, rest, kept) {
   const drawDesk = () =>
     fill(desk, h("div", { class: "pair" }, choose(0), choose(1)), setup(scenarios[0], undefined, both, false));
 
+  /** Runs both; says whether that was possible. */
   const start = async () => {
     drawDesk();
     fill(problem);
@@ -109,8 +110,10 @@ export async function page(main, rest, kept) {
       history.replaceState(null, "", `#/compare/${encode(scenarios[0])}/${encode(scenarios[1])}`);
       const films = results.map((it) => new Film(it.film, it.moments, { scenario: it.scenario }));
       show(results, films, now());
+      return true;
     } catch (error) {
       fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
+      return false;
     }
   };
 
@@ -119,9 +122,13 @@ export async function page(main, rest, kept) {
    * @param {string} kind
    * @param {string} fault
    */
-  const fault = (kind, fault) => {
+  const fault = async (kind, fault) => {
+    const before = [...scenarios];
     for (const which of /** @type {const} */ ([0, 1])) scenarios[which] = withFault(scenarios[which], kind, fault);
-    start();
+    if (await start()) return;
+    // What one of them cannot run is not asked of the other.
+    [scenarios[0], scenarios[1]] = before;
+    drawDesk();
   };
 
   /**
@@ -159,7 +166,8 @@ export async function page(main, rest, kept) {
     const update = () => {
       const time = Math.max(0, now());
       const begun = mover.position >= 0;
-      const first = Math.floor(time / span) * span;
+      // The end belongs to the last window, and does not begin another.
+      const first = Math.floor(Math.max(0, Math.min(time, end - 1)) / span) * span;
       for (const it of sides) {
         const step = begun ? it.film.stepAt(time) : -1;
         it.diagram.move(time, begun ? it.film.event(step) : -1);

@@ -37,6 +37,7 @@ export function messages(scene, cut) {
       ),
     );
   };
+  if (shown.length === 0) return [h("p", { class: "faint", text: t("messages.untold", { count: number(more) }) })];
   const head = ["messages.kind", "messages.route", "messages.sent", "messages.body", ""];
   return [
     h(

@@ -48,9 +48,11 @@ export function properties(report, now, go) {
         " ",
         h("span", { class: "status", text: words }),
         h("div", { class: "faint", text: sentence("property", property.id, report.family, "") }),
-        so === "violated" || so === "open"
-          ? h("div", { class: so === "violated" ? "detail" : "faint", lang: "en", text: property.detail })
-          : null,
+        so === "open" && !property.promised
+          ? h("div", { class: "faint", text: t("status.not-promised", { id: property.id }) })
+          : so === "violated" || so === "open"
+            ? h("div", { class: so === "violated" ? "detail" : "faint", lang: "en", text: property.detail })
+            : null,
         violated
           ? h(
               "button",

@@ -74,9 +74,9 @@ impl Earlier {
         }
     }
 
-    /// The records that count, in the order of their events; of messages under way those that left first.
+    /// The records that count, in the order of their events; of many messages under way an even choice.
     pub(crate) fn records(&self) -> Vec<&Record> {
-        let open = self.open.values().flatten().take(OPEN_MOST);
+        let open = self.open.values().flatten().step_by(self.every());
         let others = self.sights.values().chain(self.beliefs.values()).chain(self.down.values());
         let mut records: Vec<&Record> = open.chain(others).collect();
         records.sort_by_key(|record| record.event);
@@ -85,8 +85,16 @@ impl Earlier {
 
     /// How many messages are under way that are not among the records.
     pub(crate) fn untold(&self) -> usize {
-        let open: usize = self.open.values().map(Vec::len).sum();
-        open.saturating_sub(OPEN_MOST)
+        self.under_way() - self.under_way().div_ceil(self.every())
+    }
+
+    fn under_way(&self) -> usize {
+        self.open.values().map(Vec::len).sum()
+    }
+
+    /// One of so many messages under way is told.
+    fn every(&self) -> usize {
+        self.under_way().div_ceil(OPEN_MOST).max(1)
     }
 
     /// How many messages of each kind have left.

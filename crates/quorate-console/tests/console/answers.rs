@@ -202,6 +202,22 @@ fn the_trace_of_a_long_run_is_whole() {
 }
 
 #[test]
+fn any_part_of_a_trace_that_is_brought_can_be_seen() {
+    let (lab, scenario) = in_parts();
+    let trace = lab.post("/api/trace-file", &run(scenario)).text();
+    let brought = lab.ask("POST", "/api/trace", &[], trace.as_bytes()).json();
+    assert_eq!(
+        brought["film"]["left_out"],
+        brought["film"]["total"].as_u64().expect("steps") - 100
+    );
+    let asked = json!({ "trace": brought["trace"], "event": 5_000 });
+    let part = lab.post("/api/film", &asked).json();
+    let place =
+        part["step"].as_u64().expect("a step") - part["film"]["first"].as_u64().expect("a step");
+    assert_eq!(part["film"]["steps"][place as usize][0], 5_000);
+}
+
+#[test]
 fn pictures_speak_the_language_that_is_asked_for() {
     let lab = Lab::open();
     let scenario = json!({ "algorithm": "ricart-agrawala", "processes": 3, "requesters": "all" });

@@ -10,10 +10,13 @@ use super::legend::Used;
 use super::plot::Plot;
 use super::story::Story;
 use super::thin::thin;
+use super::words::headings;
 use crate::svg::{Anchor, Svg};
 use crate::vocabulary::Phrase;
 
 pub(super) const LABEL: f64 = 11.0;
+/// From one line of a heading to the next.
+pub(super) const LINE: f64 = 19.0;
 /// So many violations are told in words, and so many faults.
 pub(super) const TOLD_MOST: usize = 4;
 pub(super) const FAULTS_MOST: usize = 8;
@@ -76,7 +79,8 @@ impl<'s> Picture<'s> {
         let mut top = 10.0;
         if view.legend {
             top += if title.is_empty() { 0.0 } else { 26.0 };
-            top += 19.0 * story.broken.len().min(TOLD_MOST) as f64;
+            top +=
+                LINE * headings(story, view, &plot).map(|lines| lines.len()).sum::<usize>() as f64;
         }
         top += 20.0;
         if has_strip(story, &plot) {

@@ -5,14 +5,19 @@ use std::fmt::Display;
 
 use quorate_core::Time;
 
+use super::View;
 use super::legend;
-use super::picture::{FAULTS_MOST, Picture, TOLD_MOST};
+use super::picture::{FAULTS_MOST, LINE, Picture, TOLD_MOST};
+use super::plot::Plot;
 use super::sign::StayKind;
-use super::story::Broken;
+use super::story::{Broken, Story};
 use super::thin::Thinned;
 use crate::svg::{Anchor, Svg};
 use crate::text::{lines, shortened};
 use crate::vocabulary::{Phrase, Vocabulary};
+
+/// A violation is told in no more lines than this.
+const HEADING_LINES_MOST: usize = 3;
 
 impl<'s> Picture<'s> {
     /// The legend, the faults that have no sign of their own, and what was left out.
@@ -89,14 +94,26 @@ impl<'s> Picture<'s> {
             self.svg.text("title", (16.0, y), Anchor::Start, &shortened(self.title, most));
             y += 8.0;
         }
-        for broken in self.story.broken.iter().take(TOLD_MOST) {
-            y += 14.0;
-            let most = (self.plot.width / 7.0) as usize;
-            let told = shortened(&told(broken, &self.view.words), most);
-            self.svg.text("wrong", (16.0, y), Anchor::Start, &told);
-            y += 5.0;
+        for line in headings(self.story, self.view, &self.plot).flatten() {
+            self.svg.text("wrong", (16.0, y + 14.0), Anchor::Start, &line);
+            y += LINE;
         }
     }
+}
+
+/// What was broken, in lines that fit.
+pub(super) fn headings(
+    story: &Story,
+    view: &View,
+    plot: &Plot,
+) -> impl Iterator<Item = Vec<String>> {
+    let most = (plot.width / 7.0) as usize;
+    story.broken.iter().take(TOLD_MOST).map(move |broken| {
+        let told = shortened(&told(broken, &view.words), most * HEADING_LINES_MOST);
+        let mut lines = lines(&told, most);
+        lines.truncate(HEADING_LINES_MOST);
+        lines
+    })
 }
 
 /// What is not in the picture.
