@@ -163,8 +163,17 @@ export class Diagram {
     this.element.classList.toggle("moving", this.now.event >= 0);
     this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
     if (this.now.event < 0) return;
+    this.follow(x);
     const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
     this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
+  }
+
+  /** Where the drawing is wider than the screen, what happens now is in sight. @param {number} x */
+  follow(x) {
+    const [wide, left] = [this.element.clientWidth, this.element.scrollLeft];
+    if (!this.svg || this.element.scrollWidth <= wide) return;
+    const place = (x / this.svg.viewBox.baseVal.width) * this.room;
+    if (place < left + 40 || place > left + wide - 40) this.element.scrollLeft = place - wide / 2;
   }
 
   /** @param {MouseEvent} event */

@@ -117,5 +117,10 @@ function setTheme(theme) {
 const chosen = localStorage.getItem("quorate.theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 await speak(preferred());
+// What stands behind the # is the address of a page, and the skip link must not change it.
+skip?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 window.addEventListener("hashchange", () => show());
 await show();

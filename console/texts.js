@@ -75,6 +75,20 @@ export function why(algorithm) {
   return algorithms[algorithm.name]?.why?.[language] ?? algorithm.specimen?.why ?? "";
 }
 
+/** The words that stand in formulas, longer ones first. */
+const IN_FORMULAS = ["less-up-to", "to-abort", "or-more", "at-most", "or", "to"];
+
+/**
+ * A formula with its words in the reader's language.
+ * @param {string} text
+ */
+export function formula(text) {
+  return IN_FORMULAS.reduce((told, key) => {
+    const english = fallback[`formula.${key}`];
+    return told.replaceAll(new RegExp(`\\b${english}\\b`, "g"), t(`formula.${key}`));
+  }, text);
+}
+
 /** @param {number} value */
 export function number(value) {
   return value.toLocaleString(language);

@@ -13,7 +13,7 @@ import { setup } from "../parts/setup.js";
 import { transport } from "../parts/transport.js";
 import { verdict } from "../parts/verdicts.js";
 import { Player, takeKeys } from "../player.js";
-import { number, t } from "../texts.js";
+import { formula, number, t } from "../texts.js";
 import { readable } from "../time.js";
 
 /**
@@ -253,7 +253,7 @@ function side(result, film) {
           per === null ? "–" : number(Number(per.toFixed(2))),
           t("counts.measured", { per: t(`per.${report.cost.per}`) }),
         ),
-        figure(report.cost.formula, t("compare.formula")),
+        figure(formula(report.cost.formula), t("compare.formula")),
         figure(readable(report.virtual_time), t("compare.duration")),
       ),
       now,

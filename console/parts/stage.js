@@ -262,8 +262,8 @@ export class Stage {
    * @param {{ event: number } | { time: number }} where
    */
   async jump(where) {
-    const step = await this.film.find(where).catch(() => -1);
-    this.player.go(step);
+    const step = await this.film.find(where).catch(() => undefined);
+    if (step !== undefined) this.player.go(step);
   }
 
   /** The last step of the next moment, or of the one before. @param {1 | -1} way */

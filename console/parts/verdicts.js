@@ -1,7 +1,7 @@
 // What became of the properties, so far and in the end, and what it cost beside the formula.
 
 import { h } from "../dom.js";
-import { number, t } from "../texts.js";
+import { formula, number, t } from "../texts.js";
 import { readable } from "../time.js";
 import { sentence } from "./say.js";
 
@@ -124,7 +124,7 @@ export function counts(report, scene) {
       "dl",
       { class: "cost" },
       h("dt", { text: t("counts.formula", { per }) }),
-      h("dd", {}, h("code", { text: cost.formula }), ` = ${promised}`),
+      h("dd", {}, h("code", { text: formula(cost.formula) }), ` = ${promised}`),
       cost.per_entry === null ? null : h("dt", { text: t("counts.measured", { per }) }),
       cost.per_entry === null
         ? null

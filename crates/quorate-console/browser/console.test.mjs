@@ -185,6 +185,15 @@ withPage("a link is cut at a message that is clicked", async (page) => {
   assert.match(page.url(), /faults\.cut=\d-\d@/);
 });
 
+withPage("the skip link leads into the page that is shown", async (page) => {
+  await visit(page, lab.address, "#/quorums", ".matrix td");
+  const url = page.url();
+  await page.locator(".skip").focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+  assert.equal(page.url(), url);
+});
+
 withPage("a process crashes without a mouse too", async (page) => {
   await visit(page, lab.address, FIVE);
   for (let step = 0; step < 25; step += 1) await page.keyboard.press("ArrowRight");
@@ -330,9 +339,11 @@ withPage("everything is said in the language that is chosen", async (page) => {
     assert.equal((await page.locator('[data-panel="step"] h3').textContent()) ?? "", event);
     assert.match(page.url(), /requesters=all/, "the run stays");
     await page.screenshot({ path: `${screens}/run-${code}.png` });
-    await page.setViewportSize({ width: 360, height: 780 });
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= 360, `${code} is ${wide} wide`);
+    for (const width of [360, 700, 768, 1000]) {
+      await page.setViewportSize({ width, height: 780 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${code} is ${wide} wide at ${width}`);
+    }
     await page.setViewportSize({ width: 1280, height: 900 });
   }
   await page.locator("#language").selectOption("pt");
@@ -475,6 +486,7 @@ withPage("what is clicked in one of two runs goes wrong in both", async (page) =
   await visit(page, lab.address, "#/compare", ".side:nth-child(2) .diagram svg");
   for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
   const moment = (await where(page)).split(" / ")[0];
+  await page.locator(".side:nth-child(2) .board").evaluate((board) => board.scrollIntoView({ block: "center" }));
   const lane = await page.locator(".side:nth-child(2) .diagram .process[data-process='3'] .lane").boundingBox();
   await page.mouse.click(lane.x + lane.width / 2, lane.y);
   await page.getByRole("menuitem", { name: /^Crash p3 at / }).click();

@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use crate::server::Lab;
 
 /// More moments than anybody could point at.
-const MOMENTS_MOST: usize = 2_000;
+const MOMENTS_MOST: usize = 10_000;
 
 /// What came of a run, or of a trace that was brought: the fields of an answer in the order in which they are written.
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::sync::mpsc;
@@ -27,15 +27,23 @@ pub(super) async fn whole(
 ) -> Result<Response, Refusal> {
     let scenario = said?.0.settle()?;
     lab.runs.admit(&scenario)?;
-    let (pieces, arriving) = mpsc::channel::<Bytes>(WAITING);
-    tokio::spawn(async move {
+    let (pieces, mut arriving) = mpsc::channel::<Bytes>(WAITING);
+    let run = tokio::spawn(async move {
         let out = BufWriter::with_capacity(PIECE, Pieces(pieces));
-        // Whoever stops reading ends the run, and a run that breaks leaves a file that ends too early.
-        drop(lab.runs.retrace(scenario, out).await);
+        lab.runs.retrace(scenario, out).await
     });
-    let sent = stream::unfold(arriving, |mut arriving| async {
-        let piece = arriving.recv().await?;
-        Some((Ok::<_, io::Error>(piece), arriving))
+    // Until something has been written there is time to say that it cannot be.
+    let first = arriving.recv().await;
+    if first.is_none() {
+        run.await
+            .map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke"))??;
+    }
+    let sent = stream::unfold((first, arriving), |(first, mut arriving)| async {
+        let piece = match first {
+            Some(first) => first,
+            None => arriving.recv().await?,
+        };
+        Some((Ok::<_, io::Error>(piece), (None, arriving)))
     });
     let told = [(header::CONTENT_TYPE, "application/x-ndjson")];
     Ok((told, Body::from_stream(sent)).into_response())

@@ -106,7 +106,8 @@ impl<'s> Arrow<'s> {
         let fate = match fate {
             Fate::Arrives(at) => words.fill(Phrase::Arrives, &[("time", &Time(at.time))]),
             Fate::Lost { why, .. } => {
-                words.fill(Phrase::Vanishes, &[("why", &story.reasons[*why as usize])])
+                let why = reason(&story.reasons[*why as usize], words);
+                words.fill(Phrase::Vanishes, &[("why", &why)])
             }
             Fate::UnderWay => words.say(Phrase::StillOpen).to_owned(),
         };
@@ -140,6 +141,21 @@ impl<'s> Arrow<'s> {
         parts.sort_by(|a, b| (a - 0.45).abs().total_cmp(&(b - 0.45).abs()));
         parts.into_iter().map(|part| between(start, end, part)).collect()
     }
+}
+
+/// Why a message was lost, in words; a trace may know reasons that we do not.
+fn reason<'w>(why: &'w str, words: &'w Vocabulary) -> &'w str {
+    let phrase = match why {
+        "lost" => Phrase::WhyLost,
+        "cut" => Phrase::WhyCut,
+        "partition" => Phrase::WhyPartition,
+        "send-omission" => Phrase::WhySendOmission,
+        "receive-omission" => Phrase::WhyReceiveOmission,
+        "treason" => Phrase::WhyTreason,
+        "receiver-down" => Phrase::WhyReceiverDown,
+        _ => return why,
+    };
+    words.say(phrase)
 }
 
 /// The rules for kinds of messages: a colour and gaps for each.

@@ -124,7 +124,7 @@ impl Files {
                 // Charts in both formats may be in one directory.
                 if let (Some(file), Some(other)) = (file, other)
                     && same_file(file, other)
-                    && !file.is_dir()
+                    && !is_folder(file)
                 {
                     let problem = format!("{other_flag} and {flag} name the same file");
                     return Err(Failure::new(problem));
@@ -218,14 +218,17 @@ impl Kind {
     }
 }
 
+/// A directory is one that is there, or a name that ends like one and will be made.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
+}
+
 impl Charts {
-    /// A directory is one that is there, or a name that ends like one and will be made.
     fn begin(path: &Path, kind: Kind) -> Result<Self, Failure> {
-        let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);
         if path.is_dir() {
             // Whether files can be made there is better known now than in the end.
             NewFile::begin(&path.join(format!("charts.{}", kind.ending())))?;
-        } else if !ends_like_one {
+        } else if !is_folder(path) {
             return NewFile::begin(path).map(Self::One);
         } else if path
             .parent()
