@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { h, s } from "./dom.js";
-import { t } from "./texts.js";
+import { language, t } from "./texts.js";
 
 const ELEMENTS = new Set([
   "svg",
@@ -73,7 +73,8 @@ function adopt(text) {
  * @typedef {{ from: number, to: number }} Window
  * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number,
  *   lanes: { process: number, y: number }[] }} Geometry
- * @typedef {{ time: number, process: number | null, message: number | null, x: number, y: number }} Spot
+ * @typedef {{ from: number, to: number, event: number, sent: number, title: string }} Letter
+ * @typedef {{ time: number, process: number | null, letter: Letter | null, x: number, y: number }} Spot
  */
 
 /** A diagram of a window of a run, with a line where we are. */
@@ -122,7 +123,7 @@ export class Diagram {
     const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
     const width = Math.round(room / scale);
     try {
-      const body = { ...this.subject, ...window, width, legend: true };
+      const body = { ...this.subject, ...window, width, legend: true, language };
       const drawn = await post("diagram", body, this.asking.signal);
       this.text = drawn.svg;
       this.geometry = drawn.geometry;
@@ -162,8 +163,17 @@ export class Diagram {
     this.element.classList.toggle("moving", this.now.event >= 0);
     this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
     if (this.now.event < 0) return;
+    this.follow(x);
     const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
     this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
+  }
+
+  /** Where the drawing is wider than the screen, what happens now is in sight. @param {number} x */
+  follow(x) {
+    const [wide, left] = [this.element.clientWidth, this.element.scrollLeft];
+    if (!this.svg || this.element.scrollWidth <= wide) return;
+    const place = (x / this.svg.viewBox.baseVal.width) * this.room;
+    if (place < left + 40 || place > left + wide - 40) this.element.scrollLeft = place - wide / 2;
   }
 
   /** @param {MouseEvent} event */
@@ -178,10 +188,14 @@ export class Diagram {
     const exact = from + ((at.x - left) / (right - left)) * (to - from);
     const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
     const target = /** @type {Element} */ (event.target).closest("[data-message]");
-    const message = target ? Number(target.getAttribute("data-message")) : null;
     const box = this.element.getBoundingClientRect();
-    const spot = { time, message, process: this.lane(at.y), x: event.clientX - box.left, y: event.clientY - box.top };
-    this.clicked(spot);
+    this.clicked({
+      time,
+      letter: target && letter(target),
+      process: this.lane(at.y),
+      x: event.clientX - box.left + this.element.scrollLeft,
+      y: event.clientY - box.top,
+    });
   }
 
   /**
@@ -195,4 +209,18 @@ export class Diagram {
     }
     return best;
   }
+}
+
+/**
+ * What a drawing says of a message.
+ * @param {Element} element
+ * @returns {Letter}
+ */
+function letter(element) {
+  const [from, to, event, sent] = ["from", "to", "event", "sent"].map((key) =>
+    Number(element.getAttribute(`data-${key}`)),
+  );
+  // The kind and the route come first.
+  const title = (element.querySelector("title")?.textContent ?? "").split(": ")[0];
+  return { from, to, event, sent, title };
 }

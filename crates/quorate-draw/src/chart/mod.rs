@@ -106,6 +106,8 @@ impl Chart {
             .caption(&self.title, (FONT, 20).into_font())
             .margin(14)
             .x_label_area_size(46)
+            // The title keeps away from markers at the upper edge.
+            .top_x_label_area_size(10)
             .y_label_area_size(68)
             .build_cartesian_2d(
                 self.ruler_below(&points),
@@ -172,7 +174,7 @@ type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Several charts below each other, as one SVG file.
-pub fn page(title: &str, charts: &[Chart]) -> String {
+pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
     let height = HEIGHT as usize * charts.len().max(1);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
@@ -181,7 +183,7 @@ pub fn page(title: &str, charts: &[Chart]) -> String {
     );
     for (place, chart) in charts.iter().enumerate() {
         let top = HEIGHT as usize * place;
-        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">\n{}</g>", chart.svg());
+        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">\n{}</g>", chart.svg_on(theme));
     }
     svg.push_str("</svg>\n");
     svg
@@ -247,7 +249,8 @@ mod tests {
 
     #[test]
     fn the_same_chart_is_the_same_file() {
-        assert_eq!(page("all", &[chart(), chart()]), page("all", &[chart(), chart()]));
+        let page = || page("all", &[chart(), chart()], Theme::Auto);
+        assert_eq!(page(), page());
         insta::assert_snapshot!(chart().svg());
     }
 

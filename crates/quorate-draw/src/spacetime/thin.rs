@@ -70,7 +70,7 @@ pub(super) fn thin<'s>(
 
 /// At most so many, of each kind alike: of the rare ones all, and of the others as many as are left.
 fn by_kind(all: Vec<&Passage>, most: usize) -> Vec<&Passage> {
-    let mut kinds: BTreeMap<usize, Vec<&Passage>> = BTreeMap::new();
+    let mut kinds: BTreeMap<u32, Vec<&Passage>> = BTreeMap::new();
     for message in all {
         kinds.entry(message.kind).or_default().push(message);
     }

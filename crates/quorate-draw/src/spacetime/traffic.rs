@@ -26,14 +26,14 @@ impl<'s> Picture<'s> {
         let arrows: Vec<Arrow<'s>> = thinned.drawn.iter().filter_map(new).collect();
         for arrow in &arrows {
             let message = arrow.message;
-            self.used.kinds.insert(message.kind);
+            self.used.kinds.insert(message.kind as usize);
             self.used.lost |= matches!(message.fate, Fate::Lost { .. });
             self.used.open |= message.fate == Fate::UnderWay;
             let guilty = match &message.fate {
                 Fate::Arrives(at) => self.culprits.contains(&at.event),
                 _ => false,
             };
-            arrow.draw(&mut self.svg, &self.story.kinds, guilty);
+            arrow.draw(&mut self.svg, self.story, &self.view.words, guilty);
         }
         if self.view.labels {
             self.arrow_labels(&arrows);
@@ -42,7 +42,7 @@ impl<'s> Picture<'s> {
 
     /// A label for each kind first, then for each multicast, then for each other arrow where there is room left.
     pub(super) fn arrow_labels(&mut self, arrows: &[Arrow<'s>]) {
-        let mut groups: BTreeMap<(u64, usize), Vec<&Arrow<'s>>> = BTreeMap::new();
+        let mut groups: BTreeMap<(u64, u32), Vec<&Arrow<'s>>> = BTreeMap::new();
         for arrow in arrows {
             let message = arrow.message;
             groups.entry((message.sent.event, message.kind)).or_default().push(arrow);
@@ -71,8 +71,8 @@ impl<'s> Picture<'s> {
         }
     }
 
-    fn kind_label(&self, kind: usize) -> String {
-        shortened(&self.story.kinds[kind].name, 14)
+    fn kind_label(&self, kind: u32) -> String {
+        shortened(&self.story.kinds[kind as usize].name, 14)
     }
 
     pub(super) fn arrow_label(&mut self, arrow: &Arrow<'s>, gap: f64) -> bool {

@@ -167,7 +167,7 @@ pub struct Letter {
 
 impl Record {
     /// About how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let texts = match &self.what {
             What::Command { command, sight } => command.len() + sight.says.len(),
             What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {
