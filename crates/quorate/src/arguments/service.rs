@@ -98,7 +98,7 @@ pub(crate) struct Under {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) ttl: Duration,
     /// How long the command has to end when the lock is lost
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub(crate) grace: Duration,
     /// Why, for others to see; a leader proclaims it
     #[arg(long, value_name = "TEXT", default_value = "")]

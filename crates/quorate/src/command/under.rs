@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, ExitStatus};
+use std::time::Duration;
 
 use quorate_client::{Error, Failure as Refusal, Guard, Kind, SessionOptions};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
@@ -15,6 +16,8 @@ use crate::Done;
 use crate::arguments::{BecomeCommand, Under};
 use crate::failure::Failure;
 
+/// Stopping a command takes a little longer than it has to end by itself.
+const SLACK: Duration = Duration::from_millis(250);
 /// It was not acquired in time.
 const NOT_IN_TIME: u8 = 75;
 /// It was lost.
@@ -69,6 +72,7 @@ async fn run(flags: &Under, kind: Kind) -> Done {
         Ok(guard) => guard,
         Err(Error::Failed(Refusal::Busy | Refusal::TimedOut)) => {
             anstream::eprintln!("{} was not acquired in time", flags.name);
+            let _ = session.close().await;
             return Ok(ExitCode::from(NOT_IN_TIME));
         }
         Err(error) => return Err(cluster::failure(&error)),
@@ -98,7 +102,9 @@ async fn guarded(flags: &Under, guard: &Guard) -> Result<Option<ExitStatus>, Fai
         group.into_iter().for_each(|group| _ = kill_process_group(group, signal));
     };
     give_terminal(group);
-    let danger = guard.in_danger_before(flags.grace + flags.ttl / 8);
+    // Time to stop it, and not so much that it would have to stop at once.
+    let margin = (flags.grace + SLACK).min(guard.deadline().from_now() / 2);
+    let danger = guard.in_danger_before(margin);
     let signals = forward(tell);
     tokio::pin!(danger, signals);
     loop {
