@@ -11,9 +11,9 @@ use quorate_core::detector::{Detector, Tempo};
 use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
-use quorate_core::quorum::{AnyCoterie, AnySystem, QuorumSystem};
+use quorate_core::quorum::{AnyCoterie, AnySystem, Majority, QuorumSystem};
 use quorate_core::{
-    Cost, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
+    Cost, Drift, LamportClock, Process, ProcessId, ProcessSet, Profile, Span, SpanningTree,
 };
 
 use crate::agreement::{
@@ -85,6 +85,33 @@ pub struct ClockSetup {
 }
 
 impl Setup {
+    /// So many processes, and nothing out of the ordinary: a message takes a millisecond, and majorities decide.
+    pub fn new(n: usize) -> Self {
+        let delay = Span::from_millis(1);
+        Self {
+            n,
+            server: ProcessId::new(0),
+            tree: SpanningTree::default(),
+            quorums: AnySystem::Fixed(AnyCoterie::Majority(Majority::new(n))),
+            no_cancel: false,
+            hand_over: false,
+            clocks: Vec::new(),
+            bears: 0,
+            keys: PublicKeys::default(),
+            to: Group::All,
+            tempo: Tempo { delay, bound: delay },
+            candidates: Candidates::new(n, &[]),
+            rank_delay: Span::ZERO,
+            clock: ClockSetup {
+                servers: ProcessSet::new(),
+                replies: 1,
+                probes: 1,
+                outlier: Span::from_millis(1_000),
+                limits: clock_sync::Limits { delay_least: Span::ZERO, drift: Drift::default() },
+            },
+        }
+    }
+
     /// The smallest and the largest quorum while nobody has failed.
     pub fn quorum_sizes(&self) -> (u64, u64) {
         let none = ProcessSet::new();
@@ -128,8 +155,20 @@ pub enum Shape {
     Quorums,
 }
 
+/// A message that can be sent over a wire, with the feature `serde`; without it, any.
+#[cfg(feature = "serde")]
+pub trait Sendable: serde::Serialize + serde::de::DeserializeOwned {}
+#[cfg(feature = "serde")]
+impl<M: serde::Serialize + serde::de::DeserializeOwned> Sendable for M {}
+
+/// A message that can be sent over a wire, with the feature `serde`; without it, any.
+#[cfg(not(feature = "serde"))]
+pub trait Sendable {}
+#[cfg(not(feature = "serde"))]
+impl<M> Sendable for M {}
+
 /// An algorithm in the catalogue.
-pub trait Algorithm: Process {
+pub trait Algorithm: Process<Message: Sendable> {
     /// What it says of itself.
     const PROFILE: Profile;
 
@@ -204,7 +243,7 @@ pub trait Sound: Algorithm {}
 /// A mutex that lets some of what it has to say ride on the answers of a VCube diagnosis below it.
 pub trait Rides: Algorithm {
     /// The two together.
-    type Riding: Mutex + 'static;
+    type Riding: Mutex + Process<Message: Sendable> + 'static;
 
     /// Their process `id`.
     fn build_riding(setup: &Setup, id: ProcessId) -> Self::Riding;

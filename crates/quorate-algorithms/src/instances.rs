@@ -17,6 +17,7 @@ pub struct Instances<P> {
 
 /// Something of the copy with this number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Numbered<T> {
     /// Which copy.
     pub instance: u64,

@@ -18,5 +18,5 @@ pub mod multicast;
 pub mod mutex;
 
 pub use beside::{Beside, Side};
-pub use catalogue::{Algorithm, ClockSetup, Rides, Setup, Shape, Sound};
+pub use catalogue::{Algorithm, ClockSetup, Rides, Sendable, Setup, Shape, Sound};
 pub use instances::{Instances, Numbered};

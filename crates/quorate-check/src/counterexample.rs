@@ -83,7 +83,8 @@ where
     for action in steps {
         let begin = (state.round() - 1) * MILLISECOND;
         let (process, time) = match action.what {
-            Happening::RoundEnd(process) => (process, begin),
+            Happening::RoundEnd(process) | Happening::Expire { process, .. } => (process, begin),
+            Happening::Instant => continue,
             Happening::Ask(process) => {
                 let at = When::At(Time(begin));
                 scenario.request.push(Occasion { who: who(process), at });
@@ -138,7 +139,8 @@ impl Notes {
                 scenario.faults.suspect.push(suspicion(observer, victim, since, Some(step)));
                 observer
             }
-            Happening::RoundEnd(process) => process,
+            Happening::RoundEnd(process) | Happening::Expire { process, .. } => process,
+            Happening::Instant => return None,
             Happening::Crash(victim) => {
                 scenario.faults.crash.push(Occasion { who: who(victim), at });
                 self.crash(victim, step);

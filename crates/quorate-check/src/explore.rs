@@ -10,9 +10,9 @@ use quorate_core::Property;
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
-use crate::Model;
 use crate::lasso::Edges;
 use crate::visited::{START, Sorted, Visited};
+use crate::{Fingerprint, Model};
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -176,11 +176,13 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         bounds: Bounds,
         look: &mut impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> End<M::Action> {
+        let states = self.model.starts();
+        let prints: Vec<Fingerprint> =
+            states.iter().map(|state| self.model.fingerprint(state)).collect();
         let mut starts = Expanded::none();
-        for (place, state) in (0..).zip(self.model.starts()) {
-            starts.prints.push(place, self.model.fingerprint(&state));
-            starts.fresh.push(Fresh::new(self.model, (START, 0), 0, state));
-        }
+        starts.prints = Sorted::new(prints.into_iter());
+        let fresh = |state| Fresh::new(self.model, (START, 0), 0, state);
+        starts.fresh = states.into_iter().map(fresh).collect();
         if let Some(broken) = self.add(vec![starts]) {
             return broken;
         }
@@ -336,10 +338,10 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
 }
 
 impl<S> Expanded<S> {
-    const fn none() -> Self {
+    fn none() -> Self {
         Self {
             fresh: Vec::new(),
-            prints: Sorted::none(),
+            prints: Sorted::new([].into_iter()),
             parents: Vec::new(),
             edges: Vec::new(),
             steps: 0,
@@ -357,8 +359,8 @@ impl<S> Expanded<S> {
         // Who never waits cannot starve, and the way round is of no interest.
         let keeps_edges = model.patience().is_some();
         let mut found = Self::none();
-        let mut successors = Vec::new();
-        let mut prints = Vec::new();
+        let mut successors = Vec::with_capacity(batch.len() * 4);
+        let mut prints = Vec::with_capacity(batch.len() * 4);
         for (number, state) in batch {
             let first = successors.len();
             model.successors(state, &mut successors);
@@ -373,6 +375,12 @@ impl<S> Expanded<S> {
         found.steps = successors.len() as u64;
         // All at once: memory is slow, and the processor looks several up at a time if nothing comes between.
         let known: Vec<Option<u32>> = prints.iter().map(|print| visited.number(*print)).collect();
+        let fresh = prints.iter().zip(&known).filter(|(_, known)| known.is_none());
+        found.prints = Sorted::new(fresh.map(|(print, _)| *print));
+        found.fresh.reserve_exact(found.prints.len());
+        if keeps_edges {
+            found.edges.reserve_exact(successors.len());
+        }
         let mut parents = found.parents.iter();
         let (mut parent, mut first, mut end) = (0, 0, 0);
         for (step, successor) in successors.into_iter().enumerate() {
@@ -383,7 +391,6 @@ impl<S> Expanded<S> {
             }
             found.back |= known[step].is_some_and(|known| known < deeper);
             if known[step].is_none() {
-                found.prints.push(found.fresh.len() as u32, prints[step]);
                 let way = (parent, (step - first) as u16);
                 found.fresh.push(Fresh::new(model, way, step as u32, successor.state));
             }

@@ -1,4 +1,5 @@
-//! States are remembered by 128 bits each: two different ones among a billion share them with a chance of one in 10^20.
+//! States have fingerprints of 128 bits, of which 100 are kept (`visited.rs`): two different ones among a billion share
+//! those with a chance of less than one in 10^12.
 
 use std::hash::{Hash, Hasher};
 

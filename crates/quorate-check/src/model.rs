@@ -47,6 +47,11 @@ pub trait Model: Sync {
     /// Whether something is left out that may matter if states come again: some of what can happen, or who is who.
     fn is_reduced(&self) -> bool;
 
+    /// Whether something has happened that the model has no room for, so that there is no point in going on.
+    fn is_void(&self) -> bool {
+        false
+    }
+
     /// About how many bytes a state takes.
     fn bytes(&self, state: &Self::State) -> usize;
 }

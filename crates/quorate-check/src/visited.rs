@@ -17,15 +17,39 @@ pub(crate) struct Visited {
 
 /// Fingerprints, by the table that they belong to, each with its place among those that are added together.
 #[derive(Debug)]
-pub(crate) struct Sorted([Vec<(u32, Fingerprint)>; TABLES]);
+pub(crate) struct Sorted {
+    prints: Vec<(u32, [u32; 4])>,
+    /// Where those of each table end.
+    ends: [u32; TABLES],
+}
 
 impl Sorted {
-    pub(crate) const fn none() -> Self {
-        Self([const { Vec::new() }; TABLES])
+    /// Of fingerprints in the order of their places.
+    pub(crate) fn new(prints: impl Iterator<Item = Fingerprint> + Clone) -> Self {
+        let mut ends = [0; TABLES];
+        prints.clone().for_each(|print| ends[table_of(words(print))] += 1);
+        let (mut next, mut count) = ([0; TABLES], 0);
+        for (next, end) in next.iter_mut().zip(&mut ends) {
+            (*next, count) = (count, count + *end);
+            *end = count;
+        }
+        let mut sorted = vec![(0, EMPTY); count as usize];
+        for (place, print) in (0..).zip(prints.map(words)) {
+            let next = &mut next[table_of(print)];
+            sorted[*next as usize] = (place, print);
+            *next += 1;
+        }
+        Self { prints: sorted, ends }
     }
 
-    pub(crate) fn push(&mut self, place: u32, print: Fingerprint) {
-        self.0[table_of(words(print))].push((place, print));
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.prints.len()
+    }
+
+    fn of_table(&self, table: usize) -> &[(u32, [u32; 4])] {
+        let start = if table == 0 { 0 } else { self.ends[table - 1] };
+        &self.prints[start as usize..self.ends[table] as usize]
     }
 }
 
@@ -39,19 +63,16 @@ struct Table {
     used: usize,
 }
 
-/// A fingerprint and its number, in the fewest bytes; all zero where there is none.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    print: [u32; 4],
-    number: u32,
-}
+/// Three words of a fingerprint, of which the fourth says in which table, and a number more than none; all zero where
+/// there is nothing. Sixteen bytes never lie across two lines of the processor's cache.
+type Slot = [u32; 4];
 
 /// A start has no parent.
 pub(crate) const START: u32 = u32::MAX;
 
 impl Visited {
     pub(crate) fn new() -> Self {
-        let table = |_| Table { slots: vec![Slot::default(); 1 << 10], used: 0 };
+        let table = |_| Table { slots: vec![EMPTY; 1 << 10], used: 0 };
         Self { tables: (0..TABLES).map(table).collect(), parents: Vec::new() }
     }
 
@@ -69,8 +90,7 @@ impl Visited {
     pub(crate) fn number(&self, print: Fingerprint) -> Option<u32> {
         let print = words(print);
         let table = &self.tables[table_of(print)];
-        let slot = &table.slots[table.place(print)];
-        (slot.print != EMPTY).then_some(slot.number)
+        table.slots[table.place(print)][3].checked_sub(1)
     }
 
     /// Adds states that come one behind the other, in parts, by how each is reached: they get the next numbers in that
@@ -85,9 +105,9 @@ impl Visited {
         let known = self.tables.par_iter_mut().enumerate().map(|(place, table)| {
             let mut known = Vec::new();
             for (offset, sorted) in parts {
-                for (index, print) in &sorted.0[place] {
+                for (index, print) in sorted.of_table(place) {
                     let place = offset + index;
-                    if let Err(number) = table.insert(words(*print), base + place) {
+                    if let Err(number) = table.insert(*print, base + place) {
                         known.push((place, number));
                     }
                 }
@@ -122,10 +142,10 @@ impl Table {
     fn insert(&mut self, print: [u32; 4], number: u32) -> Result<(), u32> {
         let place = self.place(print);
         let slot = &mut self.slots[place];
-        if slot.print != EMPTY {
-            return Err(slot.number);
+        if let Some(number) = slot[3].checked_sub(1) {
+            return Err(number);
         }
-        *slot = Slot { print, number };
+        *slot = [print[0], print[1], print[2], number + 1];
         self.used += 1;
         if self.used * 3 > self.slots.len() * 2 {
             self.grow();
@@ -133,10 +153,11 @@ impl Table {
         Ok(())
     }
 
+    /// Where a fingerprint is, or would be.
     fn place(&self, print: [u32; 4]) -> usize {
         let mask = self.slots.len() - 1;
         let mut place = print[0] as usize & mask;
-        while self.slots[place].print != EMPTY && self.slots[place].print != print {
+        while self.slots[place][3] != 0 && self.slots[place][..3] != print[..3] {
             place = (place + 1) & mask;
         }
         place
@@ -144,23 +165,22 @@ impl Table {
 
     fn grow(&mut self) {
         let size = self.slots.len() * 2;
-        let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); size]);
-        for slot in slots.into_iter().filter(|slot| slot.print != EMPTY) {
-            let place = self.place(slot.print);
+        let slots = std::mem::replace(&mut self.slots, vec![EMPTY; size]);
+        for slot in slots.into_iter().filter(|slot| slot[3] != 0) {
+            let place = self.place(slot);
             self.slots[place] = slot;
         }
     }
 }
 
-const EMPTY: [u32; 4] = [0; 4];
+const EMPTY: Slot = [0; 4];
 
-/// A fingerprint in words, never all zero: that marks an empty place.
 fn words(print: Fingerprint) -> [u32; 4] {
-    [0, 32, 64, 96].map(|bits| (print >> bits) as u32 | u32::from(bits == 96))
+    [0, 32, 64, 96].map(|bits| (print >> bits) as u32)
 }
 
 fn table_of(print: [u32; 4]) -> usize {
-    print[2] as usize % TABLES
+    print[3] as usize % TABLES
 }
 
 #[cfg(test)]
@@ -168,14 +188,9 @@ mod tests {
     use super::*;
     use crate::fingerprint_of;
 
-    fn sorted(values: impl Iterator<Item = u32>) -> (Sorted, usize) {
-        let mut sorted = Sorted::none();
-        let mut count = 0;
-        for value in values {
-            sorted.push(count, fingerprint_of(&value));
-            count += 1;
-        }
-        (sorted, count as usize)
+    fn sorted(values: impl Iterator<Item = u32> + Clone) -> (Sorted, usize) {
+        let count = values.clone().count();
+        (Sorted::new(values.map(|value| fingerprint_of(&value))), count)
     }
 
     #[test]

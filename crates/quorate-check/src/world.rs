@@ -1,12 +1,13 @@
 //! The model of a small world: processes, what is under way between them, their users, and what may go wrong.
 //!
-//! - Time does not exist: whatever can happen may happen next. A message to oneself takes no time.
+//! - Time does not exist, unless there are timers: whatever can happen may happen next. A message to oneself takes no time.
 //! - Links are reliable, and keep their order or do not. Each loss, crash or wrong suspicion takes something from a
 //!   budget.
 //! - A crash may come in the middle of a multicast. Who is up is told of it some time; who is down is forgotten, and what
 //!   is sent to it vanishes.
 //! - A round is over when nothing is under way and nobody who is up has anything else to do but to wait for its end.
-//! - Timers are not modelled: a process that sets one makes the exploration void.
+//! - Timers run only where a bound on the time of a message is given (`timing.rs`); elsewhere a process that sets one
+//!   makes the exploration void.
 //!
 //! A state is made of numbers (`state.rs`): each process with its user is kept once (`shelf.rs`), and so is what comes of
 //! telling it something (`transition.rs`).
@@ -15,19 +16,21 @@ mod reduction;
 mod shelf;
 mod state;
 mod symmetry;
+mod timing;
 mod transition;
 
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quorate_core::{Process, ProcessId, Property};
+use quorate_core::{Process, ProcessId, Property, Span};
 
 use crate::{Class, Fingerprint, Model, Successor, Users};
 
 use shelf::Shelf;
 use state::Letter;
 use symmetry::Renaming;
+use timing::Waits;
 use transition::{Input, Node, Outcome, Sent};
 
 pub use state::State;
@@ -65,6 +68,8 @@ pub struct World<P: Process, U: Users<P>, F> {
     pub restless: bool,
     /// Who does not crash, as bits.
     pub immune: u64,
+    /// The longest that a message takes, where timers run.
+    bound: Option<Span>,
     strayed: AtomicBool,
     /// Set when an order of deliveries was left out, so that a way may not be a shortest one.
     skipped: AtomicBool,
@@ -131,6 +136,15 @@ pub enum Happening {
     },
     /// A process is told that the round is over.
     RoundEnd(u8),
+    /// A timer runs out: the one at this place among those of its process.
+    Expire {
+        /// Whose.
+        process: u8,
+        /// Which.
+        place: u8,
+    },
+    /// Time goes by.
+    Instant,
 }
 
 impl fmt::Display for Action {
@@ -148,6 +162,8 @@ impl fmt::Display for Action {
             }
             Happening::Trust { observer, victim } => write!(f, "p{observer} trusts p{victim}")?,
             Happening::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
+            Happening::Expire { process, .. } => write!(f, "a timer of p{process} runs out")?,
+            Happening::Instant => write!(f, "time goes by, as long as a message takes at most")?,
         }
         match self.crash_after {
             Some(1) => write!(f, " and crashes after 1 send"),
@@ -178,6 +194,7 @@ where
             only: None,
             restless: false,
             immune: 0,
+            bound: None,
             strayed: AtomicBool::new(false),
             skipped: AtomicBool::new(false),
             nodes: Shelf::default(),
@@ -188,7 +205,7 @@ where
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.restless
+        self.reduce && !self.restless && self.bound.is_none()
     }
 
     fn is_looked_for(&self, property: Property) -> bool {
@@ -197,7 +214,8 @@ where
 
     /// Who may be called what, worked out once.
     fn renamings(&self) -> &[Renaming] {
-        let work_out = || if self.nameless { self.symmetries() } else { Vec::new() };
+        let work_out =
+            || if self.nameless && self.bound.is_none() { self.symmetries() } else { Vec::new() };
         self.renamings.get_or_init(work_out)
     }
 
@@ -213,7 +231,16 @@ where
         self
     }
 
-    /// Whether a process has asked for something that is not modelled, so that nothing was shown.
+    /// The same world, in which timers run and a message takes so long at most.
+    #[must_use]
+    pub fn in_time(self, bound: Span) -> Self {
+        let mut world = Self::new(self.n, self.make, self.users);
+        (world.budget, world.fifo, world.only) = (self.budget, self.fifo, self.only);
+        (world.restless, world.immune, world.bound) = (self.restless, self.immune, Some(bound));
+        world
+    }
+
+    /// Whether a process has set a timer and none runs, so that nothing was shown.
     pub fn has_strayed(&self) -> bool {
         self.strayed.load(Ordering::Relaxed)
     }
@@ -222,7 +249,7 @@ where
     pub(crate) fn first(&self) -> State {
         let node = |id: ProcessId| {
             let process = Some((self.make)(id));
-            self.keep(id.index() as u8, process, self.users.place(id), false)
+            self.keep(id.index() as u8, process, self.users.place(id), Waits::default())
         };
         let mut state = State::new(ProcessId::all(self.n).map(node), self.budget);
         for process in 0..self.n as u8 {
@@ -304,6 +331,14 @@ where
                 next.rounding &= !(1 << process);
                 (process, Input::RoundEnd(next.round - 1))
             }
+            Happening::Expire { process, place } => (process, Input::Expired(place)),
+            Happening::Instant => {
+                next.grow_late();
+                for process in state.up() {
+                    self.tell_one(&mut next, process, Input::Instant, None);
+                }
+                return (next, 0);
+            }
             Happening::Crash(victim) => {
                 let node = self.down(victim, self.user(state, victim));
                 self.lay_down(&mut next, victim, node);
@@ -328,7 +363,7 @@ where
         if state.rounding != 0 || state.letters().len() > 0 {
             return;
         }
-        let awaits = |process: &u8| self.nodes.get(state.node(*process)).awaits_round;
+        let awaits = |process: &u8| self.nodes.get(state.node(*process)).waits.round;
         let awaiting = state.up().filter(awaits).fold(0, |all, process| all | 1 << process);
         let will =
             |process| self.users.wish(self.user(state, process)).is_some_and(|(_, will)| will);
@@ -355,7 +390,8 @@ where
             let mut lowered = node.process.clone();
             lowered.iter_mut().for_each(|process| process.relative(&mut lower));
             let place = node.place.clone();
-            state.set_node(process, self.keep(process, lowered, place, node.awaits_round));
+            let waits = node.waits.clone();
+            state.set_node(process, self.keep(process, lowered, place, waits));
         }
         state.rewrite(|message| {
             let mut message = self.messages.get(message).message.clone();
@@ -497,6 +533,9 @@ where
             return;
         }
         state.up().for_each(|process| self.at(state, process, successors));
+        if self.bound.is_some() {
+            self.by_time(state, successors);
+        }
         self.mishaps(state, successors);
     }
 
@@ -531,6 +570,10 @@ where
 
     fn is_reduced(&self) -> bool {
         self.reduces() || !self.renamings().is_empty()
+    }
+
+    fn is_void(&self) -> bool {
+        self.has_strayed()
     }
 
     fn bytes(&self, state: &State) -> usize {

@@ -3,13 +3,16 @@
 use std::ops::ControlFlow;
 
 use quorate_algorithms::agreement::{SyncConsensus, SyncConsensusShort};
+use quorate_algorithms::election::Bully;
 use quorate_algorithms::mutex::{Central, Lamport, Maekawa, RicartAgrawala};
+use quorate_algorithms::{Algorithm, Setup};
 use quorate_check::{
-    AgreementUsers, Bounds, Budget, End, Exploration, Model, MutexUsers, World, estimate, explore,
+    AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Model, MutexUsers, World,
+    estimate, explore,
 };
 use quorate_core::agreement::{Matter, Value};
 use quorate_core::quorum::Majority;
-use quorate_core::{ProcessId, Property};
+use quorate_core::{ProcessId, Property, Span};
 
 fn explored(world: &impl Model) -> (u64, bool) {
     let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
@@ -99,4 +102,34 @@ fn rounds_end_when_everything_has_arrived() {
     let found = explore(&short, bounds, |_| ControlFlow::Continue(()));
     let End::Broken(found) = found.end else { panic!("{:?}", found.end) };
     assert_eq!(found.property, Property::Agreement);
+}
+
+/// Three bullies of whom the least begins, in a world where a message takes as long as they think, or longer.
+fn bullies(crashes: u8, longer: u64) -> Exploration<quorate_check::Action> {
+    let setup = Setup::new(3);
+    let users = ElectionUsers {
+        requests: vec![1, 0, 0],
+        candidates: ProcessId::all(3).map(|id| setup.candidates.of(id)).collect(),
+    };
+    let mut world = World::new(3, |id| Bully::build(&setup, id), users);
+    world.budget = Budget { crashes, ..Budget::default() };
+    let world = world.in_time(Span(setup.tempo.bound.0 * longer));
+    let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
+    explore(&world, bounds, |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn a_timer_runs_out_after_what_has_to_arrive() {
+    for (crashes, states) in [(0, 527), (1, 7_883), (2, 12_023)] {
+        let found = bullies(crashes, 1);
+        assert!(matches!(found.end, End::Exhausted), "{crashes}: {:?}", found.end);
+        assert_eq!(found.progress.states, states, "{crashes} crashes");
+    }
+}
+
+#[test]
+fn a_timer_that_is_too_short_is_found_out() {
+    let found = bullies(0, 3);
+    let End::Broken(broken) = found.end else { panic!("{:?}", found.end) };
+    assert_eq!((broken.property, broken.steps.len()), (Property::E1, 2));
 }

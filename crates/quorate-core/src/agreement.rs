@@ -8,6 +8,7 @@ use crate::message::REGARDLESS;
 
 /// Something to agree on. For generals 0 is to retreat and 1 to attack; for a transaction 0 is to abort and 1 to commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Value(pub u64);
 
 impl Value {

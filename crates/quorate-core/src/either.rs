@@ -10,6 +10,7 @@ use crate::{Belief, Effects, Layered, Process, ProcessId, ProcessSet, Span};
 
 /// One of two processes that tell their user the same things and are asked nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Either<A, B> {
     /// The first.
     First(A),

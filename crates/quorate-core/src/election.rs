@@ -18,6 +18,7 @@ pub enum Command {
 
 /// With what a process stands for election: the greatest wins. Equal values are told apart by the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Identifier {
     /// The value; compared first.
     pub value: u64,

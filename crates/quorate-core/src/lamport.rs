@@ -45,6 +45,7 @@ impl LamportClock {
 /// A Lamport time made unique by its process: all stamps are totally ordered, and a request that
 /// happened before another has the smaller stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stamp {
     /// The Lamport time; compared first.
     pub time: u64,

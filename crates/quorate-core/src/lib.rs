@@ -30,12 +30,14 @@ mod stack;
 mod time;
 mod vcube;
 mod vector_clock;
+#[cfg(feature = "serde")]
+mod wire;
 
 pub use detector::{Belief, Tempo};
 pub use effects::{Effect, Effects, Recipients};
 pub use either::Either;
 pub use lamport::{LamportClock, Stamp};
-pub use message::{Kind, Layer, Message, REGARDLESS};
+pub use message::{Kind, Layer, Message, REGARDLESS, Silence};
 pub use process::Process;
 pub use process_id::ProcessId;
 pub use process_set::ProcessSet;

@@ -1,6 +1,5 @@
 //! What processes say to each other, as far as a driver must know it.
 
-use core::convert::Infallible;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
@@ -51,7 +50,11 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
 }
 
 /// The message of those who have nothing to say to each other.
-impl Message for Infallible {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Silence {}
+
+impl Message for Silence {
     const KINDS: &'static [Kind] = &[];
 
     fn kind(&self) -> usize {

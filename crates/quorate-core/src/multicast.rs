@@ -30,6 +30,7 @@ impl<B: Clone + Eq + Hash + Debug + Send + Sync> Body for B {}
 
 /// For whom a message is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Group {
     /// Everybody, the sender included.
     #[default]

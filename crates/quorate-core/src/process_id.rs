@@ -4,6 +4,7 @@ use core::fmt;
 
 /// A process, numbered from 0 to n - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessId(u32);
 
 impl ProcessId {

@@ -41,6 +41,20 @@ impl ProcessSet {
         set
     }
 
+    /// The set as words of 64 processes each, for a wire.
+    #[cfg(feature = "serde")]
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The set of these words.
+    #[cfg(feature = "serde")]
+    pub(crate) fn from_words(words: &[u64]) -> Self {
+        let mut set = Self { words: SmallVec::from_slice(words) };
+        set.trim();
+        set
+    }
+
     /// Adds a process; tells whether it was new.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {

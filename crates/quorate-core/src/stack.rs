@@ -48,6 +48,7 @@ impl<U: Process, D: Detector> Over<D> for U {
 
 /// A message or timer of one of two layers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Layered<U, L> {
     /// The upper layer's.
     Upper(U),

@@ -21,6 +21,21 @@ impl VectorClock {
         Self { known: Vec::new() }
     }
 
+    /// The counts, from process 0 on, for a wire.
+    #[cfg(feature = "serde")]
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.known
+    }
+
+    /// The clock of these counts.
+    #[cfg(feature = "serde")]
+    pub(crate) fn from_counts(mut known: Vec<u64>) -> Self {
+        while known.last() == Some(&0) {
+            known.pop();
+        }
+        Self { known }
+    }
+
     /// How many events of the process are known.
     pub fn of(&self, process: ProcessId) -> u64 {
         self.known.get(process.index()).copied().unwrap_or(0)

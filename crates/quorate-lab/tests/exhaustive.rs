@@ -246,17 +246,34 @@ fn beyond_their_assumptions_the_other_families_break_and_replay() {
 
 #[test]
 fn what_needs_time_is_refused() {
-    for (name, why) in [
-        ("bully", "sets timers"),
-        ("heartbeat", "in a world without time"),
-        ("cristian", "in a world without time"),
-    ] {
+    for (name, why) in
+        [("heartbeat", "in a world without time"), ("cristian", "in a world without time")]
+    {
         let refused = explore(&question(name, 3), |_| ControlFlow::Continue(()));
         let told = refused.expect_err(name).to_string();
         assert!(told.contains(why), "{name}: {told}");
     }
     let again = explore(&twice(question("chandra-toueg", 3)), |_| ControlFlow::Continue(()));
     assert!(again.expect_err("twice").to_string().contains("once"));
+}
+
+#[test]
+fn timers_run_out_in_every_order_that_the_bound_allows() {
+    let lost = |mut question: Question| {
+        question.budget.losses = 1;
+        question
+    };
+    insta::assert_snapshot!(sound([
+        ("bully", question("bully", 3)),
+        ("bully, 2 ask, 2 crash", crashing(some("bully", 3, 2), 2)),
+        ("bully-all", question("bully-all", 3)),
+        ("bully-all, 1 asks, 1 crashes", crashing(some("bully-all", 3, 1), 1)),
+    ]));
+    // Who loses the only answer takes itself for the greatest. Told step by step: instants are no moments to replay.
+    let checked = explored(&lost(some("bully", 2, 1)));
+    assert_eq!(checked.report.verdict, "violated");
+    assert_eq!(checked.report.counterexample_steps, Some(checked.story.len()));
+    assert!(checked.scenario.is_none() && checked.story.iter().any(|step| step.contains("timer")));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
 use quorate_algorithms::detector::{
     AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
 };
-use quorate_algorithms::{Algorithm, ClockSetup, Rides, Setup, Shape};
+use quorate_algorithms::{Algorithm, ClockSetup, Rides, Sendable, Setup, Shape};
 use quorate_core::agreement::{Agreement, Matter};
 use quorate_core::clock_sync::{self, ClockSync};
 use quorate_core::detector::Detector;
@@ -13,13 +13,15 @@ use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
-use quorate_core::{Cost, Either, Layer, Message, ProcessId, ProcessSet, Property, Span, Stack};
+use quorate_core::{
+    Cost, Either, Layer, Message, Process, ProcessId, ProcessSet, Property, Span, Stack,
+};
 use quorate_sim::notation::{SpanText, Who};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    ClockRoles, Conditions, Outcome, RunError, Scenario, Subject, Timing, run_agreement, run_clock,
-    run_detector, run_election, run_multicast, run_mutex,
+    Cast, ClockRoles, Conditions, Driver, Outcome, RunError, Scenario, Subject, Timing, Wire,
+    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
 };
 
 /// Why a scenario could not be run.
@@ -92,7 +94,19 @@ pub fn run(
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, CannotRun> {
     let name = scenario.algorithm.as_str();
-    catalogue::visit(name, Simulate { scenario, conditions, trace })
+    catalogue::visit(name, Simulate { scenario, conditions, trace, driver: None })
+        .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
+}
+
+/// Runs a validated scenario once, driven from outside: its processes may live elsewhere.
+pub fn run_driven(
+    scenario: &Scenario,
+    conditions: Conditions,
+    trace: Option<&mut (dyn TraceSink + '_)>,
+    driver: &mut dyn Driver,
+) -> Result<Outcome, CannotRun> {
+    let name = scenario.algorithm.as_str();
+    catalogue::visit(name, Simulate { scenario, conditions, trace, driver: Some(driver) })
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
@@ -401,27 +415,41 @@ fn detector_below(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> Any
 }
 
 /// Simulates whatever it visits.
-struct Simulate<'a, 't, 's> {
+struct Simulate<'a, 't, 's, 'd> {
     scenario: &'a Scenario,
     conditions: Conditions,
     trace: Option<&'t mut (dyn TraceSink + 's)>,
+    driver: Option<&'d mut dyn Driver>,
 }
 
-impl Visitor for Simulate<'_, '_, '_> {
+/// Processes made like this, whose messages can be sent over a wire.
+fn cast<'d, P: Process<Message: Sendable> + 'static>(
+    make: impl Fn(ProcessId) -> P + 'static,
+    driver: Option<&'d mut dyn Driver>,
+) -> Cast<'d, P> {
+    let wire = Wire {
+        encode: |message| postcard::to_stdvec(message).expect("messages are plain data"),
+        decode: |bytes| postcard::from_bytes(bytes).ok(),
+    };
+    Cast::simulated(make).driven(wire, driver)
+}
+
+impl Visitor for Simulate<'_, '_, '_, '_> {
     type Answer = Result<Outcome, CannotRun>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {
-                let make = move |id| A::build(&setup, id);
-                run_mutex(scenario, &subject, conditions, make, trace)
+                let cast = cast(move |id| A::build(&setup, id), driver);
+                run_mutex(scenario, &subject, conditions, cast, trace)
             }
             Some(below) => {
-                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_mutex(scenario, &subject, conditions, make, trace)
+                let cast =
+                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
+                run_mutex(scenario, &subject, conditions, cast, trace)
             }
         };
         Ok(outcome?)
@@ -431,88 +459,92 @@ impl Visitor for Simulate<'_, '_, '_> {
         if self.scenario.detector != DetectorChoice::Vcube {
             return self.mutex::<A>();
         }
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
-        let make = move |id| A::build_riding(&setup, id);
-        Ok(run_mutex(scenario, &subject, conditions, make, trace)?)
+        let cast = cast(move |id| A::build_riding(&setup, id), driver);
+        Ok(run_mutex(scenario, &subject, conditions, cast, trace)?)
     }
 
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {
-                let make = move |id| A::build(&setup, id);
-                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, make, trace)
+                let cast = cast(move |id| A::build(&setup, id), driver);
+                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, cast, trace)
             }
             Some(below) => {
-                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, make, trace)
+                let cast =
+                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
+                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, cast, trace)
             }
         };
         Ok(outcome?)
     }
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let scenario = &settled::<A>(scenario);
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {
-                let make = move |id| A::build(&setup, id);
-                run_agreement(scenario, &subject, A::MATTER, conditions, make, trace)
+                let cast = cast(move |id| A::build(&setup, id), driver);
+                run_agreement(scenario, &subject, A::MATTER, conditions, cast, trace)
             }
             Some(below) => {
-                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_agreement(scenario, &subject, A::MATTER, conditions, make, trace)
+                let cast =
+                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
+                run_agreement(scenario, &subject, A::MATTER, conditions, cast, trace)
             }
         };
         Ok(outcome?)
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let scenario = &settled::<A>(scenario);
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
         let outcome = match detector_below(scenario.detector) {
             None => {
-                let make = move |id| A::build(&setup, id);
-                run_multicast(scenario, &subject, conditions, make, trace)
+                let cast = cast(move |id| A::build(&setup, id), driver);
+                run_multicast(scenario, &subject, conditions, cast, trace)
             }
             Some(below) => {
-                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_multicast(scenario, &subject, conditions, make, trace)
+                let cast =
+                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
+                run_multicast(scenario, &subject, conditions, cast, trace)
             }
         };
         Ok(outcome?)
     }
 
     fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
         let outcome = match detector_below(scenario.detector) {
             None => {
-                let make = move |id| A::build(&setup, id);
-                run_clock(scenario, &subject, roles, conditions, make, trace)
+                let cast = cast(move |id| A::build(&setup, id), driver);
+                run_clock(scenario, &subject, roles, conditions, cast, trace)
             }
             Some(below) => {
-                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_clock(scenario, &subject, roles, conditions, make, trace)
+                let cast =
+                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
+                run_clock(scenario, &subject, roles, conditions, cast, trace)
             }
         };
         Ok(outcome?)
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
-        let Self { scenario, conditions, trace } = self;
+        let Self { scenario, conditions, trace, driver } = self;
         let setup = setup::<A>(scenario)?;
         let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
-        let make = move |id| A::build(&setup, id);
-        Ok(run_detector(scenario, &subject, conditions, make, trace)?)
+        let cast = cast(move |id| A::build(&setup, id), driver);
+        Ok(run_detector(scenario, &subject, conditions, cast, trace)?)
     }
 }

@@ -4,4 +4,4 @@
 mod by_name;
 pub mod exhaustive;
 
-pub use by_name::{CannotRun, check, nearest, promise, run, shape};
+pub use by_name::{CannotRun, check, nearest, promise, run, run_driven, shape};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Time};
+use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::local_clock::Clocks;
@@ -20,6 +20,8 @@ pub struct Incidents {
     pub deeds: Vec<(Time, Deed)>,
     /// The first time that anybody believed a live process to have crashed: when, who and whom.
     pub wrong_belief: Option<(Time, ProcessId, ProcessId)>,
+    /// The first time that something took longer than was counted on: when, who sent it, who was concerned, how long.
+    pub late: Option<(Time, ProcessId, ProcessId, Span)>,
     /// Who did not follow the algorithm, and what it did instead.
     pub traitors: Vec<(ProcessId, Strategy)>,
 }
@@ -37,7 +39,7 @@ pub(crate) fn breach(
             let lost: u64 = accounting
                 .losses()
                 .iter()
-                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Treason))
+                .filter(|(why, _)| !matches!(why, Loss::Down | Loss::Unsent | Loss::Treason))
                 .map(|(_, count)| count)
                 .sum();
             (lost > 0)
@@ -75,7 +77,8 @@ pub(crate) fn breach(
             });
             let clocks = scenario.local_clocks();
             let wrong = || clocks.wrong.first().map(|clock| clock_is_wrong(clock.who));
-            odd.map(|(time, deed)| format!("{} at {time}", deed)).or_else(wrong).or_else(|| {
+            let odd = odd.map(|(time, deed)| format!("{} at {time}", deed));
+            odd.or_else(|| incidents.delay()).or_else(wrong).or_else(|| {
                 (!scenario.timing().is_synchronous())
                     .then(|| format!("timing is {}", scenario.timing()))
             })
@@ -175,6 +178,17 @@ pub(crate) fn not_promised(property: Property) -> String {
 impl Incidents {
     fn find(&self, wanted: impl Fn(&Deed) -> bool) -> Option<&(Time, Deed)> {
         self.deeds.iter().find(|(_, deed)| wanted(deed))
+    }
+
+    /// What took too long on a real machine.
+    fn delay(&self) -> Option<String> {
+        self.late.map(|(time, from, to, took)| {
+            if from == to {
+                format!("{to} was late by {took} at {time}")
+            } else {
+                format!("a message from {from} to {to} took {took} until {time}")
+            }
+        })
     }
 
     fn crashes(&self, counts: impl Fn(ProcessId) -> bool) -> Option<String> {

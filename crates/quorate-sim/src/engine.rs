@@ -8,6 +8,7 @@ use crate::network::{Fate, Loss, Network};
 use crate::node::Node;
 use crate::observer::{Departure, Moment, Observer};
 use crate::oracle::Oracle;
+use crate::outside::Outside;
 use crate::plan::Deed;
 use crate::queue::{Label, Queue};
 use crate::random::Random;
@@ -33,6 +34,8 @@ pub(crate) struct Engine<P: Process, U, O> {
     pub(crate) round: Option<Round>,
     pub(crate) agenda: Agenda<P::Command>,
     pub(crate) limits: Limits,
+    /// Where events come from outside, what is to happen and what is under way waits here.
+    pub(crate) outside: Option<Box<Outside<P>>>,
     pub(crate) user: U,
     pub(crate) observer: O,
 }
@@ -189,6 +192,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     }
 
     pub(crate) fn enqueue(&mut self, time: Time, errand: Errand<P>) {
+        if let Some(outside) = &mut self.outside {
+            return outside.plan(time, errand);
+        }
         let place = self.errands.insert(errand);
         self.queue.push(time.0, Label::default(), Item::Errand(place));
     }
@@ -256,6 +262,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
         }
         self.messages += 1;
         let id = self.messages;
+        if self.outside.is_some() {
+            return self.dispatch_outside(at, id, to, message);
+        }
         match self.network.fate(at.process, to, self.now) {
             Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
             Fate::ArrivesTwice(first, second) => {
@@ -265,6 +274,14 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
             Fate::Lost(why) => {
                 self.observer.send(at, id, to, &message, Departure::Lost(why));
             }
+        }
+    }
+
+    #[cold]
+    fn dispatch_outside(&mut self, at: Moment, id: u64, to: ProcessId, message: P::Message) {
+        let tag = self.observer.send(at, id, to, &message, Departure::Sent);
+        if let Some(outside) = &mut self.outside {
+            outside.send(self.now, Parcel { from: at.process, to, tag, message });
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Loss {
     Treason,
     /// Its receiver was down.
     Down,
+    /// Its sender went down before it had left.
+    Unsent,
 }
 
 impl Loss {
@@ -51,6 +53,7 @@ impl Loss {
             Self::ReceiveOmission => "receive-omission",
             Self::Treason => "treason",
             Self::Down => "receiver-down",
+            Self::Unsent => "sender-down",
         }
     }
 }

@@ -151,6 +151,11 @@ impl<P: Process> Node<P> {
         self.timers.retain(|(running, _)| running != timer);
     }
 
+    /// Whether this setting of the timer is still running.
+    pub(crate) fn is_running(&self, timer: &P::Timer, generation: u32) -> bool {
+        self.timers.iter().any(|running| (&running.0, running.1) == (timer, generation))
+    }
+
     /// Whether this setting of the timer is still running; if so it stops now.
     pub(crate) fn expire(&mut self, timer: &P::Timer, generation: u32) -> bool {
         let place =

@@ -1,6 +1,6 @@
 //! Who watches a run: monitors, accounts and traces see it through these hooks.
 
-use quorate_core::{Belief, Process, ProcessId, Time};
+use quorate_core::{Belief, Process, ProcessId, Span, Time};
 
 use crate::network::Loss;
 use crate::plan::{Deed, Memory};
@@ -87,6 +87,12 @@ pub trait Observer<P: Process> {
     /// The detector that a process brings with it has changed its mind.
     fn believe(&mut self, at: Moment, belief: Belief) {
         let _ = (at, belief);
+    }
+
+    /// Something came later than the bound that was counted on: a message of another, or what the process was to do
+    /// itself. Only where processes run over sockets.
+    fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
+        let _ = (at, from, by);
     }
 
     /// A process did not act on an input.

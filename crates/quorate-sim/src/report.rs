@@ -77,6 +77,9 @@ pub struct Report {
     pub waiting: Vec<u32>,
     /// Who gave up because no quorum was left.
     pub no_quorum: Vec<u32>,
+    /// What it ran over, if not in the simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<OverReport>,
     /// The time at which the run ended, in nanoseconds.
     pub virtual_time: u64,
     /// How many events there were: inputs that a process handled or missed, and faults.
@@ -459,6 +462,15 @@ pub struct CampReport {
     pub up: bool,
     /// The live processes that name it.
     pub followers: Vec<u32>,
+}
+
+/// A run between real processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OverReport {
+    /// What they talked over.
+    pub transport: &'static str,
+    /// How many times slower than the scenario says; times in the report are those of the scenario.
+    pub stretch: u32,
 }
 
 /// Something that went wrong.

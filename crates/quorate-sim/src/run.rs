@@ -1,6 +1,6 @@
 //! Runs a scenario once and says what came of it, whatever the family of the algorithm.
 
-use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Time};
+use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
@@ -11,11 +11,13 @@ use crate::local_clock::Clocks;
 use crate::monitor::{ClockCondition, Status, Violation};
 use crate::oracle::OracleModel;
 use crate::plan::Plan;
+use crate::puppet::{Driver, Wire};
 use crate::report::{
     AssumptionReport, CostReport, DelayReport, FaultReport, LoadReport, Messages, PropertyReport,
     Report, Verdict,
 };
 use crate::scenario::Scenario;
+use crate::timing::Timing;
 use crate::trace::TraceSink;
 use crate::user::User;
 use crate::watch::Watch;
@@ -116,6 +118,26 @@ pub enum RunError {
     Trace(#[from] std::io::Error),
 }
 
+/// The processes of a run, and who drives them.
+pub struct Cast<'d, P: Process> {
+    pub(crate) make: Box<dyn Fn(ProcessId) -> P>,
+    wire: Option<Wire<P::Message>>,
+    driver: Option<&'d mut dyn Driver>,
+}
+
+impl<'d, P: Process> Cast<'d, P> {
+    /// Processes that the simulator makes and drives.
+    pub fn simulated(make: impl Fn(ProcessId) -> P + 'static) -> Self {
+        Self { make: Box::new(make), wire: None, driver: None }
+    }
+
+    /// The same driven from outside, where messages are bytes.
+    #[must_use]
+    pub fn driven(self, wire: Wire<P::Message>, driver: Option<&'d mut dyn Driver>) -> Self {
+        Self { wire: Some(wire), driver, ..self }
+    }
+}
+
 /// What a family brings to a run.
 pub(crate) struct Stage<U, M> {
     pub(crate) users: U,
@@ -138,7 +160,7 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
     subject: &Subject,
     conditions: Conditions,
     stage: Stage<U, M>,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     mut trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
@@ -168,8 +190,19 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
             stop_when_content: stage.restless,
         },
     };
-    let mut world = World::new(model, make, stage.users, watch);
-    let ending = world.run();
+    let mut world = World::new(model, cast.make, stage.users, watch);
+    let ending = match (cast.driver, cast.wire) {
+        (Some(driver), Some(wire)) => {
+            // Whoever ends rounds waits for what is late.
+            let bound = match scenario.timing() {
+                Timing::Rounds(_) => Span(u64::MAX),
+                _ => scenario.tempo().bound,
+            };
+            world.go_outside(wire, bound);
+            driver.drive(&mut world)
+        }
+        _ => world.run(),
+    };
     if ending == Ending::Queued {
         return Err(budget.too_many_messages(world.queued() as u64));
     }
@@ -245,6 +278,7 @@ fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
         agreement: None,
         waiting: Vec::new(),
         no_quorum: Vec::new(),
+        over: None,
         virtual_time: now.0,
         events,
         deliveries,

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet, Time};
+use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
@@ -231,6 +231,10 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
 
     fn believe(&mut self, at: Moment, belief: Belief) {
         self.belief(at, belief, None);
+    }
+
+    fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
+        self.incidents.late.get_or_insert((at.time, from, at.process, by));
     }
 
     fn ignore(&mut self, at: Moment, why: &'static str) {

@@ -77,10 +77,10 @@ pub enum Ending {
 
 /// A world of processes `P` with users `U`, watched by `O`.
 pub struct World<P: Process, U, O> {
-    nodes: Vec<Node<P>>,
+    pub(crate) nodes: Vec<Node<P>>,
     effects: Effects<P>,
     make: Box<dyn Fn(ProcessId) -> P>,
-    engine: Engine<P, U, O>,
+    pub(crate) engine: Engine<P, U, O>,
 }
 
 impl<P: Process, U, O> World<P, U, O> {
@@ -137,6 +137,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             round,
             agenda: Agenda::new(),
             limits: model.limits,
+            outside: None,
             user,
             observer,
         };
@@ -264,7 +265,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     }
 
     #[inline(always)]
-    fn handle(&mut self, parcel: Parcel<P::Message>) {
+    pub(crate) fn handle(&mut self, parcel: Parcel<P::Message>) {
         let Parcel { from, to, tag, message } = parcel;
         let Self { nodes, effects, engine, .. } = self;
         let node = &mut nodes[to.index()];
@@ -284,7 +285,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     }
 
     #[inline(never)]
-    fn run_errand(&mut self, errand: Errand<P>) {
+    pub(crate) fn run_errand(&mut self, errand: Errand<P>) {
         match errand {
             Errand::Handled(parcel) => self.handle(parcel),
             Errand::Timer { process, generation, set_in, timer } => {
@@ -331,7 +332,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         self.schedule(Some(at.event));
     }
 
-    fn believe(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
+    pub(crate) fn believe(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
         if self.nodes[observer.index()].up {
             let at = self.engine.next_moment(observer);
             self.engine.observer.input(at, &Input::Belief(belief, because_of));
@@ -340,7 +341,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     }
 
     /// Lets a process act and carries out what it wants.
-    fn tell(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
+    pub(crate) fn tell(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
         let Self { nodes, effects, .. } = self;
         let node = &mut nodes[at.process.index()];
         effects.set_now(node.local_time(at.time));
@@ -402,7 +403,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         true
     }
 
-    fn befall(&mut self, deed: Deed) {
+    pub(crate) fn befall(&mut self, deed: Deed) {
         let up = self.nodes[deed.victim().index()].up;
         if matches!((&deed, up), (Deed::Crash(_), false) | (Deed::Recover(..), true)) {
             return;

@@ -1,6 +1,7 @@
 //! The command line: names, flags and help.
 
 mod campaign;
+mod certs;
 mod check;
 mod diagram;
 mod draw;
@@ -8,6 +9,7 @@ mod experiment;
 mod lab;
 mod merge;
 mod quorum;
+mod service;
 
 use std::path::PathBuf;
 
@@ -29,12 +31,14 @@ use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
 pub(crate) use campaign::Campaign;
+pub(crate) use certs::Certs;
 pub(crate) use check::Check;
 pub(crate) use diagram::{Diagram, ViewFlags};
 pub(crate) use draw::Draw;
 pub(crate) use lab::Lab;
 pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
+pub(crate) use service::{BecomeCommand, LocksFlags, NodeFlags, Release, Status, Under, Up, Where};
 
 use crate::memory::Memory;
 
@@ -57,6 +61,9 @@ Examples:
   quorate check ricart-agrawala -n 3 --requests 2            every interleaving
   quorate experiment mutex-cost --up-to 32                   compare them all
   quorate lab                                                all of it in a browser
+  quorate up                                                 a cluster on this machine
+  quorate lock deploy -- ./deploy.sh                         a command under a lock
+  quorate certs --nodes 3 --dir certs                        certificates for a cluster
   quorate completions bash > quorate.bash                    complete names and flags
 
 Exit codes: 0 done; 1 a property was violated; 2 it could not run.")]
@@ -89,6 +96,30 @@ pub(crate) enum Command {
     Experiment(Experiment),
     /// Open the lab in a browser: run, step, break, compare
     Lab(Lab),
+    /// Start a cluster in one process, on this machine
+    Up(Up),
+    /// Run one node of a cluster
+    Node(NodeFlags),
+    /// Run a command while holding a lock
+    Lock(Under),
+    /// Run a command while being the leader
+    Elect(Under),
+    /// Look how a cluster is
+    Status(Status),
+    /// See who has which lock, and who waits
+    Locks(LocksFlags),
+    /// See the nodes of a cluster
+    Members(Status),
+    /// Take a lock away from whoever has it
+    Release(Release),
+    /// What becomes the command under a lock
+    #[command(hide = true)]
+    BecomeCommand(BecomeCommand),
+    /// Make the certificates of a cluster: an authority, and one for each node
+    Certs(Certs),
+    /// Play one process of a scenario that runs over sockets
+    #[command(hide = true)]
+    OverTcpPlayer,
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {
@@ -364,6 +395,18 @@ pub(crate) struct Output {
         hide_possible_values = true
     )]
     pub(crate) self_messages: SelfMessages,
+    /// Run on real sockets, between processes of this machine; a crash is a kill. Times are real: see --stretch
+    #[arg(long, value_name = "tcp", hide_possible_values = true)]
+    pub(crate) over: Option<Over>,
+    /// With --over: how many times slower than the scenario says, so that milliseconds mean something
+    #[arg(
+        long,
+        value_name = "K",
+        default_value_t = 20,
+        requires = "over",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    pub(crate) stretch: u32,
     /// Memory that the run may take, such as 8GiB; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Memory>,
@@ -405,6 +448,12 @@ const PROCESSES: usize = 5;
 enum YesNo {
     Yes,
     No,
+}
+
+/// What processes talk over, if not in a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Over {
+    Tcp,
 }
 
 /// What to do with messages to oneself.

@@ -5,6 +5,7 @@ mod command;
 mod failure;
 mod files;
 mod memory;
+mod over_tcp;
 mod picture;
 mod print;
 
@@ -31,6 +32,17 @@ fn main() -> ExitCode {
         Command::Check(check) => command::check::check(&check),
         Command::Experiment(experiment) => command::experiment::experiment(&experiment),
         Command::Lab(lab) => command::lab::lab(&lab),
+        Command::Up(up) => command::up::up(&up),
+        Command::Node(node) => command::node::node(&node),
+        Command::Lock(under) => command::under::under(&under, quorate_client::Kind::Lock),
+        Command::Elect(under) => command::under::under(&under, quorate_client::Kind::Election),
+        Command::Status(status) => command::look::status(&status),
+        Command::Locks(locks) => command::look::locks(&locks),
+        Command::Members(members) => command::look::members(&members),
+        Command::Release(release) => command::look::release(&release),
+        Command::BecomeCommand(become_it) => command::under::become_command(&become_it),
+        Command::Certs(certs) => command::certs::certs(&certs),
+        Command::OverTcpPlayer => over_tcp::play(),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };

@@ -159,6 +159,7 @@ const HELPS: [&str; 8] = [
     "replay --help",
     "quorum --help",
     "campaign --help",
+    "certs --help",
     "man --help",
     "completions --help",
 ];

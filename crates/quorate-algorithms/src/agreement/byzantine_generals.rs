@@ -61,6 +61,7 @@ type Path = Vec<ProcessId>;
 
 /// What generals say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Commander: this is my order.
     Order(Value),

@@ -20,7 +20,8 @@ use core::convert::Infallible;
 
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
+    Stack,
 };
 
 use super::rotating::Rotating;
@@ -37,6 +38,7 @@ pub struct Proposer {
 
 /// What it passes on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Word {
     /// Down: this is proposed.
     Propose(Value),
@@ -46,7 +48,7 @@ pub enum Word {
 
 impl Process for Proposer {
     type Command = Command;
-    type Message = Infallible;
+    type Message = Silence;
     type Timer = Infallible;
     type Output = Word;
     type Misuse = Misuse;
@@ -63,7 +65,7 @@ impl Process for Proposer {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
         match message {}
     }
 }

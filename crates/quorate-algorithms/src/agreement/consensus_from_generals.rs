@@ -38,6 +38,7 @@ pub enum Wish {
 
 /// There are no messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Nothing {}
 
 impl Message for Nothing {

@@ -14,7 +14,8 @@ use core::convert::Infallible;
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::multicast::{self, Group};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
+    Stack,
 };
 
 use crate::multicast::TotalSequencer;
@@ -41,7 +42,7 @@ pub enum Wish {
 
 impl Process for FirstDelivered {
     type Command = Command;
-    type Message = Infallible;
+    type Message = Silence;
     type Timer = Infallible;
     type Output = Wish;
     type Misuse = Misuse;
@@ -58,7 +59,7 @@ impl Process for FirstDelivered {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
         match message {}
     }
 }

@@ -44,6 +44,7 @@ pub struct SignedGenerals {
 
 /// An order, and who signed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
     /// The order.
     pub order: Value,

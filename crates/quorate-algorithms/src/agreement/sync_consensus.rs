@@ -62,6 +62,7 @@ pub struct TellEveryone<R> {
 
 /// Values that the receiver may not have heard of, in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message(Vec<Value>);
 
 impl<R: Rounds> TellEveryone<R> {

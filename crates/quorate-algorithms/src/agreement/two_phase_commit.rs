@@ -65,6 +65,7 @@ enum Phase {
 
 /// What processes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Coordinator: how do you vote?
     Prepare,

@@ -71,6 +71,7 @@ struct Answered {
 
 /// What the processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// "What time is it at yours?"
     Poll {

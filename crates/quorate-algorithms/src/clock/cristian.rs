@@ -55,6 +55,7 @@ struct Attempt {
 
 /// What the processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// "What time is it?"
     Request {

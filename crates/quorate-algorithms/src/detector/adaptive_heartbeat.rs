@@ -43,6 +43,7 @@ struct Peer {
 
 /// "I am alive."
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Alive;
 
 /// When to act.

@@ -33,6 +33,7 @@ pub struct Heartbeat {
 
 /// "I am alive."
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Alive;
 
 /// When to act.

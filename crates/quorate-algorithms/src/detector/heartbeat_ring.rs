@@ -51,6 +51,7 @@ enum Phase {
 
 /// What the processes say, each with all that is known of crashes and recoveries.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// "I am alive", to the next one.
     Alive(News),

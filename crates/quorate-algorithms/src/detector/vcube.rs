@@ -88,6 +88,7 @@ impl Finding for Diagnosed {
 
 /// What testers and tested say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Are you there?
     Test,
@@ -97,6 +98,7 @@ pub enum Message {
 
 /// All that a process knows to have changed since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct News {
     changes: Vec<(ProcessId, u32)>,
     cargo: Vec<(ProcessId, u32, ProcessSet)>,

@@ -37,6 +37,7 @@ pub struct AnnounceAll {
 
 /// In the election of this number I stand with this.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Announcement {
     number: u64,
     identifier: Identifier,

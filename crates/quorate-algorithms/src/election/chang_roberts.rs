@@ -30,6 +30,7 @@ pub struct ChangRoberts {
 
 /// What processes say to the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// In the election of this number, nobody between its sender and you is greater.
     Election {

@@ -18,6 +18,7 @@ use alloc::sync::Arc;
 use quorate_core::election::{Command, Identifier, Misuse, Output};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Layer, Process, ProcessId, ProcessSet, Profile, Property,
+    Silence,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -56,7 +57,7 @@ impl DetectorLeader {
 
 impl Process for DetectorLeader {
     type Command = Command;
-    type Message = Infallible;
+    type Message = Silence;
     type Timer = Infallible;
     type Output = Output;
     type Misuse = Misuse;
@@ -74,7 +75,7 @@ impl Process for DetectorLeader {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
         match message {}
     }
 

@@ -41,6 +41,7 @@ struct Candidacy {
 
 /// What processes say to their neighbours.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Is anybody greater within so many steps this way?
     Probe(Errand),
@@ -57,6 +58,7 @@ pub enum Message {
 
 /// What goes out to the horizon, or comes back from it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Errand {
     number: u64,
     candidate: Identifier,

@@ -43,6 +43,7 @@ pub struct ListRing {
 
 /// An election: a number that its starter had not heard of, and the starter. Later ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Call {
     number: u64,
     starter: ProcessId,
@@ -65,6 +66,7 @@ enum Stage {
 
 /// What an election has come to. If the starter crashes, others announce it in its place; who does so later counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outcome {
     call: Call,
     /// How many steps behind the starter the one is who announces it.
@@ -74,6 +76,7 @@ pub struct Outcome {
 
 /// What processes say to the next one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Add yourself.
     Election {

@@ -23,6 +23,7 @@ pub struct Basic {
 
 /// A message, known by its sender and its number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
     id: u64,
 }

@@ -16,8 +16,8 @@ use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
-    VectorClock,
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
+    Stack, VectorClock,
 };
 
 use super::Reliable;
@@ -40,6 +40,7 @@ pub struct CausalOrder {
 
 /// What a message's sender had delivered and sent, the message included.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Past {
     to: Group,
     clock: VectorClock,
@@ -83,7 +84,7 @@ impl CausalOrder {
 
 impl Process for CausalOrder {
     type Command = Command;
-    type Message = Infallible;
+    type Message = Silence;
     type Timer = Infallible;
     type Output = Wish;
     type Misuse = Misuse;
@@ -101,7 +102,7 @@ impl Process for CausalOrder {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
         match message {}
     }
 }

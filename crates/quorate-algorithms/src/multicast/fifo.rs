@@ -13,7 +13,8 @@ use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
+    Stack,
 };
 
 use super::Reliable;
@@ -37,6 +38,7 @@ pub struct FifoOrder {
 
 /// The place of a message in the order of its sender: the so-manieth to this group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Place {
     to: Group,
     number: u64,
@@ -53,7 +55,7 @@ pub enum Wish {
 
 impl Process for FifoOrder {
     type Command = Command;
-    type Message = Infallible;
+    type Message = Silence;
     type Timer = Infallible;
     type Output = Wish;
     type Misuse = Misuse;
@@ -71,7 +73,7 @@ impl Process for FifoOrder {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
         match message {}
     }
 }

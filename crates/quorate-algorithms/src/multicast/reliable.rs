@@ -30,6 +30,7 @@ pub struct Reliable<B = ()> {
 
 /// A message, from its sender or passed on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
     /// From its sender.
     Send(Parcel<B>),
@@ -39,6 +40,7 @@ pub enum Message<B = ()> {
 
 /// A message, its sender apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parcel<B> {
     id: u64,
     to: Group,

@@ -17,7 +17,8 @@ use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Stack,
+    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
+    Stack,
 };
 
 use super::Reliable;
@@ -90,7 +91,7 @@ impl Batches {
 
 impl Process for Batches {
     type Command = Command;
-    type Message = Infallible;
+    type Message = Silence;
     type Timer = Infallible;
     type Output = Wish;
     type Misuse = Misuse;
@@ -108,7 +109,7 @@ impl Process for Batches {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Infallible, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
         match message {}
     }
 }

@@ -78,6 +78,7 @@ struct Inquiry<B> {
 
 /// What a process has of a crashed one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Report<B> {
     /// No floor means that all is settled there.
     floor: Option<Stamp>,
@@ -86,6 +87,7 @@ pub struct Report<B> {
 
 /// A message of a crashed process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Item<B> {
     id: u64,
     place: Stamp,
@@ -95,6 +97,7 @@ pub struct Item<B> {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
     /// A message of mine; propose a place for it.
     Send(u64, B),

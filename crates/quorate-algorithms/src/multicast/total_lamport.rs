@@ -51,6 +51,7 @@ pub struct TotalLamport<B = ()> {
 
 /// What processes say, always with the time of their clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
     /// A message, multicast at this time.
     Send {

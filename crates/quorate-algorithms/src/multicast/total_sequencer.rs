@@ -53,6 +53,7 @@ pub struct TotalSequencer<B = ()> {
 
 /// A message in the order of all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Entry<B> {
     origin: ProcessId,
     id: u64,
@@ -72,6 +73,7 @@ enum Desk {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<B = ()> {
     /// Sender to sequencer: number this message of mine.
     Submit(u64, B),

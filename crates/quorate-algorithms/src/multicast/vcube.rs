@@ -68,6 +68,7 @@ enum Progress {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// A message of `origin`; pass it on.
     Tree {

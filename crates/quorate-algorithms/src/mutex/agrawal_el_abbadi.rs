@@ -56,6 +56,7 @@ struct Campaign {
 
 /// What processes say: always about the request with this time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Candidate: I want in.
     Request(u64),

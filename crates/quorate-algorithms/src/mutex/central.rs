@@ -63,6 +63,7 @@ struct Desk {
 
 /// What clients and server say. Permissions are numbered where they are handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Client: I want in.
     Request,

@@ -46,6 +46,7 @@ enum Phase {
 
 /// What processes say, always with the time of their clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// I want in, since this time.
     Request(u64),

@@ -56,6 +56,7 @@ struct Campaign {
 
 /// What processes say about a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
     /// What.
     pub what: What,
@@ -67,6 +68,7 @@ pub struct Message {
 
 /// The kinds of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum What {
     /// Candidate: I want in.
     Request,

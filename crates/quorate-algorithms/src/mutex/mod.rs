@@ -3,6 +3,7 @@
 mod agrawal_el_abbadi;
 mod central;
 mod lamport;
+pub mod leased;
 mod maekawa;
 mod maekawa_original;
 mod quorum;

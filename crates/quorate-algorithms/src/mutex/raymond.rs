@@ -42,6 +42,7 @@ enum Phase {
 
 /// What neighbours say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// Somebody on my side wants in.
     Request,

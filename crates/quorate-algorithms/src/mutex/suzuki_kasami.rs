@@ -41,6 +41,7 @@ enum Phase {
 
 /// The right to enter, which travels with the knowledge of who has been served.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token {
     queue: VecDeque<ProcessId>,
     /// The number of the last request of each process that was served.
@@ -49,6 +50,7 @@ pub struct Token {
 
 /// A number for each process, zero where nothing else was said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Numbers(Vec<u64>);
 
 impl Numbers {
@@ -67,6 +69,7 @@ impl Numbers {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// I want in, for the so-manieth time.
     Request(u64),

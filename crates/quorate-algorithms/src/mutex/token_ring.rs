@@ -38,6 +38,7 @@ pub struct TokenRing {
 
 /// What a process last knew of the token: where its latest hop went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trail {
     hop: u64,
     to: ProcessId,
@@ -52,6 +53,7 @@ struct Census {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
     /// The token, on its so-manieth hop.
     Token(u64),

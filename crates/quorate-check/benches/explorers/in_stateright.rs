@@ -6,8 +6,38 @@ use std::hash::{Hash, Hasher};
 use quorate_check::{Fingerprint, Model, Successor};
 use stateright::Property;
 
-/// A model for stateright.
+/// A model for stateright, which hashes the states in its own way.
 pub(crate) struct InStateright<M>(pub(crate) M);
+
+impl<M: Model> stateright::Model for InStateright<M>
+where
+    M::State: Hash + PartialEq + fmt::Debug,
+{
+    type State = M::State;
+    type Action = Already<M::State>;
+
+    fn init_states(&self) -> Vec<M::State> {
+        self.0.starts()
+    }
+
+    fn actions(&self, state: &M::State, actions: &mut Vec<Self::Action>) {
+        let mut successors: Vec<Successor<M::State, M::Action>> = Vec::new();
+        self.0.successors(state, &mut successors);
+        actions.extend(successors.into_iter().map(|next| Already(next.state)));
+    }
+
+    fn next_state(&self, _: &M::State, action: Self::Action) -> Option<M::State> {
+        Some(action.0)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        let safe = |model: &Self, state: &M::State| model.0.broken(state).is_none();
+        vec![Property::always("nothing is broken", safe)]
+    }
+}
+
+/// A model for stateright that works out the fingerprints, too: only the search is left to stateright.
+pub(crate) struct WithFingerprints<M>(pub(crate) M);
 
 /// A state and what it is remembered by, worked out once.
 #[derive(Clone)]
@@ -18,12 +48,12 @@ pub(crate) struct Printed<S> {
 
 /// An action that has already been taken: stateright asks for actions first and for what comes of each later, and our
 /// models answer both at once.
-#[derive(Clone)]
-pub(crate) struct Taken<S>(Printed<S>);
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Already<S>(S);
 
-impl<M: Model> stateright::Model for InStateright<M> {
+impl<M: Model> stateright::Model for WithFingerprints<M> {
     type State = Printed<M::State>;
-    type Action = Taken<M::State>;
+    type Action = Already<Printed<M::State>>;
 
     fn init_states(&self) -> Vec<Self::State> {
         self.0.starts().into_iter().map(|state| self.printed(state)).collect()
@@ -32,7 +62,7 @@ impl<M: Model> stateright::Model for InStateright<M> {
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>) {
         let mut successors: Vec<Successor<M::State, M::Action>> = Vec::new();
         self.0.successors(&state.state, &mut successors);
-        actions.extend(successors.into_iter().map(|next| Taken(self.printed(next.state))));
+        actions.extend(successors.into_iter().map(|next| Already(self.printed(next.state))));
     }
 
     fn next_state(&self, _: &Self::State, action: Self::Action) -> Option<Self::State> {
@@ -45,7 +75,7 @@ impl<M: Model> stateright::Model for InStateright<M> {
     }
 }
 
-impl<M: Model> InStateright<M> {
+impl<M: Model> WithFingerprints<M> {
     fn printed(&self, state: M::State) -> Printed<M::State> {
         let print = self.0.fingerprint(&state);
         Printed { state, print }
@@ -67,17 +97,5 @@ impl<S> PartialEq for Printed<S> {
 impl<S> fmt::Debug for Printed<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}", self.print)
-    }
-}
-
-impl<S> PartialEq for Taken<S> {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-impl<S> fmt::Debug for Taken<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }

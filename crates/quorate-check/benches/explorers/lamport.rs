@@ -16,7 +16,7 @@ pub(crate) struct LamportMutex {
     pub(crate) clock_most: u8,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     clock: [u8; N],
     /// What each knows of the others' requests, 0 if there is none.
@@ -29,7 +29,7 @@ pub(crate) struct State {
 }
 
 /// The messages of a link, first come first served, a byte each: a request is its clock.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Link(u64);
 
 const ACK: u8 = 100;

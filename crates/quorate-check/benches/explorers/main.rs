@@ -6,16 +6,20 @@
 
 mod in_stateright;
 mod lamport;
+mod plain;
 
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use in_stateright::InStateright;
+use in_stateright::{InStateright, WithFingerprints};
 use lamport::LamportMutex;
+use plain::Plain;
 use quorate_algorithms::mutex::RicartAgrawala;
 use quorate_check::{Bounds, End, Model, MutexUsers, World, explore};
 use quorate_core::ProcessId;
-use stateright::{Checker, Model as _};
+use stateright::Checker;
 
 fn main() {
     let quick = std::env::args().any(|argument| argument == "--quick");
@@ -25,11 +29,14 @@ fn main() {
         "{:<34}{:>10}{:>14}{:>14}{:>14}{:>8}{:>8}{:>8}",
         "model", "states", "stateright", "quorate", "2 threads", "ratio", "of CPU", "2nd"
     );
-    compare(&format!("LamportMutex, N = 3, clock <= {clock_most}"), known, || LamportMutex {
-        clock_most,
-    });
+    let lamport = || LamportMutex { clock_most };
+    let name = format!("LamportMutex, N = 3, clock <= {clock_most}");
+    compare(&name, known, || InStateright(lamport()), lamport);
     let n = if quick { 3 } else { 4 };
-    compare(&format!("ricart-agrawala, n = {n}"), None, || world(n, false));
+    // What stateright is given: processes and messages as they are, or what we make of them before we search.
+    compare(&format!("ricart-agrawala, n = {n}"), None, || plain(n), || world(n, false));
+    let compact = || WithFingerprints(world(n, false));
+    compare("  the same, our states in both", None, compact, || world(n, false));
     let full = run_ours(&world(n, false), 1);
     let reduced = run_ours(&world(n, true), 1);
     println!(
@@ -50,6 +57,12 @@ fn world(n: usize, reduce: bool) -> RicartAgrawalaWorld {
     world
 }
 
+/// The same for stateright.
+fn plain(n: usize) -> Plain<RicartAgrawala> {
+    let processes = ProcessId::all(n).map(|id| RicartAgrawala::new(n, id)).collect();
+    Plain { processes, users: MutexUsers { requests: vec![1; n] } }
+}
+
 struct Measured {
     states: u64,
     seconds: f64,
@@ -58,13 +71,18 @@ struct Measured {
     bytes: u64,
 }
 
-fn compare<M: Model + Send + Sync + 'static>(name: &str, known: Option<u64>, model: impl Fn() -> M)
-where
-    M::State: 'static,
-    M::Action: 'static,
+fn compare<S, M: Model>(
+    name: &str,
+    known: Option<u64>,
+    theirs: impl Fn() -> S,
+    ours: impl Fn() -> M,
+) where
+    S: stateright::Model + Send + Sync + 'static,
+    S::State: Clone + Debug + Hash + PartialEq + Send + Sync,
+    S::Action: Clone + Debug + PartialEq + Send + Sync,
 {
     // Turn and turn about, and the best turn counts: the least disturbed.
-    let turn = || [run_stateright(model()), run_ours(&model(), 1), run_ours(&model(), 2)];
+    let turn = || [run_stateright(theirs()), run_ours(&ours(), 1), run_ours(&ours(), 2)];
     let mut best = turn();
     for _ in 0..2 {
         for (best, turn) in best.iter_mut().zip(turn()) {
@@ -96,12 +114,13 @@ fn run_ours<M: Model>(model: &M, threads: usize) -> Measured {
     Measured { states, seconds, processor, bytes }
 }
 
-fn run_stateright<M: Model + Send + Sync + 'static>(model: M) -> Measured
+fn run_stateright<S>(model: S) -> Measured
 where
-    M::State: 'static,
-    M::Action: 'static,
+    S: stateright::Model + Send + Sync + 'static,
+    S::State: Clone + Debug + Hash + PartialEq + Send + Sync,
+    S::Action: Clone + Debug + PartialEq + Send + Sync,
 {
-    let check = || InStateright(model).checker().threads(1).spawn_bfs().join();
+    let check = || model.checker().threads(1).spawn_bfs().join();
     let (checked, seconds, processor) = timed(check);
     checked.assert_properties();
     Measured { states: checked.unique_state_count() as u64, seconds, processor, bytes: 0 }

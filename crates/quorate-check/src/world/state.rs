@@ -26,17 +26,23 @@ pub struct State {
     pub(super) suspected: Pairs,
 }
 
-/// A message under way: its link and its number in one word.
+/// A message under way: its link, whether it was sent before this instant, and its number in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Letter(u32);
 
 /// Messages have so many bits for their numbers.
-const MESSAGE_BITS: u32 = 26;
+const MESSAGE_BITS: u32 = 25;
+
+/// Where the link begins.
+const LINK: u32 = MESSAGE_BITS + 1;
+
+/// Set in a message that has to arrive before time goes by.
+const LATE: u32 = 1 << MESSAGE_BITS;
 
 impl Letter {
     pub(super) fn new(from: u8, to: u8, message: u32) -> Self {
-        assert!(message < 1 << MESSAGE_BITS, "there are fewer different messages than 2^26");
-        Self(u32::from(from) << 29 | u32::from(to) << MESSAGE_BITS | message)
+        assert!(message < 1 << MESSAGE_BITS, "there are fewer different messages than 2^25");
+        Self(u32::from(from) << 29 | u32::from(to) << LINK | message)
     }
 
     pub(super) fn from(self) -> u8 {
@@ -44,7 +50,7 @@ impl Letter {
     }
 
     pub(super) fn to(self) -> u8 {
-        (self.0 >> MESSAGE_BITS) as u8 & 7
+        (self.0 >> LINK) as u8 & 7
     }
 
     pub(super) fn message(self) -> u32 {
@@ -53,7 +59,12 @@ impl Letter {
 
     /// Both ends in one number.
     pub(super) fn link(self) -> u32 {
-        self.0 >> MESSAGE_BITS
+        self.0 >> LINK
+    }
+
+    /// Whether it has to arrive before time goes by.
+    pub(super) fn is_late(self) -> bool {
+        self.0 & LATE != 0
     }
 }
 
@@ -161,11 +172,17 @@ impl State {
         Letter(self.words.remove(n + first + usize::from(place)))
     }
 
+    /// Time goes by: what is under way has to arrive next.
+    pub(super) fn grow_late(&mut self) {
+        self.words[usize::from(self.n)..].iter_mut().for_each(|word| *word |= LATE);
+    }
+
     /// Changes every message under way.
     pub(super) fn rewrite(&mut self, change: impl Fn(u32) -> u32) {
         for word in &mut self.words[usize::from(self.n)..] {
             let letter = Letter(*word);
-            *word = Letter::new(letter.from(), letter.to(), change(letter.message())).0;
+            let late = *word & LATE;
+            *word = Letter::new(letter.from(), letter.to(), change(letter.message())).0 | late;
         }
     }
 

@@ -81,7 +81,7 @@ where
         };
         let user = self.users.renamed(&own.place, &name)?;
         let id = renaming.names[usize::from(process)];
-        Some(own.known.remember(key, || self.keep(id, renamed, user, own.awaits_round)))
+        Some(own.known.remember(key, || self.keep(id, renamed, user, own.waits.clone())))
     }
 
     fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {

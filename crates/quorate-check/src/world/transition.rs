@@ -7,19 +7,19 @@ use std::collections::VecDeque;
 use std::sync::RwLock;
 use std::sync::atomic::Ordering;
 
-use quorate_core::{Belief, Effect, Effects, Message as _, Process, ProcessId, Recipients, Time};
+use quorate_core::{Belief, Effect, Effects, Message as _, Process, ProcessId, Recipients};
 
+use super::timing::Waits;
 use super::{World, named};
 use crate::{Fingerprint, Users, fingerprint_of};
 
 /// A process with its user.
 #[derive(Debug)]
-pub(super) struct Node<P, L> {
+pub(super) struct Node<P: Process, L> {
     /// None if it is down.
     pub(super) process: Option<P>,
     pub(super) place: L,
-    /// Whether it waits for the end of a round.
-    pub(super) awaits_round: bool,
+    pub(super) waits: Waits<P::Timer>,
     /// The least of its numbers of which only differences matter.
     pub(super) least: u64,
     /// The numbers of what comes of what it is told.
@@ -83,6 +83,10 @@ pub(super) enum Input {
     Crashed(u8),
     Alive(u8),
     RoundEnd(u16),
+    /// The timer at this place has run out.
+    Expired(u8),
+    /// Not told, but time has gone by.
+    Instant,
     /// Not told, but called by another name.
     Renamed(u32),
 }
@@ -98,6 +102,8 @@ impl Input {
             Self::Alive(process) => (4, u64::from(process)),
             Self::RoundEnd(round) => (5, u64::from(round)),
             Self::Renamed(renaming) => (6, u64::from(renaming)),
+            Self::Expired(place) => (7, u64::from(place)),
+            Self::Instant => (8, 0),
         };
         let crash = crash_after.map_or(0, |sends| u64::from(sends) + 1);
         kind << 56 | crash << 48 | what
@@ -136,8 +142,8 @@ where
     ) -> Outcome {
         let mut process = node.process.clone().expect("who is down is told nothing");
         let mut place = node.place.clone();
-        let mut awaits_round = node.awaits_round;
-        let mut out = Effects::new(Time::ZERO);
+        let mut waits = node.waits.clone();
+        let mut out = Effects::new(self.now());
         match input {
             Input::Start => process.on_start(&mut out),
             Input::Message { from, message } => {
@@ -147,10 +153,19 @@ where
             Input::Crashed(whom) => process.on_belief(Belief::Crashed(named(whom)), &mut out),
             Input::Alive(whom) => process.on_belief(Belief::Alive(named(whom)), &mut out),
             Input::RoundEnd(round) => {
-                awaits_round = false;
+                waits.round = false;
                 process.on_round_end(round.into(), &mut out);
             }
             Input::Renamed(_) => {}
+            Input::Expired(place) => {
+                let armed = waits.timers.remove(place.into());
+                process.on_timer(armed.timer, &mut out);
+            }
+            Input::Instant => {
+                waits.an_instant_later();
+                let bound = self.bound.unwrap_or_default().0;
+                process.relative(&mut |moment| *moment = moment.saturating_sub(bound));
+            }
             Input::Wish => {
                 let (command, _) = self.users.wish(&place).expect("a user asks what it wishes");
                 self.users.asked(&mut place, &command);
@@ -189,15 +204,19 @@ where
                         }
                     }
                     Effect::Output(output) => self.users.told(&mut place, &output),
-                    Effect::AwaitRound => awaits_round = true,
-                    Effect::SetTimer { .. } => self.strayed.store(true, Ordering::Relaxed),
-                    Effect::CancelTimer(_) | Effect::Believed(_) | Effect::Ignored(_) => {}
+                    Effect::AwaitRound => waits.round = true,
+                    Effect::SetTimer { timer, after } => match self.bound {
+                        Some(bound) => waits.set(timer, after, bound),
+                        None => self.strayed.store(true, Ordering::Relaxed),
+                    },
+                    Effect::CancelTimer(timer) => waits.cancel(&timer),
+                    Effect::Believed(_) | Effect::Ignored(_) => {}
                 }
             }
             let Some(message) = to_self.pop_front() else { break };
             process.on_message(named(id), message, &mut out);
         }
-        let node = self.keep(id, Some(process), place, awaits_round);
+        let node = self.keep(id, Some(process), place, waits);
         Outcome { node, posts: posts.into(), multicast }
     }
 
@@ -221,19 +240,19 @@ where
         id: u8,
         mut process: Option<P>,
         place: U::Place,
-        awaits_round: bool,
+        waits: Waits<P::Timer>,
     ) -> u32 {
-        let print: Fingerprint = fingerprint_of(&(id, &process, &place, awaits_round));
+        let print: Fingerprint = fingerprint_of(&(id, &process, &place, &waits));
         self.nodes.number(print, || {
             let least =
                 least_of(|look| process.iter_mut().for_each(|process| process.relative(look)));
-            Node { process, place, awaits_round, least, known: Known::default() }
+            Node { process, place, waits, least, known: Known::default() }
         })
     }
 
     /// The number of the node of one that is down: of the dead only what its user must be remembered for counts.
     pub(super) fn down(&self, id: u8, place: &U::Place) -> u32 {
-        self.keep(id, None, self.users.crashed(place), false)
+        self.keep(id, None, self.users.crashed(place), Waits::default())
     }
 }
 

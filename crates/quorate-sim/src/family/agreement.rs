@@ -10,7 +10,7 @@ use crate::monitor::Decisions;
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{AgreementReport, CostReport, DecisionReport, DelayStatistics, Report};
-use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::{Requesters, Scenario};
 use crate::trace::TraceSink;
 use crate::user::AgreementUsers;
@@ -24,7 +24,7 @@ pub fn run_agreement<P: Agreement + 'static>(
     subject: &Subject,
     matter: Matter,
     conditions: Conditions,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
@@ -55,7 +55,7 @@ pub fn run_agreement<P: Agreement + 'static>(
         burst: at_once,
         bytes_per_process: 0,
     };
-    run(scenario, subject, conditions, stage, make, trace)
+    run(scenario, subject, conditions, stage, cast, trace)
 }
 
 /// Who proposes what and when: the commander, or everybody. Requests say when for those that they name.

@@ -13,7 +13,7 @@ use crate::monitor::{ClockError, ClockPrecision, Setting};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{ClockReport, CostReport, DelayStatistics, PrecisionReport, Report, SetClock};
-use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ClockUsers;
@@ -33,7 +33,7 @@ pub fn run_clock<P: ClockSync + 'static>(
     subject: &Subject,
     roles: ClockRoles,
     conditions: Conditions,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
@@ -66,7 +66,7 @@ pub fn run_clock<P: ClockSync + 'static>(
         burst: scenario.burst(*subject.cost.messages.end()),
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(24),
     };
-    run(scenario, subject, conditions, stage, make, trace)
+    run(scenario, subject, conditions, stage, cast, trace)
 }
 
 /// How long after it asked a user asks again: as the scenario says, or a hundred message delays.

@@ -15,7 +15,7 @@ use crate::monitor::{Accuracy, Completeness, EventualAccuracy};
 use crate::observer::{Departure, Moment};
 use crate::plan::{Memory, Plan};
 use crate::report::{ChangeReport, CostReport, DetectionReport, Report};
-use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::timing::Timing;
 use crate::trace::TraceSink;
@@ -33,12 +33,12 @@ pub fn run_detector<P: Detector + 'static>(
     scenario: &Scenario,
     subject: &Subject,
     conditions: Conditions,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
-    let round = make(ProcessId::new(0)).round();
+    let round = (cast.make)(ProcessId::new(0)).round();
     let grace = grace(n, subject, round);
     let last_fault = match scenario.timing() {
         Timing::Eventually(settled) => plan.end().max(settled),
@@ -73,7 +73,7 @@ pub fn run_detector<P: Detector + 'static>(
         // Whom each suspects, once in the process and once in the monitors.
         bytes_per_process: n as u64 / 4,
     };
-    run(scenario, subject, conditions, stage, make, trace)
+    run(scenario, subject, conditions, stage, cast, trace)
 }
 
 /// Two rounds longer than it takes until everybody knows.

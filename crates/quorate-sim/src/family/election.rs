@@ -11,7 +11,7 @@ use crate::monitor::{E1, E2};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CampReport, CostReport, DelayStatistics, ElectionReport, Report};
-use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ElectionUsers;
@@ -26,7 +26,7 @@ pub fn run_election<P: Election + 'static>(
     subject: &Subject,
     bytes_per_other: u64,
     conditions: Conditions,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
@@ -50,7 +50,7 @@ pub fn run_election<P: Election + 'static>(
         burst: scenario.burst(*subject.cost.messages.start() / (2 * n as u64)),
         bytes_per_process: bytes_per_other.saturating_mul(n as u64).saturating_add(KEPT_FOR_EACH),
     };
-    run(scenario, subject, conditions, stage, make, trace)
+    run(scenario, subject, conditions, stage, cast, trace)
 }
 
 /// Long enough for a detector below to notice a crash and for the election that follows.

@@ -11,7 +11,7 @@ use crate::monitor::{CausalOrder, Deliveries, FifoOrder, TotalOrder};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayStatistics, MulticastReport, Report};
-use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MulticastUsers;
@@ -24,7 +24,7 @@ pub fn run_multicast<P: Multicast + 'static>(
     scenario: &Scenario,
     subject: &Subject,
     conditions: Conditions,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
@@ -60,7 +60,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         // What a sender has been asked and has not begun.
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
     };
-    run(scenario, subject, conditions, stage, make, trace)
+    run(scenario, subject, conditions, stage, cast, trace)
 }
 
 /// The monitors of multicast.

@@ -10,7 +10,7 @@ use crate::monitor::{Me1, Me2, Me3, Sighting, Status};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayReport, DelayStatistics, Report};
-use crate::run::{Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MutexUsers;
@@ -27,7 +27,7 @@ pub fn run_mutex<P: Mutex + 'static>(
     scenario: &Scenario,
     subject: &Subject,
     conditions: Conditions,
-    make: impl Fn(ProcessId) -> P + 'static,
+    cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
     let n = scenario.processes;
@@ -57,7 +57,7 @@ pub fn run_mutex<P: Mutex + 'static>(
         burst: scenario.burst(*subject.cost.messages.start() / 2),
         bytes_per_process: 0,
     };
-    run(scenario, subject, conditions, stage, make, trace)
+    run(scenario, subject, conditions, stage, cast, trace)
 }
 
 fn watches_me3(scenario: &Scenario, profile: &Profile) -> bool {

@@ -18,6 +18,7 @@ Examples:
   quorate check quorum -n 3 --quorums vcube --crashes 2
   quorate check maekawa-original -n 3 --save hang.toml --diagram hang.svg
   quorate check list-ring -n 3 --crashes 1
+  quorate check bully -n 3 --crashes 1
   quorate check chandra-toueg -n 3 --crashes 1 --faults 1
   quorate check total-lamport -n 3 --requesters 2 --json
   quorate check causal -n 3 --requesters 2 --watch total-order
@@ -27,8 +28,8 @@ Whatever can happen may happen next: a message arrives, a user asks to enter or 
 election, proposes or multicasts, a process crashes, also in the middle of a multicast, or hears of a
 crash. Every state is visited, so that what holds here holds in every run of this world; a
 counterexample is a shortest one. A search that stops before says how far it came, and not that the
-algorithm is correct. Processes crash and do not lie. There is no time: detectors, clocks and whatever
-sets timers are left to `quorate campaign`.")]
+algorithm is correct. Processes crash and do not lie. Time goes by only for who sets timers, in steps of
+the longest that a message takes; detectors and clocks are left to `quorate campaign`.")]
 pub(crate) struct Check {
     /// The algorithm; `quorate list` names them
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]

@@ -6,14 +6,15 @@ use std::process::ExitCode;
 
 use quorate_lab::CannotRun;
 use quorate_sim::report::Verdict;
-use quorate_sim::trace::Format;
+use quorate_sim::trace::{Format, TraceSink};
 use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 
 use crate::Done;
-use crate::arguments::{Output, SelfMessages, Sim, flag_of};
+use crate::arguments::{Output, Over, SelfMessages, Sim, flag_of};
 use crate::failure::Failure;
 use crate::files::NewFile;
 use crate::memory;
+use crate::over_tcp;
 use crate::picture::{self, Picture};
 use crate::print;
 
@@ -83,15 +84,16 @@ impl Files {
         let mut kept = picture::keep();
         let mut writer =
             self.trace.as_mut().map(|(file, format)| format.writer(scenario.processes, file));
+        let run = |sink: Option<&mut dyn TraceSink>| match output.over {
+            None => quorate_lab::run(scenario, conditions, sink).map_err(explain),
+            Some(Over::Tcp) => over_tcp::run(scenario, output.stretch, conditions, sink, explain),
+        };
         let outcome = match (&mut writer, &self.diagram) {
-            (None, None) => quorate_lab::run(scenario, conditions, None),
-            (None, Some(_)) => quorate_lab::run(scenario, conditions, Some(&mut kept)),
-            (Some(sink), None) => quorate_lab::run(scenario, conditions, Some(&mut **sink)),
-            (Some(sink), Some(_)) => {
-                quorate_lab::run(scenario, conditions, Some(&mut (&mut **sink, &mut kept)))
-            }
-        }
-        .map_err(explain)?;
+            (None, None) => run(None),
+            (None, Some(_)) => run(Some(&mut kept)),
+            (Some(sink), None) => run(Some(&mut **sink)),
+            (Some(sink), Some(_)) => run(Some(&mut (&mut **sink, &mut kept))),
+        }?;
         drop(writer);
         if let Some(file) = &mut self.save {
             let text = toml::to_string(&saved(&outcome)).map_err(|error| {

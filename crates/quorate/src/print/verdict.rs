@@ -236,7 +236,11 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
         "content" => "everyone has what they wanted",
         _ => "stopped",
     };
-    line(out, "time", format!("{}, {} events; {ended}", Time(report.virtual_time), report.events))
+    let real = report.over.map_or(String::new(), |over| {
+        format!(", {} times as long over {}", over.stretch, over.transport)
+    });
+    let time = Time(report.virtual_time);
+    line(out, "time", format!("{time}{real}, {} events; {ended}", report.events))
 }
 
 fn write_faults(out: &mut impl Write, report: &Report) -> io::Result<()> {

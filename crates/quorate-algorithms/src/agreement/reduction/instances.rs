@@ -21,6 +21,7 @@ pub struct Instances<G> {
 
 /// A message or timer of one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OfOne<M> {
     /// Who commands it.
     pub commander: ProcessId,

@@ -25,6 +25,7 @@ pub struct Rotating<V> {
 
 /// A value, and the round in which it was taken over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Estimate<V> {
     value: V,
     taken: u64,
@@ -69,6 +70,7 @@ impl<V> Default for Round<V> {
 
 /// What processes say, with the round that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message<V> {
     /// To the coordinator: what I would decide.
     Estimate(u64, Estimate<V>),

@@ -9,6 +9,7 @@ use super::{PublicKeys, SecretKey, Signature};
 
 /// Who signed a value, one after the other; each signed what the one before had.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Chain(Vec<(ProcessId, Signature)>);
 
 impl Chain {

@@ -19,7 +19,28 @@ pub struct PublicKeys(Arc<[VerifyingKey]>);
 
 /// A signature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "([u8; 32], [u8; 32])", from = "([u8; 32], [u8; 32])"))]
 pub struct Signature([u8; 64]);
+
+/// On a wire a signature is its two halves: `serde` knows no arrays of this length.
+#[cfg(feature = "serde")]
+impl From<Signature> for ([u8; 32], [u8; 32]) {
+    fn from(Signature(bytes): Signature) -> Self {
+        core::array::from_fn(|half| core::array::from_fn(|place| bytes[32 * half + place])).into()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<([u8; 32], [u8; 32])> for Signature {
+    fn from((first, second): ([u8; 32], [u8; 32])) -> Self {
+        Self(core::array::from_fn(
+            |place| {
+                if place < 32 { first[place] } else { second[place - 32] }
+            },
+        ))
+    }
+}
 
 impl SecretKey {
     /// The key of a process in a simulation.

@@ -81,6 +81,7 @@ struct Patience {
 
 /// What processes say.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Word {
     /// I stand with this; is anybody greater?
     Election(Identifier),
@@ -253,6 +254,10 @@ impl<A: Audience> Process for Contest<A> {
                 self.crashed.remove(process);
             }
         }
+    }
+
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        show(&mut self.decided_at.0);
     }
 
     /// One who is back stands again, whoever leads: hence the name.

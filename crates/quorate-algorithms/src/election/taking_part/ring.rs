@@ -11,6 +11,7 @@ pub(in crate::election) struct Ring {
 
 /// A way round the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(in crate::election) enum Direction {
     /// From each process to the one with the next number.
     Onwards,

@@ -2,6 +2,7 @@
 //! before, and is not copied: a process keeps what it has passed on without keeping it n times over.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
@@ -10,6 +11,8 @@ use quorate_core::election::Identifier;
 
 /// A list of identifiers, the last one first.
 #[derive(Clone, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "Vec<Identifier>", from = "Vec<Identifier>"))]
 pub struct Roll {
     last: Option<Arc<Entry>>,
     len: u64,
@@ -42,6 +45,19 @@ impl Roll {
             next = entry.before.as_deref();
             Some(entry.identifier)
         })
+    }
+}
+
+/// On a wire a roll is a list, the last one first.
+impl From<Roll> for Vec<Identifier> {
+    fn from(roll: Roll) -> Self {
+        roll.iter().collect()
+    }
+}
+
+impl From<Vec<Identifier>> for Roll {
+    fn from(list: Vec<Identifier>) -> Self {
+        list.into_iter().rev().fold(Self::default(), |roll, identifier| roll.with(identifier))
     }
 }
 

@@ -30,6 +30,7 @@ pub(in crate::mutex) struct Asked {
 
 /// Which request a message is about: its time, and which attempt at this voter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ticket {
     /// The time of the request.
     pub time: u64,

@@ -343,8 +343,8 @@ fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
          judged in runs, not in searches: they are properties of a history and not of a state. Recoveries, traitors and \
          clocks that drift are in the storms only."
             .to_owned(),
-        "States are remembered by 128 bits: that two different ones are taken for one somewhere in a billion has a chance \
-         of about one in 10^20."
+        "States are remembered by 100 bits: that two different ones are taken for one somewhere in a billion has a chance \
+         of less than one in 10^12."
             .to_owned(),
     ];
     if bounded {
@@ -354,7 +354,7 @@ fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
     }
     if !only_storms.is_empty() {
         notes.push(format!(
-            "In storms only, since without time they mean nothing or cannot be explored: {}.",
+            "In storms only, since they need a traitor or a clock: {}.",
             only_storms.join(", ")
         ));
     }

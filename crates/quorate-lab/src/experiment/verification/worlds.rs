@@ -116,6 +116,8 @@ fn larger(profile: &Profile) -> Vec<Small> {
             let over = |quorums, n| small(n).over(quorums);
             vec![over("majority", 3).twice(), over("majority", 4).asking(3)]
         }
+        // Its clocks count every message, so that few states come again.
+        (Layer::Mutex, "lamport") => vec![small(3), small(3).asking(2).twice(), small(3).twice()],
         (Layer::Mutex, _) => vec![small(3).twice(), small(4)],
         (Layer::Election, _) => vec![small(3), small(3).asking(2).crashing(bears(1)), small(4)],
         (Layer::Agreement, _) if profile.assumes.contains(&Assumption::LessThanAThird) => {

@@ -1,0 +1,313 @@
+//! The connection to a node: asked again after a break, since every call may be made twice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use quorate_protocol::frame::{self, Reader};
+use quorate_protocol::{
+    About, Answer, Ask, Call, Change, Failure, Name, NodeStatus, Say, SessionKey, TokenStanding,
+    greeting,
+};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Moment;
+use crate::error::Error;
+use crate::session::{Session, SessionOptions, SessionState};
+
+/// A client of a cluster. Clones share one connection.
+#[derive(Clone, Debug)]
+pub struct Client {
+    jobs: mpsc::UnboundedSender<Job>,
+}
+
+pub(crate) enum Job {
+    Call {
+        call: Call,
+        patience: Option<Duration>,
+        reply: oneshot::Sender<Result<Answer, Error>>,
+    },
+    /// What is said of this session goes there.
+    Listen(SessionKey, Arc<SessionState>),
+    Forget(SessionKey),
+    /// Changes go there.
+    Watch(mpsc::UnboundedSender<Change>),
+}
+
+struct Pending {
+    call: Call,
+    /// When nobody waits any longer for a node to be reached.
+    until: Option<Moment>,
+    reply: oneshot::Sender<Result<Answer, Error>>,
+}
+
+/// How long a call waits for a node to be reached, where it does not say.
+const REACH: Duration = Duration::from_secs(5);
+
+impl Client {
+    /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
+    /// runtime of tokio around it.
+    pub fn new<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Self {
+        let endpoints = endpoints.into_iter().map(Into::into).collect();
+        let (jobs, to_do) = mpsc::unbounded_channel();
+        let worker = Worker {
+            endpoints,
+            current: 0,
+            pending: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            watchers: Vec::new(),
+            numbers: 0,
+            trouble: String::new(),
+        };
+        tokio::spawn(worker.run(to_do));
+        Self { jobs }
+    }
+
+    pub(crate) fn post(&self, job: Job) -> Result<(), Error> {
+        self.jobs.send(job).map_err(|_| Error::Closed)
+    }
+
+    pub(crate) async fn call(
+        &self,
+        call: Call,
+        patience: Option<Duration>,
+    ) -> Result<Answer, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(Job::Call { call, patience, reply })?;
+        match answer.await {
+            Ok(Ok(Answer::Failed(failure))) => Err(failure.into()),
+            Ok(answer) => answer,
+            Err(_) => Err(Error::Closed),
+        }
+    }
+
+    /// A session, which keeps itself alive until it is dropped.
+    pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
+        Session::open(self.clone(), options).await
+    }
+
+    /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order.
+    pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<About>, Error> {
+        match self.call(Call::List { prefix: prefix.to_owned(), most }, Some(REACH)).await? {
+            Answer::List(list) => Ok(list),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// Whether nobody can have had a greater token.
+    pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStanding, Error> {
+        match self.call(Call::CheckToken { name, token }, Some(REACH)).await? {
+            Answer::Token(standing) => Ok(standing),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// Takes a lock away from whoever has it. The reason is written down.
+    pub async fn force_release(&self, name: Name, reason: &str) -> Result<(), Error> {
+        match self.call(Call::Expel { name, reason: reason.to_owned() }, Some(REACH)).await? {
+            Answer::Done => Ok(()),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// How the node and its cluster are.
+    pub async fn status(&self) -> Result<NodeStatus, Error> {
+        match self.call(Call::Status, Some(REACH)).await? {
+            Answer::Status(status) => Ok(*status),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// All changes from now on of names that begin so.
+    pub async fn watch(&self, prefix: &str) -> Result<mpsc::UnboundedReceiver<Change>, Error> {
+        let (changes, told) = mpsc::unbounded_channel();
+        self.post(Job::Watch(changes))?;
+        match self.call(Call::Watch { prefix: prefix.to_owned() }, Some(REACH)).await? {
+            Answer::Done => Ok(told),
+            _ => Err(Error::Confused),
+        }
+    }
+}
+
+struct Worker {
+    endpoints: Vec<String>,
+    current: usize,
+    pending: BTreeMap<u64, Pending>,
+    sessions: BTreeMap<SessionKey, Arc<SessionState>>,
+    watchers: Vec<mpsc::UnboundedSender<Change>>,
+    numbers: u64,
+    /// Why there is no connection.
+    trouble: String,
+}
+
+impl Worker {
+    async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
+        let mut pause = Duration::from_millis(10);
+        loop {
+            if self.pending.is_empty() && self.sessions.is_empty() {
+                let Some(job) = jobs.recv().await else { return };
+                self.take(job, &mut BytesMut::new());
+                continue;
+            }
+            match self.connect().await {
+                Ok(stream) => {
+                    pause = Duration::from_millis(10);
+                    match self.talk(stream, &mut jobs).await {
+                        Ok(()) => return,
+                        Err(error) => self.trouble = error.to_string(),
+                    }
+                }
+                Err(error) => {
+                    self.trouble = format!("{}: {error}", self.endpoint());
+                    self.current += 1;
+                    let unfit = matches!(
+                        error,
+                        greeting::Unfit::Stranger
+                            | greeting::Unfit::Version { .. }
+                            | greeting::Unfit::Refused(_)
+                    );
+                    if unfit && self.endpoints.len() == 1 {
+                        for (_, pending) in std::mem::take(&mut self.pending) {
+                            let _ =
+                                pending.reply.send(Err(Error::Unreachable(self.trouble.clone())));
+                        }
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_millis(500));
+                }
+            }
+            self.give_up();
+            while let Ok(job) = jobs.try_recv() {
+                self.take(job, &mut BytesMut::new());
+            }
+        }
+    }
+
+    fn endpoint(&self) -> &str {
+        match self.endpoints.len() {
+            0 => "",
+            n => &self.endpoints[self.current % n],
+        }
+    }
+
+    async fn connect(&self) -> Result<TcpStream, greeting::Unfit> {
+        let connect = async {
+            let mut stream = TcpStream::connect(self.endpoint()).await?;
+            stream.set_nodelay(true)?;
+            greeting::greet(&mut stream, None).await?;
+            Ok(stream)
+        };
+        let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
+        tokio::time::timeout(Duration::from_secs(2), connect)
+            .await
+            .unwrap_or_else(|_| Err(late().into()))
+    }
+
+    /// Fails what has waited long enough for a node.
+    fn give_up(&mut self) {
+        let now = Moment::now();
+        let late = |_: &u64, pending: &mut Pending| pending.until.is_some_and(|until| until <= now);
+        for (_, pending) in self.pending.extract_if(.., late).collect::<Vec<_>>() {
+            let _ = pending.reply.send(Err(Error::Unreachable(self.trouble.clone())));
+        }
+        // Nobody waits for it any more.
+        self.pending.retain(|_, pending| !pending.reply.is_closed());
+    }
+
+    /// Talks until the connection breaks; done when the client is dropped.
+    async fn talk(
+        &mut self,
+        stream: TcpStream,
+        jobs: &mut mpsc::UnboundedReceiver<Job>,
+    ) -> std::io::Result<()> {
+        let (read, mut write) = stream.into_split();
+        let mut reader = Reader::new(read, frame::SAY_MOST);
+        let mut bytes = BytesMut::new();
+        // What was asked before may not have been heard.
+        let sent = Moment::now().0;
+        for (number, pending) in &self.pending {
+            let ask = Ask { number: *number, sent, call: pending.call.clone() };
+            frame::put(&ask, &mut bytes);
+        }
+        loop {
+            if !bytes.is_empty() {
+                write.write_all(&bytes).await?;
+                bytes.clear();
+            }
+            tokio::select! {
+                say = reader.next::<Say>() => match say? {
+                    Some(say) => self.hear(say),
+                    None => return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)),
+                },
+                job = jobs.recv() => match job {
+                    Some(job) => self.take(job, &mut bytes),
+                    None => return Ok(()),
+                },
+            }
+            while let Some(say) = reader.take::<Say>()? {
+                self.hear(say);
+            }
+            while let Ok(job) = jobs.try_recv() {
+                self.take(job, &mut bytes);
+            }
+        }
+    }
+
+    fn take(&mut self, job: Job, bytes: &mut BytesMut) {
+        match job {
+            Job::Call { call, patience, reply } => {
+                self.numbers += 1;
+                let number = self.numbers;
+                let sent = Moment::now();
+                let until = patience.map(|patience| Moment(sent.0 + patience.as_micros() as u64));
+                frame::put(&Ask { number, sent: sent.0, call: call.clone() }, bytes);
+                self.pending.insert(number, Pending { call, until, reply });
+            }
+            Job::Listen(key, state) => drop(self.sessions.insert(key, state)),
+            Job::Forget(key) => drop(self.sessions.remove(&key)),
+            Job::Watch(changes) => self.watchers.push(changes),
+        }
+    }
+
+    fn hear(&mut self, say: Say) {
+        match say {
+            Say::Answer(number, answer) => {
+                if let Some(pending) = self.pending.remove(&number) {
+                    // What is relied on is known before whoever waits goes on.
+                    let key = match &pending.call {
+                        Call::KeepAlive(key) => Some(key),
+                        Call::Acquire { session, .. } => Some(session),
+                        _ => None,
+                    };
+                    if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
+                        match &answer {
+                            Answer::Alive(reliance) | Answer::Granted { reliance, .. } => {
+                                state.rely(*reliance);
+                            }
+                            Answer::Failed(Failure::NoSession) => state.end(),
+                            _ => {}
+                        }
+                    }
+                    let _ = pending.reply.send(Ok(answer));
+                }
+            }
+            Say::Lost { session, request, expelled } => {
+                if let Some(state) = self.sessions.get(&session) {
+                    state.lose(request, expelled);
+                }
+            }
+            Say::Position { session, request, position } => {
+                if let Some(state) = self.sessions.get(&session) {
+                    state.place(request, position);
+                }
+            }
+            Say::Changed(change) => {
+                self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
+            }
+            Say::Leaving => self.sessions.values().for_each(|state| state.leaving()),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What can go wrong.
+
+use quorate_protocol::greeting::Unfit;
+use quorate_protocol::{BadName, Failure};
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The cluster says so.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    /// No node can be talked to.
+    #[error("no node can be reached: {0}")]
+    Unreachable(String),
+    /// What is there is not what was expected.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// A name that cannot be one.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// An answer to another question.
+    #[error("the node answered something else than was asked")]
+    Confused,
+    /// The client is no more.
+    #[error("the client has been closed")]
+    Closed,
+}

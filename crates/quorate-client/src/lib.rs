@@ -1,0 +1,40 @@
+//! Locks and elections of a quorate cluster.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), quorate_client::Error> {
+//! use quorate_client::{Client, SessionOptions};
+//!
+//! let client = Client::new(["127.0.0.1:7480"]);
+//! let session = client.session(SessionOptions::default()).await?;
+//! let guard = session.lock("deploy")?.why("release 7").acquire().await?;
+//! tokio::select! {
+//!     () = guard.in_danger() => { /* stop: somebody else may have the lock soon */ }
+//!     () = deploy(guard.token()) => guard.release().await?,
+//! }
+//! # Ok(())
+//! # }
+//! # async fn deploy(_token: u64) {}
+//! ```
+//!
+//! A lock is relied on for a time only. The time is counted from when the client last asked for more, by a clock that
+//! counts the time that the machine sleeps, and ends before the cluster may give the lock to somebody else. Whatever is
+//! guarded by a lock should be told the token and refuse smaller ones.
+
+pub mod blocking;
+mod clock;
+mod connection;
+mod error;
+mod guard;
+mod session;
+
+pub use clock::Moment;
+pub use connection::Client;
+pub use error::Error;
+pub use guard::{Guard, LockRequest, Loss};
+pub use quorate_protocol::{
+    About, BadName, Change, Failure, Kind, MemberStatus, Name, NodeStatus, Standing, TokenStanding,
+};
+pub use session::{Session, SessionOptions};
+
+/// Where a cluster listens if nobody says otherwise.
+pub const DEFAULT_ENDPOINT: &str = "127.0.0.1:7480";

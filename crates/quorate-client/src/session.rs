@@ -1,0 +1,220 @@
+//! A session: what it has, it has together, for as long as it is heard of.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use quorate_protocol::{Answer, BadName, Call, Kind, Name, Reliance, SessionKey};
+use tokio::sync::{Notify, watch};
+
+use crate::clock::Moment;
+use crate::connection::{Client, Job};
+use crate::error::Error;
+use crate::guard::{LockRequest, Loss};
+
+/// How a session is to be.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// If nothing is heard of it for so long, it is over and its locks are free.
+    pub ttl: Duration,
+    /// Who, for others to see.
+    pub who: String,
+    /// Where, for others to see.
+    pub place: String,
+    /// How long a node may take to be reached.
+    pub reach: Duration,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        let who = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+        let host = host.map_or_else(|_| "somewhere".to_owned(), |host| host.trim().to_owned());
+        let place = format!("{host}, process {}", std::process::id());
+        Self { ttl: Duration::from_secs(10), who, place, reach: Duration::from_secs(5) }
+    }
+}
+
+/// What is known of a session, by the connection and by whoever holds its locks.
+#[derive(Debug)]
+pub(crate) struct SessionState {
+    /// Until when everything that the session has may be relied on.
+    deadline: AtomicU64,
+    /// A change of the deadline, or the end.
+    changed: Notify,
+    over: AtomicBool,
+    leaves: AtomicBool,
+    requests: Mutex<BTreeMap<u64, watch::Sender<Fate>>>,
+}
+
+/// What has become of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fate {
+    pub(crate) lost: Option<Loss>,
+    pub(crate) position: Option<u32>,
+}
+
+impl SessionState {
+    fn new() -> Self {
+        Self {
+            deadline: AtomicU64::new(0),
+            changed: Notify::new(),
+            over: AtomicBool::new(false),
+            leaves: AtomicBool::new(false),
+            requests: Mutex::default(),
+        }
+    }
+
+    fn requests(&self) -> MutexGuard<'_, BTreeMap<u64, watch::Sender<Fate>>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn deadline(&self) -> Moment {
+        Moment(self.deadline.load(Ordering::Acquire))
+    }
+
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// What the node has said is counted from when it was asked. An answer that was long under way says less than a later
+    /// one, and what it takes back counts.
+    pub(crate) fn rely(&self, reliance: Reliance) {
+        self.deadline.store(reliance.since.saturating_add(reliance.micros), Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        for request in self.requests().values() {
+            request.send_modify(|fate| fate.lost = fate.lost.or(Some(Loss::SessionOver)));
+        }
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn lose(&self, request: u64, expelled: bool) {
+        if let Some(request) = self.requests().get(&request) {
+            let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
+            request.send_modify(|fate| fate.lost = Some(loss));
+        }
+    }
+
+    pub(crate) fn place(&self, request: u64, position: u32) {
+        if let Some(request) = self.requests().get(&request) {
+            request.send_modify(|fate| fate.position = Some(position));
+        }
+    }
+
+    pub(crate) fn leaving(&self) {
+        self.leaves.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn listen(&self, request: u64) -> watch::Receiver<Fate> {
+        let (sender, receiver) = watch::channel(Fate::default());
+        self.requests().insert(request, sender);
+        receiver
+    }
+
+    pub(crate) fn forget(&self, request: u64) {
+        self.requests().remove(&request);
+    }
+}
+
+/// A session. Dropped, it ends, and its locks are free.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) client: Client,
+    pub(crate) key: SessionKey,
+    pub(crate) state: Arc<SessionState>,
+    pub(crate) ttl: Duration,
+    requests: AtomicU64,
+}
+
+impl Session {
+    pub(crate) async fn open(client: Client, options: SessionOptions) -> Result<Self, Error> {
+        let ttl_ms = u32::try_from(options.ttl.as_millis()).unwrap_or(u32::MAX);
+        let open = Call::Open { ttl_ms, who: options.who, place: options.place };
+        let Answer::Opened(key) = client.call(open, Some(options.reach)).await? else {
+            return Err(Error::Confused);
+        };
+        let state = Arc::new(SessionState::new());
+        client.post(Job::Listen(key, Arc::clone(&state)))?;
+        let (requests, ttl) = (AtomicU64::new(0), options.ttl);
+        let inner = Arc::new(Inner { client, key, state, ttl, requests });
+        tokio::spawn(keep_alive(Arc::downgrade(&inner), ttl));
+        Ok(Self { inner })
+    }
+
+    /// A lock, to be acquired.
+    pub fn lock(&self, name: &str) -> Result<LockRequest, BadName> {
+        Ok(LockRequest::new(Arc::clone(&self.inner), Name::new(Kind::Lock, name)?))
+    }
+
+    /// An election, to be won.
+    pub fn election(&self, name: &str) -> Result<LockRequest, BadName> {
+        Ok(LockRequest::new(Arc::clone(&self.inner), Name::new(Kind::Election, name)?))
+    }
+
+    /// Until when all that it has may be relied on, if nothing more is heard.
+    pub fn deadline(&self) -> Moment {
+        self.inner.state.deadline()
+    }
+
+    /// Ends it.
+    pub async fn close(self) -> Result<(), Error> {
+        let (client, key) = (self.inner.client.clone(), self.inner.key);
+        let done = client.call(Call::Close(key), Some(Duration::from_secs(2))).await;
+        client.post(Job::Forget(key))?;
+        done.map(drop)
+    }
+}
+
+impl Inner {
+    pub(crate) fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let (reply, _) = tokio::sync::oneshot::channel();
+        let close = Call::Close(self.key);
+        let _ = self.client.post(Job::Call {
+            call: close,
+            patience: Some(Duration::from_secs(1)),
+            reply,
+        });
+        let _ = self.client.post(Job::Forget(self.key));
+    }
+}
+
+/// Says again and again that a session is alive, and ends it when it was not heard for too long.
+async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
+    loop {
+        let Some(inner) = session.upgrade() else { return };
+        if inner.state.is_over() {
+            return;
+        }
+        let call = inner.client.call(Call::KeepAlive(inner.key), Some(ttl));
+        let (client_gone, state) = (call.await, Arc::clone(&inner.state));
+        drop(inner);
+        match client_gone {
+            Ok(_) => {}
+            Err(Error::Failed(_) | Error::Closed) => return state.end(),
+            Err(_) if state.deadline() <= Moment::now() => return state.end(),
+            Err(_) => {}
+        }
+        tokio::time::sleep(ttl / 4).await;
+    }
+}

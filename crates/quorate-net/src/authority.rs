@@ -1,0 +1,93 @@
+//! The certificate authority of a cluster: a key, and certificates for nodes signed with it.
+
+use std::time::Duration;
+
+use quorate_core::ProcessId;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
+};
+
+use crate::tls::node_name;
+
+/// How long the authority itself is good for: replacing it means new certificates everywhere.
+const AUTHORITY_DAYS: u32 = 3650;
+/// Certificates are good from a little before they are made, for machines whose clocks are behind.
+const BACKDATED: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// A certificate and its key, as PEM.
+#[derive(Clone)]
+pub struct Pem {
+    /// The certificate.
+    pub certificate: String,
+    /// Its secret key.
+    pub key: String,
+}
+
+/// What signs the certificates of the nodes of one cluster.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// A new one.
+    pub fn generate() -> Result<(Self, Pem), rcgen::Error> {
+        let key = KeyPair::generate()?;
+        let certificate = authority_params().self_signed(&key)?.pem();
+        let pem = Pem { certificate, key: key.serialize_pem() };
+        Ok((Self { issuer: Issuer::new(authority_params(), key) }, pem))
+    }
+
+    /// The one with this key. Its certificate need not be read: all that goes into the nodes' certificates is the name
+    /// that every authority of quorate has, and its key.
+    pub fn from_key(pem: &str) -> Result<Self, rcgen::Error> {
+        Ok(Self { issuer: Issuer::new(authority_params(), KeyPair::from_pem(pem)?) })
+    }
+
+    /// A certificate by which a node is known, at these names and addresses as well, for so many days.
+    pub fn certify(
+        &self,
+        node: ProcessId,
+        names: &[String],
+        days: u32,
+    ) -> Result<Pem, rcgen::Error> {
+        let key = KeyPair::generate()?;
+        let names: Vec<String> =
+            [node_name(node)].into_iter().chain(names.iter().cloned()).collect();
+        let mut params = CertificateParams::new(names)?;
+        params.distinguished_name = named(&format!("quorate node {}", node.number()));
+        params.use_authority_key_identifier_extension = true;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        valid(&mut params, days);
+        let certificate = params.signed_by(&key, &self.issuer)?.pem();
+        Ok(Pem { certificate, key: key.serialize_pem() })
+    }
+}
+
+fn authority_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = named("quorate cluster authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    valid(&mut params, AUTHORITY_DAYS);
+    params
+}
+
+fn named(name: &str) -> DistinguishedName {
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::CommonName, name);
+    distinguished
+}
+
+#[expect(clippy::disallowed_methods, reason = "certificates are good for a time of the real world")]
+fn valid(params: &mut CertificateParams, days: u32) {
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or(Duration::ZERO);
+    params.not_before = epoch + now.saturating_sub(BACKDATED);
+    params.not_after = epoch + (now + DAY * days);
+}

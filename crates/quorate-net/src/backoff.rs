@@ -1,0 +1,70 @@
+//! How long to wait before dialling again: longer each time, and never two nodes in step.
+
+use std::time::Duration;
+
+/// Pauses that double, each shortened by chance to something between its half and its whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Backoff {
+    first: Duration,
+    most: Duration,
+    next: Duration,
+    chance: u64,
+}
+
+impl Backoff {
+    /// Equal seeds give equal pauses.
+    pub(crate) fn new(first: Duration, most: Duration, seed: u64) -> Self {
+        Self { first, most: most.max(first), next: first, chance: seed }
+    }
+
+    /// The next pause.
+    pub(crate) fn pause(&mut self) -> Duration {
+        let whole = self.next;
+        self.next = (whole * 2).min(self.most);
+        whole.mul_f64(0.5 + 0.5 * self.draw())
+    }
+
+    /// All went well: start from the shortest again.
+    pub(crate) fn reset(&mut self) {
+        self.next = self.first;
+    }
+
+    /// There is no hope for now: wait for long.
+    pub(crate) fn give_up(&mut self) {
+        self.next = self.most;
+    }
+
+    /// Something between 0 and 1 (splitmix64).
+    fn draw(&mut self) -> f64 {
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.chance;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest_and_stay_within_their_half() {
+        let millis = Duration::from_millis;
+        let mut backoff = Backoff::new(millis(10), millis(35), 7);
+        for whole in [10, 20, 35, 35] {
+            let pause = backoff.pause();
+            assert!(millis(whole) / 2 <= pause && pause <= millis(whole), "{pause:?}");
+        }
+        backoff.reset();
+        assert!(backoff.pause() <= millis(10));
+    }
+
+    #[test]
+    fn two_nodes_do_not_dial_in_step() {
+        let pause =
+            |seed| Backoff::new(Duration::from_secs(1), Duration::from_secs(1), seed).pause();
+        assert_ne!(pause(1), pause(2));
+        assert_eq!(pause(1), pause(1));
+    }
+}

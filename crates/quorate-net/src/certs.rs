@@ -1,0 +1,241 @@
+//! The certificate files of a cluster: made where they are missing, renewed when asked to, never overwritten otherwise.
+//!
+//! A directory holds `ca.pem` and `ca.key`, and for each node `node-3.pem` and `node-3.key`. Keys are readable by their
+//! owner only. A node needs `ca.pem` and its own two files; `ca.key` belongs on no node.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use quorate_core::ProcessId;
+use rustls::pki_types::ServerName;
+
+use crate::authority::{Authority, Pem};
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Each node, and the names and addresses under which it is reached, beside the name that nodes use.
+    pub nodes: Vec<(ProcessId, Vec<String>)>,
+    /// For how many days a node's certificate is good.
+    pub days: u32,
+    /// Whether nodes that have a certificate get a new one.
+    pub renew: bool,
+}
+
+/// What became of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There was none.
+    Made,
+    /// There was one, and a new one was asked for.
+    Renewed,
+    /// There was one, and it is still there.
+    Kept,
+}
+
+/// A certificate in the directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Whose: a node's, or the authority's.
+    pub node: Option<ProcessId>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The file of the certificate.
+    pub certificate: PathBuf,
+    /// The file of the secret key.
+    pub key: PathBuf,
+}
+
+/// Why certificates could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CertsError {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Half of a pair is missing.
+    #[error("{} exists and {} does not: put it back, or remove the former", there.display(), missing.display())]
+    Half {
+        /// The file that is there.
+        there: PathBuf,
+        /// The file that is not.
+        missing: PathBuf,
+    },
+    /// A name that no certificate may have.
+    #[error("`{0}` is neither a name nor an address under which a node can be reached")]
+    Name(String),
+    /// The key of the authority makes no sense.
+    #[error("{what}: {source}")]
+    Nonsense {
+        /// What makes no sense.
+        what: String,
+        /// Why.
+        source: rcgen::Error,
+    },
+}
+
+/// Makes what is missing of an authority and its nodes' certificates, and renews the latter if asked to.
+pub fn make(directory: &Path, wanted: &Wanted) -> Result<Vec<Entry>, CertsError> {
+    let mut names = wanted.nodes.iter().flat_map(|(_, names)| names);
+    if let Some(wrong) = names.find(|name| !is_reachable(name)) {
+        return Err(CertsError::Name(wrong.clone()));
+    }
+    fs::create_dir_all(directory)
+        .map_err(|source| CertsError::File { path: directory.to_owned(), source })?;
+    let place = Pair::of(directory, "ca");
+    let (authority, outcome) = if place.exists()? {
+        (open(&place)?, Outcome::Kept)
+    } else {
+        let (authority, pem) = Authority::generate().map_err(nonsense("a new authority"))?;
+        place.write(&pem)?;
+        (authority, Outcome::Made)
+    };
+    let mut entries = vec![place.entry(None, outcome)];
+    for (node, names) in &wanted.nodes {
+        let place = Pair::of(directory, &format!("node-{}", node.number()));
+        let outcome = match (place.exists()?, wanted.renew) {
+            (false, _) => Outcome::Made,
+            (true, true) => Outcome::Renewed,
+            (true, false) => Outcome::Kept,
+        };
+        if outcome != Outcome::Kept {
+            let pem = authority.certify(*node, names, wanted.days);
+            place.write(&pem.map_err(nonsense(&format!("the names {names:?}")))?)?;
+        }
+        entries.push(place.entry(Some(*node), outcome));
+    }
+    Ok(entries)
+}
+
+/// A name or an address; not one by which nodes know each other, or one could pass for another.
+fn is_reachable(name: &str) -> bool {
+    ServerName::try_from(name).is_ok() && !name.to_ascii_lowercase().ends_with(".quorate.internal")
+}
+
+fn open(place: &Pair) -> Result<Authority, CertsError> {
+    let key = fs::read_to_string(&place.key)
+        .map_err(|source| CertsError::File { path: place.key.clone(), source })?;
+    Authority::from_key(&key).map_err(nonsense(&place.key.display().to_string()))
+}
+
+fn nonsense(what: &str) -> impl FnOnce(rcgen::Error) -> CertsError {
+    let what = what.to_owned();
+    |source| CertsError::Nonsense { what, source }
+}
+
+/// The files of a certificate and its key.
+struct Pair {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+impl Pair {
+    fn of(directory: &Path, name: &str) -> Self {
+        Self {
+            certificate: directory.join(format!("{name}.pem")),
+            key: directory.join(format!("{name}.key")),
+        }
+    }
+
+    fn exists(&self) -> Result<bool, CertsError> {
+        let half = |there: &PathBuf, missing: &PathBuf| {
+            Err(CertsError::Half { there: there.clone(), missing: missing.clone() })
+        };
+        match (self.certificate.exists(), self.key.exists()) {
+            (true, false) => half(&self.certificate, &self.key),
+            (false, true) => half(&self.key, &self.certificate),
+            (both, _) => Ok(both),
+        }
+    }
+
+    /// The key first: a node that reloads between the two finds a pair that does not fit, and keeps what it has.
+    fn write(&self, pem: &Pem) -> Result<(), CertsError> {
+        replace(&self.key, &pem.key, 0o600)?;
+        replace(&self.certificate, &pem.certificate, 0o644)
+    }
+
+    fn entry(&self, node: Option<ProcessId>, outcome: Outcome) -> Entry {
+        Entry { node, outcome, certificate: self.certificate.clone(), key: self.key.clone() }
+    }
+}
+
+/// Writes a file beside the one meant and puts it in its place, so that nobody ever reads half of it.
+fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
+    let beside = path.with_extension("new");
+    let write = || {
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|source| CertsError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn wanted(nodes: u32, renew: bool) -> Wanted {
+        let nodes = (0..nodes).map(|node| (ProcessId::new(node), Vec::new())).collect();
+        Wanted { nodes, days: 1, renew }
+    }
+
+    fn outcomes(entries: &[Entry]) -> Vec<Outcome> {
+        entries.iter().map(|entry| entry.outcome).collect()
+    }
+
+    #[test]
+    fn what_is_there_is_kept_until_it_is_to_be_renewed() {
+        use Outcome::{Kept, Made, Renewed};
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        assert_eq!(outcomes(&make(path, &wanted(1, false)).expect("made")), [Made, Made]);
+        let before = fs::read(path.join("node-0.pem")).expect("there");
+        assert_eq!(outcomes(&make(path, &wanted(2, false)).expect("made")), [Kept, Kept, Made]);
+        assert_eq!(fs::read(path.join("node-0.pem")).expect("there"), before);
+        assert_eq!(outcomes(&make(path, &wanted(1, true)).expect("made")), [Kept, Renewed]);
+        assert_ne!(fs::read(path.join("node-0.pem")).expect("there"), before);
+    }
+
+    #[test]
+    fn a_name_that_makes_no_sense_or_is_another_nodes_is_refused_before_anything_is_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("new");
+        for name in ["not a name!", "node-1.quorate.internal"] {
+            let nodes = vec![(ProcessId::new(0), vec![name.to_owned()])];
+            let why = make(&path, &Wanted { nodes, days: 1, renew: false }).expect_err("no name");
+            assert!(why.to_string().contains(name), "{why}");
+        }
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn keys_are_their_owners_secret() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for entry in make(directory.path(), &wanted(1, false)).expect("made") {
+            let mode = fs::metadata(&entry.key).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn half_a_pair_is_nothing_to_build_on() {
+        let directory = tempfile::tempdir().expect("a directory");
+        make(directory.path(), &wanted(1, false)).expect("made");
+        fs::remove_file(directory.path().join("ca.key")).expect("there");
+        let why = make(directory.path(), &wanted(2, false)).expect_err("no key to sign with");
+        assert!(why.to_string().contains("ca.key does not: put it back"), "{why}");
+    }
+}

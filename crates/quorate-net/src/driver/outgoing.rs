@@ -1,0 +1,75 @@
+//! What a process has sent and the mesh has no room for yet, in order for each peer.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use quorate_core::ProcessId;
+
+use super::{Ended, Outbox};
+use crate::limits::MESSAGE_OVERHEAD;
+use crate::mesh::{Mesh, SendError};
+
+pub(super) struct Outgoing {
+    waiting: BTreeMap<ProcessId, Waiting>,
+    most: usize,
+}
+
+#[derive(Default)]
+struct Waiting {
+    messages: VecDeque<Bytes>,
+    cost: usize,
+}
+
+impl Outgoing {
+    pub(super) const fn new(most: usize) -> Self {
+        Self { waiting: BTreeMap::new(), most }
+    }
+
+    /// Whether something waits for room.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Hands over what there is room for, the oldest first.
+    pub(super) fn send(&mut self, mesh: &Mesh, out: &mut Outbox) -> Result<(), Ended> {
+        for (to, payload) in out.sends.drain(..) {
+            if let Some(waiting) = self.waiting.get_mut(&to) {
+                waiting.push(payload);
+            } else if !offer(mesh, to, &payload)? {
+                self.waiting.entry(to).or_default().push(payload);
+            }
+        }
+        let mut overrun = None;
+        for (&to, waiting) in &mut self.waiting {
+            while let Some(payload) = waiting.messages.front() {
+                if !offer(mesh, to, payload)? {
+                    break;
+                }
+                waiting.cost -= payload.len() + MESSAGE_OVERHEAD;
+                waiting.messages.pop_front();
+            }
+            if waiting.cost > self.most {
+                overrun = Some(to);
+            }
+        }
+        self.waiting.retain(|_, waiting| !waiting.messages.is_empty());
+        overrun.map_or(Ok(()), |peer| Err(Ended::Overrun(peer)))
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, payload: Bytes) {
+        self.cost += payload.len() + MESSAGE_OVERHEAD;
+        self.messages.push_back(payload);
+    }
+}
+
+/// Whether the mesh took it.
+fn offer(mesh: &Mesh, to: ProcessId, payload: &Bytes) -> Result<bool, Ended> {
+    match mesh.try_send(to, payload.clone()) {
+        Ok(()) => Ok(true),
+        Err(SendError::Full(_)) => Ok(false),
+        Err(SendError::Stopped) => Err(Ended::MeshStopped),
+        Err(error) => Err(Ended::Unsendable(error.to_string())),
+    }
+}

@@ -1,0 +1,38 @@
+//! Any [`quorate_core::Process`] over sockets.
+//!
+//! [`Mesh`] connects the nodes of a cluster: one connection per pair, mutual TLS, reconnection, queues that are bounded,
+//! messages that arrive once and in order. What is sent are bytes; [`codec`] makes them of any type that `serde` knows.
+//! [`driver`] runs a process over it, and [`certs`] makes the certificates.
+
+mod accept;
+pub mod authority;
+mod backoff;
+pub mod certs;
+pub mod codec;
+mod config;
+mod connection;
+mod dial;
+pub mod driver;
+mod event;
+pub mod frame;
+mod handshake;
+pub mod hello;
+mod ledger;
+mod limits;
+mod link;
+mod mesh;
+mod network;
+mod refusal;
+mod serve;
+mod tls;
+mod versions;
+
+pub use config::{Config, Security, StartError};
+pub use event::{Event, Events, Gone};
+pub use hello::{ClusterId, Incarnation};
+pub use limits::{Contradiction, Limits, MESSAGE_OVERHEAD};
+pub use mesh::{Mesh, PeerStatus, SendError};
+pub use network::{Connection, Later, Listener, Network, Stream, Tcp};
+pub use refusal::{Reason, Refusal};
+pub use tls::{Files, Tls, TlsError, node_name};
+pub use versions::{FRAMES, Versions};

@@ -1,0 +1,135 @@
+//! Why a node will not talk to another: said to the other side, and logged.
+
+use std::fmt;
+
+/// A refusal longer than this is cut when it is sent, and an answer that claims more is not read.
+pub(crate) const LONGEST_TEXT: usize = 400;
+
+/// Why a node will not talk to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kind of reason.
+    pub reason: Reason,
+    /// What is wrong, in words, with both sides' view of it.
+    pub detail: String,
+}
+
+/// The kinds of reasons; the numbers are those of the wire and do not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It did not begin as a node of quorate does.
+    NotQuorate,
+    /// No version of the frames is known to both.
+    Frames,
+    /// No version of the owners' messages is known to both.
+    Messages,
+    /// It belongs to another cluster.
+    Cluster,
+    /// It is not in the configuration.
+    Unknown,
+    /// It wanted to talk to somebody else.
+    Addressee,
+    /// Its certificate is somebody else's.
+    Certificate,
+    /// It should wait to be dialled.
+    Direction,
+    /// A later incarnation of it has been here.
+    Outdated,
+    /// It says that it has received what was never sent, or forgotten what it had received.
+    Confused,
+    /// The node is about to stop.
+    Stopping,
+    /// A reason that this build does not know.
+    Other(u8),
+}
+
+impl Refusal {
+    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+        Self { reason, detail: detail.into() }
+    }
+
+    /// As it was sent by a peer: nothing but printable characters.
+    pub(crate) fn from_wire(code: u8, text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TEXT)]);
+        let clean = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        Self { reason: Reason::from_code(code), detail: clean }
+    }
+
+    /// The words, cut to what may be sent.
+    pub(crate) fn text(&self) -> &str {
+        let mut end = self.detail.len().min(LONGEST_TEXT);
+        while !self.detail.is_char_boundary(end) {
+            end -= 1;
+        }
+        &self.detail[..end]
+    }
+}
+
+impl Reason {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::NotQuorate => 1,
+            Self::Frames => 2,
+            Self::Messages => 3,
+            Self::Cluster => 4,
+            Self::Unknown => 5,
+            Self::Addressee => 6,
+            Self::Certificate => 7,
+            Self::Direction => 8,
+            Self::Outdated => 9,
+            Self::Confused => 10,
+            Self::Stopping => 11,
+            Self::Other(code) => code,
+        }
+    }
+
+    fn from_code(code: u8) -> Self {
+        const KNOWN: [Reason; 11] = [
+            Reason::NotQuorate,
+            Reason::Frames,
+            Reason::Messages,
+            Reason::Cluster,
+            Reason::Unknown,
+            Reason::Addressee,
+            Reason::Certificate,
+            Reason::Direction,
+            Reason::Outdated,
+            Reason::Confused,
+            Reason::Stopping,
+        ];
+        KNOWN.into_iter().find(|known| known.code() == code).unwrap_or(Self::Other(code))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            Reason::Other(code) => write!(f, "{} (reason {code})", self.detail),
+            _ => f.write_str(&self.detail),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_read_as_they_are_written() {
+        for code in 0..=255 {
+            assert_eq!(Reason::from_code(code).code(), code);
+        }
+    }
+
+    #[test]
+    fn a_peers_words_cannot_move_the_cursor_nor_go_on_for_ever() {
+        let refusal = Refusal::from_wire(200, "\x1b[2Jhello\nworld".as_bytes());
+        assert_eq!(refusal.to_string(), "?[2Jhello?world (reason 200)");
+        let long = Refusal::new(Reason::Unknown, "ä".repeat(LONGEST_TEXT));
+        assert_eq!(long.text().len(), LONGEST_TEXT);
+        assert!(Refusal::from_wire(1, &[0xff; 4096]).detail.chars().count() <= LONGEST_TEXT);
+    }
+}

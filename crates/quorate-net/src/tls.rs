@@ -1,0 +1,250 @@
+//! Mutual TLS between nodes: the authority of the cluster decides who is a node, the certificate's name which one.
+//!
+//! A node's certificate is good for `node-3.quorate.internal`, whatever its addresses are. Who dials looks for the name of
+//! the node it wants; who answers compares it with what the other says of itself. Only TLS 1.3 is spoken, with one
+//! provider of cryptography, and sessions are not resumed: every connection shows its certificate.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+
+use quorate_core::ProcessId;
+use rustls::client::{Resumption, verify_server_name};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio_rustls::TlsConnector;
+
+use crate::network::{Network, Stream, Tcp};
+
+/// The name that a node's certificate must be good for.
+pub fn node_name(node: ProcessId) -> String {
+    format!("node-{}.quorate.internal", node.number())
+}
+
+/// Where a node's certificates are.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// The authorities that are believed; several while one replaces another.
+    pub authority: PathBuf,
+    /// The node's own certificate.
+    pub certificate: PathBuf,
+    /// Its secret key.
+    pub key: PathBuf,
+}
+
+/// Why certificates cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("no {0} in PEM format found")]
+    Missing(&'static str),
+    /// It is not what it should be, or key and certificate do not belong together.
+    #[error("the certificates cannot be used: {0}")]
+    Unusable(String),
+    /// They were not read from files.
+    #[error("there are no files to read again")]
+    NoFiles,
+}
+
+/// A node's certificates, which may be exchanged while it runs: connections made from then on use the new ones.
+pub struct Tls {
+    files: Option<Files>,
+    current: RwLock<Arc<Identity>>,
+}
+
+/// What connections are made with.
+pub(crate) struct Identity {
+    pub(crate) client: Arc<ClientConfig>,
+    pub(crate) server: Arc<ServerConfig>,
+    certificate: CertificateDer<'static>,
+}
+
+impl Tls {
+    /// From PEM texts: the authorities, the node's certificate, its key.
+    pub fn from_pem(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let identity = Identity::new(authority, certificate, key)?;
+        Ok(Self { files: None, current: RwLock::new(Arc::new(identity)) })
+    }
+
+    /// From files, which [`Self::reload`] reads again.
+    pub fn from_files(files: Files) -> Result<Self, TlsError> {
+        let identity = Identity::from_files(&files)?;
+        Ok(Self { files: Some(files), current: RwLock::new(Arc::new(identity)) })
+    }
+
+    /// Reads the files again. If anything is wrong with them, what was there stays.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let files = self.files.as_ref().ok_or(TlsError::NoFiles)?;
+        self.set(Identity::from_files(files)?);
+        Ok(())
+    }
+
+    /// Exchanges the certificates for these PEM texts. If anything is wrong with them, what was there stays.
+    pub fn replace(
+        &self,
+        authority: &[u8],
+        certificate: &[u8],
+        key: &[u8],
+    ) -> Result<(), TlsError> {
+        self.set(Identity::new(authority, certificate, key)?);
+        Ok(())
+    }
+
+    /// Whether the certificate is this node's.
+    pub fn is_for(&self, node: ProcessId) -> bool {
+        belongs_to(&self.identity().certificate, node)
+    }
+
+    /// Connects to a node and shows it this certificate, without saying anything yet: for tools and tests.
+    pub async fn connect(&self, to: SocketAddr, node: ProcessId) -> io::Result<Box<dyn Stream>> {
+        let (stream, _) = Tcp.connect(&to.to_string()).await?;
+        let connector = TlsConnector::from(Arc::clone(&self.identity().client));
+        Ok(Box::new(connector.connect(server_name(node), stream).await?))
+    }
+
+    pub(crate) fn identity(&self) -> Arc<Identity> {
+        Arc::clone(&self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    fn set(&self, identity: Identity) {
+        *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            Arc::new(identity);
+    }
+}
+
+/// Whether a certificate that was shown, and whose signature was checked, is this node's.
+pub(crate) fn belongs_to(certificate: &CertificateDer<'_>, node: ProcessId) -> bool {
+    let Ok(parsed) = ParsedCertificate::try_from(certificate) else { return false };
+    verify_server_name(&parsed, &server_name(node)).is_ok()
+}
+
+pub(crate) fn server_name(node: ProcessId) -> ServerName<'static> {
+    ServerName::try_from(node_name(node)).expect("a node's name is a DNS name")
+}
+
+impl Identity {
+    fn from_files(files: &Files) -> Result<Self, TlsError> {
+        let read = |path: &PathBuf| {
+            fs::read(path).map_err(|source| TlsError::File { path: path.clone(), source })
+        };
+        Self::new(&read(&files.authority)?, &read(&files.certificate)?, &read(&files.key)?)
+    }
+
+    fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let roots = Arc::new(roots(authority)?);
+        let chain = certificates(certificate, "certificate of the node")?;
+        let key =
+            PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Missing("secret key"))?;
+        Ok(Self {
+            certificate: chain[0].clone(),
+            client: Arc::new(client(&provider, &roots, chain.clone(), key.clone_key())?),
+            server: Arc::new(server(&provider, roots, chain, key)?),
+        })
+    }
+}
+
+fn certificates(pem: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    found.ok().filter(|found| !found.is_empty()).ok_or(TlsError::Missing(what))
+}
+
+fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(authority, "certificate of an authority")? {
+        roots.add(certificate).map_err(unusable)?;
+    }
+    Ok(roots)
+}
+
+fn client(
+    provider: &Arc<CryptoProvider>,
+    roots: &Arc<RootCertStore>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ClientConfig, TlsError> {
+    let mut config = ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(unusable)?
+        .with_root_certificates(Arc::clone(roots))
+        .with_client_auth_cert(chain, key)
+        .map_err(unusable)?;
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}
+
+fn server(
+    provider: &Arc<CryptoProvider>,
+    roots: Arc<RootCertStore>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<ServerConfig, TlsError> {
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider))
+        .build()
+        .map_err(unusable)?;
+    let mut config = ServerConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(unusable)?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .map_err(unusable)?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+fn unusable(why: impl std::fmt::Display) -> TlsError {
+    TlsError::Unusable(why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::authority::Authority;
+
+    #[test]
+    fn a_certificate_belongs_to_one_node() {
+        let (authority, ca) = Authority::generate().expect("an authority");
+        let pem = authority.certify(ProcessId::new(1), &[], 1).expect("a certificate");
+        let tls = Tls::from_pem(
+            ca.certificate.as_bytes(),
+            pem.certificate.as_bytes(),
+            pem.key.as_bytes(),
+        )
+        .expect("it can be used");
+        assert!(tls.is_for(ProcessId::new(1)));
+        assert!(!tls.is_for(ProcessId::new(11)));
+    }
+
+    #[test]
+    fn a_key_that_does_not_fit_changes_nothing() {
+        let (authority, ca) = Authority::generate().expect("an authority");
+        let [one, two] =
+            [1, 2].map(|node| authority.certify(ProcessId::new(node), &[], 1).expect("made"));
+        let ca = ca.certificate.as_bytes();
+        let tls = Tls::from_pem(ca, one.certificate.as_bytes(), one.key.as_bytes()).expect("fits");
+        assert!(tls.replace(ca, two.certificate.as_bytes(), one.key.as_bytes()).is_err());
+        assert!(tls.is_for(ProcessId::new(1)));
+        tls.replace(ca, two.certificate.as_bytes(), two.key.as_bytes()).expect("fits");
+        assert!(tls.is_for(ProcessId::new(2)));
+    }
+
+    #[test]
+    fn a_file_without_a_certificate_is_named() {
+        let why = Tls::from_pem(b"", b"", b"").err().expect("nothing there").to_string();
+        assert_eq!(why, "no certificate of an authority in PEM format found");
+    }
+}

@@ -1,0 +1,79 @@
+//! Certificates that are exchanged while nodes run: connections made from then on use the new ones.
+
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quorate_net::certs::{self, Wanted};
+use quorate_net::{Files, Security, Tls};
+use support::{config, p, pair};
+
+fn make(directory: &Path, renew: bool) {
+    let nodes = vec![(p(0), Vec::new()), (p(1), vec!["127.0.0.1".to_owned()])];
+    certs::make(directory, &Wanted { nodes, days: 1, renew }).expect("made");
+}
+
+fn tls(directory: &Path, node: u32) -> Arc<Tls> {
+    let file = |name: &str| directory.join(name);
+    let files = Files {
+        authority: file("trusted.pem"),
+        certificate: file(&format!("node-{node}.pem")),
+        key: file(&format!("node-{node}.key")),
+    };
+    Arc::new(Tls::from_files(files).expect("usable"))
+}
+
+/// What both nodes trust: these authorities.
+fn trust(directory: &Path, authorities: &[&str]) {
+    std::fs::write(directory.join("trusted.pem"), authorities.concat()).expect("written");
+}
+
+fn authority(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join("ca.pem")).expect("there")
+}
+
+#[tokio::test]
+async fn an_authority_is_replaced_without_a_restart() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path();
+    make(path, false);
+    let old = authority(path);
+    trust(path, &[&old]);
+    let [zero, one] = [0, 1].map(|node| tls(path, node));
+    let security = |tls: &Arc<Tls>| Security::Tls(Arc::clone(tls));
+    let (mut a, mut b) = pair(config(0, 1, security(&zero)), config(1, 1, security(&one))).await;
+    a.up().await;
+    b.up().await;
+
+    // A new authority signs new certificates. Only one of the two believes it: they cannot connect anew.
+    for name in ["ca.pem", "ca.key"] {
+        std::fs::remove_file(path.join(name)).expect("there");
+    }
+    make(path, true);
+    let new = authority(path);
+    trust(path, &[&old, &new]);
+    one.reload().expect("usable");
+    // Connections that exist go on, messages and all.
+    a.mesh.try_send(p(1), &b"old"[..]).expect("queued");
+    assert_eq!(b.messages(1).await, [b"old"]);
+    let address = b.mesh.address().to_string();
+    let reconnect = |mesh: &quorate_net::Mesh| {
+        mesh.set_peers([].into());
+        mesh.set_peers([(p(1), address.clone())].into());
+    };
+    reconnect(&a.mesh);
+    a.trouble("no TLS: invalid peer certificate").await;
+
+    // Now both do.
+    zero.reload().expect("usable");
+    a.up().await;
+    a.mesh.try_send(p(1), &b"new"[..]).expect("queued");
+    assert_eq!(b.messages(1).await, [b"new"]);
+
+    // A reload that finds rubbish keeps what there is.
+    std::fs::write(path.join("node-0.pem"), "rubbish").expect("written");
+    assert!(zero.reload().is_err());
+    reconnect(&a.mesh);
+    a.up().await;
+}

@@ -1,0 +1,85 @@
+//! Frames: a length of four bytes, and that many bytes of one message.
+
+use std::io;
+
+use bytes::{Buf, BufMut, BytesMut};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// The largest frame of a client.
+pub const ASK_MOST: usize = 64 << 10;
+
+/// The largest frame of a node: a list may be long.
+pub const SAY_MOST: usize = 16 << 20;
+
+/// Puts a message behind what is to be written.
+pub fn put<M: Serialize>(message: &M, out: &mut BytesMut) {
+    let start = out.len();
+    out.put_u32(0);
+    let written = postcard::to_io(message, (&mut *out).writer());
+    written.map(drop).expect("messages are plain data, and memory takes what is written");
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Reads messages from a stream.
+#[derive(Debug)]
+pub struct Reader<S> {
+    stream: S,
+    buffer: BytesMut,
+    most: usize,
+}
+
+impl<S: AsyncRead + Unpin> Reader<S> {
+    /// Frames longer than `most` end it.
+    pub fn new(stream: S, most: usize) -> Self {
+        Self { stream, buffer: BytesMut::with_capacity(4096), most }
+    }
+
+    /// The next message; none at the end.
+    pub async fn next<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        loop {
+            if let Some(message) = self.take()? {
+                return Ok(Some(message));
+            }
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return match self.buffer.is_empty() {
+                    true => Ok(None),
+                    false => Err(garbled("it ended in the middle of a message")),
+                };
+            }
+        }
+    }
+
+    /// The next message if all of it is here.
+    pub fn take<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        if self.buffer.len() < 4 {
+            return Ok(None);
+        }
+        let length =
+            u32::from_be_bytes([self.buffer[0], self.buffer[1], self.buffer[2], self.buffer[3]]);
+        let length = length as usize;
+        if length > self.most {
+            return Err(garbled(&format!(
+                "a message of {length} bytes, and {} is the most",
+                self.most
+            )));
+        }
+        if self.buffer.len() < 4 + length {
+            self.buffer.reserve(4 + length - self.buffer.len());
+            return Ok(None);
+        }
+        let message = match postcard::take_from_bytes(&self.buffer[4..4 + length]) {
+            Ok((message, [])) => message,
+            Ok(_) => return Err(garbled("a message with something behind it")),
+            Err(error) => return Err(garbled(&error.to_string())),
+        };
+        self.buffer.advance(4 + length);
+        Ok(Some(message))
+    }
+}
+
+fn garbled(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("what came is not understood: {what}"))
+}

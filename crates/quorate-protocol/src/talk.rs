@@ -1,0 +1,309 @@
+//! The words: what a client asks, and what a node says.
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::Name;
+
+/// The longest free text (who, where, why, a value that a leader proclaims), in bytes.
+pub const TEXT_MOST: usize = 4096;
+
+/// A session is known by this to its client and to nobody else: who has it has its locks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SessionKey(pub u128);
+
+impl std::fmt::Debug for SessionKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SessionKey(..)")
+    }
+}
+
+/// How a lock is held. There is room for more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// By one at a time.
+    #[default]
+    Exclusive,
+}
+
+/// What a client says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// The answer has the same number.
+    pub number: u64,
+    /// When it was said, by the client's own clock in microseconds: what it may rely on is counted from here.
+    pub sent: u64,
+    /// What.
+    pub call: Call,
+}
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Call {
+    /// A session, which ends if nothing is heard of it for so many milliseconds.
+    Open {
+        /// How long.
+        ttl_ms: u32,
+        /// Who, for others to see.
+        who: String,
+        /// Where, for others to see.
+        place: String,
+    },
+    /// The session is alive.
+    KeepAlive(SessionKey),
+    /// The session is over: all it has is free.
+    Close(SessionKey),
+    /// A lock. The same request of the same session is one request, however often it is sent.
+    Acquire {
+        /// Whose.
+        session: SessionKey,
+        /// Which one.
+        request: u64,
+        /// Of what.
+        name: Name,
+        /// How.
+        mode: Mode,
+        /// How many milliseconds to wait; none to wait as long as it takes, zero to take it only if it is free.
+        wait_ms: Option<u64>,
+        /// Why, for others to see; what a leader proclaims.
+        why: String,
+    },
+    /// A lock is free again, or is no longer wanted.
+    Release {
+        /// Whose.
+        session: SessionKey,
+        /// Which request.
+        request: u64,
+    },
+    /// A leader proclaims something else.
+    Proclaim {
+        /// Whose.
+        session: SessionKey,
+        /// Which request.
+        request: u64,
+        /// What.
+        value: String,
+    },
+    /// Who has and who wants what, of names that begin so.
+    List {
+        /// What names begin with, and of what kind.
+        prefix: String,
+        /// At most how many requests.
+        most: u32,
+    },
+    /// Whether nobody has had a greater token.
+    CheckToken {
+        /// Of what.
+        name: Name,
+        /// Which.
+        token: u64,
+    },
+    /// Takes a lock away from whoever has it.
+    Expel {
+        /// Which.
+        name: Name,
+        /// Why: it is written down.
+        reason: String,
+    },
+    /// Tells of all changes from now on, of names that begin so.
+    Watch {
+        /// What names begin with.
+        prefix: String,
+    },
+    /// How the node and its cluster are.
+    Status,
+}
+
+/// What a node says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Say {
+    /// The answer to what was asked under this number.
+    Answer(u64, Answer),
+    /// A lock was lost.
+    Lost {
+        /// Whose.
+        session: SessionKey,
+        /// Which request.
+        request: u64,
+        /// Whether somebody wanted so, and not because too few nodes could be heard.
+        expelled: bool,
+    },
+    /// Where a request is in the queue, the first being 1.
+    Position {
+        /// Whose.
+        session: SessionKey,
+        /// Which request.
+        request: u64,
+        /// How many are before it, and itself.
+        position: u32,
+    },
+    /// Something has changed that is watched.
+    Changed(Change),
+    /// The node stops: go to another one.
+    Leaving,
+}
+
+/// How long a client may rely on what its session has: so long from when it said what it said at `since`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reliance {
+    /// By the client's own clock.
+    pub since: u64,
+    /// In microseconds, also by the client's own clock.
+    pub micros: u64,
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// A session.
+    Opened(SessionKey),
+    /// It is alive.
+    Alive(Reliance),
+    /// It has the lock.
+    Granted {
+        /// Greater than all before of this name.
+        token: u64,
+        /// How long to rely on it without another word.
+        reliance: Reliance,
+    },
+    /// It is so.
+    Done,
+    /// Who has and who wants what.
+    List(Vec<About>),
+    /// How a token stands.
+    Token(TokenStanding),
+    /// How the node is.
+    Status(Box<NodeStatus>),
+    /// It could not be done.
+    Failed(Failure),
+}
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Failure {
+    /// Somebody else has it.
+    #[error("somebody else has it")]
+    Busy,
+    /// It took too long.
+    #[error("it was not granted in time")]
+    TimedOut,
+    /// There is no such session, or not any more.
+    #[error("the session is over")]
+    NoSession,
+    /// There is no such request, or not any more.
+    #[error("there is no such request")]
+    NoRequest,
+    /// Not allowed.
+    #[error("not allowed: {0}")]
+    NotAllowed(String),
+    /// Too much.
+    #[error("too much: {0}")]
+    TooMuch(String),
+    /// Nobody holds it.
+    #[error("nobody has it")]
+    Free,
+    /// Not enough nodes can be heard.
+    #[error("not enough nodes of the cluster can be heard")]
+    NoQuorum,
+    /// The node stops.
+    #[error("the node is leaving: ask another one")]
+    Leaving,
+}
+
+/// A request, for others to see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Of what.
+    pub name: Name,
+    /// When in logical time: who is earlier goes first.
+    pub stamp: u64,
+    /// Tells requests of the same stamp apart.
+    pub tie: u64,
+    /// The node that it came through.
+    pub node: u32,
+    /// Who.
+    pub who: String,
+    /// Where.
+    pub place: String,
+    /// Why, or what a leader proclaims.
+    pub why: String,
+    /// For how many milliseconds it has been like this.
+    pub for_ms: u64,
+    /// Like what.
+    pub standing: Standing,
+}
+
+/// How a request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It waits.
+    Waiting,
+    /// It has it, with this token, so many times over.
+    Holding {
+        /// The token.
+        token: u64,
+        /// How often it was asked for by the same session.
+        times: u32,
+    },
+}
+
+/// How a token stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenStanding {
+    /// Whether nobody may have had a greater one.
+    pub current: bool,
+    /// The greatest that a quorum knows of.
+    pub greatest: u64,
+}
+
+/// Something that happened to a name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// To which.
+    pub name: Name,
+    /// Who has it now, if somebody has.
+    pub holder: Option<About>,
+}
+
+/// How a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    /// Which node.
+    pub node: u32,
+    /// Of which cluster.
+    pub cluster: u128,
+    /// Whether it votes: after it has forgotten everything it waits for a while.
+    pub votes: bool,
+    /// Whether enough nodes can be heard.
+    pub quorum: bool,
+    /// Which quorums decide.
+    pub quorums: String,
+    /// How long a vote is lent, in microseconds.
+    pub lease_us: u64,
+    /// A holder's node that dies is replaced after at most so many microseconds.
+    pub replaced_within_us: u64,
+    /// And no earlier than so many after its last sign of life.
+    pub not_before_us: u64,
+    /// How many sessions there are here.
+    pub sessions: u64,
+    /// How many requests have come through this node and are not over.
+    pub requests: u64,
+    /// How many locks this node has heard of.
+    pub locks: u64,
+    /// All nodes.
+    pub members: Vec<MemberStatus>,
+}
+
+/// How a node looks from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberStatus {
+    /// Which.
+    pub node: u32,
+    /// Where.
+    pub address: String,
+    /// Whether it can be talked to.
+    pub up: bool,
+    /// What is wrong, if anything.
+    pub trouble: Option<String>,
+}

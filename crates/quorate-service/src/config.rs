@@ -1,0 +1,191 @@
+//! What a node is told in its file.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use quorate_core::quorum::AnyCoterie;
+use quorate_core::{Drift, Span};
+use serde::Deserialize;
+
+/// A node's file.
+///
+/// ```toml
+/// cluster = "9f2b1c0d5e6f7a8b9c0d1e2f3a4b5c6d"
+/// id = 0
+/// clients = "127.0.0.1:7480"
+/// data = "/var/lib/quorate"
+///
+/// [peers]
+/// 0 = "10.0.0.1:7481"
+/// 1 = "10.0.0.2:7481"
+/// 2 = "10.0.0.3:7481"
+///
+/// [tls]
+/// authority = "ca.pem"
+/// certificate = "node0.pem"
+/// key = "node0.key"
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NodeConfig {
+    /// Which cluster, in hexadecimal; the same on all its nodes.
+    pub cluster: String,
+    /// Which node, from 0 on.
+    pub id: u32,
+    /// Where clients come to.
+    #[serde(default = "default_clients")]
+    pub clients: SocketAddr,
+    /// Where to remember; without, a node that starts again waits and asks the others.
+    pub data: Option<PathBuf>,
+    /// Where each node listens for the others, itself included.
+    pub peers: BTreeMap<String, String>,
+    /// Certificates; without, nodes talk in plain text, which only loopback allows.
+    pub tls: Option<TlsFiles>,
+    /// Whose votes decide: majority, tree or grid-fixed.
+    #[serde(default = "default_quorums")]
+    pub quorums: String,
+    /// How long votes are lent, in milliseconds.
+    #[serde(default = "default_lease")]
+    pub lease_ms: u64,
+    /// By how much clocks may go wrong, in parts per million.
+    #[serde(default = "default_drift")]
+    pub drift_ppm: u32,
+    /// How quickly nodes answer each other, in milliseconds; a node that does not is suspected, which costs time only.
+    #[serde(default = "default_answer")]
+    pub answer_ms: u64,
+}
+
+/// Where a node's certificates are, from the folder of its file on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFiles {
+    /// Of the cluster's authority.
+    pub authority: PathBuf,
+    /// The node's.
+    pub certificate: PathBuf,
+    /// The node's.
+    pub key: PathBuf,
+}
+
+fn default_clients() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 7480))
+}
+fn default_quorums() -> String {
+    "majority".to_owned()
+}
+const fn default_lease() -> u64 {
+    4_000
+}
+const fn default_drift() -> u32 {
+    500
+}
+const fn default_answer() -> u64 {
+    250
+}
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadConfig {
+    /// It cannot be read.
+    #[error("{path}: {error}")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{path}: {problem}")]
+    Wrong {
+        /// Which file.
+        path: String,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl NodeConfig {
+    /// Reads a file. Paths in it are from its own folder on.
+    pub fn read(path: &Path) -> Result<Self, BadConfig> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| BadConfig::Unreadable { path: shown.clone(), error })?;
+        let wrong = |problem: String| BadConfig::Wrong { path: shown.clone(), problem };
+        let mut config: Self =
+            toml::from_str(&text).map_err(|error| wrong(error.to_string().trim().to_owned()))?;
+        config.validate().map_err(wrong)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        config.data = config.data.map(|data| folder.join(data));
+        if let Some(tls) = &mut config.tls {
+            for file in [&mut tls.authority, &mut tls.certificate, &mut tls.key] {
+                *file = folder.join(&*file);
+            }
+        }
+        Ok(config)
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        self.cluster_number()?;
+        let n = self.peers.len();
+        if !(1..=64).contains(&n) {
+            return Err(format!("a cluster has 1 to 64 nodes, and [peers] names {n}"));
+        }
+        if let Some(missing) = (0..n).find(|id| !self.peers.contains_key(&id.to_string())) {
+            return Err(format!(
+                "[peers] names {n} nodes, and {missing} is not among them: count from 0"
+            ));
+        }
+        if self.id as usize >= n {
+            return Err(format!("id = {} is not one of the {n} nodes of [peers]", self.id));
+        }
+        if !(100..=3_600_000).contains(&self.lease_ms) {
+            return Err("lease_ms is from 100 to 3600000".to_owned());
+        }
+        if self.drift_ppm > 100_000 {
+            return Err("drift_ppm is at most 100000, a tenth".to_owned());
+        }
+        if !(1..=self.lease_ms / 4).contains(&self.answer_ms) {
+            return Err("answer_ms is from 1 to a quarter of lease_ms".to_owned());
+        }
+        if !["majority", "tree", "grid-fixed"].contains(&self.quorums.as_str()) {
+            return Err(format!(
+                "quorums = \"{}\" is none of majority, tree, grid-fixed",
+                self.quorums
+            ));
+        }
+        Ok(())
+    }
+
+    /// Which cluster.
+    pub fn cluster_number(&self) -> Result<u128, String> {
+        u128::from_str_radix(&self.cluster, 16)
+            .map_err(|_| "cluster is a number of 1 to 32 hexadecimal digits".to_owned())
+    }
+
+    /// Where nodes listen for each other, in their order.
+    pub fn addresses(&self) -> Vec<String> {
+        let of = |id: usize| self.peers.get(&id.to_string()).cloned().unwrap_or_default();
+        (0..self.peers.len()).map(of).collect()
+    }
+
+    /// Whose votes decide.
+    pub fn coterie(&self) -> AnyCoterie {
+        let n = self.peers.len();
+        AnyCoterie::by_name(&self.quorums, n).expect("it was validated")
+    }
+
+    /// How long votes are lent.
+    pub fn terms(&self) -> quorate_algorithms::mutex::leased::Terms {
+        quorate_algorithms::mutex::leased::Terms {
+            lease: Span::from_millis(self.lease_ms),
+            drift: Drift(i64::from(self.drift_ppm) * (Drift::ONE / 1_000_000)),
+        }
+    }
+
+    /// How quickly nodes answer each other.
+    pub fn tempo(&self) -> quorate_core::Tempo {
+        let bound = Span::from_millis(self.answer_ms);
+        quorate_core::Tempo { delay: bound, bound }
+    }
+}

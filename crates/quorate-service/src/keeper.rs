@@ -1,0 +1,308 @@
+//! A node without sockets: what clients ask, what peers say and what time brings, turned into deeds.
+//!
+//! It knows no clock and no chance: it is told the time, and the keys of sessions. So it can be run anywhere.
+
+mod calls;
+mod questions;
+mod requests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_algorithms::mutex::leased::{Command, Locks, Output, Terms, Ticket};
+use quorate_core::quorum::AnyCoterie;
+use quorate_core::{Effect, Effects, Process, ProcessId, Recipients, Span, Stack, Tempo, Time};
+use quorate_protocol::{Change, Name, Say, SessionKey};
+
+use crate::peer::{Member, PeerMessage};
+use crate::session::Session;
+
+use questions::Asked;
+
+/// A connection of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Client(pub u64);
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Says something to a peer.
+    Send(ProcessId, PeerMessage),
+    /// Says something to a client.
+    Say(Client, Say),
+    /// Writes down that numbers up to this one may be used.
+    Reserve(u64),
+}
+
+/// What a node is told when it starts.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which node.
+    pub id: ProcessId,
+    /// Of which cluster.
+    pub cluster: u128,
+    /// Whose votes decide.
+    pub coterie: AnyCoterie,
+    /// How long votes are lent.
+    pub terms: Terms,
+    /// How quickly nodes answer each other.
+    pub tempo: Tempo,
+    /// Which life of it; zero in a new cluster.
+    pub life: u64,
+    /// The number up to which its disk had let it use numbers, if it has one.
+    pub mark: Option<u64>,
+    /// Where nodes are, for people to see.
+    pub addresses: Vec<String>,
+    /// How many sessions there may be, and how many requests of all sessions.
+    pub sessions_most: usize,
+    /// How many requests there may be.
+    pub requests_most: usize,
+}
+
+/// A node without sockets.
+#[derive(Debug)]
+pub struct Keeper {
+    settings: Settings,
+    member: Member,
+    timers: Vec<(Time, <Member as Process>::Timer)>,
+    sessions: BTreeMap<SessionKey, Session>,
+    /// Whose each ticket is, and of what.
+    tickets: BTreeMap<Ticket, (SessionKey, Name)>,
+    /// What to look after, and when.
+    alarms: BTreeSet<(Time, Alarm)>,
+    asked: BTreeMap<u64, Asked>,
+    numbers: u64,
+    watchers: BTreeMap<Client, Vec<String>>,
+    /// What clients of each peer watch.
+    watching: BTreeMap<ProcessId, Vec<String>>,
+    up: BTreeMap<ProcessId, Result<(), String>>,
+    leaving: bool,
+    deeds: Vec<Deed>,
+    /// What the algorithm has said that is to be dealt with once whoever asks knows its ticket.
+    said: std::collections::VecDeque<Output<Name>>,
+}
+
+/// Something to look after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Alarm {
+    /// A session may be over.
+    Session(SessionKey),
+    /// Somebody may have waited long enough.
+    Waiter(Ticket),
+    /// Who was asked may have had time enough to answer.
+    Question(u64),
+}
+
+impl Keeper {
+    /// A node that starts now.
+    pub fn new(settings: Settings, now: Time) -> Self {
+        let n = settings.addresses.len();
+        let mut locks = Locks::new(settings.id, settings.coterie.clone(), settings.terms);
+        if settings.life > 0 {
+            locks = locks.born_again(settings.life, settings.mark);
+        }
+        if let Some(mark) = settings.mark {
+            locks = locks.with_ceiling(mark);
+        }
+        let detector = VcubeDiagnosis::paced(n, settings.id, settings.tempo);
+        let mut keeper = Self {
+            settings,
+            member: Stack::new(locks, detector),
+            timers: Vec::new(),
+            sessions: BTreeMap::new(),
+            tickets: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            numbers: 0,
+            watchers: BTreeMap::new(),
+            watching: BTreeMap::new(),
+            up: BTreeMap::new(),
+            leaving: false,
+            deeds: Vec::new(),
+            said: std::collections::VecDeque::new(),
+        };
+        keeper.tell(now, |member, out| member.on_start(out));
+        keeper
+    }
+
+    /// What to do, in order.
+    pub fn deeds(&mut self) -> std::vec::Drain<'_, Deed> {
+        self.deeds.drain(..)
+    }
+
+    /// When to wake it, whatever else happens.
+    pub fn next_alarm(&self) -> Option<Time> {
+        let timers = self.timers.iter().map(|(time, _)| *time).min();
+        let alarms = self.alarms.first().map(|(time, _)| *time);
+        timers.into_iter().chain(alarms).min()
+    }
+
+    /// Whether enough nodes can be heard and this one takes part.
+    pub fn is_ready(&self) -> bool {
+        !self.leaving && self.locks().is_voting() && self.locks().has_quorum()
+    }
+
+    /// Whether nobody has anything through this node.
+    pub fn is_idle(&self) -> bool {
+        self.tickets.is_empty()
+    }
+
+    fn locks(&self) -> &Locks<Name> {
+        self.member.upper()
+    }
+
+    /// Time has gone by: what is due is done before anything else is.
+    pub fn wake(&mut self, now: Time) {
+        while let Some(place) = self.timers.iter().position(|(time, _)| *time <= now) {
+            let (_, timer) = self.timers.swap_remove(place);
+            self.tell(now, |member, out| member.on_timer(timer, out));
+        }
+        while let Some((_, alarm)) = self.alarms.first().copied().filter(|(time, _)| *time <= now) {
+            self.alarms.pop_first();
+            match alarm {
+                Alarm::Session(key) => self.look_after_session(key, now),
+                Alarm::Waiter(ticket) => self.look_after_waiters(ticket, now),
+                Alarm::Question(number) => self.close_question(number),
+            }
+        }
+    }
+
+    /// A peer has said something.
+    pub fn hear(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
+        match message {
+            PeerMessage::Process(message) => {
+                self.tell(now, |member, out| member.on_message(from, message, out));
+            }
+            PeerMessage::Question(number, question) => {
+                let reply = self.reply(question, now);
+                self.deeds.push(Deed::Send(from, PeerMessage::Reply(number, reply)));
+            }
+            PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply),
+            PeerMessage::Watching(prefixes) => {
+                self.watching.insert(from, prefixes);
+            }
+            PeerMessage::Changed(change) => self.tell_watchers(&change),
+        }
+    }
+
+    /// A peer can be talked to, or not any more and why.
+    pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>) {
+        if up.is_ok() {
+            let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
+            let watching = PeerMessage::Watching(prefixes.into_iter().collect());
+            self.deeds.push(Deed::Send(peer, watching));
+        }
+        self.up.insert(peer, up);
+    }
+
+    /// Numbers up to this one may be used.
+    pub fn reserved(&mut self, mark: u64, now: Time) {
+        self.command(Command::Reserved(mark), now);
+    }
+
+    /// No more requests: clients go elsewhere.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+        let clients: BTreeSet<Client> =
+            self.sessions.values().map(|session| session.client).collect();
+        self.deeds.extend(clients.into_iter().map(|client| Deed::Say(client, Say::Leaving)));
+    }
+
+    fn command(&mut self, command: Command<Name>, now: Time) {
+        self.tell(now, |member, out| {
+            if member.on_command(command, out).is_err() {
+                out.ignored("a request that is over");
+            }
+        });
+    }
+
+    /// Tells the process something and does what it wants.
+    fn tell(&mut self, now: Time, input: impl FnOnce(&mut Member, &mut Effects<Member>)) {
+        self.tell_only(now, input);
+        self.listen(now);
+    }
+
+    /// Deals with what the algorithm has said.
+    fn listen(&mut self, now: Time) {
+        while let Some(output) = self.said.pop_front() {
+            self.on_output(output, now);
+        }
+    }
+
+    /// Tells the process something and keeps what it says for later.
+    fn tell_only(&mut self, now: Time, input: impl FnOnce(&mut Member, &mut Effects<Member>)) {
+        let mut out = Effects::new(now);
+        input(&mut self.member, &mut out);
+        let mut effects: std::collections::VecDeque<Effect<Member>> = out.drain().collect();
+        while let Some(effect) = effects.pop_front() {
+            match effect {
+                Effect::Send { to, message } if to == self.settings.id => {
+                    self.member.on_message(to, message, &mut out);
+                    effects.extend(out.drain());
+                }
+                Effect::Send { to, message } => {
+                    self.deeds.push(Deed::Send(to, PeerMessage::Process(message)));
+                }
+                Effect::Multicast { to, message } => {
+                    for peer in self.peers().collect::<Vec<_>>() {
+                        if matches!(&to, Recipients::Set(set) if !set.contains(peer)) {
+                            continue;
+                        }
+                        let message = PeerMessage::Process(message.clone());
+                        self.deeds.push(Deed::Send(peer, message));
+                    }
+                }
+                Effect::SetTimer { timer, after } => {
+                    self.timers.retain(|(_, other)| *other != timer);
+                    self.timers.push((now + after, timer));
+                }
+                Effect::CancelTimer(timer) => self.timers.retain(|(_, other)| *other != timer),
+                Effect::Output(output) => self.said.push_back(output),
+                Effect::AwaitRound | Effect::Believed(_) | Effect::Ignored(_) => {}
+            }
+        }
+    }
+
+    fn on_output(&mut self, output: Output<Name>, now: Time) {
+        match output {
+            // Whoever has asked looks there.
+            Output::Queued(_) => {}
+            Output::Granted { ticket, token, .. } => self.on_granted(ticket, token, now),
+            Output::Lost { ticket, expelled, .. } => self.on_lost(ticket, expelled),
+            Output::Behind(ticket, place) => self.on_behind(ticket, place, now),
+            Output::Reserve(mark) => self.deeds.push(Deed::Reserve(mark)),
+        }
+    }
+
+    fn peers(&self) -> impl Iterator<Item = ProcessId> + use<> {
+        let me = self.settings.id;
+        ProcessId::all(self.settings.addresses.len()).filter(move |peer| *peer != me)
+    }
+
+    /// Tells whoever watches, here and elsewhere.
+    fn publish(&mut self, change: Change) {
+        let interested = |prefixes: &Vec<String>| {
+            prefixes.iter().any(|prefix| change.name.text().starts_with(prefix.as_str()))
+        };
+        let peers = self.watching.iter().filter(|(_, prefixes)| interested(prefixes));
+        let peers: Vec<ProcessId> = peers.map(|(peer, _)| *peer).collect();
+        for peer in peers {
+            self.deeds.push(Deed::Send(peer, PeerMessage::Changed(change.clone())));
+        }
+        self.tell_watchers(&change);
+    }
+
+    fn tell_watchers(&mut self, change: &Change) {
+        for (client, prefixes) in &self.watchers {
+            if prefixes.iter().any(|prefix| change.name.text().starts_with(prefix.as_str())) {
+                self.deeds.push(Deed::Say(*client, Say::Changed(change.clone())));
+            }
+        }
+    }
+
+    /// How long, by its own clock and from when it was last heard, somebody may rely on something that ends then.
+    fn reliance(&self, end: Time, heard: Time) -> Span {
+        let terms = Terms { lease: end.since(heard), ..self.settings.terms };
+        terms.reliance()
+    }
+}

@@ -1,0 +1,210 @@
+//! What clients ask.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{Span, Time};
+use quorate_protocol::{
+    Answer, Ask, Call, Failure, MemberStatus, NodeStatus, Reliance, Say, SessionKey, TEXT_MOST,
+};
+
+use super::questions::Waiting;
+use super::{Alarm, Client, Deed, Keeper};
+use crate::peer::Question;
+use crate::session::Session;
+
+/// The shortest and the longest that a session may want to live without a word, in milliseconds.
+const TTL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
+
+/// So many prefixes may one client watch.
+const WATCHES_MOST: usize = 64;
+
+impl Keeper {
+    /// A client asks. `key` is for a new session, if it wants one.
+    pub fn ask(&mut self, client: Client, ask: Ask, key: impl FnOnce() -> SessionKey, now: Time) {
+        let Ask { number, sent, call } = ask;
+        let answer = match call {
+            Call::Open { ttl_ms, who, place } => {
+                self.open(client, (ttl_ms, who, place), key(), (now, sent))
+            }
+            Call::KeepAlive(key) => self.keep_alive(client, key, (now, sent)),
+            Call::Close(key) => self.close(key, now),
+            Call::Acquire { session, request, name, mode: _, wait_ms, why } => {
+                let heard = (now, sent);
+                let wanted = super::requests::Wanted { request, name, wait_ms, why };
+                match self.acquire(client, number, session, wanted, heard) {
+                    Some(answer) => answer,
+                    None => return,
+                }
+            }
+            Call::Release { session, request } => self.release(session, request, now),
+            Call::Proclaim { session, request, value } => {
+                self.proclaim(session, request, value, now)
+            }
+            Call::List { prefix, most } => {
+                let question = Question::Requests(prefix, most.min(100_000));
+                return self.inquire((client, number), question, Waiting::List(Vec::new()), now);
+            }
+            Call::CheckToken { name, token } => {
+                let waiting = Waiting::Token { token, counters: BTreeMap::new() };
+                return self.inquire((client, number), Question::Counter(name), waiting, now);
+            }
+            Call::Expel { name, reason } => {
+                let (question, waiting) = (Question::Expel(name, reason), Waiting::Expel(false));
+                return self.inquire((client, number), question, waiting, now);
+            }
+            Call::Watch { prefix } => self.watch(client, prefix),
+            Call::Status => Answer::Status(Box::new(self.status())),
+        };
+        self.answer((client, number), answer);
+    }
+
+    pub(super) fn answer(&mut self, (client, number): (Client, u64), answer: Answer) {
+        self.deeds.push(Deed::Say(client, Say::Answer(number, answer)));
+    }
+
+    /// The connection of a client is gone. Its sessions live on until their time is up: it may come back.
+    pub fn client_is_gone(&mut self, client: Client) {
+        if self.watchers.remove(&client).is_some() {
+            self.tell_peers_what_is_watched();
+        }
+    }
+
+    fn open(
+        &mut self,
+        client: Client,
+        (ttl_ms, who, place): (u32, String, String),
+        key: SessionKey,
+        heard: (Time, u64),
+    ) -> Answer {
+        if self.leaving {
+            return Answer::Failed(Failure::Leaving);
+        }
+        if self.sessions.len() >= self.settings.sessions_most {
+            let most = self.settings.sessions_most;
+            return too_much(format!("{most} sessions are the most on one node"));
+        }
+        if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
+            return too_much(format!("a text has {TEXT_MOST} bytes at most"));
+        }
+        if !TTL_MS.contains(&ttl_ms) {
+            let (least, most) = TTL_MS.into_inner();
+            return too_much(format!("a session lives {least} to {most} ms without a word"));
+        }
+        let ttl = Span::from_millis(ttl_ms.into());
+        let until = heard.0 + ttl;
+        let (interests, requests) = (BTreeMap::new(), BTreeMap::new());
+        let session = Session { ttl, until, heard, client, who, place, interests, requests };
+        self.sessions.insert(key, session);
+        self.alarms.insert((until, Alarm::Session(key)));
+        Answer::Opened(key)
+    }
+
+    /// The session was heard; none if there is none.
+    pub(super) fn touch(
+        &mut self,
+        client: Client,
+        key: SessionKey,
+        heard: (Time, u64),
+    ) -> Option<&mut Session> {
+        let session = self.sessions.get_mut(&key)?;
+        session.client = client;
+        session.heard = heard;
+        session.until = heard.0 + session.ttl;
+        Some(session)
+    }
+
+    fn keep_alive(&mut self, client: Client, key: SessionKey, heard: (Time, u64)) -> Answer {
+        match self.touch(client, key, heard) {
+            Some(_) => Answer::Alive(self.reliance_of(key, heard.0)),
+            None => Answer::Failed(Failure::NoSession),
+        }
+    }
+
+    /// How long a session may rely on all that it has.
+    pub(super) fn reliance_of(&self, key: SessionKey, now: Time) -> Reliance {
+        let Some(session) = self.sessions.get(&key) else {
+            return Reliance { since: 0, micros: 0 };
+        };
+        let held = session.interests.values().filter(|interest| interest.token.is_some());
+        let deadlines =
+            held.map(|interest| self.locks().deadline(interest.ticket, now).unwrap_or(Time::ZERO));
+        let end = deadlines.fold(session.until, Time::min);
+        let (heard, since) = session.heard;
+        Reliance { since, micros: self.reliance(end, heard).0 / 1_000 }
+    }
+
+    fn close(&mut self, key: SessionKey, now: Time) -> Answer {
+        match self.sessions.contains_key(&key) {
+            true => {
+                self.end_session(key, now);
+                Answer::Done
+            }
+            false => Answer::Failed(Failure::NoSession),
+        }
+    }
+
+    pub(super) fn look_after_session(&mut self, key: SessionKey, now: Time) {
+        let Some(session) = self.sessions.get(&key) else { return };
+        if session.until > now {
+            self.alarms.insert((session.until, Alarm::Session(key)));
+            return;
+        }
+        self.end_session(key, now);
+    }
+
+    fn watch(&mut self, client: Client, prefix: String) -> Answer {
+        let prefixes = self.watchers.entry(client).or_default();
+        if prefixes.len() >= WATCHES_MOST || prefix.len() > TEXT_MOST {
+            return too_much(format!("{WATCHES_MOST} prefixes are the most for one client"));
+        }
+        prefixes.push(prefix);
+        self.tell_peers_what_is_watched();
+        Answer::Done
+    }
+
+    fn tell_peers_what_is_watched(&mut self) {
+        let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
+        for peer in up.collect::<Vec<_>>() {
+            self.peer_is(peer, Ok(()));
+        }
+    }
+
+    fn status(&self) -> NodeStatus {
+        let (settings, locks) = (&self.settings, self.locks());
+        let member = |(node, address): (u32, &String)| {
+            let state = self.up.get(&quorate_core::ProcessId::new(node));
+            let own = settings.id.index() == node as usize;
+            MemberStatus {
+                node,
+                address: address.clone(),
+                up: own || matches!(state, Some(Ok(()))),
+                trouble: match state {
+                    _ if own => None,
+                    Some(Ok(())) => None,
+                    Some(Err(why)) => Some(why.clone()),
+                    None => Some("never heard of".to_owned()),
+                },
+            }
+        };
+        let lease = settings.terms.lease;
+        NodeStatus {
+            node: settings.id.index() as u32,
+            cluster: settings.cluster,
+            votes: locks.is_voting(),
+            quorum: locks.has_quorum(),
+            quorums: quorate_core::quorum::QuorumSystem::name(&settings.coterie).to_owned(),
+            lease_us: lease.0 / 1_000,
+            // The slowest voter forgets it after a lease by its own clock; then one message frees the next.
+            replaced_within_us: (settings.terms.abstention() + settings.tempo.bound).0 / 1_000,
+            not_before_us: settings.terms.reliance().0 / 1_000,
+            sessions: self.sessions.len() as u64,
+            requests: self.tickets.len() as u64,
+            locks: locks.ballots().count() as u64,
+            members: (0..).zip(&settings.addresses).map(member).collect(),
+        }
+    }
+}
+
+pub(super) fn too_much(what: String) -> Answer {
+    Answer::Failed(Failure::TooMuch(what))
+}

@@ -1,0 +1,118 @@
+//! Questions to all nodes, for one client's answer.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_protocol::{About, Answer, Failure, TokenStanding};
+
+use super::{Alarm, Client, Deed, Keeper};
+use crate::peer::{PeerMessage, Question, Reply};
+
+/// How long nodes have to answer.
+const PATIENCE: Span = Span::from_millis(500);
+
+/// A question that is on its way.
+#[derive(Debug)]
+pub(super) struct Asked {
+    by: (Client, u64),
+    open: ProcessSet,
+    waiting: Waiting,
+}
+
+/// What has come so far.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    List(Vec<About>),
+    Token { token: u64, counters: BTreeMap<ProcessId, u64> },
+    Expel(bool),
+}
+
+impl Keeper {
+    /// Asks all nodes, this one first.
+    pub(super) fn inquire(
+        &mut self,
+        by: (Client, u64),
+        question: Question,
+        waiting: Waiting,
+        now: Time,
+    ) {
+        self.numbers += 1;
+        let number = self.numbers;
+        let peers: Vec<ProcessId> = self.peers().collect();
+        let is_up = |peer: &&ProcessId| matches!(self.up.get(*peer), Some(Ok(())));
+        let mut open: ProcessSet = peers.iter().filter(is_up).copied().collect();
+        for peer in &open {
+            let message = PeerMessage::Question(number, question.clone());
+            self.deeds.push(Deed::Send(peer, message));
+        }
+        open.insert(self.settings.id);
+        self.asked.insert(number, Asked { by, open, waiting });
+        self.alarms.insert((now + PATIENCE, Alarm::Question(number)));
+        let reply = self.reply(question, now);
+        self.on_reply(number, self.settings.id, reply);
+    }
+
+    /// What this node answers.
+    pub(super) fn reply(&mut self, question: Question, now: Time) -> Reply {
+        match question {
+            Question::Requests(prefix, most) => {
+                Reply::Requests(self.requests_here(&prefix, most as usize, now))
+            }
+            Question::Counter(name) => Reply::Counter(self.locks().counter(&name)),
+            Question::Expel(name, reason) => {
+                let had = self.expel_here(&name, now);
+                if had {
+                    tracing::warn!(lock = %name, %reason, "taken away");
+                }
+                Reply::Expelled(had)
+            }
+        }
+    }
+
+    pub(super) fn on_reply(&mut self, number: u64, from: ProcessId, reply: Reply) {
+        let Some(asked) = self.asked.get_mut(&number) else { return };
+        asked.open.remove(from);
+        match (&mut asked.waiting, reply) {
+            (Waiting::List(list), Reply::Requests(more)) => list.extend(more),
+            (Waiting::Token { counters, .. }, Reply::Counter(Some(counter))) => {
+                counters.insert(from, counter);
+            }
+            (Waiting::Expel(done), Reply::Expelled(had)) => *done |= had,
+            _ => {}
+        }
+        if asked.open.is_empty() {
+            self.close_question(number);
+        }
+    }
+
+    /// Answers with what has come.
+    pub(super) fn close_question(&mut self, number: u64) {
+        let Some(Asked { by, open, waiting }) = self.asked.remove(&number) else { return };
+        let answer = match waiting {
+            Waiting::List(mut list) => {
+                list.sort_by(|a, b| (&a.name, a.stamp, a.tie).cmp(&(&b.name, b.stamp, b.tie)));
+                Answer::List(list)
+            }
+            Waiting::Expel(true) => Answer::Done,
+            Waiting::Expel(false) if open.is_empty() => Answer::Failed(Failure::Free),
+            Waiting::Expel(false) => Answer::Failed(Failure::NoQuorum),
+            Waiting::Token { token, counters } => self.standing(token, &counters),
+        };
+        self.answer(by, answer);
+    }
+
+    /// Whether a token is the last one. Whoever enters later has a greater one, and so have then all voters of a quorum:
+    /// one of them is in every quorum, so that no quorum is left of those who have not come further.
+    fn standing(&self, token: u64, counters: &BTreeMap<ProcessId, u64>) -> Answer {
+        let all: ProcessSet = counters.keys().copied().collect();
+        if !self.locks().is_quorum(&all) {
+            return Answer::Failed(Failure::NoQuorum);
+        }
+        let not_further = counters.iter().filter(|(_, counter)| **counter <= token);
+        let not_further: ProcessSet = not_further.map(|(voter, _)| *voter).collect();
+        Answer::Token(TokenStanding {
+            current: self.locks().is_quorum(&not_further),
+            greatest: counters.values().copied().max().unwrap_or(0),
+        })
+    }
+}

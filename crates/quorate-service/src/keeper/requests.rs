@@ -1,0 +1,301 @@
+//! Requests: from asking to having to leaving.
+
+use quorate_algorithms::mutex::leased::{Command, Output, Ticket};
+use quorate_core::{Process, Span, Time};
+use quorate_protocol::{
+    About, Answer, Change, Failure, Name, Say, SessionKey, Standing, TEXT_MOST,
+};
+
+use super::calls::too_much;
+use super::{Alarm, Client, Deed, Keeper};
+use crate::session::{Interest, Session, Waiter};
+
+/// What a client wants.
+pub(super) struct Wanted {
+    pub(super) request: u64,
+    pub(super) name: Name,
+    pub(super) wait_ms: Option<u64>,
+    pub(super) why: String,
+}
+
+impl Keeper {
+    /// A client wants a lock. It is answered at once only if that can be.
+    pub(super) fn acquire(
+        &mut self,
+        client: Client,
+        number: u64,
+        key: SessionKey,
+        wanted: Wanted,
+        heard: (Time, u64),
+    ) -> Option<Answer> {
+        let Wanted { request, name, wait_ms, why } = wanted;
+        let (leaving, now) = (self.leaving, heard.0);
+        let full = self.tickets.len() >= self.settings.requests_most;
+        let lonely = wait_ms == Some(0) && !self.locks().has_quorum();
+        let Some(session) = self.touch(client, key, heard) else {
+            return Some(Answer::Failed(Failure::NoSession));
+        };
+        let until = wait_ms.map(|wait| now + Span::from_millis(wait.min(1 << 40)));
+        let only_free = wait_ms == Some(0);
+        // Whoever wants to take it only if it is free waits for word whether it is, and not for ever.
+        let until = if only_free { Some(now + ONLY_FREE) } else { until };
+        let waiter = Waiter { request, client, number, until, only_free };
+        if let Some(interest) = session.interests.get_mut(&name) {
+            let known = interest.holding.contains(&request);
+            if let Some(token) = interest.token {
+                if !known {
+                    interest.holding.push(request);
+                    session.requests.insert(request, name);
+                }
+                let reliance = self.reliance_of(key, now);
+                return Some(Answer::Granted { token, reliance });
+            }
+            // The same request again, from a client that does not know whether it was heard.
+            interest.waiting.retain(|other| other.request != request);
+            interest.waiting.push(waiter);
+            let ticket = interest.ticket;
+            session.requests.insert(request, name);
+            self.alarms.extend(until.map(|until| (until, Alarm::Waiter(ticket))));
+            return None;
+        }
+        if leaving {
+            return Some(Answer::Failed(Failure::Leaving));
+        }
+        if lonely {
+            return Some(Answer::Failed(Failure::NoQuorum));
+        }
+        if full {
+            return Some(too_much("this node has as many requests as it may".to_owned()));
+        }
+        if why.len() > TEXT_MOST {
+            return Some(too_much(format!("a text has {TEXT_MOST} bytes at most")));
+        }
+        if session.requests.insert(request, name.clone()).is_some() {
+            return Some(too_much("this request is about another name already".to_owned()));
+        }
+        let ticket = self.ticket_of(key, name.clone(), now);
+        let (holding, waiting) = (Vec::new(), vec![waiter]);
+        let interest = Interest { ticket, since: now, why, token: None, holding, waiting };
+        self.tickets.insert(ticket, (key, name.clone()));
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.interests.insert(name, interest);
+        }
+        self.alarms.extend(until.map(|until| (until, Alarm::Waiter(ticket))));
+        self.listen(now);
+        None
+    }
+
+    /// A ticket for this session. What else the algorithm says is listened to once the ticket is known here.
+    fn ticket_of(&mut self, key: SessionKey, lock: Name, now: Time) -> Ticket {
+        self.numbers += 1;
+        let (session, number) = (key.0, self.numbers);
+        let command = Command::Acquire { lock, session, number };
+        self.tell_only(now, |member, out| {
+            if member.on_command(command, out).is_err() {
+                unreachable!("one may always ask");
+            }
+        });
+        let queued = |output: &Output<Name>| match output {
+            Output::Queued(ticket) => Some(*ticket),
+            _ => None,
+        };
+        self.said.iter().find_map(queued).expect("a request is queued when it is made")
+    }
+
+    pub(super) fn on_granted(&mut self, ticket: Ticket, token: u64, now: Time) {
+        let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(interest) = self.interest(key, &name) else { return };
+        interest.token = Some(token);
+        interest.since = now;
+        let waiting = std::mem::take(&mut interest.waiting);
+        interest.holding.extend(waiting.iter().map(|waiter| waiter.request));
+        let reliance = self.reliance_of(key, now);
+        for waiter in waiting {
+            self.answer((waiter.client, waiter.number), Answer::Granted { token, reliance });
+        }
+        self.publish_state(key, &name, now);
+    }
+
+    pub(super) fn on_lost(&mut self, ticket: Ticket, expelled: bool) {
+        let Some((key, name)) = self.tickets.remove(&ticket) else { return };
+        let Some(session) = self.sessions.get_mut(&key) else { return };
+        let Some(interest) = session.interests.remove(&name) else { return };
+        let client = session.client;
+        for request in interest.holding {
+            session.requests.remove(&request);
+            self.deeds.push(Deed::Say(client, Say::Lost { session: key, request, expelled }));
+        }
+        self.publish(Change { name, holder: None });
+    }
+
+    pub(super) fn on_behind(&mut self, ticket: Ticket, place: u32, now: Time) {
+        let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(interest) = self.interest(key, &name) else { return };
+        let refused: Vec<Waiter> = interest.waiting.extract_if(.., |w| w.only_free).collect();
+        let told: Vec<(Client, u64)> =
+            interest.waiting.iter().map(|waiter| (waiter.client, waiter.request)).collect();
+        for waiter in refused {
+            self.refuse(key, waiter, Failure::Busy);
+        }
+        for (client, request) in told {
+            let say = Say::Position { session: key, request, position: place };
+            self.deeds.push(Deed::Say(client, say));
+        }
+        self.drop_unwanted(ticket, now);
+    }
+
+    pub(super) fn look_after_waiters(&mut self, ticket: Ticket, now: Time) {
+        let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(interest) = self.interest(key, &name) else { return };
+        let late = |waiter: &mut Waiter| waiter.until.is_some_and(|until| until <= now);
+        let late: Vec<Waiter> = interest.waiting.extract_if(.., late).collect();
+        for waiter in late {
+            let why = if waiter.only_free { Failure::Busy } else { Failure::TimedOut };
+            self.refuse(key, waiter, why);
+        }
+        self.drop_unwanted(ticket, now);
+    }
+
+    fn refuse(&mut self, key: SessionKey, waiter: Waiter, why: Failure) {
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.requests.remove(&waiter.request);
+        }
+        self.answer((waiter.client, waiter.number), Answer::Failed(why));
+    }
+
+    pub(super) fn release(&mut self, key: SessionKey, request: u64, now: Time) -> Answer {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return Answer::Failed(Failure::NoSession);
+        };
+        let Some(name) = session.requests.remove(&request) else {
+            return Answer::Failed(Failure::NoRequest);
+        };
+        let Some(interest) = session.interests.get_mut(&name) else { return Answer::Done };
+        interest.holding.retain(|held| *held != request);
+        interest.waiting.retain(|waiter| waiter.request != request);
+        let ticket = interest.ticket;
+        self.drop_unwanted(ticket, now);
+        Answer::Done
+    }
+
+    /// A ticket that nobody wants any more goes back.
+    pub(super) fn drop_unwanted(&mut self, ticket: Ticket, now: Time) {
+        let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(interest) = self.interest(key, &name) else { return };
+        if !(interest.holding.is_empty() && interest.waiting.is_empty()) {
+            return;
+        }
+        let had = interest.token.is_some();
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.interests.remove(&name);
+        }
+        self.tickets.remove(&ticket);
+        self.command(Command::Release(ticket), now);
+        if had {
+            self.publish(Change { name, holder: None });
+        }
+    }
+
+    /// Ends a session and frees what it has.
+    pub(super) fn end_session(&mut self, key: SessionKey, now: Time) {
+        let Some(session) = self.sessions.remove(&key) else { return };
+        for (name, interest) in session.interests {
+            for request in interest.holding {
+                let lost = Say::Lost { session: key, request, expelled: false };
+                self.deeds.push(Deed::Say(session.client, lost));
+            }
+            for waiter in interest.waiting {
+                let over = Answer::Failed(Failure::NoSession);
+                self.answer((waiter.client, waiter.number), over);
+            }
+            self.tickets.remove(&interest.ticket);
+            self.command(Command::Release(interest.ticket), now);
+            if interest.token.is_some() {
+                self.publish(Change { name, holder: None });
+            }
+        }
+    }
+
+    pub(super) fn proclaim(
+        &mut self,
+        key: SessionKey,
+        request: u64,
+        value: String,
+        now: Time,
+    ) -> Answer {
+        if value.len() > TEXT_MOST {
+            return too_much(format!("a text has {TEXT_MOST} bytes at most"));
+        }
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return Answer::Failed(Failure::NoSession);
+        };
+        let name = session.requests.get(&request).cloned();
+        let interest = name.as_ref().and_then(|name| session.interests.get_mut(name));
+        match (name.clone(), interest.filter(|interest| interest.token.is_some())) {
+            (Some(name), Some(interest)) => {
+                interest.why = value;
+                self.publish_state(key, &name, now);
+                Answer::Done
+            }
+            _ => Answer::Failed(Failure::NoRequest),
+        }
+    }
+
+    fn interest(&mut self, key: SessionKey, name: &Name) -> Option<&mut Interest> {
+        self.sessions.get_mut(&key)?.interests.get_mut(name)
+    }
+
+    fn publish_state(&mut self, key: SessionKey, name: &Name, now: Time) {
+        if self.watchers.is_empty() && self.watching.is_empty() {
+            return;
+        }
+        let Some(session) = self.sessions.get(&key) else { return };
+        let Some(interest) = session.interests.get(name) else { return };
+        let holder = Some(self.about(session, name, interest, now));
+        self.publish(Change { name: name.clone(), holder });
+    }
+
+    /// A request as others see it.
+    fn about(&self, session: &Session, name: &Name, interest: &Interest, now: Time) -> About {
+        About {
+            name: name.clone(),
+            stamp: interest.ticket.stamp,
+            tie: interest.ticket.number << 8 | self.settings.id.index() as u64,
+            node: self.settings.id.index() as u32,
+            who: session.who.clone(),
+            place: session.place.clone(),
+            why: interest.why.clone(),
+            for_ms: now.since(interest.since).0 / 1_000_000,
+            standing: match interest.token {
+                Some(token) => Standing::Holding { token, times: interest.holding.len() as u32 },
+                None => Standing::Waiting,
+            },
+        }
+    }
+
+    /// The requests that have come through this node, of names that begin so.
+    pub(super) fn requests_here(&self, prefix: &str, most: usize, now: Time) -> Vec<About> {
+        let of_session = |session: &Session| {
+            let chosen =
+                session.interests.iter().filter(|(name, _)| name.text().starts_with(prefix));
+            chosen
+                .map(|(name, interest)| self.about(session, name, interest, now))
+                .collect::<Vec<_>>()
+        };
+        self.sessions.values().flat_map(of_session).take(most).collect()
+    }
+
+    /// Takes a lock away from whoever has it through this node.
+    pub(super) fn expel_here(&mut self, name: &Name, now: Time) -> bool {
+        let held = self.sessions.values().find_map(|session| {
+            session.interests.get(name).filter(|interest| interest.token.is_some())
+        });
+        let Some(ticket) = held.map(|interest| interest.ticket) else { return false };
+        let (lock, home) = (name.clone(), self.settings.id);
+        self.command(Command::Expel { lock, ticket, home }, now);
+        true
+    }
+}
+
+/// How long word may take that a lock is not free.
+const ONLY_FREE: Span = Span::from_millis(1_000);

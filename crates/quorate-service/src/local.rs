@@ -1,0 +1,67 @@
+//! A whole cluster in one process, on loopback.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use quorate_algorithms::mutex::leased::Terms;
+use quorate_core::quorum::{AnyCoterie, Majority};
+use quorate_core::{Drift, ProcessId, Span, Tempo};
+use quorate_net::{Network, Security, Tcp};
+use tokio::net::TcpListener;
+
+use crate::keeper::Settings;
+use crate::node::{CannotStart, Node, Start, random_number};
+
+/// Nodes in one process.
+pub struct LocalCluster {
+    /// In their order.
+    pub nodes: Vec<Node>,
+}
+
+/// Starts n nodes on loopback. The first one's clients come to `clients`, the others' to ports that are free. The cluster
+/// is a new one with a new identity, so that nobody can have an old vote.
+pub async fn local_cluster(n: usize, clients: SocketAddr) -> Result<LocalCluster, CannotStart> {
+    let mut peers = Vec::new();
+    for _ in 0..n {
+        let listener = Tcp.listen("127.0.0.1:0").await;
+        peers.push(listener.map_err(|error| CannotStart::Io("127.0.0.1".to_owned(), error))?);
+    }
+    let addresses: Result<Vec<String>, _> = peers
+        .iter()
+        .map(|listener| listener.address().map(|address| address.to_string()))
+        .collect();
+    let addresses = addresses.map_err(|error| CannotStart::Io("127.0.0.1".to_owned(), error))?;
+    let cluster = random_number();
+    let mut nodes = Vec::new();
+    for (id, peers) in ProcessId::all(n).zip(peers) {
+        let door = if id.index() == 0 { clients } else { SocketAddr::from(([127, 0, 0, 1], 0)) };
+        let listener = TcpListener::bind(door).await;
+        let clients = listener.map_err(|error| CannotStart::Io(door.to_string(), error))?;
+        let settings = Settings {
+            id,
+            cluster,
+            coterie: AnyCoterie::Majority(Majority::new(n)),
+            terms: Terms { lease: Span::from_millis(4_000), drift: Drift(Drift::ONE / 2_000) },
+            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            life: 0,
+            mark: None,
+            addresses: addresses.clone(),
+            sessions_most: 100_000,
+            requests_most: 1_000_000,
+        };
+        let start = Start { settings, security: Security::Plain, peers, clients, disk: None };
+        nodes.push(Node::start(start)?);
+    }
+    Ok(LocalCluster { nodes })
+}
+
+impl LocalCluster {
+    /// Waits until all nodes are ready.
+    pub async fn ready(&self) {
+        for node in &self.nodes {
+            while !node.is_ready().await {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+    }
+}

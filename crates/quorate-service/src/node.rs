@@ -1,0 +1,303 @@
+//! A node: a keeper with a clock, a mesh and a door for clients.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_core::{ProcessId, Time};
+use quorate_net::{
+    ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, codec,
+};
+use quorate_protocol::{Ask, Say, SessionKey};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::clock;
+use crate::disk::{Disk, DiskError, Remembered};
+use crate::keeper::{Client, Deed, Keeper, Settings};
+use crate::peer::PeerMessage;
+use crate::serve;
+
+/// What a node needs to start.
+pub struct Start {
+    /// Who it is.
+    pub settings: Settings,
+    /// How nodes protect what they say to each other.
+    pub security: Security,
+    /// Where it listens for other nodes.
+    pub peers: Box<dyn Listener>,
+    /// Where it listens for clients.
+    pub clients: TcpListener,
+    /// Where it remembers, and what it does already.
+    pub disk: Option<(Disk, Remembered)>,
+}
+
+/// Why a node cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum CannotStart {
+    /// The mesh says so.
+    #[error(transparent)]
+    Mesh(#[from] StartError),
+    /// The disk says so.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The system says so.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+    /// The certificates say so.
+    #[error(transparent)]
+    Tls(#[from] quorate_net::TlsError),
+    /// The file says so.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+/// A node that runs.
+pub struct Node {
+    clients: SocketAddr,
+    mesh: Mesh,
+    inbox: mpsc::Sender<Input>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What the loop of a node is told by others than peers.
+pub(crate) enum Input {
+    /// A client has come, and is told things here.
+    Come(Client, mpsc::Sender<Say>),
+    /// A client asks.
+    Ask(Client, Ask),
+    /// A client is gone.
+    Gone(Client),
+    /// Numbers up to this one are on the disk.
+    Reserved(u64),
+    /// Clients are to go elsewhere.
+    Leave,
+    /// Whether the node is ready, and whether nobody has anything.
+    Look(oneshot::Sender<(bool, bool)>),
+}
+
+/// So many things wait for the loop of a node at most; clients are not read meanwhile.
+const INBOX: usize = 8192;
+
+/// So many are dealt with before what came of them is done.
+const BATCH: usize = 512;
+
+impl Node {
+    /// Starts. Needs a runtime of tokio around it.
+    pub fn start(start: Start) -> Result<Self, CannotStart> {
+        let Start { mut settings, security, peers, clients, disk } = start;
+        let mut config = Config::new(
+            ClusterId(settings.cluster),
+            settings.id,
+            ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned()),
+            security,
+        );
+        if let Some((disk, remembered)) = &disk {
+            disk.write(Remembered { life: remembered.life + 1, ..*remembered })?;
+            config.incarnation = Incarnation(remembered.life + 1);
+        }
+        // A life of a later start is greater, and one of a cluster that begins is none.
+        if settings.life > 0 {
+            settings.life = config.incarnation.0;
+        }
+        let address =
+            clients.local_addr().map_err(|error| CannotStart::Io("clients".to_owned(), error))?;
+        let (mesh, events) = Mesh::start(config, Tcp, peers)?;
+        let (inbox, told) = mpsc::channel(INBOX);
+        let keeper = Keeper::new(settings, clock::now());
+        let desk = Desk {
+            keeper,
+            mesh: mesh.clone(),
+            clients: BTreeMap::new(),
+            outgoing: BTreeMap::new(),
+            disk,
+            inbox: inbox.clone(),
+        };
+        let tasks = vec![
+            tokio::spawn(desk.run(events, told)),
+            tokio::spawn(serve::accept(clients, inbox.clone())),
+        ];
+        Ok(Self { clients: address, mesh, inbox, tasks })
+    }
+
+    /// Where clients come to.
+    pub fn address(&self) -> SocketAddr {
+        self.clients
+    }
+
+    /// Whether it takes part and hears enough others.
+    pub async fn is_ready(&self) -> bool {
+        self.look().await.is_some_and(|(ready, _)| ready)
+    }
+
+    async fn look(&self) -> Option<(bool, bool)> {
+        let (ask, answer) = oneshot::channel();
+        self.inbox.send(Input::Look(ask)).await.ok()?;
+        answer.await.ok()
+    }
+
+    /// Sends clients elsewhere, waits for them until then, and stops.
+    pub async fn stop(self, patience: Duration) {
+        let _ = self.inbox.send(Input::Leave).await;
+        let idle = async {
+            while self.look().await.is_some_and(|(_, idle)| !idle) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, idle).await;
+        self.mesh.stop().await;
+        self.abort();
+    }
+
+    /// Stops at once, as a crash would.
+    pub fn abort(&self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// The loop of a node and what it works on.
+struct Desk {
+    keeper: Keeper,
+    mesh: Mesh,
+    clients: BTreeMap<Client, mpsc::Sender<Say>>,
+    /// What goes to each peer when all that is here has been dealt with.
+    outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
+    disk: Option<(Disk, Remembered)>,
+    inbox: mpsc::Sender<Input>,
+}
+
+impl Desk {
+    async fn run(mut self, mut events: Events, mut inbox: mpsc::Receiver<Input>) {
+        self.act();
+        loop {
+            let pause = self.pause();
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(event) => { self.wake(); self.on_event(event); }
+                    None => return,
+                },
+                input = inbox.recv() => match input {
+                    Some(input) => { self.wake(); self.on_input(input); }
+                    None => return,
+                },
+                () = tokio::time::sleep(pause) => self.wake(),
+            }
+            for _ in 0..BATCH {
+                match (events.try_next(), inbox.try_recv()) {
+                    (None, Err(_)) => break,
+                    (event, input) => {
+                        event.into_iter().for_each(|event| self.on_event(event));
+                        input.into_iter().for_each(|input| self.on_input(input));
+                    }
+                }
+            }
+            self.act();
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        let next = self.keeper.next_alarm().unwrap_or(Time::NEVER);
+        Duration::from_nanos(next.since(clock::now()).0.min(1_000_000_000))
+    }
+
+    /// What is due comes before whatever has arrived: it may have arrived while the machine slept.
+    fn wake(&mut self) {
+        self.keeper.wake(clock::now());
+    }
+
+    fn on_event(&mut self, event: Event) {
+        let now = clock::now();
+        match event {
+            Event::Message { from, payload } => match codec::decode::<Vec<PeerMessage>>(&payload) {
+                Ok(messages) => {
+                    for message in messages {
+                        self.keeper.hear(from, message, now);
+                    }
+                }
+                Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
+            },
+            Event::Up { peer, .. } => self.keeper.peer_is(peer, Ok(())),
+            Event::Down { peer, why } => {
+                tracing::info!(%peer, %why, "a peer is gone");
+                self.keeper.peer_is(peer, Err(why.to_string()));
+            }
+        }
+    }
+
+    fn on_input(&mut self, input: Input) {
+        let now = clock::now();
+        match input {
+            Input::Come(client, say) => {
+                self.clients.insert(client, say);
+            }
+            Input::Ask(client, ask) => self.keeper.ask(client, ask, random_key, now),
+            Input::Gone(client) => {
+                self.clients.remove(&client);
+                self.keeper.client_is_gone(client);
+            }
+            Input::Reserved(mark) => self.keeper.reserved(mark, now),
+            Input::Leave => self.keeper.leave(),
+            Input::Look(answer) => {
+                let _ = answer.send((self.keeper.is_ready(), self.keeper.is_idle()));
+            }
+        }
+    }
+
+    /// Does what came of it all: one message to each peer, however much is in it.
+    fn act(&mut self) {
+        let mut marks = Vec::new();
+        for deed in self.keeper.deeds() {
+            match deed {
+                Deed::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
+                Deed::Say(client, say) => {
+                    let slow =
+                        self.clients.get(&client).is_some_and(|to| to.try_send(say).is_err());
+                    if slow {
+                        // It does not read. Without its end of the channel the connection is closed.
+                        self.clients.remove(&client);
+                    }
+                }
+                Deed::Reserve(mark) => marks.push(mark),
+            }
+        }
+        for (peer, messages) in &mut self.outgoing {
+            if messages.is_empty() {
+                continue;
+            }
+            let payload: Bytes = codec::encode(messages);
+            messages.clear();
+            if let Err(error) = self.mesh.try_send(*peer, payload) {
+                tracing::debug!(%peer, %error, "not sent");
+            }
+        }
+        marks.into_iter().for_each(|mark| self.reserve(mark));
+    }
+
+    fn reserve(&mut self, mark: u64) {
+        let Some((disk, remembered)) = &mut self.disk else { return };
+        remembered.mark = remembered.mark.max(mark);
+        let (disk, remembered, inbox) = (disk.clone(), *remembered, self.inbox.clone());
+        tokio::task::spawn_blocking(move || match disk.write(remembered) {
+            Ok(()) => drop(inbox.blocking_send(Input::Reserved(remembered.mark))),
+            Err(error) => tracing::error!(%error, "numbers cannot be reserved"),
+        });
+    }
+}
+
+/// A key that nobody can guess.
+fn random_key() -> SessionKey {
+    let mut bytes = [0; 16];
+    // Without chance there is no secret; a machine without any does not get this far.
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    SessionKey(u128::from_le_bytes(bytes))
+}
+
+/// A number for what has to be new.
+pub(crate) fn random_number() -> u128 {
+    random_key().0
+}
+
+/// Shared by the doors of a node.
+pub(crate) type Inbox = mpsc::Sender<Input>;

@@ -1,0 +1,47 @@
+//! What nodes say to each other.
+
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_algorithms::mutex::leased::Locks;
+use quorate_core::{Process, Stack};
+use quorate_protocol::{About, Change, Name};
+use serde::{Deserialize, Serialize};
+
+/// Locks over a detector.
+pub(crate) type Member = Stack<Locks<Name>, VcubeDiagnosis>;
+
+/// What nodes say to each other. Variants are only ever appended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PeerMessage {
+    /// Of the algorithms.
+    Process(<Member as Process>::Message),
+    /// A question, with the number that its answer has.
+    Question(u64, Question),
+    /// An answer.
+    Reply(u64, Reply),
+    /// Clients here watch names that begin so: tell what changes.
+    Watching(Vec<String>),
+    /// Something has changed that you watch.
+    Changed(Change),
+}
+
+/// What a node asks all others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Question {
+    /// Who has and wants what through you, of names that begin so, and at most so many.
+    Requests(String, u32),
+    /// How far have you come with this lock?
+    Counter(Name),
+    /// Take this lock away from whoever has it through you, for this reason.
+    Expel(Name, String),
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// These.
+    Requests(Vec<About>),
+    /// So far; none if it does not vote.
+    Counter(Option<u64>),
+    /// Whether somebody had it.
+    Expelled(bool),
+}

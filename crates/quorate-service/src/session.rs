@@ -1,0 +1,53 @@
+//! A session of a client: what it wants and has, and how long it lives.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased::Ticket;
+use quorate_core::{Span, Time};
+use quorate_protocol::Name;
+
+use crate::keeper::Client;
+
+/// A session.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    /// It ends if nothing is heard of it for so long.
+    pub(crate) ttl: Span,
+    /// When that would be.
+    pub(crate) until: Time,
+    /// When it was last heard, by our clock, and when it said so, by the client's in microseconds.
+    pub(crate) heard: (Time, u64),
+    /// Through which connection.
+    pub(crate) client: Client,
+    pub(crate) who: String,
+    pub(crate) place: String,
+    pub(crate) interests: BTreeMap<Name, Interest>,
+    /// Which name each request is about.
+    pub(crate) requests: BTreeMap<u64, Name>,
+}
+
+/// What a session wants or has of one name: one ticket, however often it asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Interest {
+    pub(crate) ticket: Ticket,
+    /// Since when it is as it is.
+    pub(crate) since: Time,
+    pub(crate) why: String,
+    /// If it has it.
+    pub(crate) token: Option<u64>,
+    pub(crate) holding: Vec<u64>,
+    pub(crate) waiting: Vec<Waiter>,
+}
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiter {
+    pub(crate) request: u64,
+    /// Whom to answer, and under which number.
+    pub(crate) client: Client,
+    pub(crate) number: u64,
+    /// Until when.
+    pub(crate) until: Option<Time>,
+    /// Whether only a free lock is wanted.
+    pub(crate) only_free: bool,
+}

@@ -1,0 +1,113 @@
+//! A cluster in one process, and clients that talk to it over sockets.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use quorate_client::{Client, Error, Failure, Name, Session, SessionOptions};
+use quorate_service::{LocalCluster, local_cluster};
+
+async fn cluster(n: usize) -> LocalCluster {
+    let cluster = local_cluster(n, SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("loopback");
+    cluster.ready().await;
+    cluster
+}
+
+async fn session(cluster: &LocalCluster, node: usize) -> Session {
+    let client = Client::new([cluster.nodes[node].address().to_string()]);
+    client.session(SessionOptions::default()).await.expect("a session")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_has_it_and_then_the_next() {
+    let cluster = cluster(3).await;
+    let (a, b) = (session(&cluster, 0).await, session(&cluster, 1).await);
+    let first = a.lock("deploy").expect("a name").acquire().await.expect("it is free");
+    assert!(first.is_held());
+    let busy = b.lock("deploy").expect("a name").wait(Duration::ZERO).acquire().await;
+    assert!(matches!(busy, Err(Error::Failed(Failure::Busy))), "{busy:?}");
+    let late = b.lock("deploy").expect("a name").wait(Duration::from_millis(50)).acquire().await;
+    assert!(matches!(late, Err(Error::Failed(Failure::TimedOut))), "{late:?}");
+    let waiting = tokio::spawn(b.lock("deploy").expect("a name").acquire());
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let token = first.token();
+    first.release().await.expect("it was held");
+    let second = waiting.await.expect("no panic").expect("it is free again");
+    assert!(second.token() > token);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_may_have_its_lock_twice() {
+    let cluster = cluster(3).await;
+    let (a, b) = (session(&cluster, 0).await, session(&cluster, 2).await);
+    let once = a.lock("x").expect("a name").acquire().await.expect("it is free");
+    let twice = a.lock("x").expect("a name").acquire().await.expect("it is its own");
+    assert_eq!(once.token(), twice.token());
+    once.release().await.expect("held");
+    let busy = b.lock("x").expect("a name").wait(Duration::ZERO).acquire().await;
+    assert!(busy.is_err(), "it is still held once");
+    twice.release().await.expect("held");
+    b.lock("x").expect("a name").wait(Duration::from_secs(5)).acquire().await.expect("free");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_can_be_checked_and_locks_taken_away() {
+    let cluster = cluster(3).await;
+    let (a, b) = (session(&cluster, 0).await, session(&cluster, 1).await);
+    let name = Name::lock("disk").expect("a name");
+    let client = Client::new([cluster.nodes[2].address().to_string()]);
+    let first = a.lock("disk").expect("a name").why("format").acquire().await.expect("free");
+    let standing = client.check_token(name.clone(), first.token()).await.expect("a quorum");
+    assert!(standing.current, "{standing:?}");
+    let list = client.list("di", 10).await.expect("a list");
+    assert_eq!(list.len(), 1);
+    assert_eq!((list[0].why.as_str(), list[0].node), ("format", 0));
+    client.force_release(name.clone(), "it hangs").await.expect("somebody had it");
+    tokio::time::timeout(Duration::from_secs(5), first.in_danger()).await.expect("it is told");
+    assert!(!first.is_held());
+    let second = b.lock("disk").expect("a name").acquire().await.expect("free");
+    assert!(second.token() > first.token());
+    let stale = client.check_token(name.clone(), first.token()).await.expect("a quorum");
+    assert!(!stale.current, "{stale:?}");
+    assert!(client.check_token(name, second.token()).await.expect("a quorum").current);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_dies_is_done_without() {
+    let cluster = cluster(3).await;
+    let a = session(&cluster, 0).await;
+    cluster.nodes[2].abort();
+    for round in 0..20 {
+        let name = format!("lock {round}");
+        let guard = a.lock(&name).expect("a name").wait(Duration::from_secs(10)).acquire().await;
+        guard.expect("two of three are enough").release().await.expect("held");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_wait_for_one_lock() {
+    let cluster = cluster(3).await;
+    let mut clients = Vec::new();
+    for node in 0..3 {
+        clients.push(Client::new([cluster.nodes[node].address().to_string()]));
+    }
+    let options = || SessionOptions { ttl: Duration::from_secs(60), ..SessionOptions::default() };
+    let mut tasks = Vec::new();
+    for waiter in 0..1_000 {
+        let client = clients[waiter % 3].clone();
+        let options = options();
+        tasks.push(tokio::spawn(async move {
+            let session = client.session(options).await.expect("a session");
+            let guard = session.lock("one").expect("a name").acquire().await.expect("its turn");
+            let token = guard.token();
+            guard.release().await.expect("held");
+            token
+        }));
+    }
+    let mut tokens = Vec::new();
+    for task in tasks {
+        tokens.push(task.await.expect("no panic"));
+    }
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 1_000, "each grant has a token of its own");
+}

@@ -1,0 +1,180 @@
+//! What the stage and its players say to each other, over pipes.
+
+use std::io::{self, Read, Write};
+
+use quorate_core::{Belief, ProcessId, VectorClock};
+use quorate_sim::plan::{Deed, Memory};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// More than this is not said at once.
+const LONGEST: usize = 256 << 20;
+
+/// What a player is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToPlayer {
+    /// What to play.
+    Begin(Box<Role>),
+    /// Where everybody listens, and who is there.
+    Peers { addresses: Vec<String>, awaited: Vec<u32> },
+    /// Begin at this time of the machine's clock.
+    Go { epoch: u64, stretch: u32 },
+    /// Something happens to the process.
+    Tell(Told),
+}
+
+/// Which process of what.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Role {
+    pub(crate) scenario: String,
+    pub(crate) me: ProcessId,
+    pub(crate) life: u32,
+    pub(crate) cluster: u128,
+    pub(crate) port: u16,
+    /// What has happened to it in earlier lives: its user remembers.
+    pub(crate) past: Vec<Past>,
+    pub(crate) clock: VectorClock,
+    /// When it is to crash in the middle of a multicast, and after how many sends.
+    pub(crate) planned: Vec<(u64, u32)>,
+}
+
+/// Something that the stage decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Told {
+    Crashed(ProcessId),
+    Alive(ProcessId),
+    CrashMid(u32),
+    RoundEnd(u64),
+    Recover,
+}
+
+/// Something that happened to a process that is to play it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Past {
+    pub(crate) time: u64,
+    pub(crate) what: PastEvent,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum PastEvent {
+    Start,
+    Errand,
+    Arrival(ProcessId, Vec<u8>),
+    Told(Told),
+    Crash,
+}
+
+/// What a player reports.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum FromPlayer {
+    /// It listens at this port.
+    Listening(u16),
+    /// It is connected to everybody.
+    Ready,
+    /// Something happened to it.
+    Event(Entry),
+    /// Nothing has happened until this time.
+    Idle(u64),
+    /// It crashed in the middle of a multicast, and what it did send has arrived.
+    Fallen,
+    /// It cannot go on.
+    Broken(String),
+}
+
+/// An event of a process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) time: u64,
+    pub(crate) clock: VectorClock,
+    pub(crate) what: What,
+}
+
+/// What happened to it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum What {
+    Start,
+    /// It did its next errand: a timer ran out, its user asked something, a message to itself arrived.
+    Errand,
+    /// A message arrived whose bytes have this checksum.
+    Arrival {
+        from: ProcessId,
+        number: (u32, u64),
+        check: u64,
+    },
+    /// It was told the next thing that the stage had told it.
+    Told,
+    /// What it knew beforehand would befall it does.
+    Planned,
+    /// The stage killed it; players do not report this.
+    Crash,
+}
+
+/// A message between players.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Letter {
+    pub(crate) number: (u32, u64),
+    pub(crate) clock: VectorClock,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Told {
+    pub(crate) const fn belief(&self) -> Option<Belief> {
+        match self {
+            Self::Crashed(process) => Some(Belief::Crashed(*process)),
+            Self::Alive(process) => Some(Belief::Alive(*process)),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn of(belief: Belief) -> Self {
+        match belief {
+            Belief::Crashed(process) => Self::Crashed(process),
+            Belief::Alive(process) => Self::Alive(process),
+        }
+    }
+
+    /// As something that befalls the process, if it is that.
+    pub(crate) const fn deed(&self, process: ProcessId) -> Option<Deed> {
+        match self {
+            Self::CrashMid(sends) => Some(Deed::CrashMid(process, *sends)),
+            Self::Recover => Some(Deed::Recover(process, Memory::Lost)),
+            _ => None,
+        }
+    }
+}
+
+/// A checksum of a message, to compare what arrived with what was sent (FNV-1a).
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+    let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+/// Says something, in one write.
+pub(crate) fn say(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
+    let mut bytes = vec![0; 4];
+    bytes = postcard::to_extend(what, bytes).map_err(io::Error::other)?;
+    let length = u32::try_from(bytes.len() - 4).map_err(io::Error::other)?;
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    to.write_all(&bytes)?;
+    to.flush()
+}
+
+/// Hears something; none when the other side has gone.
+pub(crate) fn hear<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
+    let mut length = [0; 4];
+    match from.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(io::Error::other("more than is ever said at once"));
+    }
+    let mut bytes = vec![0; length];
+    match from.read_exact(&mut bytes) {
+        // It was killed in the middle of a word: it has not said it.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    postcard::from_bytes(&bytes).map(Some).map_err(io::Error::other)
+}
