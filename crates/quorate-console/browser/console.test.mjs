@@ -52,7 +52,7 @@ for (const [name, hash, ready] of PAGES) {
     ]) {
       await page.setViewportSize({ width, height });
       await visit(page, lab.address, hash, ready);
-      await page.waitForTimeout(200);
+      await page.waitForTimeout(100);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
       await page.screenshot({ path: `${screens}/${name}-${width}.png` });
