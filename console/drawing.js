@@ -158,7 +158,8 @@ export class Diagram {
     const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
     const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
     this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
-    const wide = Math.max(0, right + 12 - x);
+    // As far as anything is drawn.
+    const wide = Math.max(0, right + 15 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
       this.future.setAttribute(name, String(value));
     }
