@@ -451,6 +451,23 @@ withPage("a scenario from the shelf and a trace are shown", async (page) => {
     .setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
   await page.locator("h2", { hasText: "A trace" }).waitFor();
   await page.locator(".diagram svg").waitFor();
+  // And one that is dropped.
+  await page.locator(".drop").evaluate((drop) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File(['algorithm = "raymond"\nprocesses = 4'], "raymond.toml"));
+    drop.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  });
+  await page.locator("h2", { hasText: "raymond" }).waitFor();
+});
+
+withPage("a run that takes long is cancelled, and one that is too large refused", async (page) => {
+  await visit(page, lab.address, FIVE);
+  await page.evaluate(() => (location.hash = "#/run?algorithm=ricart-agrawala&processes=1200&requesters=all"));
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".problem", { hasText: "Cancelled." }).waitFor();
+  await visit(page, lab.address, "#/run?algorithm=central&processes=5000", ".problem");
+  assert.match(await page.locator(".problem").innerText(), /at most 4096 are run here/);
+  await visit(page, lab.address, FIVE);
 });
 
 withPage("what is shown can be taken away as files", async (page) => {
