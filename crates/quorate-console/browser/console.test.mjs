@@ -602,18 +602,18 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
     );
   console.log(`    default run: first contentful paint ${paint.toFixed(0)} ms, diagram drawn after ${first} ms`);
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=64&requesters=all");
-  report("a step at n = 64", await stepTimes(page, 100));
+  report("a step at n = 64", await stepTimes(page, 60));
   const large = Date.now();
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=512&requesters=all");
   console.log(
     `    n = 512, everybody asks: drawn after ${Date.now() - large} ms; ${await page.locator(".note").first().textContent()}`,
   );
-  report("a step at n = 512", await stepTimes(page, 40));
+  report("a step at n = 512", await stepTimes(page, 30));
   const jump = Date.now();
   await page.locator(".scrubber").fill("400000");
   await here(page);
   console.log(`    n = 512, to the middle of 524,800 events: ${Date.now() - jump} ms`);
-  report("a step there", await stepTimes(page, 40));
+  report("a step there", await stepTimes(page, 30));
   await page.waitForFunction(() => !/window from 0 /.test(document.querySelector(".diagram svg")?.textContent ?? ""));
   await page.screenshot({ path: `${screens}/run-512.png` });
 });
