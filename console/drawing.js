@@ -89,8 +89,9 @@ export class Diagram {
     this.window = null;
     /** Is told how many lines there are when it is drawn. @type {((lanes: number) => void) | undefined} */
     this.drawn = undefined;
-    /** How wide it is on the page. */
+    /** How wide it is on the page, and how much of that is seen. */
     this.room = 0;
+    this.wide = 0;
     /** The last drawing as it came, for files. */
     this.text = "";
     /** Where things are in it. @type {Geometry | null} */
@@ -117,6 +118,7 @@ export class Diagram {
     if (known && known.from === window.from && known.to === window.to && this.room === room) return;
     this.window = window;
     this.room = room;
+    this.wide = this.element.clientWidth;
     this.asking?.abort();
     this.asking = new AbortController();
     // On a large screen everything is larger: whoever reads it sits further away.
@@ -156,7 +158,8 @@ export class Diagram {
     const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
     const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
     this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
-    const wide = Math.max(0, right + 12 - x);
+    // As far as anything is drawn.
+    const wide = Math.max(0, right + 15 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
       this.future.setAttribute(name, String(value));
     }
@@ -170,8 +173,10 @@ export class Diagram {
 
   /** Where the drawing is wider than the screen, what happens now is in sight. @param {number} x */
   follow(x) {
-    const [wide, left] = [this.element.clientWidth, this.element.scrollLeft];
-    if (!this.svg || this.element.scrollWidth <= wide) return;
+    // To ask the browser where things are takes as long as a step may.
+    const wide = this.wide;
+    if (!this.svg || this.room <= wide) return;
+    const left = this.element.scrollLeft;
     const place = (x / this.svg.viewBox.baseVal.width) * this.room;
     if (place < left + 40 || place > left + wide - 40) this.element.scrollLeft = place - wide / 2;
   }

@@ -221,8 +221,10 @@ export async function page(main, rest, kept) {
 function windowOf(film) {
   const end = Math.max(1, film.end);
   if (film.length <= 160) return end;
-  // Where much happens at once, not too few moments.
-  return Math.max(1, Math.ceil((end * 120) / film.length), Math.ceil((end * 12) / film.whole.length));
+  // Where much happens at once, not too few moments; and windows that begin at round times.
+  const wanted = Math.max(1, (end * 120) / film.length, (end * 10) / film.whole.length);
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  return ([1, 2, 5].find((it) => it * power >= wanted) ?? 10) * power;
 }
 
 /**

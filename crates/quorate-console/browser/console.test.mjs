@@ -52,7 +52,7 @@ for (const [name, hash, ready] of PAGES) {
     ]) {
       await page.setViewportSize({ width, height });
       await visit(page, lab.address, hash, ready);
-      await page.waitForTimeout(200);
+      await page.waitForTimeout(100);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
       await page.screenshot({ path: `${screens}/${name}-${width}.png` });
@@ -451,6 +451,23 @@ withPage("a scenario from the shelf and a trace are shown", async (page) => {
     .setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
   await page.locator("h2", { hasText: "A trace" }).waitFor();
   await page.locator(".diagram svg").waitFor();
+  // And one that is dropped.
+  await page.locator(".drop").evaluate((drop) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File(['algorithm = "raymond"\nprocesses = 4'], "raymond.toml"));
+    drop.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  });
+  await page.locator("h2", { hasText: "raymond" }).waitFor();
+});
+
+withPage("a run that takes long is cancelled, and one that is too large refused", async (page) => {
+  await visit(page, lab.address, FIVE);
+  await page.evaluate(() => (location.hash = "#/run?algorithm=ricart-agrawala&processes=1200&requesters=all"));
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".problem", { hasText: "Cancelled." }).waitFor();
+  await visit(page, lab.address, "#/run?algorithm=central&processes=5000", ".problem");
+  assert.match(await page.locator(".problem").innerText(), /at most 4096 are run here/);
+  await visit(page, lab.address, FIVE);
 });
 
 withPage("what is shown can be taken away as files", async (page) => {
@@ -585,18 +602,18 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
     );
   console.log(`    default run: first contentful paint ${paint.toFixed(0)} ms, diagram drawn after ${first} ms`);
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=64&requesters=all");
-  report("a step at n = 64", await stepTimes(page, 200));
+  report("a step at n = 64", await stepTimes(page, 60));
   const large = Date.now();
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=512&requesters=all");
   console.log(
     `    n = 512, everybody asks: drawn after ${Date.now() - large} ms; ${await page.locator(".note").first().textContent()}`,
   );
-  report("a step at n = 512", await stepTimes(page, 100));
+  report("a step at n = 512", await stepTimes(page, 30));
   const jump = Date.now();
   await page.locator(".scrubber").fill("400000");
   await here(page);
   console.log(`    n = 512, to the middle of 524,800 events: ${Date.now() - jump} ms`);
-  report("a step there", await stepTimes(page, 100));
+  report("a step there", await stepTimes(page, 30));
   await page.waitForFunction(() => !/window from 0 /.test(document.querySelector(".diagram svg")?.textContent ?? ""));
   await page.screenshot({ path: `${screens}/run-512.png` });
 });

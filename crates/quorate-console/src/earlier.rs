@@ -41,10 +41,8 @@ impl Earlier {
                 self.lost += 1;
                 self.arrive(letter.message);
             }
-            What::Command { sight, .. } | What::Output { sight, .. } => {
-                if sight.mark.is_some() {
-                    self.sights.insert(process, record.clone());
-                }
+            What::Command { sight, .. } | What::Output { sight, .. } if sight.mark.is_some() => {
+                self.sights.insert(process, record.clone());
             }
             What::Belief { about, crashed: true } => {
                 self.beliefs.insert((process, *about), record.clone());

@@ -297,6 +297,6 @@ impl First {
 
     fn developed(self, report: Option<Report>, records: Option<Vec<Record>>) -> Shot {
         let Self { film, draft, timetable } = self;
-        Shot { report, film, diagram: draft.finish(), timetable, records }
+        Shot { report, film, diagram: draft.diagram(), timetable, records }
     }
 }

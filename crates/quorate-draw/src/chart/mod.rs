@@ -102,12 +102,11 @@ impl Chart {
 
     fn draw_plot(&self, area: &Area<'_>) -> Drawn {
         let points: Vec<(f64, f64)> = self.lines.iter().flat_map(|line| self.shown(line)).collect();
-        let mut chart = ChartBuilder::on(area)
-            .caption(&self.title, (FONT, 20).into_font())
+        // The title has a place of its own, away from markers at the upper edge.
+        let area = area.margin(8, 0, 0, 0).titled(&self.title, (FONT, 20).into_font())?;
+        let mut chart = ChartBuilder::on(&area)
             .margin(14)
             .x_label_area_size(46)
-            // The title keeps away from markers at the upper edge.
-            .top_x_label_area_size(10)
             .y_label_area_size(68)
             .build_cartesian_2d(
                 self.ruler_below(&points),

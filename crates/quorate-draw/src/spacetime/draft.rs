@@ -1,6 +1,8 @@
 //! A diagram being made while the run goes on, so that nobody has to keep the trace.
 
-use quorate_sim::trace::{Record, What};
+use std::io;
+
+use quorate_sim::trace::{Record, TraceSink, What};
 
 use super::Diagram;
 use super::story::Teller;
@@ -29,6 +31,17 @@ pub struct Draft {
     left_out: u64,
 }
 
+impl TraceSink for Draft {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.hear(record);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Draft {
     /// Of a run of so many processes.
     pub fn new(processes: usize, bounds: DraftBounds) -> Self {
@@ -45,8 +58,8 @@ impl Draft {
         }
     }
 
-    /// That was the last one.
-    pub fn finish(self) -> Diagram {
+    /// What has been heard, to be drawn.
+    pub fn diagram(self) -> Diagram {
         let Self { teller, left_out, .. } = self;
         Diagram { title: String::new(), story: teller.finish(), left_out }
     }

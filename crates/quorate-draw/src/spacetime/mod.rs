@@ -81,19 +81,13 @@ impl Diagram {
     pub fn new(processes: usize, records: &[Record]) -> Self {
         let mut draft = Draft::new(processes, DraftBounds::default());
         records.iter().for_each(|record| draft.hear(record));
-        draft.finish()
+        draft.diagram()
     }
 
     /// With a heading: the algorithm, or the file.
     #[must_use]
     pub fn titled(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
-    }
-
-    /// The trace goes on, but so many records of it were not kept.
-    #[must_use]
-    pub fn without(self, left_out: u64) -> Self {
-        Self { left_out, ..self }
     }
 
     /// How many processes there are.
