@@ -107,16 +107,10 @@ async fn guarded(flags: &Under, guard: &Guard) -> Result<Option<ExitStatus>, Fai
     let danger = guard.in_danger_before(margin);
     let signals = forward(tell);
     tokio::pin!(danger, signals);
-    loop {
-        tokio::select! {
-            status = child.wait() => {
-                // What it left behind must not go on without the lock.
-                tell(Signal::KILL);
-                return Ok(Some(status?));
-            }
-            () = &mut danger => break,
-            problem = &mut signals => return Err(problem),
-        }
+    tokio::select! {
+        status = child.wait() => return Ok(Some(status?)),
+        () = &mut danger => {}
+        problem = &mut signals => return Err(problem),
     }
     tell(Signal::TERM);
     tell(Signal::CONT);
