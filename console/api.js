@@ -60,6 +60,14 @@ export async function post(path, body, signal) {
 
 /**
  * @param {string} path
+ * @param {any} body
+ */
+export async function postForText(path, body) {
+  return (await send(path, body)).text();
+}
+
+/**
+ * @param {string} path
  * @param {string} body
  * @returns {Promise<any>}
  */

@@ -30,9 +30,26 @@ function plainly(value) {
   return value
     .replace(/\bProcessId\((\d+)\)/g, "p$1")
     .replace(/\b(?:Span|Time)\((\d+)\)/g, (_, nanoseconds) => readable(Number(nanoseconds)))
+    .replace(/\{\d+(?:, \d+){7,}\}/g, ranges)
     .replace(/\bLamportClock \{ time: (\d+) \}/g, "$1")
     .replace(/\bIdentifier \{ value: (\d+), process: (p\d+) \}/g, "$1.$2")
     .replace(/\bStamp \{ time: (\d+), process: (p\d+) \}/g, "$1.$2");
+}
+
+/**
+ * A large set, with its neighbours together: `{0–3, 7}`.
+ * @param {string} text
+ */
+function ranges(text) {
+  /** @type {[number, number][]} */
+  const found = [];
+  for (const number of text.slice(1, -1).split(", ").map(Number)) {
+    const last = found[found.length - 1];
+    if (last && number === last[1] + 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  const told = found.map(([from, to]) => (to > from + 1 ? `${from}–${to}` : to > from ? `${from}, ${to}` : `${from}`));
+  return `{${told.join(", ")}}`;
 }
 
 /** What never changes, or tells nothing. @param {[string, string]} field */

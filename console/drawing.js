@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { h, s } from "./dom.js";
-import { t } from "./texts.js";
+import { language, t } from "./texts.js";
 
 const ELEMENTS = new Set([
   "svg",
@@ -73,7 +73,8 @@ function adopt(text) {
  * @typedef {{ from: number, to: number }} Window
  * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number,
  *   lanes: { process: number, y: number }[] }} Geometry
- * @typedef {{ time: number, process: number | null, message: number | null, x: number, y: number }} Spot
+ * @typedef {{ from: number, to: number, event: number, sent: number, title: string }} Letter
+ * @typedef {{ time: number, process: number | null, letter: Letter | null, x: number, y: number }} Spot
  */
 
 /** A diagram of a window of a run, with a line where we are. */
@@ -88,8 +89,9 @@ export class Diagram {
     this.window = null;
     /** Is told how many lines there are when it is drawn. @type {((lanes: number) => void) | undefined} */
     this.drawn = undefined;
-    /** How wide it is on the page. */
+    /** How wide it is on the page, and how much of that is seen. */
     this.room = 0;
+    this.wide = 0;
     /** The last drawing as it came, for files. */
     this.text = "";
     /** Where things are in it. @type {Geometry | null} */
@@ -116,13 +118,14 @@ export class Diagram {
     if (known && known.from === window.from && known.to === window.to && this.room === room) return;
     this.window = window;
     this.room = room;
+    this.wide = this.element.clientWidth;
     this.asking?.abort();
     this.asking = new AbortController();
     // On a large screen everything is larger: whoever reads it sits further away.
     const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
     const width = Math.round(room / scale);
     try {
-      const body = { ...this.subject, ...window, width, legend: true };
+      const body = { ...this.subject, ...window, width, legend: true, language };
       const drawn = await post("diagram", body, this.asking.signal);
       this.text = drawn.svg;
       this.geometry = drawn.geometry;
@@ -155,15 +158,27 @@ export class Diagram {
     const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
     const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
     this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
-    const wide = Math.max(0, right + 12 - x);
+    // As far as anything is drawn.
+    const wide = Math.max(0, right + 15 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
       this.future.setAttribute(name, String(value));
     }
     this.element.classList.toggle("moving", this.now.event >= 0);
     this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
     if (this.now.event < 0) return;
+    this.follow(x);
     const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
     this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
+  }
+
+  /** Where the drawing is wider than the screen, what happens now is in sight. @param {number} x */
+  follow(x) {
+    // To ask the browser where things are takes as long as a step may.
+    const wide = this.wide;
+    if (!this.svg || this.room <= wide) return;
+    const left = this.element.scrollLeft;
+    const place = (x / this.svg.viewBox.baseVal.width) * this.room;
+    if (place < left + 40 || place > left + wide - 40) this.element.scrollLeft = place - wide / 2;
   }
 
   /** @param {MouseEvent} event */
@@ -178,10 +193,14 @@ export class Diagram {
     const exact = from + ((at.x - left) / (right - left)) * (to - from);
     const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
     const target = /** @type {Element} */ (event.target).closest("[data-message]");
-    const message = target ? Number(target.getAttribute("data-message")) : null;
     const box = this.element.getBoundingClientRect();
-    const spot = { time, message, process: this.lane(at.y), x: event.clientX - box.left, y: event.clientY - box.top };
-    this.clicked(spot);
+    this.clicked({
+      time,
+      letter: target && letter(target),
+      process: this.lane(at.y),
+      x: event.clientX - box.left + this.element.scrollLeft,
+      y: event.clientY - box.top,
+    });
   }
 
   /**
@@ -195,4 +214,18 @@ export class Diagram {
     }
     return best;
   }
+}
+
+/**
+ * What a drawing says of a message.
+ * @param {Element} element
+ * @returns {Letter}
+ */
+function letter(element) {
+  const [from, to, event, sent] = ["from", "to", "event", "sent"].map((key) =>
+    Number(element.getAttribute(`data-${key}`)),
+  );
+  // The kind and the route come first.
+  const title = (element.querySelector("title")?.textContent ?? "").split(": ")[0];
+  return { from, to, event, sent, title };
 }

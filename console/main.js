@@ -6,8 +6,10 @@ import { LANGUAGES, language, preferred, speak, t } from "./texts.js";
 import { takeKeys } from "./player.js";
 
 /**
- * A page shows itself in an element for the rest of an address, and says what to do when it is left.
- * @typedef {(main: HTMLElement, rest: string) => (void | (() => void)) | Promise<void | (() => void)>} Page
+ * A page shows itself in an element for the rest of an address. It says what to do when it is left, and what to keep
+ * when it is shown again in another language: that is handed to its next showing.
+ * @typedef {{ leave?: () => void, keep?: () => any }} Shown
+ * @typedef {(main: HTMLElement, rest: string, kept?: any) => void | Shown | Promise<void | Shown>} Page
  */
 
 /** Each page is loaded when it is first shown. @type {[string, () => Promise<{ page: Page }>][]} */
@@ -21,10 +23,11 @@ const PAGES = [
 ];
 
 const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
+const skip = document.querySelector(".skip");
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 
-/** @type {void | (() => void)} */
-let leave;
+/** @type {void | Shown} */
+let showing;
 let shown = 0;
 
 function here() {
@@ -32,7 +35,8 @@ function here() {
   return PAGES.some(([known]) => known === name) ? { name, rest } : { name: "run", rest: "" };
 }
 
-async function show() {
+/** @param {any} [kept] what the same page has kept */
+async function show(kept) {
   const turn = (shown += 1);
   const { name, rest } = here();
   drawBar(name);
@@ -41,11 +45,15 @@ async function show() {
   if (!load) return;
   const { page } = await load();
   if (turn !== shown) return;
-  leave?.();
+  showing?.leave?.();
+  showing = undefined;
   takeKeys(null);
   const room = h("div", { class: `page page-${name}` });
   main.replaceChildren(room);
-  leave = await page(room, rest);
+  const shownNow = await page(room, rest, kept);
+  // Somebody may have gone elsewhere meanwhile.
+  if (turn !== shown) return shownNow?.leave?.();
+  showing = shownNow;
   // Whoever waits for a page can see that it is there.
   main.dataset.shown = String(turn);
 }
@@ -60,8 +68,10 @@ function drawBar(name) {
     LANGUAGES.map(([code, own]) => h("option", { value: code, selected: code === language, lang: code, text: own })),
   );
   languages.addEventListener("change", async () => {
+    const [kept, top] = [showing?.keep?.(), window.scrollY];
     await speak(languages.value);
-    await show();
+    await show(kept);
+    window.scrollTo({ top });
     document.getElementById("language")?.focus();
   });
   const dark = isDark();
@@ -86,6 +96,11 @@ function drawBar(name) {
     ),
     h("div", { class: "tools" }, languages, theme),
   );
+  if (skip) skip.textContent = t("bar.skip");
+  // On a narrow screen the names of the pages do not all fit.
+  const nav = bar.querySelector("nav");
+  const current = /** @type {HTMLElement | null | undefined} */ (nav?.querySelector("[aria-current]"));
+  if (nav && current) nav.scrollLeft = current.offsetLeft - nav.offsetLeft - 24;
 }
 
 function isDark() {
@@ -102,5 +117,10 @@ function setTheme(theme) {
 const chosen = localStorage.getItem("quorate.theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 await speak(preferred());
-window.addEventListener("hashchange", show);
+// What stands behind the # is the address of a page, and the skip link must not change it.
+skip?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener("hashchange", () => show());
 await show();

@@ -4,10 +4,16 @@
 export const SPEEDS = [1, 2, 5, 10, 25];
 
 export class Player extends EventTarget {
-  /** @param {number} length how many positions there are; the first is -1, before everything */
-  constructor(length) {
+  /**
+   * @param {number} length how many positions there are; the first is -1, before everything
+   * @param {(position: number) => boolean} [isThere] whether there is anything to see yet
+   */
+  constructor(length, isThere = () => true) {
     super();
     this.length = length;
+    this.isThere = isThere;
+    /** Where another moment is. @type {((way: 1 | -1) => number) | undefined} */
+    this.moment = undefined;
     this.position = -1;
     this.speed = 5;
     /** @type {number | undefined} */
@@ -39,6 +45,8 @@ export class Player extends EventTarget {
     if (this.playing || this.length === 0) return;
     if (this.position >= this.last) this.go(-1);
     this.timer = window.setInterval(() => {
+      // Whoever watches should miss nothing.
+      if (!this.isThere(this.position)) return;
       this.step(1);
       if (this.position >= this.last) this.pause();
     }, 1000 / this.speed);
@@ -83,6 +91,12 @@ export class Player extends EventTarget {
       case "ArrowLeft":
         this.pause();
         this.step(-far);
+        return true;
+      case ".":
+      case ",":
+        if (!this.moment) return false;
+        this.pause();
+        this.go(this.moment(event.key === "." ? 1 : -1));
         return true;
       case "Home":
         this.pause();

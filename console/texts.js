@@ -11,8 +11,8 @@ let texts = {};
 /** What is said where a language says nothing. @type {Record<string, string>} */
 let fallback = {};
 
-/** What algorithms do, in other languages than that in which they say it themselves. @type {Record<string, Record<string, string>>} */
-let summaries = {};
+/** What algorithms say of themselves, in other languages. @type {Record<string, Record<string, Record<string, string>>>} */
+let algorithms = {};
 
 /** @type {string} */
 export let language = "en";
@@ -26,7 +26,7 @@ export function preferred() {
 /** @param {string} wanted */
 export async function speak(wanted) {
   const read = async (/** @type {string} */ it) => (await fetch(`strings/${it}.json`)).json();
-  [fallback, texts, summaries] = await Promise.all([read("en"), read(wanted), read("algorithms")]);
+  [fallback, texts, algorithms] = await Promise.all([read("en"), read(wanted), read("algorithms")]);
   language = wanted;
   localStorage.setItem("quorate.language", wanted);
   document.documentElement.lang = wanted;
@@ -56,7 +56,37 @@ export function tOr(key, otherwise) {
  * @param {{ name: string, summary: string }} algorithm
  */
 export function summary(algorithm) {
-  return summaries[algorithm.name]?.[language] ?? algorithm.summary;
+  return algorithms[algorithm.name]?.summary?.[language] ?? algorithm.summary;
+}
+
+/**
+ * What it costs.
+ * @param {{ name: string, cost: string }} algorithm
+ */
+export function cost(algorithm) {
+  return algorithms[algorithm.name]?.cost?.[language] ?? algorithm.cost;
+}
+
+/**
+ * Why it breaks what it should promise, if it is one that does.
+ * @param {{ name: string, specimen: null | { why: string } }} algorithm
+ */
+export function why(algorithm) {
+  return algorithms[algorithm.name]?.why?.[language] ?? algorithm.specimen?.why ?? "";
+}
+
+/** The words that stand in formulas, longer ones first. */
+const IN_FORMULAS = ["less-up-to", "to-abort", "or-more", "at-most", "or", "to"];
+
+/**
+ * A formula with its words in the reader's language.
+ * @param {string} text
+ */
+export function formula(text) {
+  return IN_FORMULAS.reduce((told, key) => {
+    const english = fallback[`formula.${key}`];
+    return told.replaceAll(new RegExp(`\\b${english}\\b`, "g"), t(`formula.${key}`));
+  }, text);
 }
 
 /** @param {number} value */

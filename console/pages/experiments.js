@@ -2,7 +2,7 @@
 
 import { get, post, remove } from "../api.js";
 import { field, fill, h } from "../dom.js";
-import { number, t } from "../texts.js";
+import { number, t, tOr } from "../texts.js";
 
 /**
  * @typedef {{ name: string, summary: string, seeds: number, sizes: [number, number, number] | null, draws: boolean }} Experiment
@@ -49,13 +49,13 @@ export async function page(main, rest) {
         const asked = { name: it.name, seeds: Number(seeds.value), up_to: it.sizes ? Number(size.value) : undefined };
         watch((await post("experiments", asked)).id);
       } catch (error) {
-        fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+        fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
       }
     };
     return h(
       "section",
       { class: "sheet choice", "data-experiment": it.name },
-      h("div", {}, h("h2", { text: it.name }), h("p", { class: "faint", text: it.summary })),
+      h("div", {}, h("h2", { text: it.name }), h("p", { class: "faint", text: tOr(`experiment.${it.name}`, it.summary) })),
       h(
         "div",
         { class: "fields" },
@@ -100,13 +100,13 @@ export async function page(main, rest) {
   };
 
   const show = (/** @type {Job} */ it) => {
-    if (it.state === "failed") return fill(job, h("p", { class: "problem", text: it.problem ?? "" }));
+    if (it.state === "failed") return fill(job, h("p", { class: "problem", lang: "en", text: it.problem ?? "" }));
     const block = (/** @type {NonNullable<Job["blocks"]>[0]} */ { title, head, rows }) => {
       // A heading that begins with a blank stands over figures.
       const kind = (/** @type {number} */ place) => (head[place]?.startsWith(" ") ? "number" : undefined);
       return h(
         "div",
-        { class: "block" },
+        { class: "block", lang: "en" },
         h("h2", { text: title }),
         h(
           "div",
@@ -161,6 +161,7 @@ export async function page(main, rest) {
             h("img", {
               src: `api/experiments/${it.id}/charts/${chart.name}.svg?theme=${theme()}`,
               alt: `${chart.title}. ${chart.description}`,
+              lang: "en",
             }),
           ),
         ),
@@ -169,7 +170,7 @@ export async function page(main, rest) {
         "div",
         { class: "sheet" },
         (it.blocks ?? []).map(block),
-        (it.notes ?? []).map((note) => h("p", { class: "faint", text: note })),
+        (it.notes ?? []).map((note) => h("p", { class: "faint", lang: "en", text: note })),
       ),
     );
   };
@@ -182,5 +183,5 @@ export async function page(main, rest) {
       () => {},
     );
   }
-  return () => watching?.close();
+  return { leave: () => watching?.close() };
 }

@@ -17,26 +17,39 @@ import { language, t, tOr } from "../texts.js";
 let course;
 
 /** @type {import("../main.js").Page} */
-export async function page(main, rest) {
+export async function page(main, rest, kept) {
   course ??= get("lessons");
   const lessons = await course;
   const place = Math.max(0, Math.min(lessons.length - 1, Number(rest || 1) - 1));
   const { lesson, keys } = lessons[place];
   const say = (/** @type {Texts} */ texts) => texts[language] ?? texts.en;
-  const result = await post("run", { scenario: keys });
+  /** @type {import("../parts/stage.js").Result} */
+  let shown = kept?.result ?? (await post("run", { scenario: keys }));
   const at = h("div", { class: "place" });
   const room = h("div");
   /** @type {Stage} */
   let stage;
-  const run = (/** @type {import("../parts/stage.js").Result} */ it, /** @type {number} */ event) => {
+  const run = (
+    /** @type {import("../parts/stage.js").Result} */ it,
+    /** @type {import("../parts/stage.js").Kept | undefined} */ where,
+  ) => {
+    shown = it;
     stage?.destroy();
-    stage = new Stage(it, { change: again });
+    stage = new Stage(it, { change: again, kept: where });
     fill(at, stage.element);
     fill(room, it.report ? verdict(it.report) : null);
-    if (event >= 0) stage.player.go(stage.film.stepOf(event));
   };
-  const again = async (/** @type {any} */ scenario, /** @type {number} */ event) =>
-    run(await post("run", { scenario }), event);
+  const again = async (
+    /** @type {any} */ scenario,
+    /** @type {{ event: number } | { time: number }} */ moment,
+  ) => {
+    try {
+      run(await post("run", { scenario }), undefined);
+      await stage.jump(moment);
+    } catch (error) {
+      fill(room, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
+    }
+  };
   const paragraphs = (/** @type {string} */ text) =>
     text
       .trim()
@@ -46,6 +59,12 @@ export async function page(main, rest) {
     to >= 0 && to < lessons.length
       ? h("a", { class: "button", href: `#/lessons/${to + 1}` }, t(key, { title: say(lessons[to].lesson.title) }))
       : h("span");
+  const answer = h(
+    "details",
+    { open: kept?.answer },
+    h("summary", { text: t("lessons.answer") }),
+    paragraphs(say(lesson.answer)),
+  );
   fill(
     main,
     h(
@@ -79,16 +98,19 @@ export async function page(main, rest) {
           { class: "question sheet" },
           h("h3", { text: t("lessons.question") }),
           paragraphs(say(lesson.question)),
-          h("details", {}, h("summary", { text: t("lessons.answer") }), paragraphs(say(lesson.answer))),
+          answer,
         ),
         h("div", { class: "turn" }, turn(place - 1, "lessons.previous"), turn(place + 1, "lessons.next")),
       ),
     ),
   );
-  run(result, -1);
+  run(shown, kept?.where);
   main.querySelector(".contents [aria-current]")?.scrollIntoView({ block: "nearest" });
-  window.scrollTo({ top: 0 });
-  return () => stage.destroy();
+  if (!kept) window.scrollTo({ top: 0 });
+  return {
+    leave: () => stage.destroy(),
+    keep: () => ({ result: shown, where: stage.keep(), answer: answer.open }),
+  };
 }
 
 /** @param {string} name */

@@ -11,9 +11,11 @@ import { t } from "../texts.js";
 const BYTES_MOST = 32 << 20;
 
 /** @type {import("../main.js").Page} */
-export async function page(main) {
+export async function page(main, _rest, kept) {
   /** @type {Stage | null} */
   let stage = null;
+  /** @type {import("../parts/stage.js").Result | null} */
+  let shown = null;
   const problem = h("div", { role: "alert" });
   const title = h("div", { class: "actions" });
   const place = h("div");
@@ -23,6 +25,7 @@ export async function page(main) {
     placeholder: t("open.placeholder"),
     "aria-label": t("open.text"),
     id: "pasted",
+    value: kept?.text ?? "",
   });
   const file = h("input", { type: "file", accept: ".toml,.jsonl,.txt", "aria-label": t("open.file") });
   const show = h("button", { type: "button", class: "primary", id: "show" }, t("open.show"));
@@ -37,7 +40,7 @@ export async function page(main) {
   const see = async (/** @type {string} */ words) => {
     fill(problem);
     stage?.destroy();
-    stage = null;
+    [stage, shown] = [null, null];
     fill(place);
     fill(title);
     if (words.trim() === "") return;
@@ -45,20 +48,25 @@ export async function page(main) {
       // A trace is a JSON object a line; a scenario never begins with a brace.
       const isTrace = words.trimStart().startsWith("{");
       const result = isTrace ? await postText("trace", words) : await post("run", { toml: words });
-      stage = new Stage(result, { change: again });
-      fill(place, stage.element);
-      fill(
-        title,
-        h("h2", { text: result.report?.algorithm ?? t("open.trace") }),
-        result.report ? verdict(result.report) : null,
-        result.scenario
-          ? h("a", { class: "button", href: `#/run?${encode(result.scenario)}` }, t("lessons.open"))
-          : null,
-      );
+      put(result, undefined);
       place.scrollIntoView({ block: "nearest" });
     } catch (error) {
-      fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+      fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
     }
+  };
+  const put = (
+    /** @type {import("../parts/stage.js").Result} */ result,
+    /** @type {import("../parts/stage.js").Kept | undefined} */ where,
+  ) => {
+    shown = result;
+    stage = new Stage(result, { change: again, kept: where });
+    fill(place, stage.element);
+    fill(
+      title,
+      h("h2", { text: result.report?.algorithm ?? t("open.trace") }),
+      result.report ? verdict(result.report) : null,
+      result.scenario ? h("a", { class: "button", href: `#/run?${encode(result.scenario)}` }, t("lessons.open")) : null,
+    );
   };
   const again = (/** @type {any} */ scenario) => {
     location.hash = `#/run?${encode(scenario)}`;
@@ -113,7 +121,7 @@ export async function page(main) {
         };
         return h(
           "button",
-          { type: "button", title: it.comment, on: { click: pick } },
+          { type: "button", title: it.comment, lang: "en", on: { click: pick } },
           h("span", { text: (name ?? folder).replaceAll("-", " ") }),
           h("small", { text: folder }),
         );
@@ -122,5 +130,9 @@ export async function page(main) {
   };
   search.addEventListener("input", draw);
   draw();
-  return () => stage?.destroy();
+  if (kept?.result) put(kept.result, kept.where);
+  return {
+    leave: () => stage?.destroy(),
+    keep: () => ({ text: text.value, result: shown, where: stage?.keep() }),
+  };
 }

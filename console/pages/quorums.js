@@ -3,7 +3,7 @@
 import { catalogue, get } from "../api.js";
 import { field, fill, h, select } from "../dom.js";
 import { parse } from "../drawing.js";
-import { number, t, tOr } from "../texts.js";
+import { language, number, t, tOr } from "../texts.js";
 
 /**
  * @typedef {{ process: number, members: number[] | null }} Own
@@ -63,7 +63,7 @@ export async function page(main, rest) {
   const sorted = (set) => [...set].sort((a, b) => a - b);
   const ask = (/** @type {Set<number>} */ failed) =>
     get(
-      `quorum?${new URLSearchParams({ system: view.system, n: String(view.n), failed: sorted(failed).join(), process: String(view.shown) })}`,
+      `quorum?${new URLSearchParams({ system: view.system, n: String(view.n), failed: sorted(failed).join(), process: String(view.shown), language })}`,
     );
 
   const load = async () => {
@@ -79,7 +79,7 @@ export async function page(main, rest) {
       const [now, old] = await Promise.all([ask(view.failed), ask(before)]);
       draw(now, old);
     } catch (error) {
-      fill(problem, h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
+      fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
     }
   };
 

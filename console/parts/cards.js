@@ -1,7 +1,7 @@
 // The algorithms as cards: what each takes for granted, promises and costs.
 
 import { h, fill } from "../dom.js";
-import { summary, t } from "../texts.js";
+import { cost, summary, t } from "../texts.js";
 import { familyName, sentence } from "./say.js";
 
 /**
@@ -92,6 +92,6 @@ export function facts(catalogue, it) {
         .map((id) => h("abbr", { title: property(id), text: id }))
         .flatMap((it, place) => (place > 0 ? [", ", it] : [it])),
     ),
-    line(t("cards.costs"), it.cost),
+    line(t("cards.costs"), cost(it)),
   );
 }

@@ -41,16 +41,20 @@ export function menu(where, at, title, items) {
   list.addEventListener("keydown", (event) => {
     const buttons = [...list.querySelectorAll("button")];
     const place = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    if (event.key === "Escape") close();
-    else if (event.key === "ArrowDown") buttons[(place + 1) % buttons.length].focus();
+    if (event.key === "Escape") {
+      close();
+      where.focus();
+    } else if (event.key === "ArrowDown") buttons[(place + 1) % buttons.length].focus();
     else if (event.key === "ArrowUp") buttons[(place - 1 + buttons.length) % buttons.length].focus();
     else return;
     event.preventDefault();
   });
   where.append(list);
-  const room = where.clientWidth - list.offsetWidth - 4;
-  list.style.left = `${Math.max(4, Math.min(at.x, room))}px`;
-  list.style.top = `${at.y + 6}px`;
+  // All of it is seen, also at an edge and where the drawing is wider than the screen.
+  const right = where.scrollLeft + where.clientWidth - list.offsetWidth - 4;
+  const bottom = where.clientHeight - list.offsetHeight - 4;
+  list.style.left = `${Math.max(where.scrollLeft + 4, Math.min(at.x, right))}px`;
+  list.style.top = `${Math.max(4, Math.min(at.y + 6, bottom))}px`;
   document.addEventListener("pointerdown", outside);
   list.querySelector("button")?.focus();
 }

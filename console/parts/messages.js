@@ -8,21 +8,21 @@ import { number, t } from "../texts.js";
 const SHOWN = 40;
 
 /**
- * @param {import("../film.js").Film} film
- * @param {import("../film.js").Scene} scene
- * @param {((record: import("../film.js").Record) => void) | undefined} cut
+ * @param {import("../scene.js").Scene} scene
+ * @param {((record: import("../scene.js").Record) => void) | undefined} cut
  */
-export function messages(film, scene, cut) {
-  const all = [...scene.underWay.values()];
-  if (all.length === 0) return [h("p", { class: "faint", text: t("messages.none") })];
-  const row = (/** @type {import("../film.js").UnderWay} */ { record, step }) => {
+export function messages(scene, cut) {
+  const shown = first(scene.underWay.values(), SHOWN);
+  const more = scene.messages - shown.length;
+  if (scene.messages === 0) return [h("p", { class: "faint", text: t("messages.none") })];
+  const row = (/** @type {import("../scene.js").Record} */ record) => {
     const label = t("messages.cut", { from: `p${record.from}`, to: `p${record.to}` });
     return h(
       "tr",
       {},
       h("td", {}, h("span", { class: "kind", text: record.kind ?? "" })),
       h("td", { class: "route", text: `p${record.from} → p${record.to}` }),
-      h("td", { class: "number faint", text: readable(film.time(step)) }),
+      h("td", { class: "number faint", text: readable(record.time) }),
       h("td", { class: "body" }, h("code", { text: record.body ?? "" })),
       h(
         "td",
@@ -37,6 +37,7 @@ export function messages(film, scene, cut) {
       ),
     );
   };
+  if (shown.length === 0) return [h("p", { class: "faint", text: t("messages.untold", { count: number(more) }) })];
   const head = ["messages.kind", "messages.route", "messages.sent", "messages.body", ""];
   return [
     h(
@@ -54,18 +55,31 @@ export function messages(film, scene, cut) {
             head.map((key) => h("th", { scope: "col", text: key && t(key) })),
           ),
         ),
-        h("tbody", {}, all.slice(0, SHOWN).map(row)),
+        h("tbody", {}, shown.map(row)),
       ),
     ),
-    all.length > SHOWN
-      ? h("p", { class: "faint", text: t("messages.more", { count: number(all.length - SHOWN) }) })
-      : null,
+    more > 0 ? h("p", { class: "faint", text: t("messages.more", { count: number(more) }) }) : null,
   ];
 }
 
 /**
+ * The first of many, without going through all of them.
+ * @template T
+ * @param {Iterable<T>} all
+ * @param {number} most
+ */
+function first(all, most) {
+  const found = [];
+  for (const one of all) {
+    if (found.length >= most) break;
+    found.push(one);
+  }
+  return found;
+}
+
+/**
  * What each detector believes, and whether it is so.
- * @param {import("../film.js").Scene} scene
+ * @param {import("../scene.js").Scene} scene
  */
 export function beliefs(scene) {
   const rows = [];

@@ -2,10 +2,10 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { t, tOr } from "../texts.js";
+import { number, t, tOr } from "../texts.js";
 import { stateTable } from "./state.js";
 
-/** More than this are not shown at once: those that act are. */
+/** More than this are not shown at once. */
 const SHOWN = 64;
 
 /**
@@ -24,27 +24,76 @@ export class Processes {
     this.element = h("div", { class: "processes" });
     /** @type {Map<number, { element: HTMLElement, name: string }>} */
     this.cards = new Map();
-    this.shown = Array.from({ length: Math.min(film.n, SHOWN) }, (_, it) => it);
-    for (const process of this.shown) {
+    /** Where each state is. @type {string[]} */
+    this.texts = [];
+    /** What was last shown. @type {{ scene: import("../scene.js").Scene, actor: number } | null} */
+    this.last = null;
+    /** @type {number[]} */
+    this.shown = [];
+    this.turn(0);
+  }
+
+  /** Shows the processes from this one on. @param {number} first */
+  turn(first) {
+    const last = Math.min(first + SHOWN, this.film.n);
+    this.shown = Array.from({ length: last - first }, (_, it) => first + it);
+    this.cards.clear();
+    const cards = this.shown.map((process) => {
       const element = h("div", { class: "process" });
       this.cards.set(process, { element, name: "" });
-      this.element.append(element);
-    }
-    if (film.n > SHOWN) {
-      this.element.append(h("p", { class: "faint", text: t("processes.more", { shown: SHOWN, all: film.n }) }));
-    }
+      return element;
+    });
+    this.element.replaceChildren(...cards);
+    if (this.film.n > SHOWN) this.element.append(this.pager(first, last));
+    if (this.last) this.update(this.last.scene, this.last.actor);
   }
 
   /**
-   * @param {import("../film.js").Scene} scene
+   * @param {number} first
+   * @param {number} last
+   */
+  pager(first, last) {
+    const button = (/** @type {string} */ key, /** @type {number} */ to, /** @type {boolean} */ off) =>
+      h(
+        "button",
+        {
+          type: "button",
+          disabled: off,
+          "data-turn": key,
+          on: {
+            click: () => {
+              this.turn(to);
+              const same = this.element.querySelector(`[data-turn="${key}"]`);
+              if (same instanceof HTMLElement) same.focus();
+            },
+          },
+        },
+        t(`processes.${key}`),
+      );
+    const words = t("processes.some", { from: `p${first}`, to: `p${last - 1}`, all: number(this.film.n) });
+    return h(
+      "div",
+      { class: "row pager" },
+      button("earlier", Math.max(0, first - SHOWN), first === 0),
+      button("later", last, last >= this.film.n),
+      h("span", { class: "faint", text: words }),
+    );
+  }
+
+  /**
+   * @param {import("../scene.js").Scene} scene
    * @param {number} actor whose event it is
    */
   update(scene, actor) {
+    this.last = { scene, actor };
+    // Another part of a long film has its own texts.
+    const anew = scene.texts !== this.texts;
+    this.texts = scene.texts;
     for (const process of this.shown) {
       const card = this.cards.get(process);
       if (!card) continue;
       const name = signature(scene, process, actor, this.open.has(process));
-      if (name === card.name) continue;
+      if (name === card.name && !anew) continue;
       card.name = name;
       this.draw(card.element, scene, process, actor);
     }
@@ -52,7 +101,7 @@ export class Processes {
 
   /**
    * @param {HTMLElement} element
-   * @param {import("../film.js").Scene} scene
+   * @param {import("../scene.js").Scene} scene
    * @param {number} process
    * @param {number} actor
    */
@@ -63,15 +112,15 @@ export class Processes {
     element.classList.toggle("actor", process === actor);
     element.classList.toggle("down", !up);
     const isOpen = this.open.has(process);
-    const text = this.film.texts[scene.states[process]];
-    const before = process === actor && scene.before >= 0 ? this.film.texts[scene.before] : undefined;
+    const text = scene.state(process);
+    const before = process === actor && scene.before >= 0 ? scene.texts[scene.before] : undefined;
     const toggle = h(
       "button",
       {
         type: "button",
         class: "name",
         "aria-expanded": String(isOpen),
-        on: { click: () => this.toggle(scene, process, actor) },
+        on: { click: () => this.toggle(process) },
       },
       `p${process}`,
     );
@@ -99,14 +148,10 @@ export class Processes {
     );
   }
 
-  /**
-   * @param {import("../film.js").Scene} scene
-   * @param {number} process
-   * @param {number} actor
-   */
-  toggle(scene, process, actor) {
+  /** @param {number} process */
+  toggle(process) {
     if (!this.open.delete(process)) this.open.add(process);
-    this.update(scene, actor);
+    if (this.last) this.update(this.last.scene, this.last.actor);
     const button = this.cards.get(process)?.element.querySelector("button.name");
     if (button instanceof HTMLElement) button.focus();
   }
@@ -120,7 +165,7 @@ function list(processes) {
 
 /**
  * What a card depends on.
- * @param {import("../film.js").Scene} scene
+ * @param {import("../scene.js").Scene} scene
  * @param {number} process
  * @param {number} actor
  * @param {boolean} open

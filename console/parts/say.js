@@ -4,7 +4,7 @@ import { t, tOr } from "../texts.js";
 
 /**
  * A sentence for a record.
- * @param {import("../film.js").Record} record
+ * @param {import("../scene.js").Record} record
  */
 export function say(record) {
   const known = `event.${record.type}${record.type === "belief" ? (record.crashed ? "-crashed" : "-alive") : ""}${
@@ -17,7 +17,7 @@ export function say(record) {
     kind: record.kind ?? "",
     about: `p${record.about}`,
     round: record.round ?? 0,
-    why: record.why ?? "",
+    why: tOr(`draw.why-${record.why}`, record.why ?? ""),
     what: record.command ?? record.output ?? record.timer ?? record.fault ?? "",
     groups: (record.groups ?? []).map((group) => `{${group.map((it) => `p${it}`).join(", ")}}`).join(" | "),
     property: record.property ?? "",

@@ -1,13 +1,15 @@
 // A run on the stage: its diagram, the buttons to step through it, and the world after each event.
 
+import { postForText } from "../api.js";
 import { Diagram } from "../drawing.js";
-import { h, fill } from "../dom.js";
+import { field, fill, h } from "../dom.js";
 import { savePng, saveText } from "../download.js";
-import { Film } from "../film.js";
+import { Film, momentOf } from "../film.js";
 import { encode, withFault } from "../link.js";
 import { Player, takeKeys } from "../player.js";
 import { number, t } from "../texts.js";
 import { exactly, readable } from "../time.js";
+import { deeds } from "./deeds.js";
 import { menu } from "./menu.js";
 import { beliefs, messages } from "./messages.js";
 import { Processes } from "./processes.js";
@@ -18,37 +20,47 @@ import { assumptions, counts, properties, verdict } from "./verdicts.js";
 
 /**
  * @typedef {{ scenario?: import("../link.js").Scenario, toml?: string, report?: import("./verdicts.js").Report,
- *   film: import("../film.js").FilmData, differences?: string[] | null, stopped_at?: number | null, trace?: number }} Result
+ *   film: import("../film.js").ReelData, moments: import("../film.js").Moment[], differences?: string[] | null,
+ *   stopped_at?: number | null, trace?: number }} Result
+ * @typedef {{ position: number, events: number, lanes: string, film: Film }} Kept where somebody was in a run
  */
 
 /** How many events a window shows at first, and how many moments: where much happens at once, more events. */
 const EVENTS = 60;
 const MOMENTS = 10;
-/** More than so many times as many events are not shown for the sake of moments. */
-const CROWD = 8;
 const EVENTS_LEAST = 4;
 const LANES = 64;
+/** Whoever drags the slider passes many places at which nothing need be loaded. */
+const REST_MS = 80;
 
 export class Stage {
   /**
    * @param {Result} result
-   * @param {{ change?: (scenario: import("../link.js").Scenario, event: number) => void, start?: number }} [options]
+   * @param {{ change?: (scenario: import("../link.js").Scenario, at: { event: number } | { time: number }) => void,
+   *   kept?: Kept }} [options]
    */
   constructor(result, options = {}) {
     this.result = result;
     this.change = result.scenario ? options.change : undefined;
-    this.film = new Film(result.film);
-    this.player = new Player(this.film.length);
+    const { kept } = options;
+    const subject = result.trace === undefined ? { scenario: result.scenario } : { trace: result.trace };
+    this.film = kept?.film ?? new Film(result.film, result.moments, subject);
+    this.player = new Player(this.film.length, (position) => this.film.has(position));
+    this.player.moment = (way) => this.moment(way);
     this.diagram = new Diagram((spot) => this.clicked(spot));
-    this.diagram.subject = result.trace === undefined ? { scenario: result.scenario } : { trace: result.trace };
-    // Up to so many lines are all drawn; of more, the drawing chooses.
+    this.diagram.subject = { ...subject };
+    // Up to so many lines are all drawn; of more, the drawing chooses unless somebody does.
     if (this.film.n <= LANES) this.diagram.subject.processes = Array.from({ length: this.film.n }, (_, it) => it);
+    this.chosen = kept?.lanes ?? "";
+    this.choose(this.chosen);
+    /** @type {number | undefined} */
+    this.resting = undefined;
     this.lanes = h("p", { class: "faint lanes", hidden: true });
     this.diagram.drawn = (shown) => {
       this.lanes.hidden = shown >= this.film.n;
       this.lanes.textContent = t("note.lanes", { shown: number(shown), all: number(this.film.n) });
     };
-    this.events = EVENTS;
+    this.events = kept?.events ?? EVENTS;
     const crash = (/** @type {number} */ process) => this.fault("crash", `${process}@${exactly(this.now)}`);
     const recover = (/** @type {number} */ process) => this.fault("recover", `${process}@${exactly(this.now)}`);
     this.processes = new Processes(this.film, this.change ? { crash, recover } : {});
@@ -66,7 +78,7 @@ export class Stage {
     this.player.addEventListener("play", tell);
     tell();
     takeKeys(this.player);
-    this.player.go(options.start ?? -1);
+    this.player.go(kept?.position ?? -1);
     this.update();
     // The width is known only once the page has the stage.
     requestAnimationFrame(() => this.redraw(true));
@@ -78,7 +90,13 @@ export class Stage {
     return this.film.time(this.player.position);
   }
 
+  /** Where we are, for a stage that takes the place of this one. @returns {Kept} */
+  keep() {
+    return { position: this.player.position, events: this.events, lanes: this.chosen, film: this.film };
+  }
+
   destroy() {
+    window.clearTimeout(this.resting);
     this.player.pause();
     this.resized.disconnect();
     takeKeys(null);
@@ -102,7 +120,7 @@ export class Stage {
       { class: "stage" },
       this.notes(),
       transport(this.player, where, (factor) => this.zoom(factor)),
-      h("div", { class: "board" }, this.diagram.element, this.lanes),
+      h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField()),
       h(
         "div",
         { class: "panels" },
@@ -121,26 +139,26 @@ export class Stage {
   notes() {
     const notes = [];
     const { film, result } = this;
-    if (film.leftOut > 0) {
-      const values = { shown: number(film.length), all: number(film.length + film.leftOut) };
-      notes.push(t("note.left-out", values));
-    }
+    if (!film.isWhole) notes.push(t("note.parts", { shown: number(film.shown), all: number(film.length) }));
     if (result.stopped_at) notes.push(t("note.stopped", { events: number(result.stopped_at) }));
     for (const difference of result.differences ?? []) notes.push(t("note.difference", { difference }));
     return notes.map((note) => h("p", { class: "note", role: "status", text: note }));
   }
 
   files() {
-    const { scenario, toml, film } = this.result;
+    const { scenario, toml } = this.result;
     const name = scenario?.algorithm ?? "trace";
     const link = (/** @type {string} */ key, /** @type {() => void} */ act) =>
       h("button", { type: "button", on: { click: act }, "data-file": key }, t(`file.${key}`));
-    const trace = () => film.records.map((record) => JSON.stringify(record)).join("\n") + "\n";
+    const save = (/** @type {string} */ text) => saveText(`${name}.jsonl`, text, "application/x-ndjson");
+    const lines = () => this.result.film.records.map((record) => JSON.stringify(record)).join("\n") + "\n";
+    // A long run is made again, so that the file has all of it.
+    const trace = async () => save(this.film.isWhole ? lines() : await postForText("trace-file", { scenario }));
     return h(
       "div",
       { class: "files" },
       toml ? link("scenario", () => saveText(`${name}.toml`, toml, "application/toml")) : null,
-      link("trace", () => saveText(`${name}.jsonl`, trace(), "application/x-ndjson")),
+      this.film.isWhole || scenario ? link("trace", trace) : null,
       link("svg", () => saveText(`${name}.svg`, this.diagram.text, "image/svg+xml")),
       link("png", () => this.png(name)),
     );
@@ -152,8 +170,20 @@ export class Stage {
     if (box) savePng(`${name}.png`, this.diagram.text, box.width, box.height);
   }
 
+  /** Shows the world after the step at which we are, if it is here, and else as soon as it is. */
   update() {
     const step = this.player.position;
+    window.clearTimeout(this.resting);
+    const here = this.film.has(step);
+    this.element.toggleAttribute("data-loading", !here);
+    if (!here) {
+      this.diagram.move(this.now, 0);
+      this.redraw();
+      fill(this.panels.step, h("p", { class: "faint", text: t("step.loading") }));
+      this.resting = window.setTimeout(() => this.load(step), REST_MS);
+      return;
+    }
+    this.film.prefetch(step);
     const scene = this.film.at(step);
     const actor = this.film.process(step);
     const [time, event] = [this.now, this.film.event(step)];
@@ -163,7 +193,7 @@ export class Stage {
     this.updateStep(scene, step, actor);
     fill(
       this.panels.messages,
-      messages(this.film, scene, this.change && ((record) => this.cut(record.from, record.to))),
+      messages(scene, this.change && ((record) => this.cut(record.from, record.to))),
     );
     fill(this.panels.beliefs, beliefs(scene));
     const { report } = this.result;
@@ -176,8 +206,19 @@ export class Stage {
     fill(this.panels.counts, counts(report, scene));
   }
 
+  /** @param {number} step */
+  async load(step) {
+    try {
+      await this.film.load(step);
+      if (this.player.position === step) this.update();
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      if (name !== "AbortError") fill(this.panels.step, h("p", { class: "problem", lang: "en", text: message }));
+    }
+  }
+
   /**
-   * @param {import("../film.js").Scene} scene
+   * @param {import("../scene.js").Scene} scene
    * @param {number} step
    * @param {number} actor
    */
@@ -191,11 +232,11 @@ export class Stage {
       return;
     }
     const records = this.film.records(step);
-    const item = (/** @type {import("../film.js").Record} */ record) =>
+    const item = (/** @type {import("../scene.js").Record} */ record) =>
       h("li", { class: `did ${record.type}` }, say(record), record.body ? h("code", { text: record.body }) : null);
     const first = records.slice(0, 12);
     const more = records.length - first.length;
-    const before = scene.before >= 0 ? this.film.texts[scene.before] : undefined;
+    const before = scene.before >= 0 ? scene.texts[scene.before] : undefined;
     fill(
       this.panels.step,
       h("p", { class: "moment" }, h("strong", { text: `p${actor}` }), ` · ${readable(this.now)}`),
@@ -205,15 +246,63 @@ export class Stage {
         first.map(item),
         more > 0 ? h("li", { class: "faint", text: t("step.more", { count: number(more) }) }) : null,
       ),
-      stateTable(this.film.texts[scene.states[actor]], before),
+      stateTable(scene.state(actor), before),
     );
   }
 
   /** @param {number} event */
   goTo(event) {
     this.player.pause();
-    const step = this.film.stepOf(event);
-    this.player.go(step >= 0 ? step : this.player.last);
+    if (event < 0) this.player.go(this.player.last);
+    else this.jump({ event });
+  }
+
+  /**
+   * Goes to an event, or to a time.
+   * @param {{ event: number } | { time: number }} where
+   */
+  async jump(where) {
+    const step = await this.film.find(where).catch(() => undefined);
+    if (step !== undefined) this.player.go(step);
+  }
+
+  /** The last step of the next moment, or of the one before. @param {1 | -1} way */
+  moment(way) {
+    const moments = this.film.moments(this.player.position);
+    const here = momentOf(moments, Math.max(this.player.position, 0));
+    const ended = this.player.position >= (moments[here]?.[1] ?? 0);
+    const next = way < 0 ? here - 1 : ended ? here + 1 : here;
+    return next < 0 ? -1 : (moments[Math.min(next, moments.length - 1)]?.[1] ?? -1);
+  }
+
+  /** Where lines are many, people choose which they want to see. */
+  laneField() {
+    if (this.film.n <= LANES) return null;
+    const input = h("input", {
+      type: "text",
+      value: this.chosen,
+      placeholder: "0-9, 37",
+      spellcheck: "false",
+      "data-key": "lanes",
+    });
+    input.addEventListener("change", () => {
+      this.chosen = input.value;
+      this.choose(this.chosen);
+      this.diagram.window = null;
+      this.redraw();
+    });
+    return h("div", { class: "lane-field" }, field(t("lanes.choose"), input, t("lanes.hint")));
+  }
+
+  /** Draws the lines of these processes: `0-9, 37`. @param {string} text */
+  choose(text) {
+    if (this.film.n <= LANES) return;
+    const lanes = new Set();
+    for (const [, from, to] of text.matchAll(/(\d+)(?:\s*-\s*p?(\d+))?/g)) {
+      const last = Math.min(Number(to ?? from), this.film.n - 1);
+      for (let lane = Number(from); lane <= last && lanes.size < LANES; lane += 1) lanes.add(lane);
+    }
+    this.diagram.subject.processes = lanes.size > 0 ? [...lanes] : undefined;
   }
 
   /**
@@ -227,29 +316,8 @@ export class Stage {
     }
     const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
     if (inside) return;
-    // A little of what came before, and more of what comes.
-    const first = Math.max(0, this.player.position - Math.floor(this.events / 5));
-    const last = this.reach(first, 1);
-    const from = this.reach(last, -1) < first ? this.reach(last, -1) : first;
-    const start = from <= 0 ? 0 : this.film.time(from);
-    this.diagram.show({ from: start, to: Math.max(this.film.time(last), start + 1) });
-  }
-
-  /**
-   * As far from a step as a window goes.
-   * @param {number} step
-   * @param {1 | -1} way
-   */
-  reach(step, way) {
     const moments = Math.ceil((this.events / EVENTS) * MOMENTS);
-    let [seen, moment] = [0, -1];
-    let at = step;
-    for (let count = 0; at + way >= 0 && at + way < this.film.length && count < this.events * CROWD; count += 1) {
-      if (this.film.time(at) !== moment) [seen, moment] = [seen + 1, this.film.time(at)];
-      if (count >= this.events && seen > moments) break;
-      at += way;
-    }
-    return at;
+    this.diagram.show(this.film.around(this.player.position, this.events, moments));
   }
 
   /** @param {number} factor */
@@ -260,50 +328,15 @@ export class Stage {
   }
 
   /** @param {import("../drawing.js").Spot} spot */
-  clicked(spot) {
-    const go = {
-      label: t("menu.go", { time: readable(spot.time) }),
-      act: () => this.player.go(this.film.stepAt(spot.time)),
-    };
-    const items = [go];
-    const at = exactly(spot.time);
-    let title = readable(spot.time);
-    const letter =
-      spot.message === null
-        ? undefined
-        : this.result.film.records.find((it) => it.type === "send" && it.message === spot.message);
-    if (letter) {
-      const [from, to] = [letter.from ?? 0, letter.to ?? 0];
-      title = `${letter.kind} p${from} → p${to}`;
-      const route = { from: `p${from}`, to: `p${to}`, time: readable(letter.time) };
-      if (this.change && from !== to) {
-        items.push({
-          label: t("menu.lose", route),
-          act: () => this.fault("lose", `${from}-${to}@${exactly(letter.time)}`, letter.event),
-        });
-        items.push({
-          label: t("menu.cut", route),
-          act: () => this.fault("cut", `${from}-${to}@${exactly(letter.time)}`, letter.event),
-        });
-      }
-    } else if (spot.process !== null) {
-      const process = `p${spot.process}`;
-      title = `${process} · ${readable(spot.time)}`;
-      const up = this.film.at(this.film.stepAt(spot.time)).up[spot.process] === 1;
-      this.film.at(this.player.position);
-      if (this.change) {
-        const event = this.film.event(this.film.stepAt(spot.time));
-        const crash = {
-          label: t("menu.crash", { process, time: readable(spot.time) }),
-          act: () => this.fault("crash", `${spot.process}@${at}`, event),
-        };
-        const back = {
-          label: t("menu.recover", { process, time: readable(spot.time) }),
-          act: () => this.fault("recover", `${spot.process}@${at}`, event),
-        };
-        items.push(up ? crash : back);
-      }
+  async clicked(spot) {
+    let isUp = true;
+    if (spot.process !== null && !spot.letter && this.change) {
+      const step = await this.film.find({ time: spot.time }).catch(() => -1);
+      isUp = this.film.at(step).up[spot.process] === 1;
     }
+    /** @type {import("./deeds.js").Acts["fault"]} */
+    const fault = this.change && ((kind, what, at) => this.fault(kind, what, at));
+    const { title, items } = deeds(spot, isUp, { go: (time) => this.jump({ time }), fault });
     menu(this.diagram.element, spot, title, items);
   }
 
@@ -319,11 +352,11 @@ export class Stage {
    * Runs the same again with one more fault; everything before it stays as it was.
    * @param {string} kind
    * @param {string} fault
-   * @param {number} [event]
+   * @param {{ event: number } | { time: number }} [at] where to be then
    */
-  fault(kind, fault, event) {
+  fault(kind, fault, at) {
     if (!this.change || !this.result.scenario) return;
-    this.change(withFault(this.result.scenario, kind, fault), event ?? this.film.event(this.player.position));
+    this.change(withFault(this.result.scenario, kind, fault), at ?? { event: this.film.event(this.player.position) });
   }
 }
 

@@ -1,7 +1,7 @@
 // What became of the properties, so far and in the end, and what it cost beside the formula.
 
 import { h } from "../dom.js";
-import { number, t } from "../texts.js";
+import { formula, number, t } from "../texts.js";
 import { readable } from "../time.js";
 import { sentence } from "./say.js";
 
@@ -48,9 +48,11 @@ export function properties(report, now, go) {
         " ",
         h("span", { class: "status", text: words }),
         h("div", { class: "faint", text: sentence("property", property.id, report.family, "") }),
-        so === "violated" || so === "open"
-          ? h("div", { class: so === "violated" ? "detail" : "faint", text: property.detail })
-          : null,
+        so === "open" && !property.promised
+          ? h("div", { class: "faint", text: t("status.not-promised", { id: property.id }) })
+          : so === "violated" || so === "open"
+            ? h("div", { class: so === "violated" ? "detail" : "faint", lang: "en", text: property.detail })
+            : null,
         violated
           ? h(
               "button",
@@ -76,7 +78,7 @@ export function assumptions(report) {
         "div",
         {},
         sentence("assumes", it.id, null, it.sentence),
-        it.broken_by ? h("div", { class: "detail", text: t("assumptions.broken", { by: it.broken_by }) }) : null,
+        it.broken_by ? h("div", { class: "detail" }, t("assumptions.broken"), " ", h("span", { lang: "en", text: it.broken_by })) : null,
       ),
     );
   return [h("ul", { class: "plain properties" }, report.assumptions.map(row))];
@@ -84,7 +86,7 @@ export function assumptions(report) {
 
 /**
  * @param {Report} report
- * @param {import("../film.js").Scene} scene
+ * @param {import("../scene.js").Scene} scene
  */
 export function counts(report, scene) {
   const kinds = Object.entries(report.messages.by_kind);
@@ -122,7 +124,7 @@ export function counts(report, scene) {
       "dl",
       { class: "cost" },
       h("dt", { text: t("counts.formula", { per }) }),
-      h("dd", {}, h("code", { text: cost.formula }), ` = ${promised}`),
+      h("dd", {}, h("code", { text: formula(cost.formula) }), ` = ${promised}`),
       cost.per_entry === null ? null : h("dt", { text: t("counts.measured", { per }) }),
       cost.per_entry === null
         ? null

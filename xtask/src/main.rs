@@ -1,5 +1,5 @@
-//! The project's chores: `cargo xtask verify` runs every check, `cargo xtask fix` repairs what a
-//! machine can repair.
+//! The project's chores: `cargo xtask test` runs every test, `cargo xtask verify` every check, `cargo xtask fix` repairs
+//! what a machine can repair.
 
 #![expect(
     clippy::print_stdout,
@@ -24,7 +24,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  verify              run every check; writes nothing outside the target directory
+  test                run every test: whether everything works
+  verify              run every check, lints and documentation included; writes nothing outside the target directory
   verify STEP...      run only these steps
   fix                 apply clippy's suggestions and format the code
   fix --snapshots     then also rewrite the expected outputs of the tests
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
             Ok(steps) => exit_code(verify::run(&root(), &steps)),
             Err(unknown) => refuse(&format!("there is no step `{unknown}`\n\n{}", verify::list())),
         },
+        ["test"] => exit_code(verify::run(&root(), &verify::tests())),
         ["fix"] => exit_code(fix::run(&root(), fix::Snapshots::Keep)),
         ["fix", "--snapshots"] => exit_code(fix::run(&root(), fix::Snapshots::Rewrite)),
         ["fix", other, ..] => refuse(&format!("`fix` does not know `{other}`\n\n{USAGE}")),

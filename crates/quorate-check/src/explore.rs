@@ -373,8 +373,7 @@ impl<S> Expanded<S> {
             found.parents.push((*number, successors.len() as u32));
         }
         found.steps = successors.len() as u64;
-        // All at once: memory is slow, and the processor looks several up at a time if nothing comes between.
-        let known: Vec<Option<u32>> = prints.iter().map(|print| visited.number(*print)).collect();
+        let known = visited.numbers(&prints);
         let fresh = prints.iter().zip(&known).filter(|(_, known)| known.is_none());
         found.prints = Sorted::new(fresh.map(|(print, _)| *print));
         found.fresh.reserve_exact(found.prints.len());

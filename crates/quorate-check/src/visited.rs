@@ -67,6 +67,10 @@ struct Table {
 /// there is nothing. Sixteen bytes never lie across two lines of the processor's cache.
 type Slot = [u32; 4];
 
+/// So many places in the tables are looked at before anything depends on what is there: memory is slow, and the processor
+/// fetches several lines at a time if it need not guess on the way.
+const AHEAD: usize = 32;
+
 /// A start has no parent.
 pub(crate) const START: u32 = u32::MAX;
 
@@ -93,6 +97,20 @@ impl Visited {
         table.slots[table.place(print)][3].checked_sub(1)
     }
 
+    /// The same of many at once.
+    pub(crate) fn numbers(&self, prints: &[Fingerprint]) -> Vec<Option<u32>> {
+        let mut numbers = Vec::with_capacity(prints.len());
+        for some in prints.chunks(AHEAD) {
+            let touched = some.iter().fold(0, |all, print| {
+                let print = words(*print);
+                all ^ self.tables[table_of(print)].touch(print)
+            });
+            std::hint::black_box(touched);
+            numbers.extend(some.iter().map(|print| self.number(*print)));
+        }
+        numbers
+    }
+
     /// Adds states that come one behind the other, in parts, by how each is reached: they get the next numbers in that
     /// order. Those that are known already are named, each with the number that it has.
     pub(crate) fn add(
@@ -105,10 +123,14 @@ impl Visited {
         let known = self.tables.par_iter_mut().enumerate().map(|(place, table)| {
             let mut known = Vec::new();
             for (offset, sorted) in parts {
-                for (index, print) in sorted.of_table(place) {
-                    let place = offset + index;
-                    if let Err(number) = table.insert(*print, base + place) {
-                        known.push((place, number));
+                for some in sorted.of_table(place).chunks(AHEAD) {
+                    let touched = some.iter().fold(0, |all, (_, print)| all ^ table.touch(*print));
+                    std::hint::black_box(touched);
+                    for (index, print) in some {
+                        let place = offset + index;
+                        if let Err(number) = table.insert(*print, base + place) {
+                            known.push((place, number));
+                        }
                     }
                 }
             }
@@ -151,6 +173,11 @@ impl Table {
             self.grow();
         }
         Ok(())
+    }
+
+    /// Looks at the first place where a fingerprint could be.
+    fn touch(&self, print: [u32; 4]) -> u32 {
+        self.slots[print[0] as usize & (self.slots.len() - 1)][3]
     }
 
     /// Where a fingerprint is, or would be.

@@ -215,6 +215,8 @@ async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
             Err(_) if state.deadline() <= Moment::now() => return state.end(),
             Err(_) => {}
         }
-        tokio::time::sleep(ttl / 4).await;
+        // Well before what is relied on ends, whichever of the two ends first: the session, or what nodes lend each other.
+        let relied = state.deadline().from_now();
+        tokio::time::sleep((ttl / 4).min(relied / 6).max(Duration::from_millis(10))).await;
     }
 }

@@ -52,7 +52,7 @@ for (const [name, hash, ready] of PAGES) {
     ]) {
       await page.setViewportSize({ width, height });
       await visit(page, lab.address, hash, ready);
-      await page.waitForTimeout(200);
+      await page.waitForTimeout(100);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`);
       await page.screenshot({ path: `${screens}/${name}-${width}.png` });
@@ -185,6 +185,15 @@ withPage("a link is cut at a message that is clicked", async (page) => {
   assert.match(page.url(), /faults\.cut=\d-\d@/);
 });
 
+withPage("the skip link leads into the page that is shown", async (page) => {
+  await visit(page, lab.address, "#/quorums", ".matrix td");
+  const url = page.url();
+  await page.locator(".skip").focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
+  assert.equal(page.url(), url);
+});
+
 withPage("a process crashes without a mouse too", async (page) => {
   await visit(page, lab.address, FIVE);
   for (let step = 0; step < 25; step += 1) await page.keyboard.press("ArrowRight");
@@ -202,14 +211,86 @@ withPage("a link leads to the same run", async (page) => {
     "#/run?algorithm=lamport&processes=4&requesters=all&delay=uniform:1ms..5ms&seed=9&faults.crash=2@7ms",
   );
   await page.keyboard.press("End");
-  const [url, seen] = [page.url(), await panels(page)];
+  // The address follows when somebody rests.
+  await page.waitForURL(/&at=\d+$/);
+  const [url, seen, at] = [page.url(), await panels(page), await where(page)];
   const other = await openPage(browser, lab.address);
   await other.page.goto(url);
   await other.page.locator(".diagram svg").waitFor();
-  await other.page.keyboard.press("End");
+  assert.equal(await where(other.page), at, "at the same moment");
   assert.equal(await panels(other.page), seen);
+  await other.page.waitForTimeout(400);
   assert.equal(other.page.url(), url, "and to the same address");
   await other.close();
+});
+
+// A run with more events than are sent at once: the lab makes it again for the part that is wanted.
+const LONG = "#/run?algorithm=ricart-agrawala&processes=128&requesters=all";
+const here = (page) => page.locator(".stage:not([data-loading])").waitFor();
+
+withPage("any part of a long run is seen, stepped and drawn", async (page) => {
+  await visit(page, lab.address, LONG);
+  await page.locator(".note", { hasText: "32,896 events" }).waitFor();
+  await page.locator(".scrubber").fill("32500");
+  await here(page);
+  assert.match(await where(page), /^event 32,501 of 32,896/);
+  // Somebody is inside, and it is drawn though it is far from the start.
+  assert.match(await page.locator('[data-panel="step"]').innerText(), /receives REPLY from p\d+/);
+  await page.waitForFunction(() => /window from \d{3}/.test(document.querySelector(".diagram svg")?.textContent ?? ""));
+  assert.ok((await page.locator(".diagram .stay.inside").count()) > 1);
+  assert.ok((await page.locator(".diagram [data-message]").count()) > 50);
+  await page.screenshot({ path: `${screens}/run-long.png` });
+  // What was sent before this part is known, and so is what everybody had become.
+  assert.match(await page.locator('[data-panel="counts"]').innerText(), /REQUEST\s+16,256\s+16,256/);
+  const seen = [];
+  for (let step = 0; step < 5; step += 1) {
+    seen.push(await panels(page));
+    await page.keyboard.press("ArrowRight");
+  }
+  for (const before of seen.reverse()) {
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await panels(page), before);
+  }
+  // From one part into another, and the same from the other side. Which messages under way are named may differ.
+  const world = async () => {
+    const texts = ["step", "counts", "processes"].map((name) => page.locator(`[data-panel="${name}"]`).innerText());
+    return (await Promise.all(texts)).join("\n");
+  };
+  await page.locator(".scrubber").fill("9999");
+  await here(page);
+  const edge = await world();
+  await page.keyboard.press("ArrowRight");
+  await here(page);
+  assert.notEqual(await world(), edge);
+  await page.keyboard.press("ArrowLeft");
+  await here(page);
+  assert.equal(await world(), edge);
+  await page.keyboard.press("End");
+  await here(page);
+  assert.match(await where(page), /^event 32,896 of 32,896 · 257 ms/);
+  assert.equal(await page.locator('[data-panel="messages"]').innerText(), "MESSAGES UNDER WAY\n\nNo message is under way.");
+  await page.keyboard.press(",");
+  assert.match(await where(page), /· 256 ms/, "the moment before");
+});
+
+withPage("of many lines those are drawn that are chosen, and all processes can be seen", async (page) => {
+  await visit(page, lab.address, LONG);
+  await page.getByLabel("Whose lines to draw").fill("100-102, 7");
+  await page.getByLabel("Whose lines to draw").press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll(".diagram g.process").length === 4);
+  assert.deepEqual(await page.locator(".diagram g.process text").allTextContents(), ["p100", "p101", "p102", "p7"]);
+  await page.getByRole("button", { name: "Next →" }).click();
+  assert.equal(await page.locator(".processes .name").first().innerText(), "p64");
+  await page.locator(".processes .name").first().click();
+  await page.keyboard.press("Shift+ArrowRight");
+  assert.equal(await page.locator(".processes .name").last().innerText(), "p127");
+});
+
+withPage("a long trace is downloaded whole", async (page) => {
+  await visit(page, lab.address, LONG);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("[data-file=trace]").click()]);
+  const lines = readFileSync(await download.path(), "utf8").trimEnd().split("\n");
+  assert.equal(lines.filter((line) => line.includes('"type":"deliver"')).length, 2 * 128 * 127);
 });
 
 test("every scenario that comes with quorate fits into an address and back", async () => {
@@ -258,9 +339,11 @@ withPage("everything is said in the language that is chosen", async (page) => {
     assert.equal((await page.locator('[data-panel="step"] h3').textContent()) ?? "", event);
     assert.match(page.url(), /requesters=all/, "the run stays");
     await page.screenshot({ path: `${screens}/run-${code}.png` });
-    await page.setViewportSize({ width: 360, height: 780 });
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= 360, `${code} is ${wide} wide`);
+    for (const width of [360, 700, 768, 1000]) {
+      await page.setViewportSize({ width, height: 780 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${code} is ${wide} wide at ${width}`);
+    }
     await page.setViewportSize({ width: 1280, height: 900 });
   }
   await page.locator("#language").selectOption("pt");
@@ -269,6 +352,51 @@ withPage("everything is said in the language that is chosen", async (page) => {
   await page.locator("nav a[aria-current]", { hasText: "Executar" }).waitFor();
   await visit(page, lab.address, "#/lessons/26");
   await page.locator("h1", { hasText: "Dois dentro" }).waitFor();
+});
+
+withPage("another language keeps the moment, the run and the address", async (page) => {
+  const say = async (code) => {
+    await page.locator("#language").selectOption(code);
+    await page.waitForFunction((code) => document.documentElement.lang === code, code);
+    await page.locator(".diagram svg").first().waitFor();
+  };
+  await visit(page, lab.address, `${FIVE}&faults.crash=4@5500us`);
+  await page.getByRole("button", { name: "Show fewer events" }).click();
+  for (let step = 0; step < 30; step += 1) await page.keyboard.press("ArrowRight");
+  await page.waitForURL(/&at=30$/);
+  const url = page.url();
+  await say("pt");
+  assert.match(await where(page), /^evento 30 de /);
+  assert.equal(page.url(), url);
+  // What the drawing says is in the language too.
+  const drawn = await page.locator(".diagram svg").textContent();
+  assert.match(drawn, /dentro da seção crítica/);
+  assert.match(drawn, /enviada em/);
+  assert.doesNotMatch(drawn, /sent at|inside the critical|waits/);
+  assert.match(await page.locator(".diagram svg > desc").textContent(), /processos e .* mensagens/);
+  await say("es");
+  assert.match(await where(page), /^suceso 30 de /);
+  await visit(page, lab.address, "#/compare", ".side:nth-child(2) .diagram svg");
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
+  const moment = await where(page);
+  await say("pt");
+  assert.equal(await where(page), moment);
+  await visit(page, lab.address, "#/lessons/15");
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.locator(".question details summary").click();
+  await say("en");
+  assert.match(await where(page), /^event 10 of /);
+  assert.ok(await page.locator(".question details").evaluate((it) => it.open), "the answer stays open");
+  await visit(page, lab.address, "#/open", ".shelf button");
+  await page.locator("#pasted").fill('algorithm = "central"\nprocesses = 3\nrequesters = "all"');
+  await page.locator("#show").click();
+  await page.locator(".diagram svg").waitFor();
+  await page.locator("h1").click();
+  await page.keyboard.press("End");
+  const end = (await where(page)).match(/\d+/)[0];
+  await say("es");
+  assert.match(await where(page), new RegExp(`^suceso ${end} de ${end} `));
+  assert.match(await page.locator("#pasted").inputValue(), /central/);
 });
 
 withPage("garbage is read, refused and never acted on", async (page) => {
@@ -323,6 +451,23 @@ withPage("a scenario from the shelf and a trace are shown", async (page) => {
     .setInputFiles({ name: "run.jsonl", mimeType: "text/plain", buffer: Buffer.from(trace) });
   await page.locator("h2", { hasText: "A trace" }).waitFor();
   await page.locator(".diagram svg").waitFor();
+  // And one that is dropped.
+  await page.locator(".drop").evaluate((drop) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File(['algorithm = "raymond"\nprocesses = 4'], "raymond.toml"));
+    drop.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  });
+  await page.locator("h2", { hasText: "raymond" }).waitFor();
+});
+
+withPage("a run that takes long is cancelled, and one that is too large refused", async (page) => {
+  await visit(page, lab.address, FIVE);
+  await page.evaluate(() => (location.hash = "#/run?algorithm=ricart-agrawala&processes=1200&requesters=all"));
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.locator(".problem", { hasText: "Cancelled." }).waitFor();
+  await visit(page, lab.address, "#/run?algorithm=central&processes=5000", ".problem");
+  assert.match(await page.locator(".problem").innerText(), /at most 4096 are run here/);
+  await visit(page, lab.address, FIVE);
 });
 
 withPage("what is shown can be taken away as files", async (page) => {
@@ -352,6 +497,33 @@ withPage("two runs move in step", async (page) => {
   await page.getByLabel("Seed 2").fill("5");
   await page.getByLabel("Seed 2").press("Enter");
   await page.waitForFunction(() => /seed=5/.test(location.hash));
+});
+
+withPage("what is clicked in one of two runs goes wrong in both", async (page) => {
+  await visit(page, lab.address, "#/compare", ".side:nth-child(2) .diagram svg");
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
+  const moment = (await where(page)).split(" / ")[0];
+  await page.locator(".side:nth-child(2) .board").evaluate((board) => board.scrollIntoView({ block: "center" }));
+  const lane = await page.locator(".side:nth-child(2) .diagram .process[data-process='3'] .lane").boundingBox();
+  await page.mouse.click(lane.x + lane.width / 2, lane.y);
+  await page.getByRole("menuitem", { name: /^Crash p3 at / }).click();
+  await page.waitForURL(/faults\.crash=/);
+  const [left, right] = page.url().split("#/compare/")[1].split("/");
+  assert.match(left, /faults\.crash=3@/);
+  assert.equal(left.match(/faults\.crash=[^&]+/)?.[0], right.match(/faults\.crash=[^&]+/)?.[0]);
+  for (const side of [1, 2]) await page.locator(`.side:nth-child(${side}) .diagram .down`).first().waitFor({ state: "attached" });
+  assert.equal((await where(page)).split(" / ")[0], moment, "and the moment stays");
+  await page.locator(".side:nth-child(1) .diagram [data-message] path").last().click({ force: true });
+  await page.getByRole("menuitem", { name: /^Cut the link/ }).click();
+  await page.waitForURL(/faults\.cut=.*faults\.cut=/);
+  assert.equal(await page.locator(".chip").count(), 2, "what is on both sides is told once");
+});
+
+withPage("timers that run out are marked", async (page) => {
+  await visit(page, lab.address, "#/run?algorithm=heartbeat&processes=4");
+  const titles = await page.locator(".diagram g[data-process] > title").allTextContents();
+  assert.ok(titles.some((title) => /^p0 a timer runs out .* at 4/.test(title)), titles.slice(0, 9).join("; "));
+  assert.match(await page.locator(".diagram .legend").textContent(), /a timer runs out/);
 });
 
 withPage("quorums change when processes are failed by a click", async (page) => {
@@ -430,12 +602,18 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
     );
   console.log(`    default run: first contentful paint ${paint.toFixed(0)} ms, diagram drawn after ${first} ms`);
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=64&requesters=all");
-  report("a step at n = 64", await stepTimes(page, 200));
+  report("a step at n = 64", await stepTimes(page, 60));
   const large = Date.now();
   await visit(page, lab.address, "#/run?algorithm=ricart-agrawala&processes=512&requesters=all");
   console.log(
     `    n = 512, everybody asks: drawn after ${Date.now() - large} ms; ${await page.locator(".note").first().textContent()}`,
   );
-  report("a step at n = 512", await stepTimes(page, 100));
+  report("a step at n = 512", await stepTimes(page, 30));
+  const jump = Date.now();
+  await page.locator(".scrubber").fill("400000");
+  await here(page);
+  console.log(`    n = 512, to the middle of 524,800 events: ${Date.now() - jump} ms`);
+  report("a step there", await stepTimes(page, 30));
+  await page.waitForFunction(() => !/window from 0 /.test(document.querySelector(".diagram svg")?.textContent ?? ""));
   await page.screenshot({ path: `${screens}/run-512.png` });
 });

@@ -9,13 +9,19 @@
 
 mod api;
 mod assets;
+mod camera;
+mod earlier;
+mod film;
 mod guard;
 mod jobs;
 mod lessons;
 mod refusal;
 mod runs;
 mod server;
+mod timetable;
+mod words;
 
+pub use film::FilmBounds;
 pub use lessons::{Lesson, lessons};
 pub use runs::{Bounds, Runner};
 pub use server::{Server, Settings};

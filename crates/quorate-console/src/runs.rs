@@ -1,19 +1,25 @@
 //! Runs on behalf of the page: bounded, a few at once, stopped when nobody waits for them.
+//!
+//! Of a run are kept its report, a diagram of all of it, its timetable, and the film of its beginning. Whoever wants to
+//! see another part has the same run made and filmed again: that takes less than keeping every state would.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
-use quorate_draw::spacetime::Diagram;
+use quorate_draw::spacetime::{Diagram, Draft, DraftBounds};
 use quorate_run::CannotRun;
-use quorate_sim::trace::{self, Record, TraceSink};
-use quorate_sim::{Conditions, Film, FilmBounds, Outcome, Report, RunError, Scenario};
+use quorate_sim::trace::{self, Format, Record, TraceSink};
+use quorate_sim::{Conditions, Outcome, Report, RunError, Scenario};
 use tokio::sync::Semaphore;
 
+use crate::camera::{Camera, First, Part};
+use crate::film::{Film, FilmBounds};
 use crate::refusal::Refusal;
+use crate::timetable::Timetable;
 
 /// What runs a scenario.
 pub type Runner =
@@ -28,8 +34,10 @@ pub struct Bounds {
     pub events: u64,
     /// The bytes that processes and messages under way may take.
     pub memory: u64,
-    /// How much of a run the page is sent.
+    /// How much of a run the page is sent at once.
     pub film: FilmBounds,
+    /// How much of a run is drawn.
+    pub draft: DraftBounds,
     /// How many runs go on at once.
     pub at_once: usize,
     /// How many requests may wait for their turn.
@@ -43,22 +51,36 @@ impl Default for Bounds {
             events: 2_000_000,
             memory: 512 << 20,
             film: FilmBounds::default(),
+            draft: DraftBounds { parts: 2_000_000, bodies: 50_000 },
             at_once: 2,
             waiting: 16,
         }
     }
 }
 
-/// How many runs are remembered, so that a window of a diagram needs no second run.
+/// How many runs are remembered, so that a window of a diagram needs no second run, and about how many bytes they may
+/// take together. The last one is remembered whatever it takes.
 const REMEMBERED: usize = 6;
+const BYTES_MOST: usize = 256 << 20;
 
 /// A run that was made.
 #[derive(Debug)]
 pub(crate) struct Shot {
     /// What came of it; none of a trace that somebody brought.
     pub(crate) report: Option<Report>,
+    /// How it begins.
     pub(crate) film: Film,
     pub(crate) diagram: Diagram,
+    pub(crate) timetable: Timetable,
+    /// Everything that a trace says which somebody brought: it cannot be run again.
+    records: Option<Vec<Record>>,
+}
+
+impl Shot {
+    fn bytes(&self) -> usize {
+        let records = self.records.iter().flatten().map(Record::bytes).sum::<usize>();
+        self.diagram.bytes() + self.timetable.bytes() + records
+    }
 }
 
 /// Makes runs.
@@ -124,11 +146,61 @@ impl Runs {
         self.remember(&trace_name(name)).ok_or_else(forgotten)
     }
 
+    /// The film of another part of a run: around a step.
+    pub(crate) async fn part(
+        &self,
+        shot: Arc<Shot>,
+        scenario: Option<Scenario>,
+        step: usize,
+    ) -> Result<Film, Refusal> {
+        let (runner, bounds) = (self.runner, self.bounds);
+        self.work(move |wanted| {
+            let processes = shot.diagram.processes();
+            let mut film = Film::around(step, &shot.timetable, processes, bounds.film);
+            match (&shot.records, scenario) {
+                (Some(records), _) => {
+                    records.iter().try_for_each(|it| film.record(it)).map_err(Refusal::bad)?;
+                }
+                (None, Some(scenario)) => {
+                    let mut camera = Camera::new(Part { film: &mut film }, wanted);
+                    let made = runner(&scenario, conditions(bounds), Some(&mut camera));
+                    match (made, camera.is_done()) {
+                        (Ok(_), _) | (Err(CannotRun::Run(RunError::Trace(_))), true) => {}
+                        (Err(error), _) => return Err(cancelled(error)),
+                    }
+                }
+                (None, None) => return Err(Refusal::bad("expected `toml`, `scenario` or `trace`")),
+            }
+            Ok(film)
+        })
+        .await?
+    }
+
+    /// Makes a run again and writes its trace.
+    pub(crate) async fn retrace(
+        &self,
+        scenario: Scenario,
+        out: impl Write + Send + 'static,
+    ) -> Result<(), Refusal> {
+        let (runner, bounds) = (self.runner, self.bounds);
+        self.work(move |_| {
+            let mut writer = Format::JsonLines.writer(scenario.processes, out);
+            runner(&scenario, conditions(bounds), Some(&mut *writer)).map_err(cancelled)?;
+            Ok(())
+        })
+        .await?
+    }
+
     fn keep(&self, name: String, shot: Shot) -> Arc<Shot> {
         let shot = Arc::new(shot);
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.push_front((name, shot.clone()));
+        remembered.push_front((name.clone(), shot.clone()));
         remembered.truncate(REMEMBERED);
+        let mut bytes = 0;
+        remembered.retain(|(known, shot)| {
+            bytes += shot.bytes();
+            bytes <= BYTES_MOST || *known == name
+        });
         shot
     }
 
@@ -174,21 +246,27 @@ impl Drop for Waiter {
     }
 }
 
+fn conditions(bounds: Bounds) -> Conditions {
+    Conditions { count_self: true, memory: bounds.memory, events: bounds.events }
+}
+
+/// A camera that nobody waits for ends the run.
+fn cancelled(error: CannotRun) -> Refusal {
+    match error {
+        CannotRun::Run(RunError::Trace(_)) => CannotRun::Cancelled.into(),
+        error => error.into(),
+    }
+}
+
 fn shoot(
     scenario: &Scenario,
     runner: Runner,
     bounds: Bounds,
     wanted: &AtomicBool,
 ) -> Result<Shot, Refusal> {
-    let conditions = Conditions { count_self: true, memory: bounds.memory, events: bounds.events };
-    let mut camera = Camera { film: Film::new(bounds.film), wanted };
-    let outcome = match runner(scenario, conditions, Some(&mut camera)) {
-        Err(CannotRun::Run(RunError::Trace(_))) => return Err(CannotRun::Cancelled.into()),
-        outcome => outcome?,
-    };
-    let film = camera.film;
-    let diagram = Diagram::new(scenario.processes, film.records()).without(film.left_out());
-    Ok(Shot { report: Some(outcome.report), film, diagram })
+    let mut camera = Camera::new(First::new(scenario.processes, bounds), wanted);
+    let outcome = runner(scenario, conditions(bounds), Some(&mut camera)).map_err(cancelled)?;
+    Ok(camera.lens.developed(Some(outcome.report), None))
 }
 
 fn trace_name(name: u64) -> String {
@@ -206,35 +284,19 @@ fn develop(text: &[u8], bounds: Bounds) -> Result<Shot, Refusal> {
             processes - 1
         )));
     }
-    let mut film = Film::new(bounds.film);
-    records.iter().try_for_each(|record| film.record(record)).map_err(Refusal::bad)?;
-    let diagram = Diagram::new(processes, film.records()).without(film.left_out());
-    Ok(Shot { report: None, film, diagram })
+    let mut first = First::new(processes, bounds);
+    records.iter().try_for_each(|record| first.record(record)).map_err(Refusal::bad)?;
+    Ok(first.developed(None, Some(records)))
 }
 
-/// Films as long as anybody waits for it.
-struct Camera<'a> {
-    film: Film,
-    wanted: &'a AtomicBool,
-}
-
-impl TraceSink for Camera<'_> {
-    fn record(&mut self, record: &Record) -> io::Result<()> {
-        self.film.record(record)
+impl First {
+    fn new(processes: usize, bounds: Bounds) -> Self {
+        let timetable = Timetable::default();
+        Self { film: Film::new(bounds.film), draft: Draft::new(processes, bounds.draft), timetable }
     }
 
-    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
-        if !self.wanted.load(Ordering::Relaxed) {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        self.film.wants(event, process)
-    }
-
-    fn state(&mut self, event: u64, process: u32, state: &dyn std::fmt::Debug) -> io::Result<()> {
-        self.film.state(event, process, state)
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.film.finish()
+    fn developed(self, report: Option<Report>, records: Option<Vec<Record>>) -> Shot {
+        let Self { film, draft, timetable } = self;
+        Shot { report, film, diagram: draft.diagram(), timetable, records }
     }
 }

@@ -9,7 +9,9 @@ pub mod spacetime;
 mod svg;
 mod text;
 pub mod topology;
+mod vocabulary;
 
 pub use look::Theme;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
+pub use vocabulary::{Phrase, Saying, Vocabulary};

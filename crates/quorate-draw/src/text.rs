@@ -45,22 +45,33 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     ems * size
 }
 
-/// A number with commas: `12,345`.
-pub(crate) fn count(number: usize) -> String {
+/// The text in lines of at most so many letters, broken between words where that is possible.
+pub(crate) fn lines(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = shortened(word, most.max(2));
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// A number in groups of three digits: `12,345`.
+pub(crate) fn grouped(number: usize, comma: &str) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
+            text.push_str(comma);
         }
         text.push(digit);
     }
     text
-}
-
-/// So many of them: `1 message`, `2,000 messages`.
-pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -82,7 +93,14 @@ mod tests {
 
     #[test]
     fn numbers_have_commas() {
-        assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(counted(1, "message", "messages"), "1 message");
+        let grouped = |number| grouped(number, ",");
+        assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn long_text_is_broken_between_words() {
+        assert_eq!(lines("one two three", 7), ["one two", "three"]);
+        assert_eq!(lines("abcdefgh ij", 4), ["abc…", "ij"]);
+        assert!(lines("", 4).is_empty());
     }
 }

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use quorate_draw::Theme;
 use quorate_draw::spacetime::{Diagram, View};
+use quorate_draw::{Theme, Vocabulary};
 use quorate_sim::Mark;
 use quorate_sim::monitor::Evidence;
 use quorate_sim::trace::{Letter, Record, Sight, What};
@@ -115,8 +115,9 @@ fn any_view() -> impl Strategy<Value = View> {
         processes,
         0usize..50,
         any::<bool>(),
+        prop::option::of(any_text()),
     )
-        .prop_map(|(from, to, width, theme, processes, most, labels)| View {
+        .prop_map(|(from, to, width, theme, processes, most, labels, words)| View {
             from,
             to,
             width,
@@ -125,6 +126,7 @@ fn any_view() -> impl Strategy<Value = View> {
             most,
             labels,
             legend: labels,
+            words: Vocabulary::new(|_| words.clone()),
         })
 }
 

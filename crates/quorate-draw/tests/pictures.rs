@@ -5,9 +5,9 @@ use std::path::Path;
 
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
-use quorate_draw::Theme;
-use quorate_draw::spacetime::{Diagram, View};
+use quorate_draw::spacetime::{Diagram, Draft, DraftBounds, View};
 use quorate_draw::topology::Topology;
+use quorate_draw::{Theme, Vocabulary};
 use quorate_sim::trace::{Record, read};
 
 const TRACES: [&str; 8] =
@@ -97,6 +97,30 @@ fn thinning_is_told() {
     let svg = diagram("detector").svg(&thin);
     assert!(svg.contains("3 of "), "{svg}");
     assert_eq!(svg.matches("data-message").count(), 3);
+}
+
+#[test]
+fn a_draft_that_is_full_says_what_is_left_out() {
+    let (processes, records) = trace("mutex");
+    let mut draft = Draft::new(processes, DraftBounds { parts: 3, bodies: 1 });
+    records.iter().for_each(|record| draft.hear(record));
+    let svg = draft.diagram().svg(&light());
+    assert!(svg.contains("later records of its trace are not in the picture"), "{svg}");
+    assert_eq!(svg.matches("data-message").count(), 3);
+    assert_eq!(svg.matches("Request(1)").count(), 1, "what the first message says: {svg}");
+}
+
+#[test]
+fn a_picture_speaks_the_language_that_it_is_given() {
+    let words = Vocabulary::new(|id| Some(format!("[{id}]")));
+    let svg = diagram("violation").svg(&View { words, ..light() });
+    let page = roxmltree::Document::parse(&svg).unwrap();
+    let told =
+        page.descendants().filter(|node| ["title", "desc"].iter().any(|it| node.has_tag_name(*it)));
+    for node in told.filter_map(|node| node.text()) {
+        assert!(node.starts_with('[') || node == "violation", "{node}");
+    }
+    assert!(svg.contains(">[draw.inside]<"), "{svg}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use quorate_algorithms::Shape;
 use quorate_core::quorum::{AnyPerView, AnySystem, VCubeHalves};
 use quorate_core::{ProcessId, ProcessSet};
+use quorate_draw::Phrase;
 use quorate_draw::topology::Topology;
 use quorate_run::{CannotRun, shape};
 use quorate_sim::Scenario;
@@ -27,21 +28,20 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
     }
     let of = ProcessId::all(n).find(|process| !failed.contains(*process));
     let of = of.unwrap_or(ProcessId::new(0));
-    let name = &scenario.algorithm;
+    let who = if shape == Shape::Server { setup.server } else { of };
+    let told = vec![
+        ("name", scenario.algorithm.clone()),
+        ("all", n.to_string()),
+        ("who", who.to_string()),
+    ];
     let drawn = match shape {
-        Shape::Everybody => {
-            Topology::complete(n).titled(format!("{name}: everybody talks to everybody"))
-        }
-        Shape::Ring => Topology::ring(n).titled(format!("{name}: a ring of {n}")),
-        Shape::Server => {
-            let title = format!("{name}: {} serves all others", setup.server);
-            Topology::star(n, setup.server).titled(title)
-        }
-        Shape::Tree => Topology::tree(n, &setup.tree).titled(format!("{name}: a tree of {n}")),
+        Shape::Everybody => Topology::complete(n).called(Phrase::Everybody, told),
+        Shape::Ring => Topology::ring(n).called(Phrase::Ring, told),
+        Shape::Server => Topology::star(n, setup.server).called(Phrase::Server, told),
+        Shape::Tree => Topology::tree(n, &setup.tree).called(Phrase::Tree, told),
         Shape::VCube => {
             let cube = AnySystem::PerView(AnyPerView::VCubeHalves(VCubeHalves::new(n)));
-            let title = format!("{name}: a VCube of {n}, with the clusters of {of}");
-            Topology::quorum(&cube, &failed, of).without_quorum().titled(title)
+            Topology::quorum(&cube, &failed, of).without_quorum().called(Phrase::VCube, told)
         }
         Shape::Quorums => Topology::quorum(&setup.quorums, &failed, of),
     };

@@ -19,7 +19,7 @@ use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
-use crate::by_name::setup;
+use crate::setup::{Facts, setup};
 use crate::{CannotRun, run};
 
 /// What is to be explored: the world of a scenario, without its times and faults.
@@ -226,7 +226,7 @@ impl Explore<'_> {
     {
         let Self { question, look } = self;
         let scenario = &question.scenario;
-        let setup = setup::<A>(scenario)?;
+        let setup = setup(scenario, &Facts::of::<A>())?;
         if let Some(id) = UNWATCHED.into_iter().find(|property| scenario.watches(*property)) {
             return Err(refused::<A>(
                 "watch",

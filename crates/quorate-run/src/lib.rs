@@ -3,5 +3,6 @@
 
 mod by_name;
 pub mod exhaustive;
+mod setup;
 
 pub use by_name::{CannotRun, check, nearest, promise, run, run_driven, shape};

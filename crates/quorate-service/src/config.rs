@@ -75,7 +75,7 @@ fn default_quorums() -> String {
     "majority".to_owned()
 }
 const fn default_lease() -> u64 {
-    4_000
+    8_000
 }
 const fn default_drift() -> u32 {
     500

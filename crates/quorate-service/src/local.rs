@@ -41,7 +41,7 @@ pub async fn local_cluster(n: usize, clients: SocketAddr) -> Result<LocalCluster
             id,
             cluster,
             coterie: AnyCoterie::Majority(Majority::new(n)),
-            terms: Terms { lease: Span::from_millis(4_000), drift: Drift(Drift::ONE / 2_000) },
+            terms: Terms { lease: Span::from_millis(8_000), drift: Drift(Drift::ONE / 2_000) },
             tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
             life: 0,
             mark: None,

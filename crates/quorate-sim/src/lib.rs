@@ -15,7 +15,6 @@ mod engine;
 mod expect;
 pub mod family;
 pub mod fault;
-mod film;
 mod followers;
 mod history;
 mod load;
@@ -57,7 +56,6 @@ pub use family::{
     AgreementMonitors, ClockMonitors, DetectorMonitors, ElectionMonitors, MulticastMonitors,
     MutexMonitors,
 };
-pub use film::{Film, FilmBounds, Step};
 pub use history::{History, Mark};
 pub use load::{FileError, load, misfit, parse};
 pub use local_clock::{Clocks, LocalClock};

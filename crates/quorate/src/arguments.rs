@@ -9,6 +9,7 @@ mod experiment;
 mod lab;
 mod merge;
 mod quorum;
+mod service;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,7 @@ pub(crate) use draw::Draw;
 pub(crate) use lab::Lab;
 pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
+pub(crate) use service::{BecomeCommand, LocksFlags, NodeFlags, Release, Status, Under, Up, Where};
 
 use crate::memory::Memory;
 
@@ -59,6 +61,8 @@ Examples:
   quorate check ricart-agrawala -n 3 --requests 2            every interleaving
   quorate experiment mutex-cost --up-to 32                   compare them all
   quorate lab                                                all of it in a browser
+  quorate up                                                 a cluster on this machine
+  quorate lock deploy -- ./deploy.sh                         a command under a lock
   quorate certs --nodes 3 --dir certs                        certificates for a cluster
   quorate completions bash > quorate.bash                    complete names and flags
 
@@ -92,6 +96,25 @@ pub(crate) enum Command {
     Experiment(Experiment),
     /// Open the lab in a browser: run, step, break, compare
     Lab(Lab),
+    /// Start a cluster in one process, on this machine
+    Up(Up),
+    /// Run one node of a cluster
+    Node(NodeFlags),
+    /// Run a command while holding a lock
+    Lock(Under),
+    /// Run a command while being the leader
+    Elect(Under),
+    /// Look how a cluster is
+    Status(Status),
+    /// See who has which lock, and who waits
+    Locks(LocksFlags),
+    /// See the nodes of a cluster
+    Members(Status),
+    /// Take a lock away from whoever has it
+    Release(Release),
+    /// What becomes the command under a lock
+    #[command(hide = true)]
+    BecomeCommand(BecomeCommand),
     /// Make the certificates of a cluster: an authority, and one for each node
     Certs(Certs),
     /// Play one process of a scenario that runs over sockets

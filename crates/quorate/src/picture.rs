@@ -5,11 +5,14 @@ use std::path::Path;
 
 use quorate_core::Time;
 use quorate_draw::Theme;
-use quorate_draw::spacetime::{Diagram, View};
-use quorate_sim::trace::{Keep, RECORDS_MOST};
+use quorate_draw::spacetime::{Diagram, Draft, DraftBounds, View};
 
 use crate::failure::Failure;
 use crate::files::NewFile;
+
+/// How many messages and signs of a run are drawn: half a gigabyte of them. Whoever reads what a message says looks at few.
+const PARTS_MOST: usize = 5_000_000;
+const BODIES_MOST: usize = 500_000;
 
 /// A picture being made. Until it is drawn, nothing is seen of it.
 pub(crate) struct Picture {
@@ -76,12 +79,7 @@ impl Picture {
     }
 }
 
-/// What to keep of a run in order to draw it.
-pub(crate) fn keep() -> Keep {
-    Keep::new(RECORDS_MOST)
-}
-
-/// The diagram of what was kept.
-pub(crate) fn diagram(title: &str, processes: usize, kept: &Keep) -> Diagram {
-    Diagram::new(processes, kept.records()).titled(title).without(kept.left_out())
+/// What hears a run in order to draw it.
+pub(crate) fn draft(processes: usize) -> Draft {
+    Draft::new(processes, DraftBounds { parts: PARTS_MOST, bodies: BODIES_MOST })
 }

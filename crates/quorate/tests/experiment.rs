@@ -48,6 +48,8 @@ fn what_cannot_be_done_is_said_on_one_line_and_leaves_nothing() {
         ("mutex-cost --svg nowhere/charts/", "the directory above it does not exist"),
         ("mutex-cost --up-to 2 --svg charts/", "--up-to"),
         ("mutex-cost --csv a --svg a", "name the same file"),
+        ("mutex-cost --svg a --png a", "name the same file"),
+        ("mutex-faults --png a.png", "draws no charts; leave --png out"),
         ("mutex-cost --list", "cannot be used with"),
     ] {
         let run = quorate(folder.path(), &format!("experiment {arguments}"));
@@ -74,6 +76,27 @@ fn the_table_and_the_charts_are_written_where_they_are_wanted() {
     assert_eq!(run.code, Some(0), "{run}");
     let charts = fs::read_dir(folder.path().join("charts")).expect("there are charts");
     assert_eq!(charts.count(), 5);
+}
+
+#[test]
+fn charts_are_images_too_where_there_is_a_font() {
+    let folder = folder();
+    let flags = "experiment mutex-cost --up-to 4 --seeds 1";
+    let run = quorate(folder.path(), &format!("{flags} --svg charts/ --png charts/"));
+    if run.code == Some(2) {
+        assert!(run.stderr.contains("no font"), "{run}");
+        return;
+    }
+    assert_eq!(run.code, Some(0), "{run}");
+    let charts = fs::read_dir(folder.path().join("charts")).expect("there are charts");
+    let mut images = 0;
+    for chart in charts.map(|entry| entry.expect("an entry").path()) {
+        let is_image = fs::read(&chart).expect("a file").starts_with(b"\x89PNG");
+        let ending = chart.extension().and_then(|ending| ending.to_str());
+        assert_eq!(ending, Some(if is_image { "png" } else { "svg" }));
+        images += usize::from(is_image);
+    }
+    assert_eq!(images, 5);
 }
 
 #[test]

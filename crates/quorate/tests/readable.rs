@@ -176,8 +176,11 @@ fn examples() -> Vec<String> {
             let end = ["  ", " | ", " > "].iter().filter_map(|stop| example.find(stop)).min();
             Some(example[..end.unwrap_or(example.len())].replace('\'', ""))
         })
-        // A server goes on until it is stopped; the tests of the console start it.
-        .filter(|example| example != "lab" && !example.starts_with("lab "))
+        // Servers go on until they are stopped, and some commands need one: tests of their own start them.
+        .filter(|example| {
+            let name = example.split(' ').next().unwrap_or_default();
+            !["lab", "up", "lock"].contains(&name)
+        })
         .collect()
 }
 

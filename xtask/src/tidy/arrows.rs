@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -36,21 +36,9 @@ const MAY_USE: [(&str, &[&str]); 12] = [
         ],
     ),
     ("quorate-net", &["quorate-core"]),
-    ("quorate-client", &["quorate-core"]),
-    (
-        "quorate-service",
-        &[
-            "quorate-core",
-            "quorate-algorithms",
-            "quorate-sim",
-            "quorate-check",
-            "quorate-run",
-            "quorate-draw",
-            "quorate-lab",
-            "quorate-console",
-            "quorate-net",
-        ],
-    ),
+    ("quorate-protocol", &[]),
+    ("quorate-client", &["quorate-protocol"]),
+    ("quorate-service", &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol"]),
     (
         "quorate",
         &[
@@ -63,6 +51,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "quorate-lab",
             "quorate-console",
             "quorate-net",
+            "quorate-protocol",
             "quorate-client",
             "quorate-service",
         ],

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::scenario::Said;
 use crate::refusal::Refusal;
 use crate::server::Lab;
+use crate::words::Language;
 
 /// The bounds of a drawing: wider or fuller ones would take long, and nobody could read them.
 const WIDTH_MOST: u32 = 4_000;
@@ -33,6 +34,8 @@ pub(super) struct Asked {
     /// With a heading and a legend.
     #[serde(default)]
     legend: bool,
+    #[serde(default)]
+    language: Language,
 }
 
 /// The drawing, and where things are in it.
@@ -55,6 +58,7 @@ pub(super) async fn window(
         processes: asked.processes,
         most: ARROWS_MOST,
         legend: asked.legend,
+        words: asked.language.words(),
         ..View::default()
     };
     let drawn = move |_: &_| (shot.diagram.svg(&view), shot.diagram.geometry(&view));

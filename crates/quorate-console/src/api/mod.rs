@@ -3,11 +3,13 @@
 mod catalogue;
 mod diagram;
 mod experiments;
+mod film;
 mod lessons;
 mod quorum;
 mod run;
 mod scenario;
 mod topology;
+mod trace_file;
 
 use std::sync::Arc;
 
@@ -38,6 +40,8 @@ pub(crate) fn router(lab: Arc<Lab>) -> Router {
         .route("/scenario", post(scenario::read))
         .route("/run", post(run::run))
         .route("/trace", post(run::trace).layer(DefaultBodyLimit::max(TRACE_MOST)))
+        .route("/film", post(film::part))
+        .route("/trace-file", post(trace_file::whole))
         .route("/diagram", post(diagram::window))
         .route("/topology", post(topology::picture))
         .route("/quorum", get(quorum::analyse))

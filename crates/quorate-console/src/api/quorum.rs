@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 use crate::server::Lab;
+use crate::words::Language;
 
 /// With more processes nothing could be clicked.
 const PROCESSES_MOST: usize = 256;
@@ -28,6 +29,8 @@ pub(super) struct Asked {
     failed: String,
     #[serde(default)]
     process: u32,
+    #[serde(default)]
+    language: Language,
 }
 
 /// What `quorate quorum --json` prints, and a picture of the quorum that is shown.
@@ -45,8 +48,9 @@ pub(super) async fn analyse(
     let Query(asked) = asked?;
     let (system, failed) = settle(&asked)?;
     let shown = ProcessId::new(asked.process);
+    let words = asked.language.words();
     let work = move |_: &_| Answer {
-        picture: Topology::quorum(&system, &failed, shown).svg(Theme::Auto),
+        picture: Topology::quorum(&system, &failed, shown).in_words(words).svg(Theme::Auto),
         report: analysed(&system, &failed, shown, 0),
     };
     Ok(Json(lab.runs.work(work).await?))

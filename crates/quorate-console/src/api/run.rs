@@ -7,15 +7,17 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::{BytesRejection, JsonRejection};
 use axum::response::{IntoResponse, Response};
-use quorate_sim::trace::Record;
-use quorate_sim::{Report, Step};
+use quorate_sim::Report;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::film::Reel;
 use super::scenario::{self, Said};
 use crate::refusal::Refusal;
-use crate::runs::Shot;
 use crate::server::Lab;
+
+/// More moments than anybody could point at.
+const MOMENTS_MOST: usize = 10_000;
 
 /// What came of a run, or of a trace that was brought: the fields of an answer in the order in which they are written.
 #[derive(Serialize)]
@@ -29,40 +31,14 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<&'a Report>,
     film: Reel<'a>,
+    /// When anything happens: a time and the last step at that time. Of many an even choice.
+    moments: Vec<(u64, usize)>,
     /// Where it differs from what the scenario expects, if it expects anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<Vec<String>>,
     /// The bound at which it was stopped, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped_at: Option<u64>,
-}
-
-/// A film for scripts.
-#[derive(Serialize)]
-struct Reel<'a> {
-    processes: usize,
-    /// Event, time, process, first record, and what the process has become: a place among the texts, or -1.
-    steps: Vec<(u64, u64, u32, usize, i64)>,
-    records: &'a [Record],
-    texts: &'a [String],
-    left_out: u64,
-}
-
-impl<'a> Reel<'a> {
-    fn new(shot: &'a Shot) -> Self {
-        let film = &shot.film;
-        let step = |step: &Step| {
-            let state = step.state.map_or(-1, |place| place as i64);
-            (step.event, step.time, step.process, step.first, state)
-        };
-        Self {
-            processes: shot.diagram.processes(),
-            steps: film.steps().iter().map(step).collect(),
-            records: film.records(),
-            texts: film.texts(),
-            left_out: film.left_out(),
-        }
-    }
 }
 
 impl IntoResponse for Answer<'_> {
@@ -85,7 +61,8 @@ pub(super) async fn run(
         scenario: Some(scenario::keys(&scenario)?),
         toml: Some(scenario::text(&scenario)?),
         report,
-        film: Reel::new(&shot),
+        film: Reel::new(&shot, &shot.film),
+        moments: shot.timetable.moments(MOMENTS_MOST),
         differences: expected.map(|(expected, report)| expected.differences(report)),
         stopped_at: stopped.then_some(lab.runs.bounds.events),
     };
@@ -105,7 +82,8 @@ pub(super) async fn trace(
         scenario: None,
         toml: None,
         report: None,
-        film: Reel::new(&shot),
+        film: Reel::new(&shot, &shot.film),
+        moments: shot.timetable.moments(MOMENTS_MOST),
         differences: None,
         stopped_at: None,
     };

@@ -1,6 +1,7 @@
 //! What the lab answers.
 
 use quorate_algorithms::catalogue::PROFILES;
+use quorate_console::{Bounds, FilmBounds, Settings};
 use serde_json::{Value, json};
 
 use crate::support::Lab;
@@ -91,6 +92,150 @@ fn a_diagram_is_drawn_by_window() {
     assert!(!svg.contains("<script") && !svg.contains("href"), "a drawing acts on nothing");
     assert_eq!(answer["geometry"]["lanes"].as_array().map(Vec::len), Some(5));
     assert_eq!(answer["geometry"]["to"], 2_000_000);
+}
+
+/// The long run that the page draws by window: 8,448 events, of which a film keeps a hundred.
+fn in_parts() -> (Lab, Value) {
+    let film = FilmBounds { events: 100, ..FilmBounds::default() };
+    let bounds = Bounds { film, ..Bounds::default() };
+    let lab = Lab::with(Settings { bounds, ..Settings::default() });
+    (lab, json!({ "algorithm": "ricart-agrawala", "processes": 64, "requesters": "all" }))
+}
+
+#[test]
+fn any_part_of_a_long_run_can_be_seen() {
+    let (lab, scenario) = in_parts();
+    let whole = Lab::open().post("/api/run", &run(scenario.clone())).json()["film"].clone();
+    let all = whole["steps"].as_array().expect("steps").clone();
+    let first = lab.post("/api/run", &run(scenario.clone())).json();
+    assert_eq!(first["film"]["total"], all.len());
+    let moments = first["moments"].as_array().expect("moments").clone();
+    assert_eq!(moments.last().expect("an end")[1], all.len() - 1);
+    // What a step is, without the places of its records and texts, which differ from film to film.
+    let told = |film: &Value, place: usize| {
+        let step = &film["steps"][place];
+        let state = film["texts"][step[4].as_u64().unwrap_or(u64::MAX) as usize].clone();
+        json!([step[0], step[1], step[2], state])
+    };
+    for wanted in [0, 99, 100, 4_000, all.len() - 1] {
+        let asked = json!({ "scenario": scenario, "step": wanted });
+        let answer = lab.post("/api/film", &asked).json();
+        let (film, start) = (&answer["film"], answer["film"]["first"].as_u64().expect("a place"));
+        let steps = film["steps"].as_array().expect("steps").len();
+        let start = start as usize;
+        assert!((start..start + steps).contains(&wanted), "{wanted} is not in {start}+{steps}");
+        for place in 0..steps {
+            // A state that a film has for the first time may be one that the whole has had before.
+            let (here, there) = (told(film, place), told(&whole, start + place));
+            assert_eq!(here, there, "step {}", start + place);
+        }
+    }
+}
+
+#[test]
+fn a_part_knows_what_came_before_it() {
+    let (lab, scenario) = in_parts();
+    let whole = Lab::open().post("/api/run", &run(scenario.clone())).json()["film"].clone();
+    let answer = lab.post("/api/film", &json!({ "scenario": scenario, "step": 5_000 })).json();
+    let (film, first) = (&answer["film"], answer["film"]["first"].as_u64().expect("a place"));
+    let from = whole["steps"][first as usize][3].as_u64().expect("a record") as usize;
+    let before = &whole["records"].as_array().expect("records")[..from];
+    let count = |kind: &str| before.iter().filter(|record| record["type"] == kind).count();
+    let earlier = &film["earlier"];
+    let sent: u64 =
+        earlier["sent"].as_object().expect("kinds").values().filter_map(Value::as_u64).sum();
+    assert_eq!(sent as usize, count("send"));
+    let told = earlier["records"].as_array().expect("records");
+    let open = told.iter().filter(|record| record["type"] == "send").count();
+    let untold = earlier["untold"].as_u64().expect("a number") as usize;
+    assert_eq!(open + untold, count("send") - count("deliver"));
+    // The last state of each process is known.
+    for process in 0..64u64 {
+        let last = whole["steps"].as_array().expect("steps")[..first as usize]
+            .iter()
+            .rfind(|step| step[2] == process && step[4] != -1)
+            .expect("everybody has started");
+        let state =
+            &film["texts"][earlier["states"][process as usize].as_u64().expect("a state") as usize];
+        assert_eq!(*state, whole["texts"][last[4].as_u64().expect("a state") as usize]);
+    }
+}
+
+#[test]
+fn a_part_is_found_by_its_event_and_by_its_time() {
+    let (lab, scenario) = in_parts();
+    let ask = |key: &str, value: u64| {
+        lab.post("/api/film", &json!({ "scenario": scenario, (key): value })).json()
+    };
+    let at = |answer: &Value| {
+        let place = answer["step"].as_u64().unwrap() - answer["film"]["first"].as_u64().unwrap();
+        answer["film"]["steps"][place as usize].clone()
+    };
+    assert_eq!(at(&ask("event", 5_000))[0], 5_000);
+    assert_eq!(at(&ask("time", 9_500_000))[1], 9_000_000);
+    assert_eq!(ask("step", u64::MAX)["step"], ask("time", u64::MAX)["step"], "the end");
+    let wrong = json!({ "scenario": scenario, "step": 1, "time": 1 });
+    assert_eq!(lab.post("/api/film", &wrong).status, 400);
+    assert_eq!(lab.post("/api/film", &json!({ "trace": 7, "step": 1 })).status, 404);
+}
+
+#[test]
+fn a_diagram_is_of_the_whole_run_however_little_is_filmed() {
+    let (lab, scenario) = in_parts();
+    let asked = json!({ "scenario": scenario, "from": 60_000_000, "to": 66_000_000, "width": 900, "legend": true });
+    let svg =
+        lab.post("/api/diagram", &asked).json()["svg"].as_str().expect("a drawing").to_owned();
+    assert!(svg.contains("REQUEST ×4,032") || svg.contains("REPLY ×4,032"), "{svg}");
+    assert!(svg.contains("class=\"stay inside\""), "somebody is inside");
+    assert!(!svg.contains("The run goes on"), "nothing is left out");
+}
+
+#[test]
+fn the_trace_of_a_long_run_is_whole() {
+    let (lab, scenario) = in_parts();
+    let whole = Lab::open().post("/api/run", &run(scenario.clone())).json();
+    let trace = lab.post("/api/trace-file", &run(scenario)).text();
+    let records = whole["film"]["records"].as_array().expect("records");
+    let lines: Vec<Value> =
+        trace.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    assert_eq!(&lines, records);
+}
+
+#[test]
+fn any_part_of_a_trace_that_is_brought_can_be_seen() {
+    let (lab, scenario) = in_parts();
+    let trace = lab.post("/api/trace-file", &run(scenario)).text();
+    let brought = lab.ask("POST", "/api/trace", &[], trace.as_bytes()).json();
+    assert_eq!(
+        brought["film"]["left_out"],
+        brought["film"]["total"].as_u64().expect("steps") - 100
+    );
+    let asked = json!({ "trace": brought["trace"], "event": 5_000 });
+    let part = lab.post("/api/film", &asked).json();
+    let place =
+        part["step"].as_u64().expect("a step") - part["film"]["first"].as_u64().expect("a step");
+    assert_eq!(part["film"]["steps"][place as usize][0], 5_000);
+}
+
+#[test]
+fn pictures_speak_the_language_that_is_asked_for() {
+    let lab = Lab::open();
+    let scenario = json!({ "algorithm": "ricart-agrawala", "processes": 3, "requesters": "all" });
+    let draw = |language: &str| {
+        let asked = json!({ "scenario": scenario, "from": 0, "width": 900, "legend": true, "language": language });
+        lab.post("/api/diagram", &asked)
+    };
+    for (language, words) in [
+        ("en", "inside the critical section"),
+        ("pt", "dentro da seção crítica"),
+        ("es", "dentro de la sección crítica"),
+    ] {
+        let svg = draw(language).json()["svg"].as_str().expect("a drawing").to_owned();
+        assert!(svg.contains(words), "{language}: {svg}");
+    }
+    assert!((400..500).contains(&draw("tlh").status));
+    let answer = lab.get("/api/quorum?system=vcube&n=8&language=pt").json();
+    assert!(answer["picture"].as_str().is_some_and(|svg| svg.contains("o quórum de p0")));
 }
 
 #[test]

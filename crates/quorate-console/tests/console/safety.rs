@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quorate_console::{Bounds, Settings};
+use quorate_console::{Bounds, FilmBounds, Settings};
 use quorate_run::CannotRun;
 use quorate_sim::trace::TraceSink;
-use quorate_sim::{Conditions, FilmBounds, Outcome, RunError, Scenario};
+use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 use serde_json::{Value, json};
 
 use crate::support::Lab;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_console::lessons;
+use quorate_draw::Phrase;
+use quorate_lab::experiment::EXPERIMENTS;
 
 const LANGUAGES: [&str; 3] = ["en", "pt", "es"];
 
@@ -38,16 +40,42 @@ fn every_text_is_there_in_every_language() {
     }
 }
 
+/// Pictures have their English with them, so that the command line needs no page.
+#[test]
+fn whatever_pictures_say_is_among_the_texts() {
+    let english = strings("en");
+    for phrase in Phrase::ALL {
+        assert_eq!(english.get(phrase.id()).map(String::as_str), Some(phrase.english()));
+    }
+    let said = english.keys().filter(|key| key.starts_with("draw.")).count();
+    assert_eq!(said, Phrase::ALL.len());
+}
+
 #[test]
 fn every_algorithm_is_described_in_the_other_languages() {
     let path = console().join("strings/algorithms.json");
     let text = fs::read_to_string(path).expect("a file for the algorithms");
-    let told: BTreeMap<String, BTreeMap<String, String>> =
-        serde_json::from_str(&text).expect("texts by algorithm and language");
+    let told: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>> =
+        serde_json::from_str(&text).expect("texts by algorithm, what they say, and language");
     let known: BTreeSet<&str> = PROFILES.iter().map(|profile| profile.name).collect();
     assert_eq!(told.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
-    for (name, texts) in &told {
-        assert_eq!(texts.keys().collect::<Vec<_>>(), ["es", "pt"], "{name}");
+    for profile in PROFILES {
+        let own = &told[profile.name];
+        let mut said = vec!["cost", "summary"];
+        said.extend(profile.specimen.is_some().then_some("why"));
+        assert_eq!(own.keys().collect::<Vec<_>>(), said, "{}", profile.name);
+        for texts in own.values() {
+            assert_eq!(texts.keys().collect::<Vec<_>>(), ["es", "pt"], "{}", profile.name);
+        }
+    }
+}
+
+#[test]
+fn every_experiment_is_described_in_every_language() {
+    let english = strings("en");
+    for experiment in EXPERIMENTS {
+        let key = format!("experiment.{}", experiment.name);
+        assert_eq!(english.get(&key).map(String::as_str), Some(experiment.summary));
     }
 }
 

@@ -102,8 +102,9 @@ impl Chart {
 
     fn draw_plot(&self, area: &Area<'_>) -> Drawn {
         let points: Vec<(f64, f64)> = self.lines.iter().flat_map(|line| self.shown(line)).collect();
-        let mut chart = ChartBuilder::on(area)
-            .caption(&self.title, (FONT, 20).into_font())
+        // The title has a place of its own, away from markers at the upper edge.
+        let area = area.margin(8, 0, 0, 0).titled(&self.title, (FONT, 20).into_font())?;
+        let mut chart = ChartBuilder::on(&area)
             .margin(14)
             .x_label_area_size(46)
             .y_label_area_size(68)
@@ -172,7 +173,7 @@ type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Several charts below each other, as one SVG file.
-pub fn page(title: &str, charts: &[Chart]) -> String {
+pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
     let height = HEIGHT as usize * charts.len().max(1);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
@@ -181,7 +182,7 @@ pub fn page(title: &str, charts: &[Chart]) -> String {
     );
     for (place, chart) in charts.iter().enumerate() {
         let top = HEIGHT as usize * place;
-        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">\n{}</g>", chart.svg());
+        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">\n{}</g>", chart.svg_on(theme));
     }
     svg.push_str("</svg>\n");
     svg
@@ -247,7 +248,8 @@ mod tests {
 
     #[test]
     fn the_same_chart_is_the_same_file() {
-        assert_eq!(page("all", &[chart(), chart()]), page("all", &[chart(), chart()]));
+        let page = || page("all", &[chart(), chart()], Theme::Auto);
+        assert_eq!(page(), page());
         insta::assert_snapshot!(chart().svg());
     }
 

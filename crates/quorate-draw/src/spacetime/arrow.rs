@@ -1,12 +1,15 @@
 //! Messages as arrows: with a head where they arrive, a cross where they are lost, an open end where the trace ends.
 
+use std::fmt::Display;
+
 use quorate_core::Time;
 
 use super::plot::Plot;
-use super::story::{Fate, Kind, Passage, Story};
+use super::story::{Fate, Passage, Story};
 use crate::look::{DASHES, SERIES};
 use crate::svg::{Px, Svg};
 use crate::text::shortened;
+use crate::vocabulary::{Phrase, Vocabulary};
 
 /// The length of an arrow's head.
 const HEAD: f64 = 7.0;
@@ -64,7 +67,7 @@ impl<'s> Arrow<'s> {
         Some(Self { message, start, end, tip })
     }
 
-    pub(super) fn draw(&self, svg: &mut Svg, kinds: &[Kind], culprit: bool) {
+    pub(super) fn draw(&self, svg: &mut Svg, story: &Story, words: &Vocabulary, culprit: bool) {
         let Passage { message, kind, from, to, sent, fate, .. } = self.message;
         let lost = if self.tip == Tip::Cross { " lost" } else { "" };
         let open = if matches!(fate, Fate::UnderWay) { " open" } else { "" };
@@ -75,10 +78,10 @@ impl<'s> Arrow<'s> {
         };
         svg.open(format_args!(
             "class=\"message k{kind}{lost}{open}{guilty}\" data-message=\"{message}\" data-event=\"{}\"{arrival} \
-             data-from=\"{from}\" data-to=\"{to}\"",
-            sent.event
+             data-from=\"{from}\" data-to=\"{to}\" data-sent=\"{}\"",
+            sent.event, sent.time
         ));
-        svg.title(&self.words(&kinds[*kind].name));
+        svg.title(&self.words(story, words));
         let (start, end) = (self.start, self.end);
         if from == to {
             let (middle, top) = ((start.0 + end.0) / 2.0, start.1 - 18.0);
@@ -98,20 +101,24 @@ impl<'s> Arrow<'s> {
         svg.close();
     }
 
-    fn words(&self, kind: &str) -> String {
-        let Passage { from, to, sent, fate, again, body, .. } = self.message;
-        let again = if *again { ", a second time" } else { "" };
-        let sent = Time(sent.time);
+    fn words(&self, story: &Story, words: &Vocabulary) -> String {
+        let Passage { kind, from, to, sent, fate, again, body, .. } = self.message;
         let fate = match fate {
-            Fate::Arrives(at) => format!("arrives at {}", Time(at.time)),
-            Fate::Lost { why, .. } => format!("does not arrive: {why}"),
-            Fate::UnderWay => "is still under way at the end".to_owned(),
+            Fate::Arrives(at) => words.fill(Phrase::Arrives, &[("time", &Time(at.time))]),
+            Fate::Lost { why, .. } => {
+                let why = reason(&story.reasons[*why as usize], words);
+                words.fill(Phrase::Vanishes, &[("why", &why)])
+            }
+            Fate::UnderWay => words.say(Phrase::StillOpen).to_owned(),
         };
-        let kind = shortened(kind, 40);
-        format!(
-            "{kind} p{from} → p{to}: sent at {sent}{again}, {fate}. {}",
-            shortened(body, BODY_MOST)
-        )
+        let told: [(&str, &dyn Display); 4] = [
+            ("kind", &shortened(&story.kinds[*kind as usize].name, 40)),
+            ("route", &format_args!("p{from} → p{to}")),
+            ("time", &Time(sent.time)),
+            ("fate", &fate),
+        ];
+        let phrase = if *again { Phrase::AgainTitle } else { Phrase::MessageTitle };
+        format!("{} {}", words.fill(phrase, &told), shortened(body, BODY_MOST))
     }
 
     /// Whether it is so steep that a label as wide as this would cover it.
@@ -134,6 +141,21 @@ impl<'s> Arrow<'s> {
         parts.sort_by(|a, b| (a - 0.45).abs().total_cmp(&(b - 0.45).abs()));
         parts.into_iter().map(|part| between(start, end, part)).collect()
     }
+}
+
+/// Why a message was lost, in words; a trace may know reasons that we do not.
+fn reason<'w>(why: &'w str, words: &'w Vocabulary) -> &'w str {
+    let phrase = match why {
+        "lost" => Phrase::WhyLost,
+        "cut" => Phrase::WhyCut,
+        "partition" => Phrase::WhyPartition,
+        "send-omission" => Phrase::WhySendOmission,
+        "receive-omission" => Phrase::WhyReceiveOmission,
+        "treason" => Phrase::WhyTreason,
+        "receiver-down" => Phrase::WhyReceiverDown,
+        _ => return why,
+    };
+    words.say(phrase)
 }
 
 /// The rules for kinds of messages: a colour and gaps for each.

@@ -1,6 +1,7 @@
 //! The ground of a picture: partitions, times, rounds and the lines of processes.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use quorate_core::Time;
 
@@ -11,6 +12,7 @@ use super::story::Story;
 use super::words::groups;
 use crate::svg::Anchor;
 use crate::text::{shortened, width};
+use crate::vocabulary::Phrase;
 
 impl<'s> Picture<'s> {
     pub(super) fn bands(&mut self) {
@@ -29,8 +31,12 @@ impl<'s> Picture<'s> {
             };
             self.svg.open(format_args!("class=\"partition\""));
             let (groups, all) = groups(&band.groups, &self.plot.shown);
-            let until = band.to.map_or("the end".to_owned(), |to| Time(to).to_string());
-            self.svg.title(&format!("partition from {} until {until}: {all}", Time(band.from)));
+            let words = &self.view.words;
+            let until =
+                band.to.map_or(words.say(Phrase::TheEnd).to_owned(), |to| Time(to).to_string());
+            let told: [(&str, &dyn Display); 3] =
+                [("from", &Time(band.from)), ("until", &until), ("groups", &all)];
+            self.svg.title(&words.fill(Phrase::PartitionTitle, &told));
             self.svg.rect("band", (left, top), (right - left, high));
             for (time, x) in [(Some(band.from), left), (band.to, right)] {
                 if time.is_some_and(|time| self.plot.is_shown(time)) {
@@ -38,7 +44,7 @@ impl<'s> Picture<'s> {
                 }
             }
             self.svg.close();
-            let words = format!("partition {all}");
+            let words = self.view.words.fill(Phrase::PartitionShort, &[("groups", &all)]);
             let most = ((right - left).max(150.0) / 6.6) as usize;
             self.svg.text(
                 "small",
@@ -72,7 +78,7 @@ impl<'s> Picture<'s> {
                 continue;
             }
             let x = self.plot.x(time);
-            let words = format!("round {round} ends");
+            let words = self.view.words.fill(Phrase::RoundEnds, &[("round", &round)]);
             let half = width(&words, LABEL) / 2.0;
             let middle = x.min(self.plot.width - half - 4.0);
             if middle - half > free_from && !self.used.bands {

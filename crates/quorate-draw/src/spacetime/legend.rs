@@ -7,7 +7,8 @@ use super::plot::Plot;
 use super::sign::{SignKind, StayKind};
 use super::story::Kind;
 use crate::svg::{Anchor, Svg};
-use crate::text::{count, shortened, width};
+use crate::text::{shortened, width};
+use crate::vocabulary::{Phrase, Vocabulary};
 
 const ROW: f64 = 22.0;
 const SIZE: f64 = 12.0;
@@ -39,7 +40,14 @@ enum Entry {
 }
 
 /// Draws the legend below a height; tells how far down it reaches.
-pub(super) fn draw(svg: &mut Svg, used: &Used, kinds: &[Kind], plot: &Plot, top: f64) -> f64 {
+pub(super) fn draw(
+    svg: &mut Svg,
+    used: &Used,
+    kinds: &[Kind],
+    words: &Vocabulary,
+    plot: &Plot,
+    top: f64,
+) -> f64 {
     let mut entries: Vec<(Entry, String)> = Vec::new();
     let layers: BTreeSet<&str> =
         used.kinds.iter().map(|kind| kinds[*kind].layer.as_str()).collect();
@@ -47,29 +55,26 @@ pub(super) fn draw(svg: &mut Svg, used: &Used, kinds: &[Kind], plot: &Plot, top:
         let Kind { name, layer, count: all } = &kinds[kind];
         let layer =
             if layers.len() > 1 { format!(" ({})", shortened(layer, 20)) } else { String::new() };
-        entries
-            .push((Entry::Kind(kind), format!("{}{layer} ×{}", shortened(name, 24), count(*all))));
+        let name = format!("{}{layer} ×{}", shortened(name, 24), words.count(*all));
+        entries.push((Entry::Kind(kind), name));
     }
-    if used.lost {
-        entries.push((Entry::Lost, "lost".to_owned()));
+    let mut push = |is_used: bool, entry: Entry, phrase: Phrase| {
+        if is_used {
+            entries.push((entry, words.say(phrase).to_owned()));
+        }
+    };
+    push(used.lost, Entry::Lost, Phrase::Lost);
+    push(used.open, Entry::Open, Phrase::Open);
+    for kind in StayKind::ALL {
+        push(used.stays.contains(&kind), Entry::Stay(kind), kind.words());
     }
-    if used.open {
-        entries.push((Entry::Open, "under way at the end".to_owned()));
+    for kind in SignKind::ALL {
+        push(used.signs.contains(&kind), Entry::Sign(kind), kind.words());
     }
-    let stays = StayKind::ALL.into_iter().filter(|kind| used.stays.contains(kind));
-    entries.extend(stays.map(|kind| (Entry::Stay(kind), kind.words().to_owned())));
-    let signs = SignKind::ALL.into_iter().filter(|kind| used.signs.contains(kind));
-    entries.extend(signs.map(|kind| (Entry::Sign(kind), kind.words().to_owned())));
-    if used.bands {
-        entries.push((Entry::Band, "partition; letters name the groups".to_owned()));
-    }
-    if used.flags {
-        entries.push((Entry::Flag, "another fault, listed below".to_owned()));
-    }
-    if used.broken {
-        entries.push((Entry::Broken, "a property is broken".to_owned()));
-        entries.push((Entry::Culprit, "what led there".to_owned()));
-    }
+    push(used.bands, Entry::Band, Phrase::Partition);
+    push(used.flags, Entry::Flag, Phrase::Flag);
+    push(used.broken, Entry::Broken, Phrase::Broken);
+    push(used.broken, Entry::Culprit, Phrase::Culprit);
     if entries.is_empty() {
         return top;
     }

@@ -1,15 +1,17 @@
 //! What processes do and what happens to them: bars and signs on their lines.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use quorate_core::Time;
 
 use super::labels::Area;
 use super::legend;
 use super::picture::{FAULTS_MOST, LABEL, Picture};
-use super::sign::{Sign, Stay, StayKind};
+use super::sign::{Sign, SignKind, Stay, StayKind};
 use crate::svg::Anchor;
 use crate::text::{shortened, width};
+use crate::vocabulary::Phrase;
 
 impl<'s> Picture<'s> {
     pub(super) fn stays(&mut self) {
@@ -40,10 +42,18 @@ impl<'s> Picture<'s> {
 
     pub(super) fn stay(&mut self, process: u32, stay: &Stay, (left, right): (f64, f64), y: f64) {
         self.used.stays.insert(stay.kind);
-        let until = stay.to.map_or("the end".to_owned(), |to| Time(to).to_string());
-        let words = stay.kind.words();
+        let words = &self.view.words;
+        let until = stay.to.map_or(words.say(Phrase::TheEnd).to_owned(), |to| Time(to).to_string());
+        let told: [(&str, &dyn Display); 4] = [
+            ("who", &format_args!("p{process}")),
+            ("what", &words.say(stay.kind.words())),
+            ("from", &Time(stay.from)),
+            ("until", &until),
+        ];
+        let title = words.fill(Phrase::StayTitle, &told);
+        let label = stay.kind.label().map_or("", |phrase| words.say(phrase));
         self.svg.open(format_args!("data-process=\"{process}\" data-event=\"{}\"", stay.event));
-        self.svg.title(&format!("p{process}: {words} from {} until {until}", Time(stay.from)));
+        self.svg.title(&title);
         if stay.kind == StayKind::Down {
             self.svg.rect("paper", (left, y - 1.5), (right - left, 3.0));
             self.svg.line("down", (left, y), (right, y));
@@ -53,7 +63,6 @@ impl<'s> Picture<'s> {
             let class =
                 format!("stay {}{}", stay.kind.class(), if guilty { " guilty" } else { "" });
             self.svg.rect(&class, (left, y - thick / 2.0), (right - left, thick));
-            let label = stay.kind.label();
             if thick >= 12.0 && right - left > width(label, 10.0) + 8.0 && !label.is_empty() {
                 let class = "on-bar".to_owned();
                 let place = ((left + right) / 2.0, y + 3.6);
@@ -122,7 +131,9 @@ impl<'s> Picture<'s> {
         drawn.truncate(self.view.most.saturating_mul(4));
         for (x, y, sign) in &drawn {
             self.used.signs.insert(sign.kind);
-            if self.view.labels && !sign.says.is_empty() && self.plot.lane >= 19.0 {
+            // Of a timer the mark is enough: there are many, and few matter.
+            let told = !sign.says.is_empty() && sign.kind != SignKind::Timer;
+            if self.view.labels && told && self.plot.lane >= 19.0 {
                 self.sign_label((*x, *y), sign);
             }
         }
@@ -131,7 +142,7 @@ impl<'s> Picture<'s> {
     }
 
     pub(super) fn sign_label(&mut self, (x, y): (f64, f64), sign: &Sign) {
-        let words = shortened(&sign.says, 18);
+        let words = shortened(&self.says(sign), 18);
         let off = self.plot.bar().max(2.0 * self.plot.sign()) / 2.0 + 8.0;
         let half = width(&words, LABEL) / 2.0;
         let beside = half + self.plot.sign() + 2.0;
@@ -143,12 +154,28 @@ impl<'s> Picture<'s> {
         }
     }
 
+    /// More about it, as it is written.
+    fn says(&self, sign: &Sign) -> String {
+        match sign.kind {
+            // The trace says it in one word, and not as text.
+            SignKind::Returns if !sign.says.is_empty() => {
+                self.view.words.say(Phrase::NoMemory).to_owned()
+            }
+            _ => sign.says.clone(),
+        }
+    }
+
     pub(super) fn signs(&mut self, signs: &[&Sign]) {
         for sign in signs {
             let Some(y) = self.plot.y(sign.process) else { continue };
-            let says = if sign.says.is_empty() { String::new() } else { format!(" {}", sign.says) };
-            let words =
-                format!("p{} {}{says} at {}", sign.process, sign.kind.words(), Time(sign.time));
+            let words = &self.view.words;
+            let what = format!("{} {}", words.say(sign.kind.words()), self.says(sign));
+            let told: [(&str, &dyn Display); 3] = [
+                ("who", &format_args!("p{}", sign.process)),
+                ("what", &what.trim_end()),
+                ("time", &Time(sign.time)),
+            ];
+            let words = words.fill(Phrase::SignTitle, &told);
             self.svg.open(format_args!(
                 "data-process=\"{}\" data-event=\"{}\"",
                 sign.process, sign.event

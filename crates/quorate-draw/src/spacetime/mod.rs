@@ -6,6 +6,7 @@
 
 mod arrow;
 mod blame;
+mod draft;
 mod geometry;
 mod ground;
 mod labels;
@@ -22,6 +23,8 @@ mod words;
 use quorate_sim::trace::Record;
 
 use crate::look::Theme;
+use crate::vocabulary::Vocabulary;
+pub use draft::{Draft, DraftBounds};
 pub use geometry::{Geometry, Lane};
 use picture::Picture;
 use story::Story;
@@ -53,6 +56,8 @@ pub struct View {
     pub labels: bool,
     /// Whether there are a heading, a legend and notes around the plot.
     pub legend: bool,
+    /// In which language.
+    pub words: Vocabulary,
 }
 
 impl Default for View {
@@ -66,6 +71,7 @@ impl Default for View {
             most: 400,
             labels: true,
             legend: true,
+            words: Vocabulary::default(),
         }
     }
 }
@@ -73,7 +79,9 @@ impl Default for View {
 impl Diagram {
     /// The run of so many processes that these records tell of. Violations are among them.
     pub fn new(processes: usize, records: &[Record]) -> Self {
-        Self { title: String::new(), story: Story::new(processes, records), left_out: 0 }
+        let mut draft = Draft::new(processes, DraftBounds::default());
+        records.iter().for_each(|record| draft.hear(record));
+        draft.diagram()
     }
 
     /// With a heading: the algorithm, or the file.
@@ -82,15 +90,14 @@ impl Diagram {
         Self { title: title.into(), ..self }
     }
 
-    /// The trace goes on, but so many records of it were not kept.
-    #[must_use]
-    pub fn without(self, left_out: u64) -> Self {
-        Self { left_out, ..self }
-    }
-
     /// How many processes there are.
     pub fn processes(&self) -> usize {
         self.story.processes
+    }
+
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.story.bytes()
     }
 
     /// When the last thing happens, in nanoseconds.

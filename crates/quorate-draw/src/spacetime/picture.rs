@@ -10,9 +10,13 @@ use super::legend::Used;
 use super::plot::Plot;
 use super::story::Story;
 use super::thin::thin;
+use super::words::headings;
 use crate::svg::{Anchor, Svg};
+use crate::vocabulary::Phrase;
 
 pub(super) const LABEL: f64 = 11.0;
+/// From one line of a heading to the next.
+pub(super) const LINE: f64 = 19.0;
 /// So many violations are told in words, and so many faults.
 pub(super) const TOLD_MOST: usize = 4;
 pub(super) const FAULTS_MOST: usize = 8;
@@ -45,6 +49,7 @@ text{font-size:12px}
 .solid{fill:$ink}
 .hollow{fill:$paper}
 .heavy{stroke-width:2.4}
+.fine{stroke:$faint;stroke-width:1.1}
 .sign.bad{stroke:$bad}
 .sign.good{stroke:$good}
 .flag{fill:$edge;stroke:$edge;stroke-width:1.2}
@@ -74,7 +79,8 @@ impl<'s> Picture<'s> {
         let mut top = 10.0;
         if view.legend {
             top += if title.is_empty() { 0.0 } else { 26.0 };
-            top += 19.0 * story.broken.len().min(TOLD_MOST) as f64;
+            top +=
+                LINE * headings(story, view, &plot).map(|lines| lines.len()).sum::<usize>() as f64;
         }
         top += 20.0;
         if has_strip(story, &plot) {
@@ -119,8 +125,11 @@ impl<'s> Picture<'s> {
             self.heading();
             bottom = self.below(&thinned, bottom + 14.0);
         }
-        let title = if self.title.is_empty() { "Space-time diagram" } else { self.title };
         let description = self.description(&thinned);
+        let title = match self.title {
+            "" => self.view.words.say(Phrase::Diagram),
+            title => title,
+        };
         let rules = format!("{RULES}{}", rules(self.story.kinds.len()));
         let size = (self.plot.width, bottom + 8.0);
         self.svg.finish(size, (title, &description), self.view.theme, &rules)

@@ -2,6 +2,7 @@
 //! that nothing is told by colour alone.
 
 use crate::svg::{Px, Svg};
+use crate::vocabulary::Phrase;
 
 /// Something that a process does for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,23 +40,23 @@ impl StayKind {
     }
 
     /// In words.
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn words(self) -> Phrase {
         match self {
-            Self::Waits => "waits",
-            Self::Inside => "inside the critical section",
-            Self::TakesPart => "takes part in an election",
-            Self::Leads => "leads",
-            Self::Undecided => "has proposed, has not decided",
-            Self::Down => "down",
+            Self::Waits => Phrase::Waits,
+            Self::Inside => Phrase::Inside,
+            Self::TakesPart => Phrase::TakesPart,
+            Self::Leads => Phrase::Leads,
+            Self::Undecided => Phrase::Undecided,
+            Self::Down => Phrase::Down,
         }
     }
 
     /// What stands on its bar, if there is room.
-    pub(super) fn label(self) -> &'static str {
+    pub(super) fn label(self) -> Option<Phrase> {
         match self {
-            Self::Inside => "inside",
-            Self::Leads => "leads",
-            _ => "",
+            Self::Inside => Some(Phrase::InsideShort),
+            Self::Leads => Some(Phrase::Leads),
+            _ => None,
         }
     }
 
@@ -98,10 +99,11 @@ pub(super) enum SignKind {
     Follows,
     Sets,
     Refuses,
+    Timer,
 }
 
 impl SignKind {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Crashes,
         Self::Returns,
         Self::Wins,
@@ -117,26 +119,28 @@ impl SignKind {
         Self::Suspects,
         Self::Trusts,
         Self::Refuses,
+        Self::Timer,
     ];
 
     /// In words, for a legend and as what a process does.
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn words(self) -> Phrase {
         match self {
-            Self::Crashes => "crashes",
-            Self::Returns => "comes back",
-            Self::Wins => "wins the election",
-            Self::Follows => "learns who leads",
-            Self::Proposes => "proposes",
-            Self::Decides => "decides",
-            Self::Blocked => "is blocked",
-            Self::GivesUp => "gives up",
-            Self::Multicasts => "multicasts",
-            Self::Delivers => "delivers",
-            Self::Sets => "sets its clock",
-            Self::Fails => "cannot set its clock",
-            Self::Suspects => "suspects",
-            Self::Trusts => "trusts again",
-            Self::Refuses => "refuses a command",
+            Self::Crashes => Phrase::Crashes,
+            Self::Returns => Phrase::Returns,
+            Self::Wins => Phrase::Wins,
+            Self::Follows => Phrase::Follows,
+            Self::Proposes => Phrase::Proposes,
+            Self::Decides => Phrase::Decides,
+            Self::Blocked => Phrase::Blocked,
+            Self::GivesUp => Phrase::GivesUp,
+            Self::Multicasts => Phrase::Multicasts,
+            Self::Delivers => Phrase::Delivers,
+            Self::Sets => Phrase::Sets,
+            Self::Fails => Phrase::Fails,
+            Self::Suspects => Phrase::Suspects,
+            Self::Trusts => Phrase::Trusts,
+            Self::Refuses => Phrase::Refuses,
+            Self::Timer => Phrase::Timer,
         }
     }
 
@@ -206,6 +210,11 @@ impl SignKind {
                 svg.path("sign", &format!("M{}L{}L{}", p(0.0, -0.7), p(0.0, 0.0), p(0.5, 0.3)));
             }
             Self::Refuses => svg.path("sign", &cross),
+            Self::Timer => {
+                // An hourglass, smaller than what it leads to.
+                let corners = [p(-0.6, -0.8), p(0.6, -0.8), p(-0.6, 0.8), p(0.6, 0.8)];
+                svg.path("sign hollow fine", &format!("M{}Z", corners.join("L")));
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a trace tells, in the shape in which it is drawn: messages with both ends, stays, signs, partitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_sim::Mark;
 use quorate_sim::monitor::Evidence;
@@ -34,7 +34,8 @@ pub(super) enum Fate {
         at: Place,
         /// Whether it came as far as its receiver.
         at_receiver: bool,
-        why: String,
+        /// Why, as a place among the reasons.
+        why: u32,
     },
     /// The trace ends before it arrives.
     UnderWay,
@@ -44,14 +45,14 @@ pub(super) enum Fate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
     pub(super) message: u64,
-    pub(super) kind: usize,
+    pub(super) kind: u32,
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) sent: Place,
     pub(super) fate: Fate,
     /// Whether it is the second copy of a message.
     pub(super) again: bool,
-    pub(super) body: String,
+    pub(super) body: Box<str>,
 }
 
 impl Passage {
@@ -108,31 +109,32 @@ pub(super) struct Story {
     pub(super) broken: Vec<Broken>,
     /// Messages that arrive without having been sent.
     pub(super) unsent: usize,
+    /// Why messages were lost, each reason once.
+    pub(super) reasons: Vec<String>,
     /// The median time that a message takes.
     pub(super) usual: u64,
 }
 
 impl Story {
-    pub(super) fn new(processes: usize, records: &[Record]) -> Self {
-        let mut teller = Teller {
-            story: Self { processes, stays: vec![Vec::new(); processes], ..Self::default() },
-            under_way: BTreeMap::new(),
-            kinds: BTreeMap::new(),
-            now: vec![None; processes],
-            before: vec![None; processes],
-        };
-        for record in records {
-            teller.hear(record);
-        }
-        teller.finish()
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let stays: usize = self.stays.iter().map(Vec::len).sum();
+        self.messages.len() * size_of::<Passage>()
+            + self.signs.len() * size_of::<Sign>()
+            + stays * size_of::<Stay>()
     }
 }
 
-struct Teller {
-    story: Story,
-    /// The passages of each message that are not over.
-    under_way: BTreeMap<u64, Vec<usize>>,
-    kinds: BTreeMap<(String, String), usize>,
+/// A story being told.
+#[derive(Clone, Debug)]
+pub(super) struct Teller {
+    pub(super) story: Story,
+    /// How many messages are kept with what they say.
+    bodies: usize,
+    /// Messages that are not over, each with the places of its passages.
+    under_way: BTreeSet<(u64, usize)>,
+    kinds: BTreeMap<(String, String), u32>,
+    reasons: BTreeMap<String, u32>,
     /// What each process does now, and since when.
     now: Vec<Option<(StayKind, Place)>>,
     /// What it did when it went down.
@@ -140,7 +142,24 @@ struct Teller {
 }
 
 impl Teller {
-    fn hear(&mut self, record: &Record) {
+    pub(super) fn new(processes: usize, bodies: usize) -> Self {
+        Self {
+            story: Story { processes, stays: vec![Vec::new(); processes], ..Story::default() },
+            bodies,
+            under_way: BTreeSet::new(),
+            kinds: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            now: vec![None; processes],
+            before: vec![None; processes],
+        }
+    }
+
+    /// How much has been told.
+    pub(super) fn parts(&self) -> usize {
+        self.story.messages.len() + self.story.signs.len()
+    }
+
+    pub(super) fn hear(&mut self, record: &Record) {
         let process = record.process as usize;
         if process >= self.story.processes {
             return;
@@ -153,7 +172,7 @@ impl Teller {
             What::Deliver(letter) => self.arrive(letter, Fate::Arrives(at)),
             What::Lose { letter, why } => {
                 let at_receiver = self.is_late(letter, at);
-                let why = why.clone().into_owned();
+                let why = self.reason(why);
                 self.arrive(letter, Fate::Lost { at, at_receiver, why });
             }
             What::Command { sight, .. } | What::Output { sight, .. } => {
@@ -197,7 +216,10 @@ impl Teller {
             What::Refuse { command, .. } => {
                 self.sign(record.process, at, SignKind::Refuses, command.clone());
             }
-            What::Start | What::Timer { .. } | What::Ignore { .. } => {}
+            What::Timer { timer } => {
+                self.sign(record.process, at, SignKind::Timer, timer.clone());
+            }
+            What::Start | What::Ignore { .. } => {}
         }
     }
 
@@ -265,35 +287,48 @@ impl Teller {
         let kinds = &mut self.story.kinds;
         let kind = *self.kinds.entry(known).or_insert_with_key(|(name, layer)| {
             kinds.push(Kind { name: name.clone(), layer: layer.clone(), count: 0 });
-            kinds.len() - 1
+            (kinds.len() - 1) as u32
         });
-        kinds[kind].count += 1;
-        let Letter { message, from, to, body, .. } = letter.clone();
-        self.under_way.entry(message).or_default().push(self.story.messages.len());
+        kinds[kind as usize].count += 1;
+        let Letter { message, from, to, .. } = *letter;
+        let place = self.story.messages.len();
+        self.under_way.insert((message, place));
+        let body = if place < self.bodies { letter.body.as_str().into() } else { Box::default() };
         let fate = Fate::UnderWay;
         self.story.messages.push(Passage { message, kind, from, to, sent, fate, again, body });
     }
 
     /// Whether the message has left in an earlier event than this one.
     fn is_late(&self, letter: &Letter, at: Place) -> bool {
-        let first = self.under_way.get(&letter.message).and_then(|open| open.first());
-        first.is_some_and(|&place| self.story.messages[place].sent.event != at.event)
+        let first = self.first_of(letter.message);
+        first.is_some_and(|place| self.story.messages[place].sent.event != at.event)
+    }
+
+    /// The first passage of a message that is not over.
+    fn first_of(&self, message: u64) -> Option<usize> {
+        self.under_way.range((message, 0)..=(message, usize::MAX)).next().map(|(_, place)| *place)
+    }
+
+    fn reason(&mut self, why: &str) -> u32 {
+        if let Some(known) = self.reasons.get(why) {
+            return *known;
+        }
+        let place = self.story.reasons.len() as u32;
+        self.story.reasons.push(why.to_owned());
+        self.reasons.insert(why.to_owned(), place);
+        place
     }
 
     fn arrive(&mut self, letter: &Letter, fate: Fate) {
-        let Some(open) = self.under_way.get_mut(&letter.message).filter(|open| !open.is_empty())
-        else {
+        let Some(place) = self.first_of(letter.message) else {
             self.story.unsent += 1;
             return;
         };
-        let place = open.remove(0);
-        if open.is_empty() {
-            self.under_way.remove(&letter.message);
-        }
+        self.under_way.remove(&(letter.message, place));
         self.story.messages[place].fate = fate;
     }
 
-    fn finish(mut self) -> Story {
+    pub(super) fn finish(mut self) -> Story {
         for (process, now) in self.now.iter().enumerate() {
             if let Some((kind, since)) = *now {
                 let (from, event) = (since.time, since.event);

@@ -60,7 +60,7 @@ pub(super) fn thin<'s>(
             rest.push(message);
         }
     }
-    let first = evenly(first, most);
+    let first = evenly(first, most, 0);
     let rest = by_kind(rest, most - first.len());
     thinned.drawn = first;
     thinned.drawn.extend(rest);
@@ -70,7 +70,7 @@ pub(super) fn thin<'s>(
 
 /// At most so many, of each kind alike: of the rare ones all, and of the others as many as are left.
 fn by_kind(all: Vec<&Passage>, most: usize) -> Vec<&Passage> {
-    let mut kinds: BTreeMap<usize, Vec<&Passage>> = BTreeMap::new();
+    let mut kinds: BTreeMap<u32, Vec<&Passage>> = BTreeMap::new();
     for message in all {
         kinds.entry(message.kind).or_default().push(message);
     }
@@ -79,20 +79,25 @@ fn by_kind(all: Vec<&Passage>, most: usize) -> Vec<&Passage> {
     let (mut left, mut chosen) = (most, Vec::new());
     let count = kinds.len();
     for (place, kind) in kinds.into_iter().enumerate() {
-        let some = evenly(kind, left / (count - place));
+        // Where several kinds go the same ways, one must not hide all of another: each begins its choice elsewhere.
+        let share = left / (count - place);
+        let phase = kind.len() / share.max(1) * place / count;
+        let some = evenly(kind, share, phase);
         left -= some.len();
         chosen.extend(some);
     }
     chosen
 }
 
-/// At most so many, at equal distances. Whole multicasts are not kept together: a fan of each is worth more.
-fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
+/// At most so many, at equal distances, beginning so far from the first. Whole multicasts are not kept together: a fan of
+/// each is worth more.
+fn evenly<T>(all: Vec<T>, most: usize, phase: usize) -> Vec<T> {
     let count = all.len();
     if count <= most {
         return all;
     }
-    let chosen = |place: usize| (place + 1) * most / count > place * most / count;
+    let upto = |place: usize| (place + phase) * most / count;
+    let chosen = |place: usize| upto(place + 1) > upto(place);
     all.into_iter().enumerate().filter(|(place, _)| chosen(*place)).map(|(_, one)| one).collect()
 }
 
@@ -102,11 +107,12 @@ mod tests {
 
     #[test]
     fn a_choice_is_even() {
-        assert_eq!(evenly((0..10).collect(), 5), [1, 3, 5, 7, 9]);
-        assert_eq!(evenly((0..3).collect(), 5), [0, 1, 2]);
-        assert!(evenly((0..7).collect::<Vec<_>>(), 0).is_empty());
-        for (count, most) in [(1000, 7), (400, 399), (5, 4)] {
-            assert_eq!(evenly((0..count).collect::<Vec<_>>(), most).len(), most);
+        assert_eq!(evenly((0..10).collect(), 5, 0), [1, 3, 5, 7, 9]);
+        assert_eq!(evenly((0..10).collect(), 5, 1), [0, 2, 4, 6, 8]);
+        assert_eq!(evenly((0..3).collect(), 5, 0), [0, 1, 2]);
+        assert!(evenly((0..7).collect::<Vec<_>>(), 0, 0).is_empty());
+        for (count, most, phase) in [(1000, 7, 0), (400, 399, 5), (5, 4, 1), (1000, 7, 71)] {
+            assert_eq!(evenly((0..count).collect::<Vec<_>>(), most, phase).len(), most);
         }
     }
 }

@@ -13,6 +13,9 @@ use crate::text::{shortened, width};
 
 /// With more arrows than this not every one is labelled.
 const DENSE: usize = 70;
+/// How far from each other arrows on the same way are, and how many are moved.
+const ASIDE: f64 = 3.5;
+const ASIDE_MOST: usize = 3;
 
 impl<'s> Picture<'s> {
     pub(super) fn arrows(&mut self, thinned: &Thinned<'s>, signs: &[&Sign]) {
@@ -23,17 +26,18 @@ impl<'s> Picture<'s> {
             let distance = if under_a_sign { self.plot.sign() + 2.0 } else { 1.0 };
             Arrow::new(message, self.story, &self.plot, distance)
         };
-        let arrows: Vec<Arrow<'s>> = thinned.drawn.iter().filter_map(new).collect();
+        let mut arrows: Vec<Arrow<'s>> = thinned.drawn.iter().filter_map(new).collect();
+        apart(&mut arrows);
         for arrow in &arrows {
             let message = arrow.message;
-            self.used.kinds.insert(message.kind);
+            self.used.kinds.insert(message.kind as usize);
             self.used.lost |= matches!(message.fate, Fate::Lost { .. });
             self.used.open |= message.fate == Fate::UnderWay;
             let guilty = match &message.fate {
                 Fate::Arrives(at) => self.culprits.contains(&at.event),
                 _ => false,
             };
-            arrow.draw(&mut self.svg, &self.story.kinds, guilty);
+            arrow.draw(&mut self.svg, self.story, &self.view.words, guilty);
         }
         if self.view.labels {
             self.arrow_labels(&arrows);
@@ -42,7 +46,7 @@ impl<'s> Picture<'s> {
 
     /// A label for each kind first, then for each multicast, then for each other arrow where there is room left.
     pub(super) fn arrow_labels(&mut self, arrows: &[Arrow<'s>]) {
-        let mut groups: BTreeMap<(u64, usize), Vec<&Arrow<'s>>> = BTreeMap::new();
+        let mut groups: BTreeMap<(u64, u32), Vec<&Arrow<'s>>> = BTreeMap::new();
         for arrow in arrows {
             let message = arrow.message;
             groups.entry((message.sent.event, message.kind)).or_default().push(arrow);
@@ -71,8 +75,8 @@ impl<'s> Picture<'s> {
         }
     }
 
-    fn kind_label(&self, kind: usize) -> String {
-        shortened(&self.story.kinds[kind].name, 14)
+    fn kind_label(&self, kind: u32) -> String {
+        shortened(&self.story.kinds[kind as usize].name, 14)
     }
 
     pub(super) fn arrow_label(&mut self, arrow: &Arrow<'s>, gap: f64) -> bool {
@@ -84,5 +88,22 @@ impl<'s> Picture<'s> {
         let place = ((area.0 + area.2) / 2.0, area.3 - 2.2);
         self.labels.push((format!("label t{kind}"), place, Anchor::Middle, words));
         true
+    }
+}
+
+/// Arrows of different kinds that would lie on each other are drawn beside each other.
+fn apart(arrows: &mut [Arrow<'_>]) {
+    let mut ways: BTreeMap<[i64; 4], Vec<u32>> = BTreeMap::new();
+    for arrow in arrows {
+        let way = [arrow.start.0, arrow.start.1, arrow.end.0, arrow.end.1];
+        let kinds = ways.entry(way.map(|place| place.round() as i64)).or_default();
+        let kind = arrow.message.kind;
+        let place = kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+            kinds.push(kind);
+            kinds.len() - 1
+        });
+        let aside = place.min(ASIDE_MOST) as f64 * ASIDE;
+        arrow.start.0 += aside;
+        arrow.end.0 += aside;
     }
 }

@@ -1,121 +1,89 @@
 //! What a picture says in words: its heading, its notes, and its description.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use quorate_core::Time;
 
+use super::View;
 use super::legend;
-use super::picture::{FAULTS_MOST, Picture, TOLD_MOST};
+use super::picture::{FAULTS_MOST, LINE, Picture, TOLD_MOST};
+use super::plot::Plot;
 use super::sign::StayKind;
-use super::story::Broken;
+use super::story::{Broken, Story};
 use super::thin::Thinned;
 use crate::svg::{Anchor, Svg};
-use crate::text::{count, counted, shortened};
+use crate::text::{lines, shortened};
+use crate::vocabulary::{Phrase, Vocabulary};
+
+/// A violation is told in no more lines than this.
+const HEADING_LINES_MOST: usize = 3;
 
 impl<'s> Picture<'s> {
     /// The legend, the faults that have no sign of their own, and what was left out.
     pub(super) fn below(&mut self, thinned: &Thinned<'_>, top: f64) -> f64 {
-        let mut y = legend::draw(&mut self.svg, &self.used, &self.story.kinds, &self.plot, top);
+        let words = &self.view.words;
+        let mut y =
+            legend::draw(&mut self.svg, &self.used, &self.story.kinds, words, &self.plot, top);
         let most = (self.plot.width / 6.6) as usize;
         let mut note = |svg: &mut Svg, class: &str, words: &str| {
-            y += 17.0;
-            svg.text(class, (16.0, y), Anchor::Start, &shortened(words, most));
+            for line in lines(words, most) {
+                y += 17.0;
+                svg.text(class, (16.0, y), Anchor::Start, &line);
+            }
         };
         if self.used.flags {
             for (place, trouble) in self.story.troubles.iter().take(FAULTS_MOST).enumerate() {
-                let words = format!("{}. At {}: {}", place + 1, Time(trouble.time), trouble.what);
-                note(&mut self.svg, "small", &words);
+                let told: [(&str, &dyn Display); 3] = [
+                    ("number", &(place + 1)),
+                    ("time", &Time(trouble.time)),
+                    ("what", &shortened(&trouble.what, 400)),
+                ];
+                note(&mut self.svg, "small", &words.fill(Phrase::Fault, &told));
             }
             let more = self.story.troubles.len().saturating_sub(FAULTS_MOST);
             if more > 0 {
-                note(
-                    &mut self.svg,
-                    "small",
-                    &format!("and {}", counted(more, "more fault", "more faults")),
-                );
+                note(&mut self.svg, "small", &words.fill_many(Phrase::MoreFaults, more, &[]));
             }
         }
-        for words in self.notes(thinned) {
+        for words in notes(self, thinned) {
             note(&mut self.svg, "note small", &words);
         }
         y
     }
 
-    /// What is not in the picture.
-    pub(super) fn notes(&self, thinned: &Thinned<'_>) -> Vec<String> {
-        let mut notes = Vec::new();
-        let story = self.story;
-        if self.plot.from > 0 || self.plot.to < story.end {
-            let (from, to, end) = (Time(self.plot.from), Time(self.plot.to), Time(story.end));
-            notes.push(format!("The window from {from} to {to} of a run that ends at {end}."));
-        }
-        if thinned.drawn.len() < thinned.all {
-            notes.push(format!(
-                "{} of {} messages are drawn: all that were lost or led to a violation as far as there is room, and an \
-                 even choice of the others; a shorter window shows more.",
-                count(thinned.drawn.len()),
-                count(thinned.all)
-            ));
-        }
-        if self.plot.shown.len() < story.processes {
-            notes.push(format!(
-                "{} of {} processes are drawn; {} to or from the others {} not.",
-                count(self.plot.shown.len()),
-                count(story.processes),
-                counted(thinned.hidden, "message", "messages"),
-                if thinned.hidden == 1 { "is" } else { "are" }
-            ));
-        }
-        if thinned.to_self > 0 {
-            let messages = counted(thinned.to_self, "message", "messages");
-            notes.push(format!("{messages} to oneself, which take no time, are not drawn."));
-        }
-        if story.unsent > 0 {
-            let messages = counted(story.unsent, "message", "messages");
-            notes.push(format!(
-                "{messages} arrived that the trace does not know to have been sent."
-            ));
-        }
-        if self.left_out > 0 {
-            let records = counted(self.left_out as usize, "later record", "later records");
-            notes.push(format!("The run goes on: {records} of its trace are not in the picture."));
-        }
-        notes
-    }
-
     /// The picture in words, for whoever cannot see it.
     pub(super) fn description(&self, thinned: &Thinned<'_>) -> String {
-        let story = self.story;
-        let mut words = vec![format!(
-            "{} and {} from {} to {}, time from left to right.",
-            counted(story.processes, "process", "processes"),
-            counted(story.messages.len(), "message", "messages"),
-            Time(self.plot.from),
-            Time(self.plot.to)
-        )];
+        let (story, words) = (self.story, &self.view.words);
+        let whole: [(&str, &dyn Display); 4] = [
+            ("processes", &words.fill_many(Phrase::Processes, story.processes, &[])),
+            ("messages", &words.fill_many(Phrase::Messages, story.messages.len(), &[])),
+            ("from", &Time(self.plot.from)),
+            ("to", &Time(self.plot.to)),
+        ];
+        let mut told = vec![words.fill(Phrase::InWords, &whole)];
         let mut signs: BTreeMap<&str, usize> = BTreeMap::new();
         for sign in &story.signs {
-            *signs.entry(sign.kind.words()).or_default() += 1;
+            *signs.entry(words.say(sign.kind.words())).or_default() += 1;
         }
         let entries =
             story.stays.iter().flatten().filter(|stay| stay.kind == StayKind::Inside).count();
         if entries > 0 {
-            words.push(format!(
-                "{} into the critical section.",
-                counted(entries, "entry", "entries")
-            ));
+            told.push(words.fill_many(Phrase::Entries, entries, &[]));
         }
         if !signs.is_empty() {
-            let signs: Vec<String> =
-                signs.iter().map(|(what, times)| format!("{what} ×{}", count(*times))).collect();
-            words.push(format!("Processes: {}.", signs.join(", ")));
+            let counted =
+                |(what, times): (&&str, &usize)| format!("{what} ×{}", words.count(*times));
+            let signs: Vec<String> = signs.iter().map(counted).collect();
+            told.push(words.fill(Phrase::Deeds, &[("what", &signs.join(", "))]));
         }
-        words.extend(story.bands.iter().take(TOLD_MOST).map(|band| {
-            format!("At {} a partition into {}.", Time(band.from), groups(&band.groups, &[]).1)
+        told.extend(story.bands.iter().take(TOLD_MOST).map(|band| {
+            let groups = groups(&band.groups, &[]).1;
+            words.fill(Phrase::PartitionTold, &[("time", &Time(band.from)), ("groups", &groups)])
         }));
-        words.extend(story.broken.iter().map(|broken| format!("{}.", told(broken))));
-        words.extend(self.notes(thinned));
-        shortened(&words.join(" "), 2_000)
+        told.extend(story.broken.iter().map(|broken| format!("{}.", self::told(broken, words))));
+        told.extend(notes(self, thinned));
+        shortened(&told.join(" "), 2_000)
     }
 
     pub(super) fn heading(&mut self) {
@@ -126,18 +94,61 @@ impl<'s> Picture<'s> {
             self.svg.text("title", (16.0, y), Anchor::Start, &shortened(self.title, most));
             y += 8.0;
         }
-        for broken in self.story.broken.iter().take(TOLD_MOST) {
-            y += 14.0;
-            let most = (self.plot.width / 7.0) as usize;
-            let told = shortened(&told(broken), most);
-            self.svg.text("wrong", (16.0, y), Anchor::Start, &told);
-            y += 5.0;
+        for line in headings(self.story, self.view, &self.plot).flatten() {
+            self.svg.text("wrong", (16.0, y + 14.0), Anchor::Start, &line);
+            y += LINE;
         }
     }
 }
 
-pub(super) fn told(broken: &Broken) -> String {
-    format!("{} violated at {}: {}", broken.property, Time(broken.time), broken.detail)
+/// What was broken, in lines that fit.
+pub(super) fn headings(
+    story: &Story,
+    view: &View,
+    plot: &Plot,
+) -> impl Iterator<Item = Vec<String>> {
+    let most = (plot.width / 7.0) as usize;
+    story.broken.iter().take(TOLD_MOST).map(move |broken| {
+        let told = shortened(&told(broken, &view.words), most * HEADING_LINES_MOST);
+        let mut lines = lines(&told, most);
+        lines.truncate(HEADING_LINES_MOST);
+        lines
+    })
+}
+
+/// What is not in the picture.
+fn notes(picture: &Picture<'_>, thinned: &Thinned<'_>) -> Vec<String> {
+    let (story, plot, words) = (picture.story, &picture.plot, &picture.view.words);
+    let mut notes = Vec::new();
+    if plot.from > 0 || plot.to < story.end {
+        let told: [(&str, &dyn Display); 3] =
+            [("from", &Time(plot.from)), ("to", &Time(plot.to)), ("end", &Time(story.end))];
+        notes.push(words.fill(Phrase::Window, &told));
+    }
+    if thinned.drawn.len() < thinned.all {
+        let (drawn, all) = (words.count(thinned.drawn.len()), words.count(thinned.all));
+        notes.push(words.fill(Phrase::SomeMessages, &[("drawn", &drawn), ("all", &all)]));
+    }
+    if plot.shown.len() < story.processes {
+        let (drawn, all) = (words.count(plot.shown.len()), words.count(story.processes));
+        let told: [(&str, &dyn Display); 2] = [("drawn", &drawn), ("all", &all)];
+        notes.push(words.fill_many(Phrase::SomeProcesses, thinned.hidden, &told));
+    }
+    let mut many = |phrase: Phrase, count: usize| {
+        if count > 0 {
+            notes.push(words.fill_many(phrase, count, &[]));
+        }
+    };
+    many(Phrase::ToOneself, thinned.to_self);
+    many(Phrase::Unsent, story.unsent);
+    many(Phrase::LeftOut, picture.left_out as usize);
+    notes
+}
+
+pub(super) fn told(broken: &Broken, words: &Vocabulary) -> String {
+    let told: [(&str, &dyn Display); 3] =
+        [("property", &broken.property), ("time", &Time(broken.time)), ("detail", &broken.detail)];
+    words.fill(Phrase::Violated, &told)
 }
 
 /// The letter of the group of each process that is drawn, and all groups in words. Whoever is in none of them is with

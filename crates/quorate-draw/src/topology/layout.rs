@@ -6,6 +6,7 @@ use quorate_core::quorum::columns_and_rows;
 use quorate_core::{ProcessId, ProcessSet, SpanningTree, VCube};
 
 use super::{Edge, Group, Topology};
+use crate::vocabulary::{Phrase, Saying};
 
 /// From the middle of a process to that of its neighbour.
 const STEP: f64 = 92.0;
@@ -72,13 +73,13 @@ impl Topology {
         let columns = columns_and_rows(self.processes).0.max(1);
         let place =
             |process: usize| ((process % columns) as f64 * STEP, (process / columns) as f64 * STEP);
-        let alike = |name: &str, same: &dyn Fn(usize) -> bool| Group {
-            name: name.to_owned(),
+        let alike = |phrase: Phrase, same: &dyn Fn(usize) -> bool| Group {
+            name: Saying::Phrase(phrase, Vec::new()),
             members: (0..n).filter(|process| same(*process)).collect(),
         };
         let groups = vec![
-            alike("row", &|process| process / columns == of.index() / columns),
-            alike("column", &|process| process % columns == of.index() % columns),
+            alike(Phrase::Row, &|process| process / columns == of.index() / columns),
+            alike(Phrase::Column, &|process| process % columns == of.index() % columns),
         ];
         Self { nodes: (0..n).map(place).collect(), groups, ..self }
     }
@@ -157,7 +158,8 @@ impl Topology {
         }
         let cluster = |s: u32| {
             let members = vcube.cluster(of, s).map(ProcessId::index).filter(|member| *member < n);
-            Group { name: format!("cluster {s} of {of}"), members: members.collect() }
+            let told = vec![("number", s.to_string()), ("who", of.to_string())];
+            Group { name: Saying::Phrase(Phrase::Cluster, told), members: members.collect() }
         };
         let groups = vcube.clusters().map(cluster).filter(|group| !group.members.is_empty());
         Self { nodes: (0..n).map(place).collect(), edges, groups: groups.collect(), ..self }

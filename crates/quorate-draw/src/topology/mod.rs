@@ -8,11 +8,13 @@ use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 
 use crate::look::Theme;
+use crate::vocabulary::{Phrase, Saying, Vocabulary};
 
 /// Processes where they stand.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    title: String,
+    title: Saying,
+    words: Vocabulary,
     processes: usize,
     nodes: Vec<(f64, f64)>,
     edges: Vec<Edge>,
@@ -40,7 +42,7 @@ struct Edge {
 /// Processes that belong together: a cluster, a row.
 #[derive(Clone, Debug, PartialEq)]
 struct Group {
-    name: String,
+    name: Saying,
     members: Vec<usize>,
 }
 
@@ -65,13 +67,16 @@ impl Topology {
             }
             _ => drawn,
         };
-        let title = match &members {
+        let mut told = vec![("system", system.name().to_string()), ("who", of.to_string())];
+        let phrase = match &members {
             Some(members) => {
-                format!("{}: the quorum of {of} has {} of {n}", system.name(), members.len())
+                told.extend([("size", members.len().to_string()), ("all", n.to_string())]);
+                Phrase::QuorumOf
             }
-            None => format!("{}: no quorum is left to {of}", system.name()),
+            None => Phrase::NoQuorumOf,
         };
-        Self { title, quorum: Some(Quorum { of, members }), ..drawn }.failing(failed)
+        Self { title: Saying::Phrase(phrase, told), quorum: Some(Quorum { of, members }), ..drawn }
+            .failing(failed)
     }
 
     /// A ring: each process hands on to the next, the last to the first.
@@ -104,7 +109,19 @@ impl Topology {
     /// With a heading.
     #[must_use]
     pub fn titled(self, title: impl Into<String>) -> Self {
-        Self { title: title.into(), ..self }
+        Self { title: Saying::Plain(title.into()), ..self }
+    }
+
+    /// With a heading that is said in the language of the picture.
+    #[must_use]
+    pub fn called(self, phrase: Phrase, holes: Vec<(&'static str, String)>) -> Self {
+        Self { title: Saying::Phrase(phrase, holes), ..self }
+    }
+
+    /// In this language.
+    #[must_use]
+    pub fn in_words(self, words: Vocabulary) -> Self {
+        Self { words, ..self }
     }
 
     /// Without anybody's quorum: only where the processes stand.
@@ -126,7 +143,8 @@ impl Topology {
 
     fn new(processes: usize) -> Self {
         Self {
-            title: String::new(),
+            title: Saying::none(),
+            words: Vocabulary::default(),
             processes,
             nodes: Vec::new(),
             edges: Vec::new(),

@@ -1,11 +1,14 @@
 //! Draws processes where they stand.
 
+use std::fmt::Display;
+
 use quorate_core::ProcessId;
 
 use super::{Edge, Topology};
 use crate::look::Theme;
 use crate::svg::{Anchor, Px, Svg};
 use crate::text::{shortened, width};
+use crate::vocabulary::{Phrase, Saying};
 
 const RADIUS: f64 = 21.0;
 const MARGIN: f64 = 50.0;
@@ -32,8 +35,9 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
     let (origin, inner) = bounds(topology);
     // Bent links need room above.
     let bend = topology.edges.iter().map(|edge| edge.bend).fold(0.0, f64::max);
-    let heading = bend * 0.5 + if topology.title.is_empty() { 8.0 } else { 36.0 };
-    let words = width(&topology.title, 17.0).min(900.0) + 40.0;
+    let title = topology.title.say(&topology.words);
+    let heading = bend * 0.5 + if title.is_empty() { 8.0 } else { 36.0 };
+    let words = width(&title, 17.0).min(900.0) + 40.0;
     let wide = (inner.0 + 2.0 * MARGIN).max(words).max(430.0);
     let shift = ((wide - inner.0) / 2.0 - origin.0, heading + MARGIN - origin.1);
     let place = |process: usize| {
@@ -41,11 +45,12 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
         (x + shift.0, y + shift.1)
     };
     let mut svg = Svg::default();
-    if !topology.title.is_empty() {
-        svg.text("title", (16.0, 26.0), Anchor::Start, &shortened(&topology.title, 110));
+    if !title.is_empty() {
+        svg.text("title", (16.0, 26.0), Anchor::Start, &shortened(&title, 110));
     }
     for group in &topology.groups {
-        let name = format!("{}: {}", group.name, names(group.members.iter().copied()));
+        let said = group.name.say(&topology.words);
+        let name = format!("{said}: {}", names(group.members.iter().copied()));
         let corners: Vec<(f64, f64)> = group.members.iter().map(|member| place(*member)).collect();
         let least = |of: fn(&(f64, f64)) -> f64| corners.iter().map(of).fold(f64::MAX, f64::min);
         let most = |of: fn(&(f64, f64)) -> f64| corners.iter().map(of).fold(f64::MIN, f64::max);
@@ -63,9 +68,9 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
             Px(size.1)
         ));
         // A column's name stands below it, where no row's can be.
-        let below = group.name == "column";
+        let below = matches!(group.name, Saying::Phrase(Phrase::Column, _));
         let at = if below { (x + 4.0, y + size.1 + 12.0) } else { (x + 4.0, y - 4.0) };
-        svg.text("group-name", at, Anchor::Start, &group.name);
+        svg.text("group-name", at, Anchor::Start, &said);
         svg.close();
     }
     for edge in &topology.edges {
@@ -76,8 +81,9 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
     }
     let bottom = heading + inner.1 + 2.0 * MARGIN;
     let height = legend(&mut svg, topology, wide, bottom);
-    let title = if topology.title.is_empty() { "Topology" } else { &topology.title };
-    svg.finish((wide, height), (title, &description(topology)), theme, RULES)
+    let title =
+        if title.is_empty() { topology.words.say(Phrase::Topology).to_owned() } else { title };
+    svg.finish((wide, height), (&title, &description(topology)), theme, RULES)
 }
 
 /// The least corner of where processes stand, and how far it is to the greatest.
@@ -136,12 +142,13 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
         (false, false) => "other",
     };
     svg.open(format_args!("class=\"{class}\" data-process=\"{process}\""));
-    let state = match (member, failed) {
-        (_, true) => " has failed",
-        (true, _) => " is in the quorum",
-        _ => "",
+    let who: [(&str, &dyn Display); 1] = [("who", &format_args!("p{process}"))];
+    let title = match (member, failed) {
+        (_, true) => topology.words.fill(Phrase::HasFailed, &who),
+        (true, _) => topology.words.fill(Phrase::IsInQuorum, &who),
+        _ => format!("p{process}"),
     };
-    svg.title(&format!("p{process}{state}"));
+    svg.title(&title);
     svg.circle("node", (x, y), RADIUS);
     if member {
         // A square around it says the same as the colour.
@@ -172,7 +179,8 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
     let mut y = top + 4.0;
     let (mut x, half) = (16.0, 8.0);
     let mut entry =
-        |svg: &mut Svg, class: &str, words: &str, draw: &dyn Fn(&mut Svg, (f64, f64))| {
+        |svg: &mut Svg, class: &str, phrase: Phrase, draw: &dyn Fn(&mut Svg, (f64, f64))| {
+            let words = topology.words.say(phrase);
             let long = 40.0 + width(words, 12.0);
             if x > 16.0 && x + long > wide {
                 (x, y) = (16.0, y + 24.0);
@@ -185,7 +193,7 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
         };
     if let Some(quorum) = &topology.quorum {
         if quorum.members.is_some() {
-            entry(svg, "member", "in the quorum", &|svg, (x, y)| {
+            entry(svg, "member", Phrase::InQuorum, &|svg, (x, y)| {
                 svg.circle("node", (x, y), half);
                 svg.rect(
                     "self",
@@ -194,14 +202,14 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
                 );
             });
         }
-        entry(svg, "other", "whose quorum it is", &|svg, (x, y)| {
+        entry(svg, "other", Phrase::WhoseQuorum, &|svg, (x, y)| {
             svg.circle("node", (x, y), half);
             svg.circle("self", (x, y), half - 3.5);
         });
-        entry(svg, "other", "not in it", &|svg, at| svg.circle("node", at, half));
+        entry(svg, "other", Phrase::NotInQuorum, &|svg, at| svg.circle("node", at, half));
     }
     if !topology.failed.is_empty() {
-        entry(svg, "failed", "failed", &|svg, (x, y)| {
+        entry(svg, "failed", Phrase::Failed, &|svg, (x, y)| {
             svg.circle("node", (x, y), half);
             let (x, y, r) = (x + half * 0.8, y - half * 0.8, 4.0);
             svg.line("cross", (x - r, y - r), (x + r, y + r));
@@ -210,34 +218,35 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
     }
     if topology.nodes.len() < topology.processes {
         y += 24.0;
-        let words =
-            format!("{} of {} processes are drawn.", topology.nodes.len(), topology.processes);
+        let (drawn, all) = (topology.nodes.len(), topology.processes);
+        let words = topology.words.fill(Phrase::SomeNodes, &[("drawn", &drawn), ("all", &all)]);
         svg.text("note", (16.0, y + 4.0), Anchor::Start, &words);
     }
     y + 22.0
 }
 
 fn description(topology: &Topology) -> String {
-    let mut words = vec![format!("{} processes.", topology.processes)];
+    let language = &topology.words;
+    let mut words = vec![language.fill_many(Phrase::NodesInWords, topology.processes, &[])];
     if !topology.failed.is_empty() {
-        words.push(format!("Failed: {}.", names(topology.failed.iter().map(ProcessId::index))));
+        let who = names(topology.failed.iter().map(ProcessId::index));
+        words.push(language.fill(Phrase::FailedInWords, &[("who", &who)]));
     }
     match &topology.quorum {
         Some(quorum) if quorum.members.is_none() => {
-            words.push(format!("{} has no quorum.", quorum.of))
+            words.push(language.fill(Phrase::NoQuorumInWords, &[("who", &quorum.of)]))
         }
         Some(quorum) => {
             let members = quorum.members.iter().flat_map(|members| members.iter());
-            words.push(format!(
-                "The quorum of {}: {}.",
-                quorum.of,
-                names(members.map(ProcessId::index))
-            ));
+            let members = names(members.map(ProcessId::index));
+            let told: [(&str, &dyn Display); 2] = [("who", &quorum.of), ("members", &members)];
+            words.push(language.fill(Phrase::QuorumInWords, &told));
         }
         None => {}
     }
     for group in &topology.groups {
-        words.push(format!("{}: {}.", group.name, names(group.members.iter().copied())));
+        let name = group.name.say(language);
+        words.push(format!("{name}: {}.", names(group.members.iter().copied())));
     }
     shortened(&words.join(" "), 2_000)
 }

@@ -1,7 +1,7 @@
 //! Traces: every event of a run with its cause, written in one of several formats as it happens, and read again.
 
+mod both;
 mod jsonl;
-mod keep;
 mod perfetto;
 mod read;
 mod shiviz;
@@ -17,7 +17,6 @@ use crate::history::Mark;
 use crate::monitor::Evidence;
 use crate::notation::NotationError;
 
-pub use keep::Keep;
 pub use read::{RECORDS_MOST, ReadError, read};
 
 /// One thing that happened.
@@ -167,7 +166,7 @@ pub struct Letter {
 
 impl Record {
     /// About how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let texts = match &self.what {
             What::Command { command, sight } => command.len() + sight.says.len(),
             What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {

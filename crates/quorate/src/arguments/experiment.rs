@@ -36,7 +36,7 @@ pub(crate) struct Experiment {
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
     /// Run part I of K only and print it for `quorate merge`
-    #[arg(long, value_name = "I/K", requires = "name", conflicts_with_all = ["csv", "svg"])]
+    #[arg(long, value_name = "I/K", requires = "name", conflicts_with_all = ["csv", "svg", "png"])]
     pub(crate) shard: Option<Shard>,
     /// Print JSON
     #[arg(long, help_heading = "Output")]
@@ -47,6 +47,9 @@ pub(crate) struct Experiment {
     /// Write the charts: all into one file, or each into a file of its own in a directory
     #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Output")]
+    pub(crate) png: Option<PathBuf>,
     /// Write the tables and notes as a page in Markdown
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) markdown: Option<PathBuf>,

@@ -38,6 +38,9 @@ pub(crate) struct Merge {
     /// Write the charts of an experiment: all into one file, or each into a file of its own in a directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) png: Option<PathBuf>,
     /// Write the tables and notes of an experiment as a page in Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,

@@ -129,9 +129,9 @@ fn write(mut file: NewFile, scenario: &Scenario, path: &Path) -> Result<(), Fail
 
 /// Draws the counterexample: the simulator runs it once more.
 fn draw(picture: Picture, scenario: &Scenario, flags: &Check) -> Result<(), Failure> {
-    let mut kept = picture::keep();
-    quorate_lab::run(scenario, Conditions::default(), Some(&mut kept)).map_err(Failure::new)?;
-    let diagram = picture::diagram(&print::title(scenario), scenario.processes, &kept);
+    let mut draft = picture::draft(scenario.processes);
+    quorate_lab::run(scenario, Conditions::default(), Some(&mut draft)).map_err(Failure::new)?;
+    let diagram = draft.diagram().titled(print::title(scenario));
     picture.run(&diagram, &flags.picture.view.view())
 }
 

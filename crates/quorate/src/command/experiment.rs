@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_draw::chart;
+use quorate_draw::{Theme, chart};
 use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Progress};
 use quorate_lab::part::{Part, Work};
 use serde_json::json;
@@ -19,9 +19,7 @@ use crate::files::NewFile;
 pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
     let Some(name) = &flags.name else { return list(flags.json) };
     let experiment = Experiment::by_name(name).map_err(Failure::new)?;
-    if flags.svg.is_some() && !experiment.draws {
-        return Err(Failure::new(format!("{name} draws no charts; leave --svg out")));
-    }
+    draws(experiment, flags.svg.as_deref(), flags.png.as_deref())?;
     if let Some(shard) = flags.shard {
         let part = experiment.run_part(&flags.options(), shard, &Bar::new());
         let part = Part::new(shard, Work::Experiment(part.map_err(Failure::new)?));
@@ -31,11 +29,30 @@ pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
         return Ok(ExitCode::SUCCESS);
     }
     // A file that could not be written in the end is no reason to wait for it.
-    let files =
-        Files::begin(flags.csv.as_deref(), flags.svg.as_deref(), flags.markdown.as_deref())?
-            .made_by(&flags.options());
+    let files = Files::begin(Paths {
+        csv: flags.csv.as_deref(),
+        svg: flags.svg.as_deref(),
+        png: flags.png.as_deref(),
+        markdown: flags.markdown.as_deref(),
+    })?
+    .made_by(&flags.options());
     let findings = experiment.run(&flags.options(), &Bar::new()).map_err(Failure::new)?;
     tell(experiment, &findings, files, flags.json)
+}
+
+/// Whoever asks for charts of an experiment that has none should know.
+pub(super) fn draws(
+    experiment: &Experiment,
+    svg: Option<&Path>,
+    png: Option<&Path>,
+) -> Result<(), Failure> {
+    let asked = [("--svg", svg), ("--png", png)].into_iter().find(|(_, path)| path.is_some());
+    match asked.filter(|_| !experiment.draws) {
+        None => Ok(()),
+        Some((flag, _)) => {
+            Err(Failure::new(format!("{} draws no charts; leave {flag} out", experiment.name)))
+        }
+    }
 }
 
 /// Writes the files that were asked for, and prints what was found.
@@ -68,13 +85,29 @@ fn list(json: bool) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where files are to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paths<'p> {
+    pub(super) csv: Option<&'p Path>,
+    pub(super) svg: Option<&'p Path>,
+    pub(super) png: Option<&'p Path>,
+    pub(super) markdown: Option<&'p Path>,
+}
+
 /// The files that were asked for.
 pub(super) struct Files {
     csv: Option<NewFile>,
-    svg: Option<Charts>,
+    charts: Vec<(Kind, Charts)>,
     markdown: Option<(NewFile, PathBuf)>,
     /// What was chosen, for the page to say how it is made again.
     chosen: String,
+}
+
+/// What charts are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Svg,
+    Png,
 }
 
 enum Charts {
@@ -83,16 +116,15 @@ enum Charts {
 }
 
 impl Files {
-    pub(super) fn begin(
-        csv: Option<&Path>,
-        svg: Option<&Path>,
-        markdown: Option<&Path>,
-    ) -> Result<Self, Failure> {
-        let named = [("--csv", csv), ("--svg", svg), ("--markdown", markdown)];
+    pub(super) fn begin(paths: Paths<'_>) -> Result<Self, Failure> {
+        let Paths { csv, svg, png, markdown } = paths;
+        let named = [("--csv", csv), ("--svg", svg), ("--png", png), ("--markdown", markdown)];
         for (place, (flag, file)) in named.iter().enumerate() {
             for (other_flag, other) in &named[..place] {
+                // Charts in both formats may be in one directory.
                 if let (Some(file), Some(other)) = (file, other)
                     && same_file(file, other)
+                    && !is_folder(file)
                 {
                     let problem = format!("{other_flag} and {flag} name the same file");
                     return Err(Failure::new(problem));
@@ -100,10 +132,15 @@ impl Files {
             }
         }
         let csv = csv.map(NewFile::begin).transpose()?;
-        let svg = svg.map(Charts::begin).transpose()?;
+        let mut charts = Vec::new();
+        for (kind, path) in [(Kind::Svg, svg), (Kind::Png, png)] {
+            if let Some(path) = path {
+                charts.push((kind, Charts::begin(path, kind)?));
+            }
+        }
         let page = |path: &Path| Ok::<_, Failure>((NewFile::begin(path)?, path.to_owned()));
         let markdown = markdown.map(page).transpose()?;
-        Ok(Self { csv, svg, markdown, chosen: String::new() })
+        Ok(Self { csv, charts, markdown, chosen: String::new() })
     }
 
     /// The same files, made by an experiment with these options.
@@ -132,21 +169,24 @@ impl Files {
             findings.table.write_csv(&mut file)?;
             files.push(file);
         }
-        match self.svg {
-            None => {}
-            Some(Charts::One(mut file)) => {
-                file.write_all(chart::page(name, &findings.charts).as_bytes())?;
-                files.push(file);
-            }
-            Some(Charts::Each(folder)) => {
-                std::fs::create_dir_all(&folder).map_err(|error| {
-                    Failure::new(format!("{} cannot be made: {error}", folder.display()))
-                })?;
-                for chart in &findings.charts {
-                    let path = folder.join(format!("{name}-{}.svg", chart.name));
-                    let mut file = NewFile::begin(&path)?;
-                    file.write_all(chart.svg().as_bytes())?;
+        for (kind, charts) in self.charts {
+            match charts {
+                Charts::One(mut file) => {
+                    let page = chart::page(name, &findings.charts, kind.theme());
+                    file.write_all(&kind.drawn(page)?)?;
                     files.push(file);
+                }
+                Charts::Each(folder) => {
+                    std::fs::create_dir_all(&folder).map_err(|error| {
+                        Failure::new(format!("{} cannot be made: {error}", folder.display()))
+                    })?;
+                    for chart in &findings.charts {
+                        let ending = kind.ending();
+                        let path = folder.join(format!("{name}-{}.{ending}", chart.name));
+                        let mut file = NewFile::begin(&path)?;
+                        file.write_all(&kind.drawn(chart.svg_on(kind.theme()))?)?;
+                        files.push(file);
+                    }
                 }
             }
         }
@@ -154,14 +194,41 @@ impl Files {
     }
 }
 
+impl Kind {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+        }
+    }
+
+    /// A PNG cannot follow its reader.
+    fn theme(self) -> Theme {
+        match self {
+            Self::Svg => Theme::Auto,
+            Self::Png => Theme::Light,
+        }
+    }
+
+    fn drawn(self, svg: String) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Svg => Ok(svg.into_bytes()),
+            Self::Png => quorate_draw::png(&svg).map_err(Failure::new),
+        }
+    }
+}
+
+/// A directory is one that is there, or a name that ends like one and will be made.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
+}
+
 impl Charts {
-    /// A directory is one that is there, or a name that ends like one and will be made.
-    fn begin(path: &Path) -> Result<Self, Failure> {
-        let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);
+    fn begin(path: &Path, kind: Kind) -> Result<Self, Failure> {
         if path.is_dir() {
             // Whether files can be made there is better known now than in the end.
-            NewFile::begin(&path.join("charts.svg"))?;
-        } else if !ends_like_one {
+            NewFile::begin(&path.join(format!("charts.{}", kind.ending())))?;
+        } else if !is_folder(path) {
             return NewFile::begin(path).map(Self::One);
         } else if path
             .parent()

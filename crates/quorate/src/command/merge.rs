@@ -8,7 +8,7 @@ use quorate_lab::experiment::ExperimentPart;
 use quorate_lab::part::{Part, Shard, Work, in_order};
 
 use super::campaign::explain;
-use super::experiment::{Files, tell};
+use super::experiment::{Files, Paths, draws, tell};
 use super::findings::{Keeping, conclude};
 use crate::Done;
 use crate::arguments::Merge;
@@ -48,9 +48,10 @@ pub(crate) fn merge(flags: &Merge) -> Done {
 }
 
 fn of_campaign(whole: CampaignPart, flags: &Merge) -> Done {
-    if flags.csv.is_some() || flags.svg.is_some() || flags.markdown.is_some() {
+    let charts = flags.svg.is_some() || flags.png.is_some();
+    if flags.csv.is_some() || charts || flags.markdown.is_some() {
         return Err(Failure::new(
-            "a campaign has neither table nor charts; leave --csv, --svg and --markdown out",
+            "a campaign has neither table nor charts; leave --csv, --svg, --png and --markdown out",
         ));
     }
     let worlds = whole.asked.worlds().map_err(explain)?;
@@ -68,10 +69,12 @@ fn of_experiment(parts: Vec<ExperimentPart>, flags: &Merge) -> Done {
         ));
     }
     let (experiment, findings) = ExperimentPart::merge(parts).map_err(Failure::new)?;
-    if flags.svg.is_some() && !experiment.draws {
-        return Err(Failure::new(format!("{} draws no charts; leave --svg out", experiment.name)));
-    }
-    let files =
-        Files::begin(flags.csv.as_deref(), flags.svg.as_deref(), flags.markdown.as_deref())?;
+    draws(experiment, flags.svg.as_deref(), flags.png.as_deref())?;
+    let files = Files::begin(Paths {
+        csv: flags.csv.as_deref(),
+        svg: flags.svg.as_deref(),
+        png: flags.png.as_deref(),
+        markdown: flags.markdown.as_deref(),
+    })?;
     tell(experiment, &findings, files, flags.json)
 }

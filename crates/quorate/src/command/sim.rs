@@ -81,7 +81,7 @@ impl Files {
             memory: output.memory.unwrap_or_else(memory::available).0,
             events: EVENTS_MOST,
         };
-        let mut kept = picture::keep();
+        let mut draft = picture::draft(scenario.processes);
         let mut writer =
             self.trace.as_mut().map(|(file, format)| format.writer(scenario.processes, file));
         let run = |sink: Option<&mut dyn TraceSink>| match output.over {
@@ -90,9 +90,9 @@ impl Files {
         };
         let outcome = match (&mut writer, &self.diagram) {
             (None, None) => run(None),
-            (None, Some(_)) => run(Some(&mut kept)),
+            (None, Some(_)) => run(Some(&mut draft)),
             (Some(sink), None) => run(Some(&mut **sink)),
-            (Some(sink), Some(_)) => run(Some(&mut (&mut **sink, &mut kept))),
+            (Some(sink), Some(_)) => run(Some(&mut (&mut **sink, &mut draft))),
         }?;
         drop(writer);
         if let Some(file) = &mut self.save {
@@ -102,7 +102,7 @@ impl Files {
             write!(file, "# {}\n{text}", print::title(scenario))?;
         }
         if let Some(picture) = self.diagram {
-            let diagram = picture::diagram(&print::title(scenario), scenario.processes, &kept);
+            let diagram = draft.diagram().titled(print::title(scenario));
             picture.run(&diagram, &output.picture.view.view())?;
         }
         if let Some(picture) = self.topology {

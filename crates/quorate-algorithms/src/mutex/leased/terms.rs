@@ -30,7 +30,7 @@ impl Terms {
 
     /// How often a member says that it is alive and asks again for what has not come.
     pub const fn beat(self) -> Span {
-        Span(self.lease.0 / 4)
+        Span(self.lease.0 / 8)
     }
 }
 

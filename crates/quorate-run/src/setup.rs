@@ -1,0 +1,262 @@
+//! The world that an algorithm is to live in, as a scenario describes it, and whether it can be that.
+//!
+//! An algorithm is a type, and whatever is written for any type is compiled for each. What is needed here of one are
+//! constants, so they are put together first ([`Facts`]) and this is compiled once.
+
+use quorate_algorithms::agreement::PublicKeys;
+use quorate_algorithms::{Algorithm, ClockSetup, Setup};
+use quorate_core::agreement::Matter;
+use quorate_core::clock_sync;
+use quorate_core::election::Candidates;
+use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
+use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
+use quorate_sim::notation::{SpanText, Who};
+use quorate_sim::scenario::{DetectorChoice, Requesters};
+use quorate_sim::{Scenario, Timing};
+
+use crate::by_name::{CannotRun, shortened};
+
+/// What there is to know of an algorithm before it runs.
+pub(crate) struct Facts {
+    profile: Profile,
+    quorums: &'static [&'static str],
+    matter: Matter,
+    bears: fn(usize) -> Option<usize>,
+    knows_identifiers: bool,
+    delays_by_rank: bool,
+    groups: bool,
+    asks_servers: bool,
+    averages_clocks: bool,
+    in_rounds: bool,
+    signs: bool,
+}
+
+impl Facts {
+    /// Of an algorithm.
+    pub(crate) const fn of<A: Algorithm>() -> Self {
+        Self {
+            profile: A::PROFILE,
+            quorums: A::QUORUMS,
+            matter: A::MATTER,
+            bears: A::bears,
+            knows_identifiers: A::KNOWS_IDENTIFIERS,
+            delays_by_rank: A::DELAYS_BY_RANK,
+            groups: A::GROUPS,
+            asks_servers: A::ASKS_SERVERS,
+            averages_clocks: A::AVERAGES_CLOCKS,
+            in_rounds: A::IN_ROUNDS,
+            signs: A::SIGNS,
+        }
+    }
+}
+
+/// What a scenario says must make sense for the algorithm's family: nothing is left out silently.
+fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
+    let family = facts.profile.layer;
+    let mismatch = |key, problem| {
+        let (algorithm, family) = (facts.profile.name, family.family());
+        Err(CannotRun::OtherFamily { algorithm, family, key, problem })
+    };
+    let known = |id: &&String| Property::of(family).any(|property| property.id() == id.as_str());
+    let expected = scenario.expect.iter().flat_map(|expect| expect.properties.keys());
+    let watched = scenario.watch.iter().map(|id| ("watch", id));
+    let ids = watched.chain(expected.map(|id| ("expect.properties", id)));
+    if let Some((key, id)) = ids.into_iter().find(|(_, id)| !known(id)) {
+        let ids: Vec<&str> = Property::of(family).map(Property::id).collect();
+        return mismatch(key, format!("it has no {}, it has {}", shortened(id), ids.join(", ")));
+    }
+    if family != Layer::Mutex && !scenario.section_of.is_empty() {
+        return mismatch("section-of", "nobody enters anything".to_owned());
+    }
+    if family != Layer::Election {
+        if !scenario.ids.is_empty() {
+            return mismatch("ids", "it elects nobody".to_owned());
+        }
+        if !scenario.identify.is_empty() {
+            return mismatch("identify", "it elects nobody".to_owned());
+        }
+    }
+    if facts.knows_identifiers && !scenario.identify.is_empty() {
+        let problem = "all know the identifiers of all beforehand, so they cannot change; try bully-all or announce-all";
+        return mismatch("identify", problem.to_owned());
+    }
+    if !facts.delays_by_rank && scenario.rank_delay != SpanText::default() {
+        let problem = "nobody in it waits for those above; bully and bully-all can";
+        return mismatch("rank-delay", problem.to_owned());
+    }
+    if family != Layer::Multicast && scenario.to.is_some() {
+        return mismatch("to", "it multicasts nothing for its users".to_owned());
+    }
+    if scenario.to.is_some() && !facts.groups {
+        return mismatch("to", "it delivers to everybody, not to a group".to_owned());
+    }
+    if !facts.asks_servers {
+        let asks = [
+            ("servers", scenario.servers.is_some()),
+            ("replies", scenario.replies != 1),
+            ("probes", scenario.probes != 1),
+        ];
+        if let Some((key, _)) = asks.into_iter().find(|(_, said)| *said) {
+            return mismatch(key, "it asks no time servers".to_owned());
+        }
+    }
+    if !facts.averages_clocks && scenario.outlier.is_some() {
+        return mismatch("outlier", "it averages no clocks".to_owned());
+    }
+    if family == Layer::Agreement {
+        check_agreement(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
+    } else if !scenario.values.is_empty() {
+        return mismatch("values", "nothing is proposed".to_owned());
+    }
+    if scenario.bears.is_some() && (facts.bears)(scenario.processes).is_none() {
+        return mismatch("bears", "it is not built for a number of faults".to_owned());
+    }
+    if facts.in_rounds {
+        check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
+    }
+    if family == Layer::Detector {
+        if scenario.detector != DetectorChoice::default() {
+            return mismatch("detector", "it needs no other detector below it".to_owned());
+        }
+        if scenario.detection.is_some() || !scenario.detection_pair.is_empty() {
+            return mismatch("detection", "no oracle tells it anything".to_owned());
+        }
+        if !scenario.faults.suspect.is_empty() {
+            return mismatch("faults.suspect", "no oracle misleads it".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Everybody takes part in an agreement, once.
+fn check_agreement(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str, String)> {
+    if scenario.repeat != 1 {
+        return Err(("repeat", "an agreement is made once".to_owned()));
+    }
+    if let Some(odd) =
+        scenario.values.iter().find(|vote| facts.matter == Matter::Vote && **vote > 1)
+    {
+        return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
+    }
+    // All is whoever has something to propose.
+    if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
+        let problem = match facts.matter {
+            Matter::Order => "only the commander gives an order",
+            _ => "everybody proposes something",
+        };
+        return Err(("requesters", format!("{problem}; leave it out")));
+    }
+    let commander = Who::Process(ProcessId::new(scenario.server));
+    let odd = scenario.request.iter().find(|request| request.who != commander);
+    match odd.filter(|_| facts.matter == Matter::Order) {
+        Some(odd) => {
+            let problem = format!("process {commander} is the commander, not {}", odd.who);
+            Err(("request", problem))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Rounds take as long as a message may.
+fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
+    let ways_out = "it works in rounds";
+    match scenario.timing {
+        Some(Timing::Rounds(_)) => {}
+        Some(timing) => {
+            let problem = format!("{ways_out}, not with {timing}; say rounds:1ms or nothing");
+            return Err(("timing", problem));
+        }
+        None if scenario.delay_bound().is_none() => {
+            return Err(("delay", format!("{ways_out}, and {} has no bound", scenario.delay)));
+        }
+        None if scenario.delay_bound() == Some(Span::ZERO) => {
+            return Err(("delay", format!("{ways_out}, and rounds take time")));
+        }
+        None => {}
+    }
+    if !scenario.link_delay.is_empty() {
+        return Err(("link-delay", format!("{ways_out}, and every message takes one")));
+    }
+    if scenario.handling.0 > Span::ZERO {
+        let problem = format!("{ways_out}, and what arrives in a round is handled in it");
+        return Err(("handling", problem));
+    }
+    Ok(())
+}
+
+/// The scenario with what the algorithm decides where nothing is said.
+pub(crate) fn settled(scenario: &Scenario, facts: &Facts) -> Scenario {
+    let mut settled = scenario.clone();
+    settled.bears = scenario.bears.or_else(|| (facts.bears)(scenario.processes));
+    if facts.in_rounds {
+        settled.timing = scenario.timing.or(scenario.delay_bound().map(Timing::Rounds));
+    }
+    settled
+}
+
+/// The world that an algorithm is to live in, as the scenario describes it.
+pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotRun> {
+    check_family(scenario, facts)?;
+    let scenario = &settled(scenario, facts);
+    let n = scenario.processes;
+    let unknown = |quorums: &str| CannotRun::UnknownQuorums {
+        algorithm: facts.profile.name,
+        quorums: shortened(quorums),
+        known: match facts.quorums {
+            [] => "it does not vote".to_owned(),
+            known => format!("it works over {}", known.join(", ")),
+        },
+    };
+    let given: Vec<ProcessSet> = scenario.quorum_sets.iter().map(|set| set.0.clone()).collect();
+    let usual = facts.quorums.first().copied().unwrap_or("majority");
+    let quorums = match (&scenario.quorums, given.as_slice()) {
+        (Some(name), _) if !facts.quorums.contains(&name.as_str()) => return Err(unknown(name)),
+        (None, [_, ..]) if facts.quorums.is_empty() => return Err(unknown("given sets")),
+        (None, []) if !scenario.quorum_of.is_empty() => {
+            if !facts.quorums.iter().any(|name| AnyPerView::NAMES.contains(name)) {
+                return Err(unknown("quorums that change with views"));
+            }
+            let given = scenario.quorum_of.iter();
+            let given = given.map(|q| (q.failed.clone(), q.process, q.members.clone()));
+            AnySystem::PerView(AnyPerView::Given(GivenPerView::new(n, given)))
+        }
+        (None, [_, ..]) => AnySystem::Fixed(AnyCoterie::Given(Given(given))),
+        (name, _) => {
+            let name = name.as_deref().unwrap_or(usual);
+            AnySystem::by_name(name, n).ok_or_else(|| unknown(name))?
+        }
+    };
+    let tree = scenario.tree.clone().unwrap_or_default().0;
+    let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
+    let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
+    let clocks = scenario.clocks.clone();
+    let clock = ClockSetup {
+        servers: scenario.time_servers(),
+        replies: scenario.replies as usize,
+        probes: scenario.probes,
+        outlier: scenario.outlier.map_or(Span::from_millis(1_000), |outlier| outlier.0),
+        limits: clock_sync::Limits {
+            delay_least: scenario.delay_least(),
+            drift: scenario.local_clocks().drift,
+        },
+    };
+    let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
+    let bears = scenario.bears.unwrap_or(0);
+    let keys = if facts.signs { PublicKeys::simulated(n) } else { PublicKeys::default() };
+    Ok(Setup {
+        n,
+        server,
+        tree,
+        quorums,
+        no_cancel,
+        hand_over,
+        clocks,
+        bears,
+        keys,
+        to,
+        tempo,
+        candidates,
+        rank_delay,
+        clock,
+    })
+}

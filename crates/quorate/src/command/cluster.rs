@@ -1,0 +1,39 @@
+//! What all commands that use a cluster share.
+
+use quorate_client::{Client, DEFAULT_ENDPOINT};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::arguments::Where;
+use crate::failure::Failure;
+
+/// Where the cluster is: the flag says, or the environment, or it is on this machine.
+pub(crate) fn endpoints(flags: &Where) -> Vec<String> {
+    if !flags.endpoint.is_empty() {
+        return flags.endpoint.clone();
+    }
+    match std::env::var("QUORATE_ENDPOINT") {
+        Ok(said) if !said.is_empty() => said.split(',').map(|one| one.trim().to_owned()).collect(),
+        _ => vec![DEFAULT_ENDPOINT.to_owned()],
+    }
+}
+
+/// A client of the cluster. Needs a runtime around it.
+pub(crate) fn client(flags: &Where) -> Client {
+    Client::new(endpoints(flags))
+}
+
+/// A runtime on this thread alone.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))
+}
+
+/// What went wrong with a cluster, and a way out.
+pub(crate) fn failure(error: &quorate_client::Error) -> Failure {
+    match error {
+        quorate_client::Error::Unreachable(why) => Failure::new(format!(
+            "no cluster can be reached ({why}); `quorate up` starts one here, --endpoint names another"
+        )),
+        error => Failure::new(error),
+    }
+}

@@ -1,0 +1,198 @@
+//! `quorate status`, `members`, `locks` and `release`: a cluster from outside.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use quorate_client::{About, Error, Failure as Refusal, Kind, Name, NodeStatus, Standing};
+use serde_json::json;
+
+use super::cluster;
+use crate::Done;
+use crate::arguments::{LocksFlags, Release, Status};
+use crate::failure::Failure;
+
+pub(crate) fn status(flags: &Status) -> Done {
+    let status = ask(flags)?;
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        serde_json::to_writer(&mut out, &status_json(&status)).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        let ms = |micros: u64| format!("{:.1} ms", micros as f64 / 1_000.0);
+        let up = status.members.iter().filter(|member| member.up).count();
+        writeln!(out, "cluster   {:032x}", status.cluster)?;
+        writeln!(out, "asked     node {}", status.node)?;
+        writeln!(
+            out,
+            "nodes     {up} of {} up, quorums: {}",
+            status.members.len(),
+            status.quorums
+        )?;
+        writeln!(
+            out,
+            "quorum    {}",
+            if status.quorum { "yes" } else { "no: nothing is granted" }
+        )?;
+        if !status.votes {
+            writeln!(
+                out,
+                "votes     not yet: it has started again and waits until nobody relies on what it forgot"
+            )?;
+        }
+        writeln!(
+            out,
+            "locks     {} known here, {} requests of {} sessions",
+            status.locks, status.requests, status.sessions
+        )?;
+        writeln!(
+            out,
+            "a holder whose node dies is replaced within {} of its last sign of life",
+            ms(status.replaced_within_us)
+        )?;
+        writeln!(out, "and no earlier than {} after it", ms(status.not_before_us))?;
+    }
+    out.flush()?;
+    Ok(code(status.quorum))
+}
+
+pub(crate) fn members(flags: &Status) -> Done {
+    let status = ask(flags)?;
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        let members: Vec<_> = status.members.iter().map(member_json).collect();
+        serde_json::to_writer(&mut out, &json!({ "members": members }))
+            .map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        for member in &status.members {
+            let state = match (&member.trouble, member.up) {
+                (_, true) => "up".to_owned(),
+                (Some(why), false) => format!("down: {why}"),
+                (None, false) => "down".to_owned(),
+            };
+            writeln!(out, "node {:<3} {:<22} {state}", member.node, member.address)?;
+        }
+    }
+    out.flush()?;
+    Ok(code(status.quorum))
+}
+
+fn ask(flags: &Status) -> Result<NodeStatus, Failure> {
+    cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster);
+        client.status().await.map_err(|error| cluster::failure(&error))
+    })
+}
+
+fn code(good: bool) -> ExitCode {
+    ExitCode::from(u8::from(!good))
+}
+
+fn status_json(status: &NodeStatus) -> serde_json::Value {
+    let members: Vec<_> = status.members.iter().map(member_json).collect();
+    json!({
+        "cluster": format!("{:032x}", status.cluster),
+        "node": status.node,
+        "votes": status.votes,
+        "quorum": status.quorum,
+        "quorums": status.quorums,
+        "lease_us": status.lease_us,
+        "replaced_within_us": status.replaced_within_us,
+        "not_before_us": status.not_before_us,
+        "sessions": status.sessions,
+        "requests": status.requests,
+        "locks": status.locks,
+        "members": members,
+    })
+}
+
+fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
+    json!({
+        "node": member.node,
+        "address": member.address,
+        "up": member.up,
+        "trouble": member.trouble,
+    })
+}
+
+pub(crate) fn locks(flags: &LocksFlags) -> Done {
+    let list = cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster);
+        client.list(&flags.prefix, flags.most).await.map_err(|error| cluster::failure(&error))
+    })?;
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        let list: Vec<_> = list.iter().map(about_json).collect();
+        serde_json::to_writer(&mut out, &json!({ "locks": list })).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if list.is_empty() {
+        anstream::eprintln!("nobody has or wants anything");
+    }
+    let mut last = None;
+    for about in &list {
+        if last != Some(&about.name) {
+            let kind = if about.name.kind() == Kind::Election { " (election)" } else { "" };
+            writeln!(out, "{}{kind}", plain(about.name.text()))?;
+            last = Some(&about.name);
+        }
+        let how = match about.standing {
+            Standing::Holding { token, .. } => format!("has it, token {token}"),
+            Standing::Waiting => "waits".to_owned(),
+        };
+        let why =
+            if about.why.is_empty() { String::new() } else { format!(": {}", plain(&about.why)) };
+        let (who, place) = (plain(&about.who), plain(&about.place));
+        writeln!(
+            out,
+            "  {how:<22} {:>8.1} s  {who} at {place} through node {}{why}",
+            about.for_ms as f64 / 1_000.0,
+            about.node
+        )?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Somebody else's words, without what would act on a terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+fn about_json(about: &About) -> serde_json::Value {
+    let (standing, token, times) = match about.standing {
+        Standing::Holding { token, times } => ("holding", Some(token), Some(times)),
+        Standing::Waiting => ("waiting", None, None),
+    };
+    json!({
+        "name": about.name.text(),
+        "kind": if about.name.kind() == Kind::Election { "election" } else { "lock" },
+        "standing": standing,
+        "token": token,
+        "times": times,
+        "node": about.node,
+        "who": about.who,
+        "where": about.place,
+        "why": about.why,
+        "for_ms": about.for_ms,
+    })
+}
+
+pub(crate) fn release(flags: &Release) -> Done {
+    let kind = if flags.election { Kind::Election } else { Kind::Lock };
+    let name = Name::new(kind, &flags.name).map_err(Failure::new)?;
+    let released = cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster);
+        client.force_release(name, &flags.reason).await
+    });
+    match released {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(Error::Failed(Refusal::Free)) => {
+            anstream::eprintln!("nobody has {}", flags.name);
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(cluster::failure(&error)),
+    }
+}

@@ -1,0 +1,232 @@
+//! `quorate lock` and `quorate elect`: a command that runs only while a lock is held.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitCode, ExitStatus};
+use std::time::Duration;
+
+use quorate_client::{Error, Failure as Refusal, Guard, Kind, SessionOptions};
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use tokio::process::Child;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::cluster;
+use crate::Done;
+use crate::arguments::{BecomeCommand, Under};
+use crate::failure::Failure;
+
+/// Stopping a command takes a little longer than it has to end by itself.
+const SLACK: Duration = Duration::from_millis(250);
+/// It was not acquired in time.
+const NOT_IN_TIME: u8 = 75;
+/// It was lost.
+const LOST: u8 = 76;
+/// The command could not be run.
+const NOT_RUNNABLE: u8 = 126;
+/// The command could not be found.
+const NOT_FOUND: u8 = 127;
+
+/// What a signal to us becomes for the command.
+const FORWARDED: [(SignalKind, Signal); 6] = [
+    (SignalKind::terminate(), Signal::TERM),
+    (SignalKind::interrupt(), Signal::INT),
+    (SignalKind::hangup(), Signal::HUP),
+    (SignalKind::quit(), Signal::QUIT),
+    (SignalKind::user_defined1(), Signal::USR1),
+    (SignalKind::user_defined2(), Signal::USR2),
+];
+
+pub(crate) fn under(flags: &Under, kind: Kind) -> Done {
+    if flags.grace * 2 >= flags.ttl {
+        return Err(Failure::new(
+            "--grace has to be less than half of --ttl, so that a command is stopped in time",
+        ));
+    }
+    // On this thread alone: the command dies with the thread that started it.
+    cluster::runtime()?.block_on(run(flags, kind))
+}
+
+async fn run(flags: &Under, kind: Kind) -> Done {
+    let client = cluster::client(&flags.cluster);
+    let options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
+    let session = client.session(options).await.map_err(|error| cluster::failure(&error))?;
+    let request = match kind {
+        Kind::Lock => session.lock(&flags.name),
+        Kind::Election => session.election(&flags.name),
+    };
+    let mut request = request.map_err(Failure::new)?.why(&flags.why);
+    if let Some(timeout) = flags.timeout {
+        request = request.wait(timeout);
+    }
+    let mut shown = Position::default();
+    let acquired = tokio::select! {
+        acquired = request.acquire_telling(|place| shown.show(&flags.name, place)) => acquired,
+        signal = any_signal() => {
+            let _ = session.close().await;
+            return Ok(ExitCode::from(128 + signal?));
+        }
+    };
+    shown.clear();
+    let guard = match acquired {
+        Ok(guard) => guard,
+        Err(Error::Failed(Refusal::Busy | Refusal::TimedOut)) => {
+            anstream::eprintln!("{} was not acquired in time", flags.name);
+            let _ = session.close().await;
+            return Ok(ExitCode::from(NOT_IN_TIME));
+        }
+        Err(error) => return Err(cluster::failure(&error)),
+    };
+    let code = guarded(flags, &guard).await?;
+    match code {
+        Some(status) => {
+            let _ = guard.release().await;
+            let _ = session.close().await;
+            Ok(ExitCode::from(code_of(status)))
+        }
+        None => {
+            anstream::eprintln!("{} was lost, and the command was stopped", flags.name);
+            if let Some(command) = &flags.on_lost {
+                let _ = Command::new("/bin/sh").arg("-c").arg(command).status();
+            }
+            Ok(ExitCode::from(LOST))
+        }
+    }
+}
+
+/// Runs the command while the lock is held: how it ended, or nothing if the lock was lost.
+async fn guarded(flags: &Under, guard: &Guard) -> Result<Option<ExitStatus>, Failure> {
+    let mut child = start(flags, guard)?;
+    let group = child.id().and_then(|id| Pid::from_raw(id as i32));
+    let tell = |signal: Signal| {
+        group.into_iter().for_each(|group| _ = kill_process_group(group, signal));
+    };
+    give_terminal(group);
+    // Time to stop it, and not so much that it would have to stop at once.
+    let margin = (flags.grace + SLACK).min(guard.deadline().from_now() / 2);
+    let danger = guard.in_danger_before(margin);
+    let signals = forward(tell);
+    tokio::pin!(danger, signals);
+    tokio::select! {
+        status = child.wait() => return Ok(Some(status?)),
+        () = &mut danger => {}
+        problem = &mut signals => return Err(problem),
+    }
+    tell(Signal::TERM);
+    tell(Signal::CONT);
+    // Not longer than the lock is sure, however late this is noticed.
+    let left = guard.deadline().from_now();
+    let _ = tokio::time::timeout(flags.grace.min(left), child.wait()).await;
+    tell(Signal::KILL);
+    let _ = child.wait().await;
+    Ok(None)
+}
+
+fn start(flags: &Under, guard: &Guard) -> Result<Child, Failure> {
+    // Something of ours becomes the command, after it has seen to it that it dies with us.
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("this program cannot find itself: {error}")))?;
+    let mut command = tokio::process::Command::new(own);
+    command.arg("become-command").arg("--").args(&flags.command);
+    command.env("QUORATE_TOKEN", guard.token().to_string());
+    command.env("QUORATE_LOCK", guard.name().text());
+    command.env("QUORATE_DEADLINE", guard.deadline().0.to_string());
+    command.process_group(0);
+    command.spawn().map_err(|error| Failure::new(format!("nothing can be started: {error}")))
+}
+
+/// `quorate become-command`: dies with its parent, and becomes the command.
+pub(crate) fn become_command(flags: &BecomeCommand) -> Done {
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(Failure::new)?;
+    let [program, arguments @ ..] = flags.command.as_slice() else {
+        return Err(Failure::new("there is no command"));
+    };
+    let error = Command::new(program).args(arguments).exec();
+    let code = match error.kind() {
+        io::ErrorKind::NotFound => NOT_FOUND,
+        _ => NOT_RUNNABLE,
+    };
+    anstream::eprintln!("{}: {error}", show(program));
+    Ok(ExitCode::from(code))
+}
+
+fn show(program: &OsString) -> String {
+    program.to_string_lossy().chars().filter(|c| !c.is_control()).collect()
+}
+
+/// Lets the command read from the terminal, if that is where input comes from.
+fn give_terminal(group: Option<Pid>) {
+    if let Some(group) = group.filter(|_| io::stdin().is_terminal())
+        && rustix::termios::tcsetpgrp(io::stdin(), group).is_ok()
+    {
+        // It may have tried to read before.
+        let _ = kill_process_group(group, Signal::CONT);
+    }
+}
+
+/// Hands signals on for ever; ends only if signals cannot be heard.
+async fn forward(tell: impl Fn(Signal)) -> Failure {
+    let mut streams = Vec::new();
+    for (kind, forwarded) in FORWARDED {
+        match signal(kind) {
+            Ok(stream) => streams.push((stream, forwarded)),
+            Err(error) => return Failure::new(format!("signals cannot be heard: {error}")),
+        }
+    }
+    std::future::poll_fn(|context| {
+        for (stream, forwarded) in &mut streams {
+            while stream.poll_recv(context).is_ready() {
+                tell(*forwarded);
+            }
+        }
+        std::task::Poll::<Failure>::Pending
+    })
+    .await
+}
+
+/// The number of the first signal that would end us while we wait.
+async fn any_signal() -> Result<u8, Failure> {
+    let cannot = |error| Failure::new(format!("signals cannot be heard: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(cannot)?;
+    Ok(tokio::select! {
+        _ = terminate.recv() => 15,
+        _ = interrupt.recv() => 2,
+        _ = hangup.recv() => 1,
+    })
+}
+
+fn code_of(status: ExitStatus) -> u8 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code as u8,
+        (None, Some(signal)) => 128_u8.wrapping_add(signal as u8),
+        (None, None) => 1,
+    }
+}
+
+/// Where we are in the queue, on a terminal in one line.
+#[derive(Default)]
+struct Position {
+    last: Option<u32>,
+}
+
+impl Position {
+    fn show(&mut self, name: &str, place: u32) {
+        if self.last == Some(place) {
+            return;
+        }
+        self.last = Some(place);
+        let mut out = anstream::stderr();
+        let _ = match io::stderr().is_terminal() {
+            true => write!(out, "\r\x1b[Kwaiting for {name}, number {place} in the queue"),
+            false => writeln!(out, "waiting for {name}, number {place} in the queue"),
+        };
+    }
+
+    fn clear(&self) {
+        if self.last.is_some() && io::stderr().is_terminal() {
+            let _ = write!(anstream::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A cluster, and what its users type: real processes that talk over loopback.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// `quorate up`, until it is dropped.
+struct Cluster {
+    process: Child,
+    /// Where clients of each node come to.
+    nodes: Vec<String>,
+}
+
+impl Cluster {
+    fn up(n: usize) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_quorate"))
+            .args(["up", "-n", &n.to_string(), "--port", "0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let out = BufReader::new(process.stdout.take().expect("it is piped"));
+        let nodes = out.lines().take(n).map(|line| {
+            let line = line.expect("it says where its nodes are");
+            line.split_whitespace().last().expect("an address").to_owned()
+        });
+        Self { nodes: nodes.collect(), process }
+    }
+
+    fn quorate(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+        command.args(arguments).env("QUORATE_ENDPOINT", &self.nodes[0]).env_remove("USER");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.quorate(arguments).output().expect("it runs")
+    }
+
+    fn locks(&self) -> Vec<Value> {
+        let output = self.run(&["locks", "--json"]);
+        let list: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        list["locks"].as_array().expect("a list").clone()
+    }
+
+    fn wait_for_holder(&self, name: &str) {
+        let start = Instant::now();
+        while !self.locks().iter().any(|lock| lock["name"] == name && lock["standing"] == "holding")
+        {
+            assert!(start.elapsed() < Duration::from_secs(20), "nobody gets {name}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_command_runs_under_a_lock_and_its_code_is_ours() {
+    let cluster = Cluster::up(3);
+    let shell = |script: &str| cluster.run(&["lock", "a", "--", "/bin/sh", "-c", script]);
+    let first = shell("echo $QUORATE_LOCK $QUORATE_TOKEN; test $QUORATE_DEADLINE -gt 0; exit 7");
+    assert_eq!(first.status.code(), Some(7), "{}", text(&first.stderr));
+    let token = |output: &Output| -> u64 {
+        let said = text(&output.stdout);
+        let (name, token) = said.trim().split_once(' ').expect("a name and a token");
+        assert_eq!(name, "a");
+        token.parse().expect("a number")
+    };
+    let second = shell("echo $QUORATE_LOCK $QUORATE_TOKEN");
+    assert_eq!(second.status.code(), Some(0));
+    assert!(token(&second) > token(&first));
+    assert_eq!(shell("kill -9 $$").status.code(), Some(128 + 9));
+    let missing = cluster.run(&["lock", "a", "--", "/no/such/command"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert_eq!(cluster.run(&["lock", "a", "--", "/etc"]).status.code(), Some(126));
+}
+
+#[test]
+fn who_comes_too_late_is_told_and_input_is_passed_on() {
+    let cluster = Cluster::up(3);
+    let mut holder = cluster.quorate(&["lock", "b", "--why", "a test", "--", "cat"]);
+    let mut holder = holder.stdin(Stdio::piped()).spawn().expect("it starts");
+    cluster.wait_for_holder("b");
+    let late = cluster.run(&["lock", "b", "--timeout", "100ms", "--", "true"]);
+    assert_eq!(late.status.code(), Some(75), "{}", text(&late.stderr));
+    assert!(text(&late.stderr).contains("number 1 in the queue"), "{}", text(&late.stderr));
+    let busy = cluster.run(&["lock", "b", "--timeout", "0s", "--", "true"]);
+    assert_eq!(busy.status.code(), Some(75));
+    let list = text(&cluster.run(&["locks"]).stdout);
+    assert!(list.contains("has it, token") && list.contains("a test"), "{list}");
+    let mut input = holder.stdin.take().expect("it is piped");
+    input.write_all(b"hello").expect("it reads");
+    drop(input);
+    let mut said = String::new();
+    holder.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert_eq!((said.as_str(), holder.wait().expect("it ends").code()), ("hello", Some(0)));
+    let elected = cluster.run(&["elect", "b", "--timeout", "5s", "--", "true"]);
+    assert_eq!(elected.status.code(), Some(0), "an election has names of its own");
+}
+
+#[test]
+fn a_lock_that_is_taken_away_ends_its_command() {
+    let cluster = Cluster::up(3);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (alive, lost) = (folder.path().join("alive"), folder.path().join("lost"));
+    // It does not listen to TERM, and neither does what it starts.
+    let script =
+        format!("trap '' TERM; while true; do touch {}; sleep 0.02; done", alive.display());
+    let on_lost = format!("touch {}", lost.display());
+    let arguments =
+        ["lock", "c", "--grace", "200ms", "--on-lost", &on_lost, "--", "/bin/sh", "-c", &script];
+    let holder = cluster.quorate(&arguments).spawn().expect("it starts");
+    cluster.wait_for_holder("c");
+    let release = cluster.run(&["release", "c", "--force", "--reason", "a test"]);
+    assert_eq!(release.status.code(), Some(0), "{}", text(&release.stderr));
+    let ended = holder.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(76), "{}", text(&ended.stderr));
+    assert!(lost.exists(), "what is to be done then was done");
+    let _ = std::fs::remove_file(&alive);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!alive.exists(), "its processes have ended");
+    let free = cluster.run(&["release", "c", "--force", "--reason", "again"]);
+    assert_eq!(free.status.code(), Some(1));
+}
+
+#[test]
+fn a_cluster_that_is_gone_loses_the_lock_in_time() {
+    let mut cluster = Cluster::up(3);
+    let arguments = ["lock", "d", "--ttl", "2s", "--grace", "300ms", "--", "sleep", "60"];
+    let holder = cluster.quorate(&arguments).spawn().expect("it starts");
+    cluster.wait_for_holder("d");
+    cluster.process.kill().expect("it runs");
+    let start = Instant::now();
+    let ended = holder.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(76), "{}", text(&ended.stderr));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    let nobody = cluster.run(&["status"]);
+    assert_eq!(nobody.status.code(), Some(2));
+    assert!(text(&nobody.stderr).contains("quorate up"), "{}", text(&nobody.stderr));
+}
+
+#[test]
+fn a_cluster_can_be_looked_at() {
+    let cluster = Cluster::up(5);
+    let status = text(&cluster.run(&["status"]).stdout);
+    assert!(status.contains("5 of 5 up") && status.contains("replaced within"), "{status}");
+    let output = cluster.run(&["members", "--json"]);
+    let members: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(members["members"].as_array().map(Vec::len), Some(5));
+    let status = cluster.run(&["status", "--json", "--endpoint", &cluster.nodes[4]]);
+    let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    assert_eq!((&status["node"], &status["quorum"]), (&4.into(), &true.into()));
+}
