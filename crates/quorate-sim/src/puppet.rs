@@ -153,6 +153,12 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         self.engine.observer.lose(at, parcel.from, parcel.tag, &parcel.message, why);
     }
 
+    /// Handles a message. Out of line: in the loop of a run it is not, and each copy is compiled for every algorithm.
+    #[inline(never)]
+    fn take_in(&mut self, parcel: Parcel<P::Message>) {
+        self.handle(parcel);
+    }
+
     fn note_if_late(&mut self, from: ProcessId, process: ProcessId, since: Time, now: Time) {
         let took = now.since(since);
         if took > self.outside().bound {
@@ -233,7 +239,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
         self.engine.messages += 1;
         let id = self.engine.messages;
         let tag = self.engine.observer.send(at, id, to, &message, Departure::Sent);
-        self.handle(Parcel { from, to, tag, message });
+        self.take_in(Parcel { from, to, tag, message });
         true
     }
 
@@ -265,7 +271,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
                 return Err(Misdelivery { from, to, number });
             }
             self.note_if_late(from, to, waiting.sent, now);
-            self.handle(waiting.parcel);
+            self.take_in(waiting.parcel);
             self.lose_what_cannot_arrive();
             return Ok(bytes);
         }
