@@ -81,6 +81,9 @@ pub(crate) enum Input {
 /// So many things wait for the loop of a node at most; clients are not read meanwhile.
 const INBOX: usize = 8192;
 
+/// So many numbers are reserved when a node starts.
+const FIRST_BLOCK: u64 = 1 << 20;
+
 /// So many are dealt with before what came of them is done.
 const BATCH: usize = 512;
 
@@ -94,10 +97,17 @@ impl Node {
             ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned()),
             security,
         );
-        if let Some((disk, remembered)) = &disk {
-            disk.write(Remembered { life: remembered.life + 1, ..*remembered })?;
-            config.incarnation = Incarnation(remembered.life + 1);
-        }
+        let disk = match disk {
+            Some((disk, before)) => {
+                // A first block of numbers is there before anybody asks for one.
+                let (life, mark) = (before.life + 1, before.mark.saturating_add(FIRST_BLOCK));
+                let remembered = Remembered { life, mark, ..before };
+                disk.write(remembered)?;
+                config.incarnation = Incarnation(life);
+                Some((disk, remembered))
+            }
+            None => None,
+        };
         // A life of a later start is greater, and one of a cluster that begins is none.
         if settings.life > 0 {
             settings.life = config.incarnation.0;
@@ -106,7 +116,10 @@ impl Node {
             clients.local_addr().map_err(|error| CannotStart::Io("clients".to_owned(), error))?;
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
-        let keeper = Keeper::new(settings, clock::now());
+        let mut keeper = Keeper::new(settings, clock::now());
+        if let Some((_, remembered)) = &disk {
+            keeper.reserved(remembered.mark, clock::now());
+        }
         let desk = Desk {
             keeper,
             mesh: mesh.clone(),

@@ -164,3 +164,105 @@ fn a_cluster_can_be_looked_at() {
     let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!((&status["node"], &status["quorum"]), (&4.into(), &true.into()));
 }
+
+/// Three nodes with files of their own.
+struct Nodes {
+    folder: tempfile::TempDir,
+    clients: Vec<String>,
+    processes: Vec<Option<Child>>,
+}
+
+impl Nodes {
+    fn new() -> Self {
+        // Ports that are free now, and were not a moment ago somebody else's.
+        let free = || std::net::TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let listeners: Vec<_> = (0..6).map(|_| free()).collect();
+        let addresses: Vec<String> = listeners
+            .iter()
+            .map(|listener| listener.local_addr().expect("it is bound").to_string())
+            .collect();
+        let folder = tempfile::tempdir().expect("a folder");
+        for node in 0..3 {
+            let peers: Vec<String> =
+                (0..3).map(|peer| format!("{peer} = \"{}\"", addresses[peer])).collect();
+            let text = format!(
+                "cluster = \"7e57\"\nid = {node}\nclients = \"{}\"\ndata = \"data{node}\"\nlease_ms = 1000\n\
+                 answer_ms = 100\n[peers]\n{}\n",
+                addresses[3 + node],
+                peers.join("\n")
+            );
+            std::fs::write(folder.path().join(format!("{node}.toml")), text).expect("a disk");
+        }
+        Self { folder, clients: addresses[3..].to_vec(), processes: vec![None, None, None] }
+    }
+
+    fn start(&mut self, node: usize, first: bool) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+        command.arg("node").arg("--config").arg(self.folder.path().join(format!("{node}.toml")));
+        command.args(first.then_some("--new-cluster")).stderr(Stdio::null());
+        self.processes[node] = Some(command.spawn().expect("it starts"));
+    }
+
+    fn kill(&mut self, node: usize) {
+        let mut process = self.processes[node].take().expect("it runs");
+        process.kill().and_then(|()| process.wait()).expect("it can be killed");
+    }
+
+    fn token(&self, node: usize) -> u64 {
+        let output = Command::new(env!("CARGO_BIN_EXE_quorate"))
+            .args(["lock", "x", "--timeout", "30s", "--endpoint", &self.clients[node], "--"])
+            .args(["/bin/sh", "-c", "echo $QUORATE_TOKEN"])
+            .output()
+            .expect("it runs");
+        text(&output.stdout).trim().parse().unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    }
+
+    /// Waits until a node sees all three and votes.
+    fn wait_for(&self, node: usize) {
+        let start = Instant::now();
+        loop {
+            let output = Command::new(env!("CARGO_BIN_EXE_quorate"))
+                .args(["status", "--json", "--endpoint", &self.clients[node]])
+                .output()
+                .expect("it runs");
+            let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let up = status["members"]
+                .as_array()
+                .map_or(0, |members| members.iter().filter(|member| member["up"] == true).count());
+            if up == 3 && status["votes"] == true {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_secs(30), "node {node}: {status}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for mut process in self.processes.iter_mut().filter_map(Option::take) {
+            let _ = process.kill().and_then(|()| process.wait());
+        }
+    }
+}
+
+#[test]
+fn tokens_grow_though_nodes_are_killed_and_all_of_them_start_again() {
+    let mut nodes = Nodes::new();
+    (0..3).for_each(|node| nodes.start(node, true));
+    (0..3).for_each(|node| nodes.wait_for(node));
+    let mut last = nodes.token(0);
+    let mut grows = |token: u64| {
+        assert!(token > last, "{token} after {last}");
+        last = token;
+    };
+    nodes.kill(2);
+    grows(nodes.token(0));
+    nodes.start(2, false);
+    nodes.wait_for(2);
+    grows(nodes.token(2));
+    (0..3).for_each(|node| nodes.kill(node));
+    (0..3).for_each(|node| nodes.start(node, false));
+    (0..3).for_each(|node| nodes.wait_for(node));
+    grows(nodes.token(1));
+}
