@@ -179,7 +179,10 @@ impl Keeper {
             }
             PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply),
             PeerMessage::Watching(prefixes) => {
-                self.watching.insert(from, prefixes);
+                self.watching.remove(&from);
+                if !prefixes.is_empty() {
+                    self.watching.insert(from, prefixes);
+                }
             }
             PeerMessage::Changed(change) => self.tell_watchers(&change),
         }

@@ -45,11 +45,6 @@ impl Ballot {
         self.queue.iter().map(|(ticket, home)| (*ticket, *home))
     }
 
-    /// Whether nobody has or wants anything.
-    pub(super) fn is_idle(&self) -> bool {
-        self.vote.is_none() && self.queue.is_empty()
-    }
-
     /// Whose vote it is, if it is this request's and comes from there.
     pub(super) fn has(&self, ticket: Ticket, home: ProcessId) -> bool {
         self.vote.is_some_and(|vote| vote.ticket == ticket && vote.home == home)

@@ -1,6 +1,6 @@
 //! A member as a voter.
 
-use quorate_core::{Effects, ProcessId, Span, Time};
+use quorate_core::{Effects, ProcessId};
 
 use super::ballot::{Ballot, Vote};
 use super::member::{BLOCK, Locks, Output, Timer};
@@ -225,29 +225,5 @@ impl<K: Name> Locks<K> {
     pub(super) fn furthest(&self) -> u64 {
         let ballots = self.ballots.values().map(|ballot| ballot.counter);
         ballots.fold(self.floor, u64::max)
-    }
-
-    /// Forgets locks that nobody has or wants, until so many are left.
-    pub fn tidy(&mut self, most: usize) {
-        let (before, mut surplus) = (self.furthest(), self.ballots.len().saturating_sub(most));
-        self.ballots.retain(|_, ballot| {
-            let goes = surplus > 0 && ballot.is_idle();
-            surplus -= usize::from(goes);
-            !goes
-        });
-        if self.ballots.len() < most {
-            return;
-        }
-        self.floor = before;
-    }
-
-    /// When the lease of a member lapses, if it has one.
-    pub fn lapses(&self, member: ProcessId) -> Option<Time> {
-        self.pairs.get(member.index()).and_then(|pair| pair.lent.lapses())
-    }
-
-    /// The longest that a lock stays with a member that is gone.
-    pub fn lease(&self) -> Span {
-        self.terms.lease
     }
 }
