@@ -10,8 +10,9 @@
 //! - **Guarantees**: of the requests for one lock one at most may rely on having it at any moment, and whoever has it later
 //!   has a greater token. Whoever asks has it in the end, in the order of logical time, while a quorum of members can talk.
 //! - **Costs**: for a quorum of K, 3K messages and one round trip where the voters have come equally far, 5K and two where
-//!   they have not; two message delays from the holder to its successor. A word between every two members each eighth of
-//!   a lease.
+//!   they have not; two message delays from the holder to its successor. A word each eighth of
+//!   a lease to every voter that was asked by somebody who has or wants a lock; nothing where nobody does. A voter forgets
+//!   locks that nobody uses once there are many, and begins again where the furthest of them was.
 //! - **Departs from the paper**: a candidate asked for a vote gives it back unless it is inside, so nobody is told that it has
 //!   failed. All requests for one lock ask the same members while these are up, so that voters come equally far.
 //!

@@ -29,6 +29,10 @@ pub struct Locks<K: Name> {
     pub(super) ballots: BTreeMap<K, Ballot>,
     /// Locks that nobody has used for a while have come so far at most.
     pub(super) floor: u64,
+    /// So many ballots are kept whether anybody uses them or not.
+    pub(super) keeps: usize,
+    /// With more ballots than this, those are forgotten that nobody uses.
+    pub(super) roomy: usize,
     /// No vote may have a greater number: so much is known to outlive a crash.
     pub(super) ceiling: u64,
     /// Whether a higher ceiling was asked for.
@@ -126,6 +130,10 @@ pub enum Timer {
     Abstention,
 }
 
+/// So many ballots are kept if nobody says otherwise: a voter that remembers a lock need not be told how far the others
+/// have come with it.
+const BALLOTS: usize = 8192;
+
 /// So many numbers are reserved at a time.
 pub(super) const BLOCK: u64 = 1 << 20;
 
@@ -144,6 +152,8 @@ impl<K: Name> Locks<K> {
             pairs: alloc::vec![Pair::default(); n],
             ballots: BTreeMap::new(),
             floor: 0,
+            keeps: BALLOTS,
+            roomy: BALLOTS,
             ceiling: u64::MAX,
             reserving: false,
             held_up: Vec::new(),
@@ -159,6 +169,13 @@ impl<K: Name> Locks<K> {
         self.life = life;
         self.floor = mark.unwrap_or(0);
         self.abstains = Some(Abstains::Waiting { knows: mark.is_some() });
+        self
+    }
+
+    /// The same, which forgets locks that nobody uses as soon as it knows more than so many.
+    #[must_use]
+    pub fn remembering(mut self, ballots: usize) -> Self {
+        (self.keeps, self.roomy) = (ballots, ballots);
         self
     }
 
@@ -428,7 +445,14 @@ impl<K: Name> Locks<K> {
     /// Says that it is alive, and once more what may have been lost.
     fn beat(&mut self, out: &mut Effects<Self>) {
         out.set_timer(Timer::Beat, self.terms.beat());
-        out.send_to_others(Message::Sign(self.sign(out.now())));
+        // Who has nothing from a voter has nothing to keep: an idle member is quiet.
+        let mut voters = ProcessSet::new();
+        self.candidates.values().for_each(|candidate| voters.union_with(&candidate.asked));
+        voters.remove(self.id);
+        let sign = self.sign(out.now());
+        for voter in &voters {
+            out.send(voter, Message::Sign(sign));
+        }
         self.ask_again(out);
         // A lease that had run out may have been extended.
         let has_votes = |(_, candidate): &(&Ticket, &Candidate<K>)| !candidate.votes.is_empty();

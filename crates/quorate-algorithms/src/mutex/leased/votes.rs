@@ -115,8 +115,11 @@ impl<K: Name> Locks<K> {
     pub(super) fn vote(&mut self, lock: K, out: &mut Effects<Self>) {
         let (id, now, ceiling) = (self.id, out.now(), self.ceiling);
         let Some(ballot) = self.ballots.get_mut(&lock) else { return };
-        if ballot.vote.is_some() || ballot.queue.is_empty() {
+        if ballot.vote.is_some() {
             return;
+        }
+        if ballot.queue.is_empty() {
+            return self.forget_idle();
         }
         if ballot.counter >= ceiling {
             self.held_up.push(lock);
@@ -219,6 +222,24 @@ impl<K: Name> Locks<K> {
             };
             out.send(vote.home, ask);
         }
+    }
+
+    /// If there are many ballots, forgets those that nobody uses. Whoever asks for such a lock next begins where the
+    /// furthest of them was.
+    fn forget_idle(&mut self) {
+        if self.ballots.len() <= self.roomy {
+            return;
+        }
+        let floor = &mut self.floor;
+        self.ballots.retain(|_, ballot| {
+            let used = ballot.vote.is_some() || !ballot.queue.is_empty();
+            if !used {
+                *floor = ballot.counter.max(*floor);
+            }
+            used
+        });
+        // Looking through them all takes time: not again before there are twice as many.
+        self.roomy = self.keeps.max(2 * self.ballots.len());
     }
 
     /// How far it has come with any lock.

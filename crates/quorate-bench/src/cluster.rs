@@ -1,0 +1,154 @@
+//! A quorate cluster on loopback, each node a process of its own.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use quorate_client::{Client, Guard, Session, SessionOptions};
+use quorate_core::ProcessId;
+use quorate_net::certs;
+use tempfile::TempDir;
+
+use crate::processes::Processes;
+use crate::service::{LockClient, Service, Trouble};
+
+/// How a node is started: a program, and what comes before the name of the node's file.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program.
+    pub program: PathBuf,
+    /// Its first arguments.
+    pub arguments: Vec<String>,
+}
+
+/// How nodes talk to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// With certificates of both sides.
+    Tls,
+    /// In plain text.
+    Plain,
+}
+
+/// A cluster that runs until it is dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    endpoints: Vec<String>,
+    processes: Processes,
+    _folder: TempDir,
+}
+
+impl Cluster {
+    /// Starts a cluster of so many nodes and waits until it gives locks.
+    pub async fn start(launch: &Launch, nodes: usize, wire: Wire) -> Result<Self, Trouble> {
+        let folder = tempfile::tempdir().map_err(Trouble::new)?;
+        let doors = free_ports(2 * nodes).map_err(Trouble::new)?;
+        let (peers, clients) = doors.split_at(nodes);
+        if wire == Wire::Tls {
+            let nodes = (0..nodes).map(|node| (ProcessId::from_index(node), Vec::new())).collect();
+            let wanted = certs::Wanted { nodes, days: 1, renew: false };
+            certs::make(&folder.path().join("certs"), &wanted).map_err(Trouble::new)?;
+        }
+        let mut processes = Processes::default();
+        for node in 0..nodes {
+            let file = write_config(folder.path(), node, peers, clients[node], wire);
+            let mut command = Command::new(&launch.program);
+            processes.start(command.args(&launch.arguments).arg(file.map_err(Trouble::new)?))?;
+        }
+        let endpoints = clients.iter().map(ToString::to_string).collect();
+        let cluster = Self { endpoints, processes, _folder: folder };
+        cluster.ready().await?;
+        Ok(cluster)
+    }
+
+    async fn ready(&self) -> Result<(), Trouble> {
+        let start = Instant::now();
+        for endpoint in &self.endpoints {
+            loop {
+                let status = Client::new([endpoint.as_str()]).status().await;
+                match status {
+                    Ok(status) if status.votes && status.quorum => break,
+                    _ if start.elapsed() < Duration::from_secs(20) => {}
+                    Ok(_) => {
+                        return Err(Trouble(format!("{endpoint} does not hear enough others")));
+                    }
+                    Err(error) => return Err(Trouble(format!("{endpoint}: {error}"))),
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Ports that nobody has just now.
+fn free_ports(count: usize) -> std::io::Result<Vec<SocketAddr>> {
+    let listeners: Result<Vec<_>, _> =
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
+    listeners?.iter().map(TcpListener::local_addr).collect()
+}
+
+fn write_config(
+    folder: &Path,
+    node: usize,
+    peers: &[SocketAddr],
+    clients: SocketAddr,
+    wire: Wire,
+) -> std::io::Result<PathBuf> {
+    let mut text = format!(
+        "cluster = \"b\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\n[peers]\n"
+    );
+    for (peer, address) in peers.iter().enumerate() {
+        text += &format!("{peer} = \"{address}\"\n");
+    }
+    if wire == Wire::Tls {
+        text += &format!(
+            "[tls]\nauthority = \"certs/ca.pem\"\ncertificate = \"certs/node-{node}.pem\"\nkey = \"certs/node-{node}.key\"\n"
+        );
+    }
+    let file = folder.join(format!("node-{node}.toml"));
+    std::fs::write(&file, text)?;
+    Ok(file)
+}
+
+impl Service for Cluster {
+    type Client = LockHolder;
+
+    async fn connect(&self, number: usize) -> Result<LockHolder, Trouble> {
+        let endpoint = &self.endpoints[number % self.endpoints.len()];
+        let client = Client::new([endpoint.as_str()]);
+        let session = client.session(SessionOptions::default()).await.map_err(Trouble::new)?;
+        Ok(LockHolder { session, guard: None })
+    }
+
+    fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    async fn messages(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A client of a quorate cluster.
+#[derive(Debug)]
+pub struct LockHolder {
+    session: Session,
+    guard: Option<Guard>,
+}
+
+impl LockClient for LockHolder {
+    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
+        let request = self.session.lock(name).map_err(Trouble::new)?;
+        self.guard = Some(request.acquire().await.map_err(Trouble::new)?);
+        Ok(())
+    }
+
+    async fn release(&mut self) -> Result<(), Trouble> {
+        match self.guard.take() {
+            Some(guard) => guard.release().await.map_err(Trouble::new),
+            None => Ok(()),
+        }
+    }
+}

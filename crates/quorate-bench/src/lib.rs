@@ -1,0 +1,18 @@
+//! How fast locks are: the same work for quorate and for the services it is compared with.
+//!
+//! A [`Service`] is a running cluster whose clients take and free locks; [`work`] makes them do it in the ways that matter
+//! and measures; [`round_trip`] is what the machine's loopback takes for a message and its answer, in the same run, so that
+//! figures of different machines can be compared.
+
+mod cluster;
+mod measure;
+mod processes;
+mod raw;
+mod service;
+pub mod work;
+
+pub use cluster::{Cluster, Launch, Wire};
+pub use measure::{Latency, Measured};
+pub use processes::Processes;
+pub use raw::round_trip;
+pub use service::{LockClient, Service, Trouble};

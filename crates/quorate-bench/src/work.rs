@@ -1,0 +1,232 @@
+//! What clients are made to do.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use crate::measure::{Latency, Measured};
+use crate::service::{LockClient, Service, Trouble};
+
+/// A tenth of the time goes by before anything is counted.
+fn warm_up(time: Duration) -> Duration {
+    time / 10
+}
+
+/// What the servers had used when the work began.
+struct Before {
+    start: Instant,
+    processor: Duration,
+    messages: Option<u64>,
+}
+
+impl Before {
+    async fn now(service: &impl Service) -> Self {
+        let (processor, messages) = (service.processes().processor(), service.messages().await);
+        Self { start: Instant::now(), processor, messages }
+    }
+
+    async fn measured(
+        self,
+        service: &impl Service,
+        work: &'static str,
+        (cycles, hand_offs): (u64, u64),
+        latency: Latency,
+    ) -> Measured {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let used = service.processes().processor().saturating_sub(self.processor);
+        let sent = match (self.messages, service.messages().await) {
+            (Some(before), Some(after)) => Some(after.saturating_sub(before)),
+            _ => None,
+        };
+        let each = |what: f64| what / (cycles.max(1)) as f64;
+        let processor_us = each(used.as_secs_f64() * 1e6);
+        let messages = sent.map(|sent| each(sent as f64));
+        Measured { work, seconds, cycles, hand_offs, latency, processor_us, messages }
+    }
+}
+
+/// One client takes and frees a lock that nobody else wants, again and again.
+pub async fn alone(service: &impl Service, time: Duration) -> Result<Measured, Trouble> {
+    let mut client = service.connect(0).await?;
+    cycle(&mut client, "bench/alone", warm_up(time)).await?;
+    let before = Before::now(service).await;
+    let latency = cycle(&mut client, "bench/alone", time).await?;
+    Ok(before.measured(service, "alone", (latency.count(), 0), latency).await)
+}
+
+async fn cycle(
+    client: &mut impl LockClient,
+    name: &str,
+    time: Duration,
+) -> Result<Latency, Trouble> {
+    let (mut latency, start) = (Latency::default(), Instant::now());
+    while start.elapsed() < time {
+        let asked = Instant::now();
+        client.acquire(name).await?;
+        latency.add(asked.elapsed());
+        client.release().await?;
+    }
+    Ok(latency)
+}
+
+/// So many clients, each with a lock of its own.
+pub async fn apart(
+    service: &impl Service,
+    clients: usize,
+    time: Duration,
+) -> Result<Measured, Trouble> {
+    let mut all = connect(service, clients).await?;
+    for (number, client) in all.iter_mut().enumerate() {
+        cycle(client, &format!("bench/apart-{number}"), warm_up(time) / clients as u32).await?;
+    }
+    let before = Before::now(service).await;
+    let mut tasks = JoinSet::new();
+    for (number, mut client) in all.into_iter().enumerate() {
+        tasks
+            .spawn(async move { cycle(&mut client, &format!("bench/apart-{number}"), time).await });
+    }
+    let mut latency = Latency::default();
+    while let Some(done) = tasks.join_next().await {
+        latency.merge(&done.map_err(Trouble::new)??);
+    }
+    Ok(before.measured(service, "apart", (latency.count(), 0), latency).await)
+}
+
+async fn connect<S: Service>(service: &S, clients: usize) -> Result<Vec<S::Client>, Trouble> {
+    let mut all = Vec::new();
+    for number in 0..clients {
+        all.push(service.connect(number).await?);
+    }
+    Ok(all)
+}
+
+/// What those share who want the same lock.
+#[derive(Default)]
+struct Shared {
+    /// Who had it last, counted from one.
+    last: AtomicUsize,
+    freed: Mutex<Option<Instant>>,
+    hand_offs: AtomicU64,
+    cycles: AtomicU64,
+}
+
+/// So many clients and one lock. Measured is the time from freeing it to the next one's having it.
+pub async fn together(
+    service: &impl Service,
+    clients: usize,
+    time: Duration,
+) -> Result<Measured, Trouble> {
+    let all = connect(service, clients).await?;
+    let before = Before::now(service).await;
+    let (shared, start) = (Arc::new(Shared::default()), before.start);
+    let mut tasks = JoinSet::new();
+    for (number, mut client) in all.into_iter().enumerate() {
+        let shared = Arc::clone(&shared);
+        tasks.spawn(async move {
+            let mut latency = Latency::default();
+            while start.elapsed() < time {
+                client.acquire("bench/together").await?;
+                note(&shared, number, &mut latency);
+                *freed(&shared) = Some(Instant::now());
+                client.release().await?;
+            }
+            Ok::<_, Trouble>(latency)
+        });
+    }
+    let mut latency = Latency::default();
+    while let Some(done) = tasks.join_next().await {
+        latency.merge(&done.map_err(Trouble::new)??);
+    }
+    let counts = (shared.cycles.load(Ordering::Relaxed), shared.hand_offs.load(Ordering::Relaxed));
+    Ok(before.measured(service, "together", counts, latency).await)
+}
+
+fn freed(shared: &Shared) -> std::sync::MutexGuard<'_, Option<Instant>> {
+    shared.freed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn note(shared: &Shared, number: usize, latency: &mut Latency) {
+    shared.cycles.fetch_add(1, Ordering::Relaxed);
+    if shared.last.swap(number + 1, Ordering::Relaxed) != number + 1 {
+        shared.hand_offs.fetch_add(1, Ordering::Relaxed);
+    }
+    if let Some(freed) = freed(shared).take() {
+        latency.add(freed.elapsed());
+    }
+}
+
+/// So many clients wait for one lock that somebody has; then it is freed, and each has it once.
+pub async fn queue(service: &impl Service, clients: usize) -> Result<Measured, Trouble> {
+    let mut holder = service.connect(0).await?;
+    holder.acquire("bench/queue").await?;
+    let all = connect(service, clients).await?;
+    let shared = Arc::new(Shared::default());
+    let mut tasks = JoinSet::new();
+    for (number, mut client) in all.into_iter().enumerate() {
+        let shared = Arc::clone(&shared);
+        tasks.spawn(async move {
+            let mut latency = Latency::default();
+            client.acquire("bench/queue").await?;
+            note(&shared, number, &mut latency);
+            *freed(&shared) = Some(Instant::now());
+            client.release().await?;
+            Ok::<_, Trouble>(latency)
+        });
+    }
+    // All of them are to be in the queue.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let before = Before::now(service).await;
+    *freed(&shared) = Some(Instant::now());
+    holder.release().await?;
+    let mut latency = Latency::default();
+    while let Some(done) = tasks.join_next().await {
+        latency.merge(&done.map_err(Trouble::new)??);
+    }
+    let counts = (shared.cycles.load(Ordering::Relaxed), shared.hand_offs.load(Ordering::Relaxed));
+    Ok(before.measured(service, "queue", counts, latency).await)
+}
+
+/// What many locks cost that nobody has.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Idle {
+    /// How many locks have been taken and freed, each once.
+    pub locks: usize,
+    /// In how many seconds.
+    pub seconds: f64,
+    /// How many bytes of memory all servers together have more than before, for each.
+    pub bytes: f64,
+}
+
+/// So many different locks are taken and freed, by 16 clients.
+pub async fn many(service: &impl Service, locks: usize) -> Result<Idle, Trouble> {
+    const CLIENTS: usize = 16;
+    let all = connect(service, CLIENTS).await?;
+    let (start, before) = (Instant::now(), service.processes().memory());
+    let mut tasks = JoinSet::new();
+    for (number, mut client) in all.into_iter().enumerate() {
+        tasks.spawn(async move {
+            for lock in (number..locks).step_by(CLIENTS) {
+                client.acquire(&format!("bench/many-{lock}")).await?;
+                client.release().await?;
+            }
+            Ok::<_, Trouble>(client)
+        });
+    }
+    let mut clients = Vec::new();
+    while let Some(done) = tasks.join_next().await {
+        clients.push(done.map_err(Trouble::new)??);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let more = service.processes().memory().saturating_sub(before);
+    Ok(Idle { locks, seconds, bytes: more as f64 / locks as f64 })
+}
+
+/// The share of one core that the servers use while nobody wants anything.
+pub async fn nothing(service: &impl Service, time: Duration) -> f64 {
+    let (start, before) = (Instant::now(), service.processes().processor());
+    tokio::time::sleep(time).await;
+    let used = service.processes().processor().saturating_sub(before);
+    used.as_secs_f64() / start.elapsed().as_secs_f64()
+}

@@ -1,0 +1,76 @@
+//! A node as its file says.
+
+use std::sync::Arc;
+
+use quorate_core::ProcessId;
+use quorate_net::{Files, Network, Security, Tcp, Tls};
+use tokio::net::TcpListener;
+
+use crate::config::NodeConfig;
+use crate::disk::{Disk, Remembered};
+use crate::keeper::Settings;
+use crate::node::{CannotStart, Node, Start};
+
+/// Starts a node as its file says. `new_cluster` if the cluster begins, so that nobody can have a vote of before. The
+/// certificates too, if it has some, so that they can be loaded anew.
+pub async fn launch(
+    config: &NodeConfig,
+    new_cluster: bool,
+) -> Result<(Node, Option<Arc<Tls>>), CannotStart> {
+    let cluster = config.cluster_number().map_err(CannotStart::Wrong)?;
+    let disk = memory(config, cluster, new_cluster)?;
+    let tls = match &config.tls {
+        Some(files) => {
+            let (authority, certificate, key) =
+                (files.authority.clone(), files.certificate.clone(), files.key.clone());
+            Some(Arc::new(Tls::from_files(Files { authority, certificate, key })?))
+        }
+        None => None,
+    };
+    let addresses = config.addresses();
+    let own = &addresses[config.id as usize];
+    let cannot = |at: &str, error| CannotStart::Io(format!("cannot listen on {at}"), error);
+    let peers = Tcp.listen(own).await.map_err(|error| cannot(own, error))?;
+    let at = config.clients.to_string();
+    let clients = TcpListener::bind(config.clients).await.map_err(|error| cannot(&at, error))?;
+    let begins = new_cluster && disk.as_ref().is_none_or(|(_, known)| known.life == 0);
+    let remembers = disk.as_ref().filter(|(_, known)| begins || known.life > 0);
+    let settings = Settings {
+        id: ProcessId::new(config.id),
+        cluster,
+        coterie: config.coterie(),
+        terms: config.terms(),
+        tempo: config.tempo(),
+        life: u64::from(!begins),
+        mark: remembers.map(|(_, known)| known.mark),
+        addresses,
+        sessions_most: 100_000,
+        requests_most: 1_000_000,
+    };
+    let security = tls.clone().map_or(Security::Plain, Security::Tls);
+    let node = Node::start(Start { settings, security, peers, clients, disk })?;
+    Ok((node, tls))
+}
+
+/// What the node remembers of earlier lives.
+fn memory(
+    config: &NodeConfig,
+    cluster: u128,
+    new_cluster: bool,
+) -> Result<Option<(Disk, Remembered)>, CannotStart> {
+    let Some(folder) = &config.data else { return Ok(None) };
+    let disk = Disk::open(folder)?;
+    match disk.read()? {
+        Some(known) if known.cluster != cluster => Err(CannotStart::Wrong(format!(
+            "{} belongs to another cluster ({:032x}); name another folder with `data`",
+            folder.display(),
+            known.cluster
+        ))),
+        Some(_) if new_cluster => Err(CannotStart::Wrong(format!(
+            "{} remembers this cluster, so it is not a new one; leave out --new-cluster",
+            folder.display()
+        ))),
+        Some(known) => Ok(Some((disk, known))),
+        None => Ok(Some((disk, Remembered { cluster, life: 0, mark: 0 }))),
+    }
+}
