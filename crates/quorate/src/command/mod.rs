@@ -1,5 +1,6 @@
 //! What each command does.
 
+pub(crate) mod bench;
 pub(crate) mod campaign;
 pub(crate) mod certs;
 pub(crate) mod check;
