@@ -23,4 +23,4 @@ mod words;
 pub use film::FilmBounds;
 pub use lessons::{Lesson, lessons};
 pub use runs::{Bounds, Runner};
-pub use server::{Server, Settings, lab, page};
+pub use server::{Server, Settings, page};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::{Router, middleware};
 use quorate_web::Guard;
 
+use crate::assets::Behind;
 use crate::jobs::Jobs;
 use crate::runs::{Bounds, Runner, Runs};
 use crate::{api, assets};
@@ -46,16 +47,19 @@ pub struct Server {
     settings: Settings,
 }
 
-/// The page, and the lab behind it, for a server that keeps strangers out itself.
-pub fn lab(settings: &Settings) -> Router {
-    let runs = Runs::new(settings.bounds, settings.runner);
-    let lab = Arc::new(Lab { runs, jobs: Jobs::default() });
-    Router::new().nest("/api", api::router(lab)).fallback(assets::serve)
+/// The page for a node of a cluster, which keeps strangers out itself; with a lab behind it if that is wanted.
+pub fn page(lab: Option<&Settings>) -> Router {
+    pages(lab, true)
 }
 
-/// The page alone, without anything to run.
-pub fn page() -> Router {
-    Router::new().fallback(assets::serve)
+fn pages(lab: Option<&Settings>, cluster: bool) -> Router {
+    let files = Router::new()
+        .fallback(assets::serve)
+        .with_state(Behind { lab: lab.is_some(), cluster });
+    let Some(settings) = lab else { return files };
+    let runs = Runs::new(settings.bounds, settings.runner);
+    let lab = Arc::new(Lab { runs, jobs: Jobs::default() });
+    files.nest("/api", api::router(lab))
 }
 
 /// What all requests share.
@@ -103,7 +107,7 @@ impl Server {
     async fn serve(self) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let guard = Guard::new(self.address, self.settings.names.clone());
-        let app = lab(&self.settings)
+        let app = pages(Some(&self.settings), false)
             .layer(middleware::from_fn_with_state(Arc::new(guard), quorate_web::check))
             .layer(middleware::map_response(quorate_web::seal));
         tokio::select! {

@@ -21,7 +21,7 @@ pub(crate) fn node(flags: &NodeFlags) -> Done {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
     runtime.block_on(async {
-        let (node, tls) = launch(&config, flags.new_cluster, Some(quorate_console::page())).await.map_err(Failure::new)?;
+        let (node, tls) = launch(&config, flags.new_cluster, Some(quorate_console::page(None))).await.map_err(Failure::new)?;
         anstream::eprintln!("node {} is up; clients: {}", config.id, node.address());
         let mut reload = signal(SignalKind::hangup())
             .map_err(|error| Failure::new(format!("signals cannot be heard: {error}")))?;

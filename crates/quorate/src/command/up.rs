@@ -17,7 +17,7 @@ pub(crate) fn up(flags: &Up) -> Done {
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
     let clients = SocketAddr::from(([127, 0, 0, 1], flags.port));
     runtime.block_on(async {
-        let lab = quorate_console::lab(&quorate_console::Settings::default());
+        let lab = quorate_console::page(Some(&quorate_console::Settings::default()));
         let cluster = local_cluster_with(flags.nodes as usize, clients, Some(lab)).await;
         let cluster = cluster.map_err(|error| {
             Failure::new(format!("the cluster cannot start: {error}; try another --port"))
