@@ -39,7 +39,7 @@ export async function page(main, _rest, kept) {
       h("p", { class: "lead", text: t("cluster.lead") }),
     ),
     problem,
-    h("div", { class: "quorums" }, facts, members, locks, recent),
+    h("div", { class: "quorums" }, locks, recent, members, facts),
   );
 
   const trouble = (/** @type {any} */ error) => {

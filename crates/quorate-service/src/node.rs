@@ -190,6 +190,11 @@ impl Node {
         self.door.look().await.is_some_and(|looks| looks.ready)
     }
 
+    /// Whether its loop still answers.
+    pub async fn lives(&self) -> bool {
+        self.door.look().await.is_some()
+    }
+
     /// Sends clients elsewhere, waits for them until then, and stops.
     pub async fn stop(self, patience: Duration) {
         let _ = self.door.inbox().send(Input::Leave).await;

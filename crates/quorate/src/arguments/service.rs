@@ -132,7 +132,19 @@ Example of a file:
 
 The very first start of all nodes of a cluster is with --new-cluster. A node that starts again without
 having its data does not vote for a while and then asks the others. SIGHUP loads the certificates anew;
-SIGTERM sends clients elsewhere and ends it.")]
+SIGTERM hands what clients have to another node, tells them where to go, and ends it.
+
+Clients that are not on this machine must say who they are, and speak TLS:
+  clients = \"10.0.0.1:7480\"
+  [[client]]
+  name = \"ci\"
+  token_sha256 = \"..\"         # printf %s TOKEN | sha256sum
+  certificate = true           # or a certificate: quorate certs --clients ci
+  acquire = [\"deploy/\"]       # names that begin so
+  observe = [\"\"]
+
+The port of clients also speaks HTTP: /openapi.json describes it; /livez, /readyz and /metrics are for
+whoever looks after it, and systemd is told when it is ready, stops, and lives (Type=notify).")]
 pub(crate) struct NodeFlags {
     /// The node's file
     #[arg(long, value_name = "FILE")]
@@ -140,6 +152,19 @@ pub(crate) struct NodeFlags {
     /// The cluster begins: nobody can have a vote of before
     #[arg(long)]
     pub(crate) new_cluster: bool,
+    /// What is written to stderr about what happens: lines for people, or JSON for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) log: LogFormat,
+    /// How much of it: error, warn, info, debug, or per part, as in info,quorate_net=debug
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log_level: String,
+}
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 /// `quorate lock` and `quorate elect`

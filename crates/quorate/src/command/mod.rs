@@ -11,6 +11,7 @@ pub(crate) mod findings;
 pub(crate) mod generate;
 pub(crate) mod lab;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod look;
 pub(crate) mod merge;
 pub(crate) mod node;
