@@ -35,11 +35,7 @@ impl Behind {
 }
 
 /// A file of the page; the page itself where no file is named.
-pub(crate) async fn serve(
-    State(behind): State<Behind>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
+pub(crate) async fn serve(State(behind): State<Behind>, uri: Uri, headers: HeaderMap) -> Response {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,

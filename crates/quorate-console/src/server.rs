@@ -53,9 +53,8 @@ pub fn page(lab: Option<&Settings>) -> Router {
 }
 
 fn pages(lab: Option<&Settings>, cluster: bool) -> Router {
-    let files = Router::new()
-        .fallback(assets::serve)
-        .with_state(Behind { lab: lab.is_some(), cluster });
+    let files =
+        Router::new().fallback(assets::serve).with_state(Behind { lab: lab.is_some(), cluster });
     let Some(settings) = lab else { return files };
     let runs = Runs::new(settings.bounds, settings.runner);
     let lab = Arc::new(Lab { runs, jobs: Jobs::default() });

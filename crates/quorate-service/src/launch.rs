@@ -45,6 +45,7 @@ pub async fn launch(
         life: u64::from(!begins),
         mark: remembers.map(|(_, known)| known.mark),
         addresses,
+        door: config.advertise.clone(),
         sessions_most: config.sessions,
         requests_most: config.requests,
     };
