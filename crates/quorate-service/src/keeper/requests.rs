@@ -107,6 +107,9 @@ impl Keeper {
         let Some(interest) = self.interest(key, &name) else { return };
         interest.token = Some(token);
         interest.since = now;
+        let until = self.locks().deadline(ticket, now).unwrap_or(now);
+        tracing::debug!(lock = %name, token, at = now.0, until = until.0, "granted");
+        let Some(interest) = self.interest(key, &name) else { return };
         let waiting = std::mem::take(&mut interest.waiting);
         interest.holding.extend(waiting.iter().map(|waiter| waiter.request));
         let reliance = self.reliance_of(key, now);
@@ -185,13 +188,14 @@ impl Keeper {
         if !(interest.holding.is_empty() && interest.waiting.is_empty()) {
             return;
         }
-        let had = interest.token.is_some();
+        let had = interest.token;
         if let Some(session) = self.sessions.get_mut(&key) {
             session.interests.remove(&name);
         }
         self.tickets.remove(&ticket);
         self.command(Command::Release(ticket), now);
-        if had {
+        if let Some(token) = had {
+            tracing::debug!(lock = %name, token, at = now.0, "freed");
             self.publish(Change { name, holder: None });
         }
     }
@@ -210,7 +214,8 @@ impl Keeper {
             }
             self.tickets.remove(&interest.ticket);
             self.command(Command::Release(interest.ticket), now);
-            if interest.token.is_some() {
+            if let Some(token) = interest.token {
+                tracing::debug!(lock = %name, token, at = now.0, "freed");
                 self.publish(Change { name, holder: None });
             }
         }
