@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -40,6 +40,10 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("quorate-client", &["quorate-protocol"]),
     ("quorate-bench", &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client"]),
     ("quorate-service", &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol"]),
+    (
+        "quorate-torture",
+        &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client", "quorate-service"],
+    ),
     (
         "quorate",
         &[

@@ -1,0 +1,128 @@
+//! A run: faults of a seed against a cluster while workers take turns, and then the verdict.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use quorate_client::Moment;
+
+use crate::checker::{Verdict, judge};
+use crate::faults::{Fault, Remedy, pause};
+use crate::fleet::Fleet;
+use crate::history::History;
+use crate::hosts::Hosts;
+use crate::lots::Lots;
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) nodes: usize,
+    pub(crate) workers: usize,
+    pub(crate) seconds: u64,
+    pub(crate) seed: u64,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) history: History,
+    /// How often each kind of fault was done.
+    pub(crate) faults: BTreeMap<Fault, usize>,
+    /// How long after each healing nobody had been given the lock, in microseconds.
+    pub(crate) recoveries: Vec<u64>,
+    /// How long it took after the last healing until everybody had had the lock.
+    pub(crate) everybody: Option<u64>,
+    /// Processes that ended though nobody ended them.
+    pub(crate) died: Vec<String>,
+}
+
+/// How long everybody has to get the lock once all is well.
+const PATIENCE_US: u64 = 30_000_000;
+
+/// Runs it in a folder that is left as it is.
+pub(crate) fn run(
+    plan: Plan,
+    hosts: Hosts,
+    folder: &Path,
+    mut tell: impl FnMut(&str),
+) -> io::Result<Outcome> {
+    let Plan { nodes, workers, seconds, seed } = plan;
+    let mut fleet = Fleet::start(hosts, folder, nodes, workers)?;
+    let begun = Moment::now().0;
+    if !await_turns(&fleet, workers, begun) {
+        let died = fleet.died().join("; ");
+        return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
+    }
+    tell(&format!("{nodes} nodes and {workers} workers are at work"));
+    let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
+    let possible = Fault::possible(&fleet);
+    let end = Moment::now().0 + seconds * 1_000_000;
+    let mut round = Vec::new();
+    while Moment::now().0 < end {
+        if round.is_empty() {
+            // Each kind once before any comes again, so that a short run has most of them.
+            round = possible.clone();
+        }
+        let fault = round.swap_remove(lots.index(round.len()));
+        // One of a majority that has forgotten would be lost for good, and so it is meant to be.
+        if fault == Fault::Forget && !fleet.is_well() {
+            continue;
+        }
+        let mut remedies = fault.strike(&mut fleet, &mut lots)?;
+        *faults.entry(fault).or_insert(0) += 1;
+        pause(lots.among(100..1_200));
+        // Sometimes another one comes on top.
+        if lots.index(4) == 0 && fault != Fault::Forget {
+            let second = possible[lots.index(possible.len())];
+            if second != Fault::Forget {
+                remedies.extend(second.strike(&mut fleet, &mut lots)?);
+                *faults.entry(second).or_insert(0) += 1;
+            }
+        }
+        pause(lots.among(100..2_000));
+        heal(&mut fleet, &remedies)?;
+        healings.push(Moment::now().0);
+        tell(&format!("{:>6.1} s  {fault}", (Moment::now().0 - begun) as f64 / 1e6));
+        pause(lots.among(100..1_500));
+    }
+    let healed = Moment::now().0;
+    let everybody = await_turns(&fleet, workers, healed).then(|| Moment::now().0 - healed);
+    pause(500);
+    let died = fleet.died();
+    let history = History::read(&fleet);
+    let verdicts = judge(&history, workers, healed);
+    let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died })
+}
+
+fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
+    remedies.iter().try_for_each(|remedy| remedy.apply(fleet))
+}
+
+/// How long after this moment the next worker got the lock.
+fn recovery(history: &History, moment: u64) -> Option<u64> {
+    let next = history.claims.iter().map(|claim| claim.start).find(|start| *start >= moment);
+    next.map(|start| start - moment)
+}
+
+/// Waits until every worker has had the lock since then; false if that takes too long.
+fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> bool {
+    let until = Moment::now().0 + PATIENCE_US;
+    while Moment::now().0 < until {
+        let mut history = History::default();
+        for worker in 0..workers {
+            if let Some(log) = fleet.logs(worker).last() {
+                history.read_worker(worker, &crate::log::lines(log));
+            }
+        }
+        let served = |worker: usize| {
+            history.claims.iter().any(|claim| claim.worker == worker && claim.start > since)
+        };
+        if (0..workers).all(served) {
+            return true;
+        }
+        pause(100);
+    }
+    false
+}
