@@ -8,7 +8,7 @@ use quorate_client::Moment;
 
 use crate::checker::{Verdict, judge};
 use crate::faults::{Fault, Remedy, pause};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Shape};
 use crate::history::History;
 use crate::hosts::Hosts;
 use crate::lots::Lots;
@@ -48,7 +48,9 @@ pub(crate) fn run(
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
     let Plan { nodes, workers, seconds, seed } = plan;
-    let mut fleet = Fleet::start(hosts, folder, nodes, workers)?;
+    // Short leases, so that a minute has many rounds.
+    let shape = Shape { nodes, workers, lease_ms: 1_000, answer_ms: 100, absent: None };
+    let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
     if !await_turns(&fleet, workers, begun) {
         let died = fleet.died().join("; ");
@@ -65,35 +67,61 @@ pub(crate) fn run(
             round = possible.clone();
         }
         let fault = round.swap_remove(lots.index(round.len()));
-        // One of a majority that has forgotten would be lost for good, and so it is meant to be.
-        if fault == Fault::Forget && !fleet.is_well() {
+        // Where a majority has forgotten nobody votes again, and so it is meant to be: one after the other.
+        if fault == Fault::Forget && !becomes_well(&fleet) {
             continue;
         }
         let mut remedies = fault.strike(&mut fleet, &mut lots)?;
         *faults.entry(fault).or_insert(0) += 1;
         pause(lots.among(100..1_200));
         // Sometimes another one comes on top.
-        if lots.index(4) == 0 && fault != Fault::Forget {
-            let second = possible[lots.index(possible.len())];
-            if second != Fault::Forget {
-                remedies.extend(second.strike(&mut fleet, &mut lots)?);
-                *faults.entry(second).or_insert(0) += 1;
-            }
+        let second = possible[lots.index(possible.len())];
+        let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
+        let and = both.then_some(second);
+        if let Some(second) = and {
+            remedies.extend(second.strike(&mut fleet, &mut lots)?);
+            *faults.entry(second).or_insert(0) += 1;
         }
         pause(lots.among(100..2_000));
         heal(&mut fleet, &remedies)?;
         healings.push(Moment::now().0);
-        tell(&format!("{:>6.1} s  {fault}", (Moment::now().0 - begun) as f64 / 1e6));
+        let seconds = (Moment::now().0 - begun) as f64 / 1e6;
+        tell(&format!(
+            "{seconds:>6.1} s  {fault}{}",
+            and.map_or(String::new(), |and| format!(", and {and}"))
+        ));
         pause(lots.among(100..1_500));
     }
     let healed = Moment::now().0;
     let everybody = await_turns(&fleet, workers, healed).then(|| Moment::now().0 - healed);
-    pause(500);
+    let mut absent = Vec::new();
+    while Moment::now().0 < healed + PATIENCE_US {
+        absent = fleet.unwell();
+        if absent.is_empty() {
+            break;
+        }
+        pause(100);
+    }
     let died = fleet.died();
     let history = History::read(&fleet);
-    let verdicts = judge(&history, workers, healed);
+    let mut verdicts = judge(&history, workers, healed);
+    verdicts.push(Verdict {
+        property: "every node votes and hears all others after the last healing",
+        broken: absent.iter().map(|node| format!("node {node} does not")).collect(),
+    });
     let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
     Ok(Outcome { verdicts, history, faults, recoveries, everybody, died })
+}
+
+/// Waits a while until all nodes vote.
+fn becomes_well(fleet: &Fleet) -> bool {
+    (0..30).any(|_| {
+        let well = fleet.unwell().is_empty();
+        if !well {
+            pause(100);
+        }
+        well
+    })
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {

@@ -82,11 +82,21 @@ impl Fault {
         let n = fleet.node_count();
         let fewer = (n - 1) / 2;
         let node = lots.index(n);
+        let of_holder = [
+            Self::KillHolder,
+            Self::KillHoldersNode,
+            Self::KillVoter,
+            Self::StopHolder,
+            Self::StopHoldersNode,
+            Self::Vanish,
+        ];
+        let caught = if of_holder.contains(&self) { catch_holder(fleet) } else { None };
+        // Where nobody can have it, somebody is taken.
         let (holder, holders_node) =
-            wait_for_holder(fleet).unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
+            caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
         let workers = n..n + fleet.worker_count();
-        Ok(match self {
+        let remedies = match self {
             Self::KillHolder => {
                 fleet.kill_worker(holder);
                 vec![Remedy::StartWorker(holder)]
@@ -145,7 +155,11 @@ impl Fault {
                 fleet.kill_worker(holder);
                 vec![Remedy::Heal(host), Remedy::StartWorker(holder)]
             }
-        })
+        };
+        if self != Self::StopHolder && caught.is_some() {
+            fleet.continue_worker(holder);
+        }
+        Ok(remedies)
     }
 }
 
@@ -195,14 +209,14 @@ fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) -> Vec<Remedy> {
     Vec::new()
 }
 
-/// Somebody has the lock soon, if anybody can.
-fn wait_for_holder(fleet: &Fleet) -> Option<(usize, usize)> {
-    (0..50).find_map(|_| {
-        let holder = fleet.holder();
-        if holder.is_none() {
-            pause(5);
+/// Somebody has the lock soon, if anybody can. It is stopped then, so that it still has it.
+fn catch_holder(fleet: &mut Fleet) -> Option<(usize, usize)> {
+    (0..200).find_map(|_| {
+        let caught = fleet.catch_holder();
+        if caught.is_none() {
+            pause(2);
         }
-        holder
+        caught
     })
 }
 

@@ -13,11 +13,18 @@ use crate::hosts::Hosts;
 use crate::log;
 use crate::ports::free_ports;
 
-/// How long votes are lent. Short, so that a minute has many rounds.
-const LEASE_MS: u64 = 1_000;
-
-/// How quickly nodes answer each other.
-const ANSWER_MS: u64 = 100;
+/// What a cluster is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) nodes: usize,
+    pub(crate) workers: usize,
+    /// How long votes are lent.
+    pub(crate) lease_ms: u64,
+    /// How quickly nodes answer each other.
+    pub(crate) answer_ms: u64,
+    /// Where one more node would be, which is never started.
+    pub(crate) absent: Option<String>,
+}
 
 /// A process that can be started again.
 #[derive(Debug, Default)]
@@ -44,19 +51,16 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     /// Writes the files of a cluster of so many nodes and starts everything.
-    pub(crate) fn start(
-        hosts: Hosts,
-        folder: &Path,
-        nodes: usize,
-        workers: usize,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
+        let Shape { nodes, workers, .. } = *shape;
         let mut ports = match hosts.can_cut() {
             true => vec![7481; nodes].into_iter().chain(vec![7480; nodes]).chain([7482]).collect(),
             false => free_ports(2 * nodes + 1)?,
         };
         let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
         let register_at = door(nodes + workers, ports.pop().unwrap_or_default());
-        let peers = (0..nodes).map(|node| door(node, ports[node])).collect();
+        let peers =
+            (0..nodes).map(|node| door(node, ports[node])).chain(shape.absent.clone()).collect();
         let clients = (0..nodes).map(|node| door(node, ports[nodes + node])).collect();
         let places = |count: usize| (0..count).map(|_| Place::default()).collect();
         let mut fleet = Self {
@@ -70,7 +74,7 @@ impl Fleet {
             clients,
             register_at,
         };
-        fleet.write_files()?;
+        fleet.write_files(shape)?;
         let mut register = fleet.hosts.command(nodes + workers, &fleet.program);
         register.args(["register", &fleet.register_at]).arg(fleet.register_log());
         fleet.register = Some(start(&mut register, &fleet.folder.join("register.err"))?);
@@ -79,24 +83,21 @@ impl Fleet {
         Ok(fleet)
     }
 
-    fn write_files(&self) -> io::Result<()> {
-        if self.hosts.can_cut() {
-            let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
-            let wanted = certs::Wanted { nodes, days: 1, renew: false };
-            certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
-        }
+    fn write_files(&self, shape: &Shape) -> io::Result<()> {
+        let Shape { lease_ms, answer_ms, .. } = shape;
+        let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
+        let wanted = certs::Wanted { nodes, days: 1, renew: false };
+        certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
         for (node, clients) in self.clients.iter().enumerate() {
             let mut text = format!(
-                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {LEASE_MS}\nanswer_ms = {ANSWER_MS}\n[peers]\n"
+                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\n[peers]\n"
             );
             for (peer, address) in self.peers.iter().enumerate() {
                 text += &format!("{peer} = \"{address}\"\n");
             }
-            if self.hosts.can_cut() {
-                text += &format!(
-                    "[tls]\nauthority = \"certs/ca.pem\"\ncertificate = \"certs/node-{node}.pem\"\nkey = \"certs/node-{node}.key\"\n"
-                );
-            }
+            text += &format!(
+                "[tls]\nauthority = \"certs/ca.pem\"\ncertificate = \"certs/node-{node}.pem\"\nkey = \"certs/node-{node}.key\"\n"
+            );
             fs::write(self.folder.join(format!("node-{node}.toml")), text)?;
         }
         Ok(())
@@ -211,28 +212,49 @@ impl Fleet {
         self.workers[worker].signal(false);
     }
 
-    /// Who has the lock just now, by its own log, and through which node.
-    pub(crate) fn holder(&self) -> Option<(usize, usize)> {
-        (0..self.workers.len()).find_map(|worker| {
-            let life = self.workers[worker].lives.len().checked_sub(1)?;
-            let lines = log::lines(&self.log(worker, life));
-            let inside = ["granted", "held", "wrote", "refused", "plain"];
-            let last = lines.last()?.first()?;
-            let session = lines.iter().rfind(|words| words[0] == "session")?;
-            inside
-                .contains(&last.as_str())
-                .then(|| session.get(2)?.parse().ok())?
-                .map(|node| (worker, node))
-        })
+    /// Stops whoever has the lock while it has it. The worker, and the node through which it has the lock.
+    pub(crate) fn catch_holder(&mut self) -> Option<(usize, usize)> {
+        for worker in 0..self.workers.len() {
+            if self.workers[worker].stopped || !self.is_inside(worker) {
+                continue;
+            }
+            self.stop_worker(worker);
+            // It may have gone on until it was stopped.
+            if self.is_inside(worker) {
+                return Some((worker, self.node_of(worker)?));
+            }
+            self.continue_worker(worker);
+        }
+        None
     }
 
-    /// Whether all nodes vote and hear enough others.
-    pub(crate) fn is_well(&self) -> bool {
-        (0..self.nodes.len()).all(|node| {
-            let mut look = self.hosts.command(node, &self.program);
-            look.args(["look", &self.clients[node]]).stderr(Stdio::null());
-            look.status().is_ok_and(|status| status.success())
-        })
+    fn last_lines(&self, worker: usize) -> Vec<Vec<String>> {
+        let life = self.workers[worker].lives.len().saturating_sub(1);
+        log::lines(&self.log(worker, life))
+    }
+
+    fn is_inside(&self, worker: usize) -> bool {
+        let inside = ["granted", "held", "wrote", "refused", "plain"];
+        let lines = self.last_lines(worker);
+        let last = lines.last().and_then(|words| words.first());
+        self.workers[worker].child.is_some()
+            && last.is_some_and(|last| inside.contains(&last.as_str()))
+    }
+
+    fn node_of(&self, worker: usize) -> Option<usize> {
+        let lines = self.last_lines(worker);
+        lines.iter().rfind(|words| words[0] == "session")?.get(2)?.parse().ok()
+    }
+
+    /// The nodes that do not vote or do not hear all others.
+    pub(crate) fn unwell(&self) -> Vec<usize> {
+        let absent = (self.peers.len() - self.nodes.len()).to_string();
+        let is_unwell = |node: &usize| {
+            let mut look = self.hosts.command(*node, &self.program);
+            look.args(["look", &self.clients[*node], &absent]).stderr(Stdio::null());
+            !look.status().is_ok_and(|status| status.success())
+        };
+        (0..self.nodes.len()).filter(is_unwell).collect()
     }
 
     /// Processes that ended though nobody ended them.
@@ -249,9 +271,9 @@ impl Fleet {
         died.collect()
     }
 
-    /// How much memory the nodes have resident, in bytes.
-    pub(crate) fn memory(&self) -> Vec<u64> {
-        self.nodes.iter().filter_map(|place| resident(place.child.as_ref()?.id())).collect()
+    /// The processes that are nodes.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.nodes.iter().filter_map(|place| Some(place.child.as_ref()?.id())).collect()
     }
 
     pub(crate) fn clients(&self) -> &[String] {
@@ -293,10 +315,4 @@ impl Drop for Fleet {
 fn start(command: &mut Command, errors: &Path) -> io::Result<Child> {
     let errors = fs::OpenOptions::new().create(true).append(true).open(errors)?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn()
-}
-
-fn resident(process: u32) -> Option<u64> {
-    let statm = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }

@@ -18,11 +18,13 @@ mod hosts;
 mod linear;
 mod log;
 mod lots;
+mod memory;
 mod node;
 mod ports;
 mod records;
 mod register;
 mod report;
+mod stress;
 mod worker;
 
 use std::io;
@@ -66,6 +68,21 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// A thousand waiters, a hundred thousand locks, a client that never reads, and bytes that make no sense
+    Stress {
+        /// How many wait for one lock
+        #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=5_000))]
+        waiters: u64,
+        /// How many locks are held at once
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+        locks: u64,
+        /// How many connections bring each kind of bytes that make no sense
+        #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+        strangers: u64,
+        /// The figures as JSON
+        #[arg(long)]
+        json: bool,
+    },
     #[command(hide = true)]
     Node { config: PathBuf, records: PathBuf, age: String },
     #[command(hide = true)]
@@ -73,7 +90,7 @@ enum Command {
     #[command(hide = true)]
     Register { address: String, log: PathBuf },
     #[command(hide = true)]
-    Look { address: String },
+    Look { address: String, absent: usize },
 }
 
 fn main() -> ExitCode {
@@ -94,6 +111,14 @@ fn run(command: Command) -> io::Result<bool> {
             let (nodes, workers) = (nodes as usize, workers as usize);
             faults(Plan { nodes, workers, seconds, seed }, or_loopback, json)
         }
+        Command::Stress { waiters, locks, strangers, json } => {
+            let load = stress::Load {
+                waiters: waiters as usize,
+                locks: locks as usize,
+                strangers: strangers as usize,
+            };
+            stress::run(load, json)
+        }
         Command::Node { config, records, age } => {
             runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
         }
@@ -103,7 +128,7 @@ fn run(command: Command) -> io::Result<bool> {
             Ok(true)
         }
         Command::Register { address, log } => register::serve(&address, &log).map(|()| true),
-        Command::Look { address } => Ok(runtime.block_on(node::is_well(&address))),
+        Command::Look { address, absent } => Ok(runtime.block_on(node::is_well(&address, absent))),
     }
 }
 

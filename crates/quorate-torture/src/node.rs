@@ -17,9 +17,11 @@ pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io:
     std::future::pending().await
 }
 
-/// Whether the node there votes and hears enough others.
-pub(crate) async fn is_well(address: &str) -> bool {
+/// Whether the node there votes and hears all others but so many.
+pub(crate) async fn is_well(address: &str, absent: usize) -> bool {
     let client = Client::new([address]);
     let status = tokio::time::timeout(Duration::from_millis(500), client.status()).await;
-    matches!(status, Ok(Ok(status)) if status.votes && status.quorum)
+    let Ok(Ok(status)) = status else { return false };
+    let down = status.members.iter().filter(|member| !member.up).count();
+    status.votes && status.quorum && down <= absent
 }
