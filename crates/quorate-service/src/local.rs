@@ -45,6 +45,7 @@ pub async fn local_cluster(n: usize, clients: SocketAddr) -> Result<LocalCluster
             tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
             life: 0,
             mark: None,
+            ceiling: None,
             addresses: addresses.clone(),
             sessions_most: 100_000,
             requests_most: 1_000_000,
