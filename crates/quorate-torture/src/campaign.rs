@@ -14,12 +14,14 @@ use crate::hosts::Hosts;
 use crate::lots::Lots;
 
 /// What is to be run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
+    /// Only faults with this in their names.
+    pub(crate) only: String,
 }
 
 /// What came of it.
@@ -42,12 +44,12 @@ const PATIENCE_US: u64 = 30_000_000;
 
 /// Runs it in a folder that is left as it is.
 pub(crate) fn run(
-    plan: Plan,
+    plan: &Plan,
     hosts: Hosts,
     folder: &Path,
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
-    let Plan { nodes, workers, seconds, seed } = plan;
+    let Plan { nodes, workers, seconds, seed, ref only } = *plan;
     // Short leases, so that a minute has many rounds.
     let shape = Shape { nodes, workers, lease_ms: 1_000, answer_ms: 100, absent: None };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
@@ -58,7 +60,12 @@ pub(crate) fn run(
     }
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
     let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
-    let possible = Fault::possible(&fleet);
+    let possible = Fault::possible(&fleet, only);
+    if possible.is_empty() {
+        return Err(io::Error::other(format!(
+            "no fault that can be done here has `{only}` in its name"
+        )));
+    }
     let end = Moment::now().0 + seconds * 1_000_000;
     let mut round = Vec::new();
     while Moment::now().0 < end {

@@ -63,8 +63,8 @@ impl Fault {
         Self::Vanish,
     ];
 
-    /// The faults that can be done here.
-    pub(crate) fn possible(fleet: &Fleet) -> Vec<Self> {
+    /// The faults that can be done here and have this in their names.
+    pub(crate) fn possible(fleet: &Fleet, only: &str) -> Vec<Self> {
         let clocks = clocks_can_be_shifted();
         let possible = |fault: &Self| match fault {
             Self::CutBothWays | Self::CutMinority | Self::CutDeaf | Self::CutMute => {
@@ -74,7 +74,8 @@ impl Fault {
             Self::ShiftClock => clocks,
             _ => true,
         };
-        Self::ALL.into_iter().filter(possible).collect()
+        let wanted = |fault: &Self| fault.to_string().contains(only);
+        Self::ALL.into_iter().filter(possible).filter(wanted).collect()
     }
 
     /// Does it, and says how it ends.

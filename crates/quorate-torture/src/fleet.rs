@@ -11,7 +11,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::hosts::Hosts;
 use crate::log;
-use crate::ports::free_ports;
 
 /// What a cluster is like.
 #[derive(Clone, Debug)]
@@ -53,15 +52,10 @@ impl Fleet {
     /// Writes the files of a cluster of so many nodes and starts everything.
     pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
         let Shape { nodes, workers, .. } = *shape;
-        let mut ports = match hosts.can_cut() {
-            true => vec![7481; nodes].into_iter().chain(vec![7480; nodes]).chain([7482]).collect(),
-            false => free_ports(2 * nodes + 1)?,
-        };
         let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
-        let register_at = door(nodes + workers, ports.pop().unwrap_or_default());
-        let peers =
-            (0..nodes).map(|node| door(node, ports[node])).chain(shape.absent.clone()).collect();
-        let clients = (0..nodes).map(|node| door(node, ports[nodes + node])).collect();
+        let register_at = door(nodes + workers, 7482);
+        let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
+        let clients = (0..nodes).map(|node| door(node, 7480)).collect();
         let places = |count: usize| (0..count).map(|_| Place::default()).collect();
         let mut fleet = Self {
             hosts,

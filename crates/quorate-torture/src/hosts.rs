@@ -15,7 +15,8 @@ const NOWHERE: &str = "02:00:00:00:00:ff";
 pub(crate) enum Hosts {
     /// Namespaces. They are removed when this is dropped.
     Namespaces(Namespaces),
-    /// All of them are this machine, so that no link can be cut.
+    /// All of them are this machine, so that no link can be cut. Each has an address of its own all the same, so that nobody
+    /// takes its ports while it is down.
     Loopback,
 }
 
@@ -39,7 +40,10 @@ impl Hosts {
     pub(crate) fn address(&self, host: usize) -> String {
         match self {
             Self::Namespaces(_) => format!("10.77.{}.{}", host / 250, host % 250 + 1),
-            Self::Loopback => "127.0.0.1".to_owned(),
+            Self::Loopback => {
+                let process = std::process::id() as usize;
+                format!("127.{}.{}.{}", 64 + process % 128, process / 128 % 256, host + 1)
+            }
         }
     }
 

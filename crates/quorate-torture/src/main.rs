@@ -20,7 +20,6 @@ mod log;
 mod lots;
 mod memory;
 mod node;
-mod ports;
 mod records;
 mod register;
 mod report;
@@ -61,6 +60,9 @@ enum Command {
         /// How many workers
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
         workers: u64,
+        /// Only faults with this in their names, such as `memory` or `cut off`
+        #[arg(long, default_value = "")]
+        only: String,
         /// On loopback, without cuts, where there are no network namespaces
         #[arg(long)]
         or_loopback: bool,
@@ -107,9 +109,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        Command::Faults { seconds, seed, nodes, workers, or_loopback, json } => {
+        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, json } => {
             let (nodes, workers) = (nodes as usize, workers as usize);
-            faults(Plan { nodes, workers, seconds, seed }, or_loopback, json)
+            faults(&Plan { nodes, workers, seconds, seed, only }, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
             let load = stress::Load {
@@ -132,7 +134,7 @@ fn run(command: Command) -> io::Result<bool> {
     }
 }
 
-fn faults(plan: Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
+fn faults(plan: &Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
     let hosts = match Hosts::in_namespaces(plan.nodes + plan.workers + 1) {
         Ok(hosts) => hosts,
         Err(why) if or_loopback => {

@@ -16,7 +16,7 @@ pub(crate) fn is_sound(outcome: &Outcome) -> bool {
 const SHOWN: usize = 5;
 
 /// For people.
-pub(crate) fn text(plan: Plan, outcome: &Outcome) -> String {
+pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
     let mut text = format!(
         "seed {}: {} nodes, {} workers, {} s of faults\n\nfaults\n",
         plan.seed, plan.nodes, plan.workers, plan.seconds
@@ -46,7 +46,7 @@ pub(crate) fn text(plan: Plan, outcome: &Outcome) -> String {
 }
 
 /// For programs.
-pub(crate) fn json(plan: Plan, outcome: &Outcome) -> String {
+pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
     let faults: serde_json::Map<String, Value> =
         outcome.faults.iter().map(|(fault, times)| (fault.to_string(), json!(times))).collect();
     let figures: serde_json::Map<String, Value> =
