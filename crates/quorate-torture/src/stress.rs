@@ -72,6 +72,8 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let clients = fleet.clients().to_vec();
     let bystander = Bystander::start(&clients[0]);
+    // Until the node that is not there is known not to be.
+    pause(2_500);
     let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
     let mut phases = Vec::new();
     let crowd = RefCell::new(Vec::new());
