@@ -70,14 +70,16 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// So many locks are taken and held, by ten sessions at each node.
+/// So many locks are taken and held, a hundred by each session; sessions share ten connections to each node.
 pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<String>) {
-    let holders = 10 * clients.len();
+    let holders = locks.div_ceil(100);
+    let connections: Vec<Client> =
+        (0..10).flat_map(|_| clients).map(|endpoint| Client::new([endpoint.as_str()])).collect();
     let mut tasks = Vec::new();
     for holder in 0..holders {
-        let endpoint = clients[holder % clients.len()].clone();
+        let client = connections[holder % connections.len()].clone();
         tasks.push(tokio::spawn(async move {
-            let session = session(&endpoint).await?;
+            let session = client.session(patient()).await?;
             let mut guards = Vec::new();
             for lock in (holder..locks).step_by(holders) {
                 guards.push(session.lock(&format!("many/{lock}"))?.acquire().await?);
