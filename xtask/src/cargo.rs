@@ -28,6 +28,11 @@ pub(crate) struct Cargo<'a> {
 impl Cargo<'_> {
     /// Runs it with its output going where ours goes, and says whether it succeeded.
     pub(crate) fn succeeds(&self, root: &Path) -> io::Result<bool> {
+        Ok(self.exit_code(root)? == 0)
+    }
+
+    /// The same, and what it exits with; 1 if a signal has ended it.
+    pub(crate) fn exit_code(&self, root: &Path) -> io::Result<u8> {
         let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(&program);
         for name in NOT_INHERITED {
@@ -39,7 +44,7 @@ impl Cargo<'_> {
             .envs(self.environment.iter().copied());
         let status =
             command.status().map_err(|error| cannot_start(&program.to_string_lossy(), &error))?;
-        Ok(status.success())
+        Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 }
 

@@ -13,6 +13,7 @@ mod fix;
 mod manifest;
 mod no_std;
 mod tidy;
+mod torture;
 mod tree;
 mod verify;
 
@@ -29,6 +30,8 @@ Usage: cargo xtask COMMAND
   verify STEP...      run only these steps
   fix                 apply clippy's suggestions and format the code
   fix --snapshots     then also rewrite the expected outputs of the tests
+  torture [OPTIONS]   a cluster of real processes under faults for minutes (--seconds S, --seed N); needs root and iproute2
+  torture stress      many waiters, many locks, clients that do not behave
   --help              print this text
 
 Exit codes: 0 done, 1 a check failed, 2 it could not run.
@@ -37,13 +40,18 @@ Exit codes: 0 done, 1 a check failed, 2 it could not run.
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if words.iter().any(|word| ["help", "-h", "--help"].contains(word)) {
+    let own = words.first() != Some(&"torture");
+    if own && words.iter().any(|word| ["help", "-h", "--help"].contains(word)) {
         return print_help();
     }
     match words.as_slice() {
         ["verify", names @ ..] => match verify::choose(names) {
             Ok(steps) => exit_code(verify::run(&root(), &steps)),
             Err(unknown) => refuse(&format!("there is no step `{unknown}`\n\n{}", verify::list())),
+        },
+        ["torture", words @ ..] => match torture::run(&root(), words) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => refuse(&error.to_string()),
         },
         ["test"] => exit_code(verify::run(&root(), &verify::tests())),
         ["fix"] => exit_code(fix::run(&root(), fix::Snapshots::Keep)),

@@ -47,6 +47,9 @@ struct Pending {
 /// How long a call waits for a node to be reached, where it does not say.
 const REACH: Duration = Duration::from_secs(5);
 
+/// How long a node may take to read what it is asked.
+const WRITE: Duration = Duration::from_secs(5);
+
 impl Client {
     /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
     /// runtime of tokio around it.
@@ -233,6 +236,12 @@ impl Worker {
             .unwrap_or_else(|_| Err(late().into()))
     }
 
+    /// Whether the node should have answered something by now.
+    fn is_overdue(&self) -> bool {
+        let now = Moment::now();
+        self.pending.values().any(|pending| pending.until.is_some_and(|until| until <= now))
+    }
+
     /// Fails what has waited long enough for a node.
     fn give_up(&mut self) {
         let now = Moment::now();
@@ -259,14 +268,19 @@ impl Worker {
             let ask = Ask { number: *number, sent, call: pending.call.clone() };
             frame::put(&ask, &mut bytes);
         }
+        let mut look = tokio::time::interval(Duration::from_millis(100));
         loop {
             if let Some(to) = self.moved.take() {
                 self.go_to(to);
                 return Err(std::io::Error::other("the node has sent us elsewhere"));
             }
             if !bytes.is_empty() {
-                write.write_all(&bytes).await?;
-                write.flush().await?;
+                let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+                let written = async {
+                    write.write_all(&bytes).await?;
+                    write.flush().await
+                };
+                tokio::time::timeout(WRITE, written).await.map_err(late)??;
                 bytes.clear();
             }
             tokio::select! {
@@ -277,6 +291,11 @@ impl Worker {
                 job = jobs.recv() => match job {
                     Some(job) => self.take(job, &mut bytes),
                     None => return Ok(()),
+                },
+                // A node that is stopped or cut off closes no connection: it only says nothing.
+                _ = look.tick() => if self.is_overdue() {
+                    self.current += 1;
+                    return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it says nothing"));
                 },
             }
             while let Some(say) = reader.take::<Say>()? {

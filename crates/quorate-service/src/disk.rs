@@ -20,8 +20,9 @@ pub struct Remembered {
     pub cluster: u128,
     /// How often it has started.
     pub life: u64,
-    /// Numbers up to this one may have been used.
-    pub mark: u64,
+    /// Numbers up to this one may have been used. None if that is not known: it has lost an earlier memory, and nobody has
+    /// told it yet how far the others have come.
+    pub mark: Option<u64>,
 }
 
 /// Why nothing can be remembered.
@@ -43,6 +44,9 @@ pub enum DiskError {
 }
 
 const HEAD: &str = "quorate node 1";
+
+/// A mark that is not known.
+const UNKNOWN: &str = "unknown";
 
 impl Disk {
     /// In this folder, which is made if need be.
@@ -66,6 +70,7 @@ impl Disk {
     /// Remembers. When this returns, it is on the disk.
     pub fn write(&self, remembered: Remembered) -> Result<(), DiskError> {
         let Remembered { cluster, life, mark } = remembered;
+        let mark = mark.map_or(UNKNOWN.to_owned(), |mark| mark.to_string());
         let text = format!("{HEAD}\ncluster {cluster:032x}\nlife {life}\nmark {mark}\n");
         let beside = self.path.with_extension("new");
         let write = || {
@@ -92,7 +97,10 @@ fn parse(text: &str) -> Option<Remembered> {
     let mut value = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
     let cluster = u128::from_str_radix(value("cluster")?, 16).ok()?;
     let life = value("life")?.parse().ok()?;
-    let mark = value("mark")?.parse().ok()?;
+    let mark = match value("mark")? {
+        UNKNOWN => None,
+        mark => Some(mark.parse().ok()?),
+    };
     Some(Remembered { cluster, life, mark })
 }
 
@@ -105,7 +113,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let disk = Disk::open(&folder.path().join("a/b")).expect("it is made");
         assert_eq!(disk.read().expect("nothing is no error"), None);
-        for mark in [7, u64::MAX] {
+        for mark in [None, Some(7), Some(u64::MAX)] {
             let remembered = Remembered { cluster: 1 << 127, life: 3, mark };
             disk.write(remembered).expect("a disk");
             assert_eq!(disk.read().expect("it is there"), Some(remembered));

@@ -52,8 +52,10 @@ pub struct Settings {
     pub tempo: Tempo,
     /// Which life of it; zero in a new cluster.
     pub life: u64,
-    /// The number up to which its disk had let it use numbers, if it has one.
+    /// The number up to which it may have used numbers in earlier lives, if it knows.
     pub mark: Option<u64>,
+    /// The number up to which it may use numbers, if a disk has to know of them before they are used.
+    pub ceiling: Option<u64>,
     /// Where nodes are, for people to see.
     pub addresses: Vec<String>,
     /// Where clients reach it, if other nodes are to know.
@@ -111,8 +113,8 @@ impl Keeper {
         if settings.life > 0 {
             locks = locks.born_again(settings.life, settings.mark);
         }
-        if let Some(mark) = settings.mark {
-            locks = locks.with_ceiling(mark);
+        if let Some(ceiling) = settings.ceiling {
+            locks = locks.with_ceiling(ceiling);
         }
         let detector = VcubeDiagnosis::paced(n, settings.id, settings.tempo);
         let mut keeper = Self {

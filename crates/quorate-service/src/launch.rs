@@ -35,7 +35,11 @@ pub async fn launch(
     let at = config.clients.to_string();
     let clients = TcpListener::bind(config.clients).await.map_err(|error| cannot(&at, error))?;
     let begins = new_cluster && disk.as_ref().is_none_or(|(_, known)| known.life == 0);
-    let remembers = disk.as_ref().filter(|(_, known)| begins || known.life > 0);
+    let mark = match &disk {
+        Some(_) if begins => Some(0),
+        Some((_, known)) => known.mark,
+        None => None,
+    };
     let settings = Settings {
         id: ProcessId::new(config.id),
         cluster,
@@ -43,7 +47,8 @@ pub async fn launch(
         terms: config.terms(),
         tempo: config.tempo(),
         life: u64::from(!begins),
-        mark: remembers.map(|(_, known)| known.mark),
+        mark,
+        ceiling: None,
         addresses,
         door: config.advertise.clone(),
         sessions_most: config.sessions,
@@ -81,6 +86,6 @@ fn memory(
             folder.display()
         ))),
         Some(known) => Ok(Some((disk, known))),
-        None => Ok(Some((disk, Remembered { cluster, life: 0, mark: 0 }))),
+        None => Ok(Some((disk, Remembered { cluster, life: 0, mark: None }))),
     }
 }

@@ -54,6 +54,7 @@ pub async fn local_cluster_with(
             tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
             life: 0,
             mark: None,
+            ceiling: None,
             addresses: addresses.clone(),
             door: None,
             sessions_most: 100_000,

@@ -136,11 +136,16 @@ impl Node {
         );
         let disk = match disk {
             Some((disk, before)) => {
-                // A first block of numbers is there before anybody asks for one.
-                let (life, mark) = (before.life + 1, before.mark.saturating_add(FIRST_BLOCK));
+                // Whoever has lost its memory does not know how often it has lived: the clock tells a greater number.
+                let forgot = before.life == 0 && settings.life > 0;
+                let life = if forgot { config.incarnation.0 } else { before.life + 1 };
+                // A first block of numbers is there before anybody asks for one. Who does not know how far it had come says
+                // so, until it has been told and has reserved numbers behind that: the next life believes what is there.
+                let mark = settings.mark.map(|mark| mark.saturating_add(FIRST_BLOCK));
                 let remembered = Remembered { life, mark, ..before };
                 disk.write(remembered)?;
                 config.incarnation = Incarnation(life);
+                settings.ceiling = Some(mark.unwrap_or(0));
                 Some((disk, remembered))
             }
             None => None,
@@ -156,10 +161,7 @@ impl Node {
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
-        let mut keeper = Keeper::new(settings, clock::now());
-        if let Some((_, remembered)) = &disk {
-            keeper.reserved(remembered.mark, clock::now());
-        }
+        let keeper = Keeper::new(settings, clock::now());
         let desk = Desk {
             keeper,
             mesh: mesh.clone(),
@@ -216,6 +218,10 @@ impl Node {
         let _ = tokio::time::timeout(patience, idle).await;
         self.mesh.stop().await;
         self.abort();
+        // Whoever starts it again finds its ports free.
+        for task in self.tasks {
+            let _ = task.await;
+        }
     }
 
     /// Stops at once, as a crash would.
@@ -348,10 +354,10 @@ impl Desk {
 
     fn reserve(&mut self, mark: u64) {
         let Some((disk, remembered)) = &mut self.disk else { return };
-        remembered.mark = remembered.mark.max(mark);
+        remembered.mark = remembered.mark.max(Some(mark));
         let (disk, remembered, inbox) = (disk.clone(), *remembered, self.inbox.clone());
         tokio::task::spawn_blocking(move || match disk.write(remembered) {
-            Ok(()) => drop(inbox.blocking_send(Input::Reserved(remembered.mark))),
+            Ok(()) => drop(inbox.blocking_send(Input::Reserved(mark))),
             Err(error) => tracing::error!(%error, "numbers cannot be reserved"),
         });
     }

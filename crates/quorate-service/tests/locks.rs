@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use quorate_client::{Client, Error, Failure, Name, Session, SessionOptions};
+use quorate_protocol::greeting;
 use quorate_service::{LocalCluster, local_cluster};
 
 async fn cluster(n: usize) -> LocalCluster {
@@ -139,4 +140,35 @@ async fn sessions_go_to_another_node_when_theirs_leaves() {
     let next = waiting.await.expect("no panic").expect("its turn has come");
     assert!(next.token() > token);
     alone.release().await.expect("it is held");
+}
+
+/// A node that is stopped or cut off: it was greeted, and then says nothing.
+async fn silent_node() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut magic = [0; 4];
+            tokio::io::AsyncReadExt::read_exact(&mut stream, &mut magic).await.expect("a client");
+            greeting::hear(&mut stream).await.expect("a client");
+            greeting::answer(&mut stream, "").await.expect("a client");
+            open.push(stream);
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_says_nothing_is_given_up() {
+    let cluster = cluster(3).await;
+    let nodes = [silent_node().await, cluster.nodes[0].address()];
+    let client = Client::new(nodes.map(|node| node.to_string()));
+    let options =
+        || SessionOptions { reach: Duration::from_millis(300), ..SessionOptions::default() };
+    let first = tokio::time::timeout(Duration::from_secs(5), client.session(options())).await;
+    let first = first.expect("it does not wait for ever");
+    assert!(matches!(first, Err(Error::Unreachable(_))), "{first:?}");
+    let second = client.session(options()).await.expect("the next node answers");
+    second.lock("x").expect("a name").acquire().await.expect("free").release().await.expect("held");
 }

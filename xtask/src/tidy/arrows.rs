@@ -46,6 +46,10 @@ const MAY_USE: [(&str, &[&str]); 15] = [
         &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol", "quorate-web"],
     ),
     (
+        "quorate-torture",
+        &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client", "quorate-service"],
+    ),
+    (
         "quorate",
         &[
             "quorate-core",

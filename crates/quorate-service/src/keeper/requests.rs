@@ -113,6 +113,11 @@ impl Keeper {
         }
         interest.token = Some(token);
         let asked = std::mem::replace(&mut interest.since, now);
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let until = self.locks().deadline(ticket, now).unwrap_or(now);
+            tracing::debug!(lock = %name, token, at = now.0, until = until.0, "granted");
+        }
+        let Some(interest) = self.interest(key, &name) else { return };
         let waiting = std::mem::take(&mut interest.waiting);
         interest.holding.extend(waiting.iter().map(|waiter| waiter.request));
         self.measures.granted.inc();
@@ -199,16 +204,17 @@ impl Keeper {
         if !(interest.holding.is_empty() && interest.waiting.is_empty()) {
             return;
         }
-        let had = interest.token.map(|_| interest.since);
+        let had = interest.token.map(|token| (token, interest.since));
         if let Some(session) = self.sessions.get_mut(&key) {
             session.interests.remove(&name);
         }
         self.tickets.remove(&ticket);
-        if let Some(since) = had {
+        if let Some((_, since)) = had {
             self.was_freed(&name, since, now);
         }
         self.command(Command::Release(ticket), now);
-        if had.is_some() {
+        if let Some((token, _)) = had {
+            tracing::debug!(lock = %name, token, at = now.0, "freed");
             self.publish(Change { name, holder: None });
         }
     }
@@ -240,7 +246,8 @@ impl Keeper {
                 loss.into_iter().for_each(|why| self.measures.loses(why));
             }
             self.command(Command::Release(interest.ticket), now);
-            if interest.token.is_some() {
+            if let Some(token) = interest.token {
+                tracing::debug!(lock = %name, token, at = now.0, "freed");
                 self.publish(Change { name, holder: None });
             }
         }

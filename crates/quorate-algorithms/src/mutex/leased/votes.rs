@@ -128,8 +128,10 @@ impl<K: Name> Locks<K> {
             return self.forget_idle();
         }
         if ballot.counter >= ceiling {
+            // All that it needs at once: what is on the disk must never be less than what was used.
+            let reached = ballot.counter;
             self.held_up.push(lock);
-            return self.reserve(ceiling, out);
+            return self.reserve(reached, out);
         }
         let Some((ticket, Home { member: home, moved })) = ballot.queue.pop_first() else { return };
         ballot.counter += 1;

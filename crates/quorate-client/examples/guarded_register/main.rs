@@ -1,0 +1,59 @@
+//! A resource that refuses stale tokens: a counter that clients increment under a lock.
+//!
+//! ```text
+//! quorate up                                                     # a cluster, in another terminal
+//! cargo run -p quorate-client --example guarded_register         # three clients and the counter
+//! ```
+//!
+//! One of the clients is careless: with the lock in hand it sleeps until its session is over and somebody else has had
+//! the lock, and then writes what it has worked out long ago. The counter refuses it.
+
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
+mod guarded;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use guarded::{Guarded, Stale};
+use quorate_client::{Client, DEFAULT_ENDPOINT, Error, SessionOptions};
+
+/// In earnest this is another program, which is asked over the network and shown the token with every request.
+type Resource = Arc<Mutex<Guarded>>;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let endpoint =
+        std::env::var("QUORATE_ENDPOINT").unwrap_or_else(|_| DEFAULT_ENDPOINT.to_owned());
+    let resource = Resource::default();
+    let careless = tokio::spawn(increment(endpoint.clone(), Arc::clone(&resource), true));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    for _ in 0..2 {
+        increment(endpoint.clone(), Arc::clone(&resource), false).await?;
+    }
+    careless.await.map_err(|_| Error::Closed)?
+}
+
+async fn increment(endpoint: String, resource: Resource, careless: bool) -> Result<(), Error> {
+    let ask = || resource.lock().unwrap_or_else(PoisonError::into_inner);
+    let who = if careless { "the careless one" } else { "a careful one" };
+    let ttl = Duration::from_secs(1);
+    let client = Client::new([endpoint]);
+    let session = client.session(SessionOptions { ttl, ..SessionOptions::default() }).await?;
+    let guard = session.lock("counter")?.acquire().await?;
+    let token = guard.token();
+    let Ok(value) = ask().read(token) else { return Ok(()) };
+    println!("{who} has token {token} and reads {value}");
+    if careless {
+        // As if the whole program were paused: nobody says that the session is alive, so that it ends.
+        session.close().await?;
+        tokio::time::sleep(2 * ttl).await;
+    }
+    match ask().write(token, value + 1) {
+        Ok(()) => println!("{who} writes {}", value + 1),
+        Err(Stale { greatest }) => {
+            println!("{who} is refused: token {token} is stale, {greatest} has been here");
+        }
+    }
+    if guard.is_held() { guard.release().await } else { Ok(()) }
+}

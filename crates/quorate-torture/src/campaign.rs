@@ -1,0 +1,163 @@
+//! A run: faults of a seed against a cluster while workers take turns, and then the verdict.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use quorate_client::Moment;
+
+use crate::checker::{Verdict, judge};
+use crate::faults::{Fault, Remedy, pause};
+use crate::fleet::{Fleet, Shape};
+use crate::history::History;
+use crate::hosts::Hosts;
+use crate::lots::Lots;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) nodes: usize,
+    pub(crate) workers: usize,
+    pub(crate) seconds: u64,
+    pub(crate) seed: u64,
+    /// Only faults with this in their names.
+    pub(crate) only: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) history: History,
+    /// How often each kind of fault was done.
+    pub(crate) faults: BTreeMap<Fault, usize>,
+    /// How long after each healing nobody had been given the lock, in microseconds.
+    pub(crate) recoveries: Vec<u64>,
+    /// How long it took after the last healing until everybody had had the lock.
+    pub(crate) everybody: Option<u64>,
+    /// Processes that ended though nobody ended them.
+    pub(crate) died: Vec<String>,
+}
+
+/// How long everybody has to get the lock once all is well.
+const PATIENCE_US: u64 = 30_000_000;
+
+/// Runs it in a folder that is left as it is.
+pub(crate) fn run(
+    plan: &Plan,
+    hosts: Hosts,
+    folder: &Path,
+    mut tell: impl FnMut(&str),
+) -> io::Result<Outcome> {
+    let Plan { nodes, workers, seconds, seed, ref only } = *plan;
+    // Short leases, so that a minute has many rounds.
+    let shape = Shape { nodes, workers, lease_ms: 1_000, answer_ms: 100, absent: None };
+    let mut fleet = Fleet::start(hosts, folder, &shape)?;
+    let begun = Moment::now().0;
+    if !await_turns(&fleet, workers, begun) {
+        let died = fleet.died().join("; ");
+        return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
+    }
+    tell(&format!("{nodes} nodes and {workers} workers are at work"));
+    let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
+    let possible = Fault::possible(&fleet, only);
+    if possible.is_empty() {
+        return Err(io::Error::other(format!(
+            "no fault that can be done here has `{only}` in its name"
+        )));
+    }
+    let end = Moment::now().0 + seconds * 1_000_000;
+    let mut round = Vec::new();
+    while Moment::now().0 < end {
+        if round.is_empty() {
+            // Each kind once before any comes again, so that a short run has most of them.
+            round = possible.clone();
+        }
+        let fault = round.swap_remove(lots.index(round.len()));
+        // Where a majority has forgotten nobody votes again, and so it is meant to be: one after the other.
+        if fault == Fault::Forget && !becomes_well(&fleet) {
+            continue;
+        }
+        let mut remedies = fault.strike(&mut fleet, &mut lots)?;
+        *faults.entry(fault).or_insert(0) += 1;
+        pause(lots.among(100..1_200));
+        // Sometimes another one comes on top.
+        let second = possible[lots.index(possible.len())];
+        let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
+        let and = both.then_some(second);
+        if let Some(second) = and {
+            remedies.extend(second.strike(&mut fleet, &mut lots)?);
+            *faults.entry(second).or_insert(0) += 1;
+        }
+        pause(lots.among(100..2_000));
+        heal(&mut fleet, &remedies)?;
+        healings.push(Moment::now().0);
+        let seconds = (Moment::now().0 - begun) as f64 / 1e6;
+        tell(&format!(
+            "{seconds:>6.1} s  {fault}{}",
+            and.map_or(String::new(), |and| format!(", and {and}"))
+        ));
+        pause(lots.among(100..1_500));
+    }
+    let healed = Moment::now().0;
+    let everybody = await_turns(&fleet, workers, healed).then(|| Moment::now().0 - healed);
+    let mut absent = Vec::new();
+    while Moment::now().0 < healed + PATIENCE_US {
+        absent = fleet.unwell();
+        if absent.is_empty() {
+            break;
+        }
+        pause(100);
+    }
+    let died = fleet.died();
+    let history = History::read(&fleet);
+    let mut verdicts = judge(&history, workers, healed);
+    verdicts.push(Verdict {
+        property: "every node votes and hears all others after the last healing",
+        broken: absent.iter().map(|node| format!("node {node} does not")).collect(),
+    });
+    let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died })
+}
+
+/// Waits a while until all nodes vote.
+fn becomes_well(fleet: &Fleet) -> bool {
+    (0..30).any(|_| {
+        let well = fleet.unwell().is_empty();
+        if !well {
+            pause(100);
+        }
+        well
+    })
+}
+
+fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
+    remedies.iter().try_for_each(|remedy| remedy.apply(fleet))
+}
+
+/// How long after this moment the next worker got the lock.
+fn recovery(history: &History, moment: u64) -> Option<u64> {
+    let next = history.claims.iter().map(|claim| claim.start).find(|start| *start >= moment);
+    next.map(|start| start - moment)
+}
+
+/// Waits until every worker has had the lock since then; false if that takes too long.
+fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> bool {
+    let until = Moment::now().0 + PATIENCE_US;
+    while Moment::now().0 < until {
+        let mut history = History::default();
+        for worker in 0..workers {
+            if let Some(log) = fleet.logs(worker).last() {
+                history.read_worker(worker, &crate::log::lines(log));
+            }
+        }
+        let served = |worker: usize| {
+            history.claims.iter().any(|claim| claim.worker == worker && claim.start > since)
+        };
+        if (0..workers).all(served) {
+            return true;
+        }
+        pause(100);
+    }
+    false
+}

@@ -1,0 +1,210 @@
+//! Whether what happened may happen.
+
+use crate::history::{History, Write};
+use crate::linear;
+
+/// A property and what speaks against it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    pub(crate) property: &'static str,
+    pub(crate) broken: Vec<String>,
+}
+
+/// All properties. `healed` is when the last fault was over; by then `workers` workers have to come to the lock again.
+pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdict> {
+    let verdict = |property, broken| Verdict { property, broken };
+    vec![
+        verdict("no two rely on the lock at once, by their own logs", overlapping_claims(history)),
+        verdict("no two hold the lock at once, by the nodes' records", overlapping_grants(history)),
+        verdict("tokens increase with every grant", tokens(history)),
+        verdict(
+            "the lock's history is one of a lock (stateright)",
+            linear::problems(&history.claims),
+        ),
+        verdict("no increment of the guarded register is lost", increments(history)),
+        verdict(
+            "everybody gets the lock after the last healing",
+            progress(history, workers, healed),
+        ),
+    ]
+}
+
+fn overlapping_claims(history: &History) -> Vec<String> {
+    // Whoever reaches furthest of those before, in case one lies inside another.
+    let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Claim>);
+    for claim in &history.claims {
+        if let Some(before) = furthest.filter(|before| claim.start < before.end) {
+            broken.push(format!(
+                "worker {} relied on token {} from {} to {}, and worker {} on token {} from {} on",
+                before.worker,
+                before.token,
+                before.start,
+                before.end,
+                claim.worker,
+                claim.token,
+                claim.start
+            ));
+        }
+        if furthest.is_none_or(|before| before.end < claim.end) {
+            furthest = Some(*claim);
+        }
+    }
+    broken
+}
+
+fn overlapping_grants(history: &History) -> Vec<String> {
+    let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Grant>);
+    for grant in &history.grants {
+        if let Some(before) = furthest.filter(|before| grant.at < before.end) {
+            broken.push(format!(
+                "node {} had given token {} from {} to {}, and node {} gave token {} at {}",
+                before.node, before.token, before.at, before.end, grant.node, grant.token, grant.at
+            ));
+        }
+        if furthest.is_none_or(|before| before.end < grant.end) {
+            furthest = Some(*grant);
+        }
+    }
+    broken
+}
+
+fn tokens(history: &History) -> Vec<String> {
+    let claims = history.claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
+    let claims = claims.map(|pair| {
+        format!(
+            "worker {} got token {} at {}, and later worker {} got {} at {}",
+            pair[0].worker,
+            pair[0].token,
+            pair[0].start,
+            pair[1].worker,
+            pair[1].token,
+            pair[1].start
+        )
+    });
+    let grants = history.grants.windows(2).filter(|pair| pair[0].token >= pair[1].token);
+    let grants = grants.map(|pair| {
+        format!(
+            "node {} gave token {} at {}, and later node {} gave {} at {}",
+            pair[0].node, pair[0].token, pair[0].at, pair[1].node, pair[1].token, pair[1].at
+        )
+    });
+    let unknown = history
+        .claims
+        .iter()
+        .filter(|claim| history.grants.iter().all(|grant| grant.token != claim.token));
+    let unknown = unknown.map(|claim| {
+        format!("worker {} has token {}, which no node has given", claim.worker, claim.token)
+    });
+    claims.chain(grants).chain(unknown).collect()
+}
+
+/// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
+fn increments(history: &History) -> Vec<String> {
+    let (mut broken, mut last) = (Vec::new(), Write { token: 0, value: 0 });
+    for write in &history.writes {
+        if write.value != last.value + 1 || write.token < last.token {
+            broken.push(format!(
+                "token {} wrote {}, and before that token {} had written {}",
+                write.token, write.value, last.token, last.value
+            ));
+        }
+        last = *write;
+    }
+    let missing = history.acknowledged.iter().filter(|write| !history.writes.contains(write));
+    broken.extend(missing.map(|write| {
+        format!(
+            "token {} was told that it had written {}, and nobody knows",
+            write.token, write.value
+        )
+    }));
+    broken
+}
+
+fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
+    let served = |worker: &usize| {
+        history.claims.iter().any(|claim| claim.worker == *worker && claim.start > healed)
+    };
+    let starving = (0..workers).filter(|worker| !served(worker));
+    starving.map(|worker| format!("worker {worker} has not had the lock since")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Vec<String>> {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        text.lines().map(words).collect()
+    }
+
+    /// Two workers, one after the other, and the records of one node.
+    fn sound() -> History {
+        let mut history = History::default();
+        history.read_worker(
+            0,
+            &words("want 1\ngranted 10 5 90\nheld 20 95\nwrote 25 5 1\nfreeing 30"),
+        );
+        history.read_worker(1, &words("want 2\ngranted 40 7 99\nwrote 45 7 2"));
+        history.read_node(
+            0,
+            &words("granted at=9000 token=5 until=95000\nfreed at=31000 token=5"),
+            0,
+        );
+        history.read_node(1, &words("granted at=2000035000 token=7 until=2000099000"), 2);
+        history.read_register(&words("wrote 25 5 1\nrefused 41 5 7\nwrote 45 7 2"));
+        history
+    }
+
+    fn broken(history: &History) -> Vec<&'static str> {
+        let verdicts = judge(history, 2, 9);
+        verdicts
+            .iter()
+            .filter(|verdict| !verdict.broken.is_empty())
+            .map(|verdict| verdict.property)
+            .collect()
+    }
+
+    #[test]
+    fn a_sound_history_is_accepted() {
+        let history = sound();
+        assert_eq!(broken(&history), Vec::<&str>::new());
+        assert_eq!((history.refused, history.hand_offs(), history.claims[1].end), (1, 1, 99));
+    }
+
+    #[test]
+    fn two_at_once_are_found_in_logs_and_records() {
+        let mut history = sound();
+        history.claims[0].end = 41;
+        history.grants[0].end = 36;
+        let found = broken(&history);
+        assert!(found[0].contains("own logs") && found[1].contains("records"), "{found:?}");
+        assert!(found[2].contains("stateright"), "{found:?}");
+    }
+
+    #[test]
+    fn a_killed_worker_is_believed_until_its_deadline() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 5 90"));
+        history.read_worker(1, &words("granted 40 7 99\nfreeing 50"));
+        assert_eq!(overlapping_claims(&history).len(), 1);
+    }
+
+    #[test]
+    fn tokens_that_do_not_increase_and_lost_increments_are_found() {
+        let mut history = sound();
+        history.claims[1].token = 5;
+        history.grants[1].token = 5;
+        history.writes[1] = Write { token: 7, value: 1 };
+        let found = broken(&history);
+        assert!(found.iter().any(|property| property.contains("tokens increase")), "{found:?}");
+        assert!(found.iter().any(|property| property.contains("increment")), "{found:?}");
+    }
+
+    #[test]
+    fn whoever_gets_nothing_after_the_healing_is_named() {
+        assert_eq!(
+            progress(&sound(), 3, 20),
+            ["worker 0 has not had the lock since", "worker 2 has not had the lock since"]
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! What is done to processes and links, and undone again.
+
+use std::fmt;
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::fleet::Fleet;
+use crate::lots::Lots;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    KillHolder,
+    KillHoldersNode,
+    KillVoter,
+    KillMinority,
+    StopHolder,
+    StopHoldersNode,
+    StopMinority,
+    Stutter,
+    CutBothWays,
+    CutMinority,
+    CutDeaf,
+    CutMute,
+    CutFromClients,
+    CutNoQuorum,
+    Forget,
+    ShiftClock,
+    Vanish,
+}
+
+/// How a fault ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    StartNode(usize),
+    /// With a clock that is wrong by so many seconds.
+    StartShifted(usize, i64),
+    StartWorker(usize),
+    ContinueNode(usize),
+    ContinueWorker(usize),
+    Heal(usize),
+}
+
+impl Fault {
+    const ALL: [Self; 17] = [
+        Self::KillHolder,
+        Self::KillHoldersNode,
+        Self::KillVoter,
+        Self::KillMinority,
+        Self::StopHolder,
+        Self::StopHoldersNode,
+        Self::StopMinority,
+        Self::Stutter,
+        Self::CutBothWays,
+        Self::CutMinority,
+        Self::CutDeaf,
+        Self::CutMute,
+        Self::CutFromClients,
+        Self::CutNoQuorum,
+        Self::Forget,
+        Self::ShiftClock,
+        Self::Vanish,
+    ];
+
+    /// The faults that can be done here and have this in their names.
+    pub(crate) fn possible(fleet: &Fleet, only: &str) -> Vec<Self> {
+        let clocks = clocks_can_be_shifted();
+        let possible = |fault: &Self| match fault {
+            Self::CutBothWays | Self::CutMinority | Self::CutDeaf | Self::CutMute => {
+                fleet.hosts.can_cut()
+            }
+            Self::CutFromClients | Self::CutNoQuorum | Self::Vanish => fleet.hosts.can_cut(),
+            Self::ShiftClock => clocks,
+            _ => true,
+        };
+        let wanted = |fault: &Self| fault.to_string().contains(only);
+        Self::ALL.into_iter().filter(possible).filter(wanted).collect()
+    }
+
+    /// Does it, and says how it ends.
+    pub(crate) fn strike(self, fleet: &mut Fleet, lots: &mut Lots) -> io::Result<Vec<Remedy>> {
+        let n = fleet.node_count();
+        let fewer = (n - 1) / 2;
+        let node = lots.index(n);
+        let of_holder = [
+            Self::KillHolder,
+            Self::KillHoldersNode,
+            Self::KillVoter,
+            Self::StopHolder,
+            Self::StopHoldersNode,
+            Self::Vanish,
+        ];
+        let caught = if of_holder.contains(&self) { catch_holder(fleet) } else { None };
+        // Where nobody can have it, somebody is taken.
+        let (holder, holders_node) =
+            caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
+        let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
+        let workers = n..n + fleet.worker_count();
+        let remedies = match self {
+            Self::KillHolder => {
+                fleet.kill_worker(holder);
+                vec![Remedy::StartWorker(holder)]
+            }
+            Self::KillHoldersNode => kill_nodes(fleet, &[holders_node]),
+            Self::KillVoter => {
+                let voter = (holders_node + 1 + lots.index(n - 1)) % n;
+                kill_nodes(fleet, &[voter])
+            }
+            Self::KillMinority => kill_nodes(fleet, &lots.some(fewer, n)),
+            Self::StopHolder => {
+                fleet.stop_worker(holder);
+                vec![Remedy::ContinueWorker(holder)]
+            }
+            Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
+            Self::StopMinority => stop_nodes(fleet, &lots.some(fewer, n)),
+            Self::Stutter => stutter(fleet, lots, node),
+            Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
+            Self::CutMinority => {
+                let few = lots.some(fewer, n);
+                let rest: Vec<usize> = (0..n).filter(|other| !few.contains(other)).collect();
+                cut_apart(fleet, &few, &rest)?
+            }
+            Self::CutDeaf => {
+                others.iter().try_for_each(|other| fleet.hosts.cut(*other, &[node]))?;
+                others.into_iter().map(Remedy::Heal).collect()
+            }
+            Self::CutMute => {
+                fleet.hosts.cut(node, &others)?;
+                vec![Remedy::Heal(node)]
+            }
+            Self::CutFromClients => cut_apart(fleet, &[node], &workers.collect::<Vec<_>>())?,
+            Self::CutNoQuorum => {
+                for node in 0..n {
+                    let rest: Vec<usize> = (0..n).filter(|other| *other != node).collect();
+                    fleet.hosts.cut(node, &rest)?;
+                }
+                (0..n).map(Remedy::Heal).collect()
+            }
+            Self::Forget => {
+                fleet.kill_node(node);
+                fleet.forget(node)?;
+                vec![Remedy::StartNode(node)]
+            }
+            Self::ShiftClock => {
+                fleet.kill_node(node);
+                let seconds = lots.among(600..7_200) as i64;
+                // A clock cannot show a time before the machine was started.
+                let back = lots.index(2) == 0 && uptime_s() > seconds + 60;
+                vec![Remedy::StartShifted(node, if back { -seconds } else { seconds })]
+            }
+            Self::Vanish => {
+                let host = fleet.worker_host(holder);
+                let nodes: Vec<usize> = (0..n).collect();
+                fleet.hosts.cut(host, &nodes)?;
+                fleet.kill_worker(holder);
+                vec![Remedy::Heal(host), Remedy::StartWorker(holder)]
+            }
+        };
+        if self != Self::StopHolder && caught.is_some() {
+            fleet.continue_worker(holder);
+        }
+        Ok(remedies)
+    }
+}
+
+impl Remedy {
+    pub(crate) fn apply(self, fleet: &mut Fleet) -> io::Result<()> {
+        match self {
+            Self::StartNode(node) => fleet.start_node(node, 0),
+            Self::StartShifted(node, shift) => fleet.start_node(node, shift),
+            Self::StartWorker(worker) => fleet.start_worker(worker),
+            Self::ContinueNode(node) => {
+                fleet.continue_node(node);
+                Ok(())
+            }
+            Self::ContinueWorker(worker) => {
+                fleet.continue_worker(worker);
+                Ok(())
+            }
+            Self::Heal(host) => fleet.hosts.heal(host),
+        }
+    }
+}
+
+fn kill_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
+    nodes.iter().for_each(|node| fleet.kill_node(*node));
+    nodes.iter().copied().map(Remedy::StartNode).collect()
+}
+
+fn stop_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
+    nodes.iter().for_each(|node| fleet.stop_node(*node));
+    nodes.iter().copied().map(Remedy::ContinueNode).collect()
+}
+
+fn cut_apart(fleet: &Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
+    these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
+    those.iter().try_for_each(|host| fleet.hosts.cut(*host, these))?;
+    Ok(these.iter().chain(those).copied().map(Remedy::Heal).collect())
+}
+
+/// A node that runs for a while, stops for a while, and so on: all that it sends and hears is late by another time.
+fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) -> Vec<Remedy> {
+    for _ in 0..10 {
+        fleet.stop_node(node);
+        pause(lots.among(20..150));
+        fleet.continue_node(node);
+        pause(lots.among(5..60));
+    }
+    Vec::new()
+}
+
+/// Somebody has the lock soon, if anybody can. It is stopped then, so that it still has it.
+fn catch_holder(fleet: &mut Fleet) -> Option<(usize, usize)> {
+    (0..200).find_map(|_| {
+        let caught = fleet.catch_holder();
+        if caught.is_none() {
+            pause(2);
+        }
+        caught
+    })
+}
+
+pub(crate) fn pause(millis: u64) {
+    std::thread::sleep(Duration::from_millis(millis));
+}
+
+fn uptime_s() -> i64 {
+    (quorate_client::Moment::now().0 / 1_000_000) as i64
+}
+
+fn clocks_can_be_shifted() -> bool {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--time", "--boottime", "1", "true"]);
+    unshare
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::KillHolder => "kill -9 of the holder",
+            Self::KillHoldersNode => "kill -9 of the holder's node",
+            Self::KillVoter => "kill -9 of another node",
+            Self::KillMinority => "kill -9 of a majority less one",
+            Self::StopHolder => "SIGSTOP of the holder",
+            Self::StopHoldersNode => "SIGSTOP of the holder's node",
+            Self::StopMinority => "SIGSTOP of a majority less one",
+            Self::Stutter => "a node that stutters",
+            Self::CutBothWays => "a node cut off",
+            Self::CutMinority => "a minority cut off",
+            Self::CutDeaf => "a node that hears nobody",
+            Self::CutMute => "a node that nobody hears",
+            Self::CutFromClients => "a node cut off from clients",
+            Self::CutNoQuorum => "all nodes cut off",
+            Self::Forget => "a restart without memory",
+            Self::ShiftClock => "a restart with another clock",
+            Self::Vanish => "a client that vanishes",
+        })
+    }
+}

@@ -1,0 +1,312 @@
+//! All processes of a run: nodes, workers, the register. They end with us.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use quorate_core::ProcessId;
+use quorate_net::certs;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::hosts::Hosts;
+use crate::log;
+
+/// What a cluster is like.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) nodes: usize,
+    pub(crate) workers: usize,
+    /// How long votes are lent.
+    pub(crate) lease_ms: u64,
+    /// How quickly nodes answer each other.
+    pub(crate) answer_ms: u64,
+    /// Where one more node would be, which is never started.
+    pub(crate) absent: Option<String>,
+}
+
+/// A process that can be started again.
+#[derive(Debug, Default)]
+struct Place {
+    child: Option<Child>,
+    /// By how many seconds its clock is wrong, for each life that it has had.
+    lives: Vec<i64>,
+    stopped: bool,
+}
+
+/// All processes of a run.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    pub(crate) hosts: Hosts,
+    folder: PathBuf,
+    program: PathBuf,
+    nodes: Vec<Place>,
+    workers: Vec<Place>,
+    register: Option<Child>,
+    peers: Vec<String>,
+    clients: Vec<String>,
+    register_at: String,
+}
+
+impl Fleet {
+    /// Writes the files of a cluster of so many nodes and starts everything.
+    pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
+        let Shape { nodes, workers, .. } = *shape;
+        let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
+        let register_at = door(nodes + workers, 7482);
+        let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
+        let clients = (0..nodes).map(|node| door(node, 7480)).collect();
+        let places = |count: usize| (0..count).map(|_| Place::default()).collect();
+        let mut fleet = Self {
+            hosts,
+            folder: folder.to_owned(),
+            program: std::env::current_exe()?,
+            nodes: places(nodes),
+            workers: places(workers),
+            register: None,
+            peers,
+            clients,
+            register_at,
+        };
+        fleet.write_files(shape)?;
+        let mut register = fleet.hosts.command(nodes + workers, &fleet.program);
+        register.args(["register", &fleet.register_at]).arg(fleet.register_log());
+        fleet.register = Some(start(&mut register, &fleet.folder.join("register.err"))?);
+        (0..nodes).try_for_each(|node| fleet.start_node(node, 0))?;
+        (0..workers).try_for_each(|worker| fleet.start_worker(worker))?;
+        Ok(fleet)
+    }
+
+    fn write_files(&self, shape: &Shape) -> io::Result<()> {
+        let Shape { lease_ms, answer_ms, .. } = shape;
+        let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
+        let wanted = certs::Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
+        certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
+        for (node, clients) in self.clients.iter().enumerate() {
+            let mut text = format!(
+                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\n[peers]\n"
+            );
+            for (peer, address) in self.peers.iter().enumerate() {
+                text += &format!("{peer} = \"{address}\"\n");
+            }
+            text += &format!(
+                "[tls]\nauthority = \"certs/ca.pem\"\ncertificate = \"certs/node-{node}.pem\"\nkey = \"certs/node-{node}.key\"\n"
+            );
+            fs::write(self.folder.join(format!("node-{node}.toml")), text)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn worker_count(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// The host of a worker; that of a node has the node's number.
+    pub(crate) fn worker_host(&self, worker: usize) -> usize {
+        self.nodes.len() + worker
+    }
+
+    pub(crate) fn register_log(&self) -> PathBuf {
+        self.folder.join("register.log")
+    }
+
+    /// The records of each life of a node, and by how many seconds its clock was wrong.
+    pub(crate) fn records(&self, node: usize) -> Vec<(PathBuf, i64)> {
+        let lives = self.nodes[node].lives.iter().enumerate();
+        lives.map(|(life, shift)| (self.record(node, life), *shift)).collect()
+    }
+
+    fn record(&self, node: usize, life: usize) -> PathBuf {
+        self.folder.join(format!("node-{node}-{life}.records"))
+    }
+
+    /// The logs of each life of a worker.
+    pub(crate) fn logs(&self, worker: usize) -> Vec<PathBuf> {
+        (0..self.workers[worker].lives.len()).map(|life| self.log(worker, life)).collect()
+    }
+
+    fn log(&self, worker: usize, life: usize) -> PathBuf {
+        self.folder.join(format!("worker-{worker}-{life}.log"))
+    }
+
+    /// Starts a node that is down, with a clock that is wrong by so many seconds.
+    pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
+        if self.nodes[node].child.is_some() {
+            return Ok(());
+        }
+        let life = self.nodes[node].lives.len();
+        let mut command = match shift {
+            0 => self.hosts.command(node, &self.program),
+            _ => {
+                let mut command = self.hosts.command(node, Path::new("unshare"));
+                command.args(["--time", "--boottime", &shift.to_string()]).arg(&self.program);
+                command
+            }
+        };
+        let age = if life == 0 { "new" } else { "again" };
+        let config = self.folder.join(format!("node-{node}.toml"));
+        command.arg("node").arg(config).arg(self.record(node, life)).arg(age);
+        let errors = self.folder.join(format!("node-{node}.err"));
+        let child = start(&mut command, &errors)?;
+        self.nodes[node] = Place {
+            child: Some(child),
+            lives: [self.nodes[node].lives.as_slice(), &[shift]].concat(),
+            stopped: false,
+        };
+        Ok(())
+    }
+
+    /// Starts a worker that is down.
+    pub(crate) fn start_worker(&mut self, worker: usize) -> io::Result<()> {
+        if self.workers[worker].child.is_some() {
+            return Ok(());
+        }
+        let life = self.workers[worker].lives.len();
+        let mut command = self.hosts.command(self.worker_host(worker), &self.program);
+        command.args(["worker", &worker.to_string(), &self.clients.join(","), &self.register_at]);
+        command.arg(self.log(worker, life));
+        let errors = self.folder.join(format!("worker-{worker}.err"));
+        let place = &mut self.workers[worker];
+        place.child = Some(start(&mut command, &errors)?);
+        place.lives.push(0);
+        place.stopped = false;
+        Ok(())
+    }
+
+    pub(crate) fn kill_node(&mut self, node: usize) {
+        self.nodes[node].kill();
+    }
+
+    pub(crate) fn kill_worker(&mut self, worker: usize) {
+        self.workers[worker].kill();
+    }
+
+    /// Deletes all that a node that is down remembers.
+    pub(crate) fn forget(&self, node: usize) -> io::Result<()> {
+        fs::remove_dir_all(self.folder.join(format!("data-{node}")))
+    }
+
+    pub(crate) fn stop_node(&mut self, node: usize) {
+        self.nodes[node].signal(true);
+    }
+
+    pub(crate) fn continue_node(&mut self, node: usize) {
+        self.nodes[node].signal(false);
+    }
+
+    pub(crate) fn stop_worker(&mut self, worker: usize) {
+        self.workers[worker].signal(true);
+    }
+
+    pub(crate) fn continue_worker(&mut self, worker: usize) {
+        self.workers[worker].signal(false);
+    }
+
+    /// Stops whoever has the lock while it has it. The worker, and the node through which it has the lock.
+    pub(crate) fn catch_holder(&mut self) -> Option<(usize, usize)> {
+        for worker in 0..self.workers.len() {
+            if self.workers[worker].stopped || !self.is_inside(worker) {
+                continue;
+            }
+            self.stop_worker(worker);
+            // It may have gone on until it was stopped.
+            if self.is_inside(worker) {
+                return Some((worker, self.node_of(worker)?));
+            }
+            self.continue_worker(worker);
+        }
+        None
+    }
+
+    fn last_lines(&self, worker: usize) -> Vec<Vec<String>> {
+        let life = self.workers[worker].lives.len().saturating_sub(1);
+        log::lines(&self.log(worker, life))
+    }
+
+    fn is_inside(&self, worker: usize) -> bool {
+        let inside = ["granted", "held", "wrote", "refused", "plain"];
+        let lines = self.last_lines(worker);
+        let last = lines.last().and_then(|words| words.first());
+        self.workers[worker].child.is_some()
+            && last.is_some_and(|last| inside.contains(&last.as_str()))
+    }
+
+    fn node_of(&self, worker: usize) -> Option<usize> {
+        let lines = self.last_lines(worker);
+        lines.iter().rfind(|words| words[0] == "session")?.get(2)?.parse().ok()
+    }
+
+    /// The nodes that do not vote or do not hear all others.
+    pub(crate) fn unwell(&self) -> Vec<usize> {
+        let absent = (self.peers.len() - self.nodes.len()).to_string();
+        let is_unwell = |node: &usize| {
+            let mut look = self.hosts.command(*node, &self.program);
+            look.args(["look", &self.clients[*node], &absent]).stderr(Stdio::null());
+            !look.status().is_ok_and(|status| status.success())
+        };
+        (0..self.nodes.len()).filter(is_unwell).collect()
+    }
+
+    /// Processes that ended though nobody ended them.
+    pub(crate) fn died(&mut self) -> Vec<String> {
+        let nodes =
+            self.nodes.iter_mut().enumerate().map(|(number, place)| ("node", number, place));
+        let workers =
+            self.workers.iter_mut().enumerate().map(|(number, place)| ("worker", number, place));
+        let ended = |place: &mut Place| place.child.as_mut()?.try_wait().ok()?;
+        let all = nodes.chain(workers);
+        let died = all.filter_map(|(what, number, place)| {
+            ended(place).map(|status| format!("{what} {number} ended by itself: {status}"))
+        });
+        died.collect()
+    }
+
+    /// The processes that are nodes.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        self.nodes.iter().filter_map(|place| Some(place.child.as_ref()?.id())).collect()
+    }
+
+    pub(crate) fn clients(&self) -> &[String] {
+        &self.clients
+    }
+
+    pub(crate) fn peers(&self) -> &[String] {
+        &self.peers
+    }
+}
+
+impl Place {
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    fn signal(&mut self, stop: bool) {
+        let pid = self.child.as_ref().and_then(|child| Pid::from_raw(child.id() as i32));
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, if stop { Signal::STOP } else { Signal::CONT });
+            self.stopped = stop;
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.workers.iter_mut().chain(&mut self.nodes).for_each(Place::kill);
+        if let Some(mut register) = self.register.take() {
+            let _ = register.kill();
+            let _ = register.wait();
+        }
+    }
+}
+
+fn start(command: &mut Command, errors: &Path) -> io::Result<Child> {
+    let errors = fs::OpenOptions::new().create(true).append(true).open(errors)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn()
+}

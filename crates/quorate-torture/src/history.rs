@@ -1,0 +1,179 @@
+//! What happened, by the files that workers, nodes and the register have written. Times are microseconds.
+
+use std::collections::BTreeMap;
+
+use crate::fleet::Fleet;
+use crate::log::lines;
+
+/// A time during which a worker relied on the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) worker: usize,
+    pub(crate) token: u64,
+    /// When it asked.
+    pub(crate) asked: u64,
+    /// When it knew that it had the lock.
+    pub(crate) start: u64,
+    /// When it gave it up or could not rely on it any longer. For one that was killed, until when it could have.
+    pub(crate) end: u64,
+    /// How it ended.
+    pub(crate) ending: Ending,
+}
+
+/// How a claim ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Freed,
+    /// It noticed that it could no longer rely on it.
+    Lost,
+    /// It was killed.
+    Killed,
+}
+
+/// A grant by a node's own record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grant {
+    pub(crate) node: usize,
+    pub(crate) token: u64,
+    pub(crate) at: u64,
+    /// Until when the node could rely on it whatever happened, or until it was freed if that was earlier.
+    pub(crate) end: u64,
+}
+
+/// A write that the guarded register took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Write {
+    pub(crate) token: u64,
+    pub(crate) value: u64,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    /// In the order of their starts.
+    pub(crate) claims: Vec<Claim>,
+    /// Grants that workers heard of when they could no longer rely on them.
+    pub(crate) late: usize,
+    /// In the order of their times.
+    pub(crate) grants: Vec<Grant>,
+    /// In the order in which the register took them.
+    pub(crate) writes: Vec<Write>,
+    /// What workers were told had been written.
+    pub(crate) acknowledged: Vec<Write>,
+    /// How often the register refused a token.
+    pub(crate) refused: usize,
+    /// What was written to the plain counter, in order.
+    pub(crate) plain: Vec<u64>,
+}
+
+impl History {
+    /// Reads all files of a run.
+    pub(crate) fn read(fleet: &Fleet) -> Self {
+        let mut history = Self::default();
+        for worker in 0..fleet.worker_count() {
+            for log in fleet.logs(worker) {
+                history.read_worker(worker, &lines(&log));
+            }
+        }
+        for node in 0..fleet.node_count() {
+            for (records, shift) in fleet.records(node) {
+                history.read_node(node, &lines(&records), shift);
+            }
+        }
+        history.read_register(&lines(&fleet.register_log()));
+        history.claims.sort_by_key(|claim| (claim.start, claim.token));
+        history.grants.sort_by_key(|grant| (grant.at, grant.token));
+        history
+    }
+
+    pub(crate) fn read_worker(&mut self, worker: usize, lines: &[Vec<String>]) {
+        let (mut asked, mut open) = (0, None);
+        for words in lines {
+            let number = |place: usize| number(words.get(place));
+            match words[0].as_str() {
+                "want" => asked = number(1),
+                "granted" => {
+                    self.close(open.take(), Ending::Killed);
+                    let (start, token, end) = (number(1), number(2), number(3));
+                    open = Some(Claim { worker, token, asked, start, end, ending: Ending::Killed });
+                }
+                "held" => open.iter_mut().for_each(|claim: &mut Claim| claim.end = number(2)),
+                "freeing" | "lost" => {
+                    if let Some(claim) = &mut open {
+                        claim.end = claim.end.min(number(1));
+                    }
+                    let ending = if words[0] == "lost" { Ending::Lost } else { Ending::Freed };
+                    self.close(open.take(), ending);
+                }
+                "wrote" => self.acknowledged.push(Write { token: number(2), value: number(3) }),
+                _ => {}
+            }
+        }
+        self.close(open, Ending::Killed);
+    }
+
+    fn close(&mut self, claim: Option<Claim>, ending: Ending) {
+        match claim {
+            Some(claim) if claim.start < claim.end => self.claims.push(Claim { ending, ..claim }),
+            Some(_) => self.late += 1,
+            None => {}
+        }
+    }
+
+    /// A node's clock is wrong by so many seconds.
+    pub(crate) fn read_node(&mut self, node: usize, lines: &[Vec<String>], shift: i64) {
+        let mut open: BTreeMap<u64, Grant> = BTreeMap::new();
+        for words in lines {
+            let value = |name: &str| {
+                let found =
+                    words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+                found.and_then(|value| value.parse::<u64>().ok()).unwrap_or(0)
+            };
+            let time = |name: &str| ((value(name) / 1_000) as i64 - shift * 1_000_000) as u64;
+            match words.first().map(String::as_str) {
+                Some("granted") => {
+                    let (token, at, end) = (value("token"), time("at"), time("until"));
+                    open.insert(token, Grant { node, token, at, end });
+                }
+                Some("freed") => {
+                    if let Some(grant) = open.get_mut(&value("token")) {
+                        grant.end = grant.end.min(time("at"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.grants.extend(open.into_values());
+    }
+
+    pub(crate) fn read_register(&mut self, lines: &[Vec<String>]) {
+        for words in lines {
+            let number = |place: usize| number(words.get(place));
+            match words[0].as_str() {
+                "wrote" => self.writes.push(Write { token: number(2), value: number(3) }),
+                "refused" => self.refused += 1,
+                "plain" => self.plain.push(number(2)),
+                _ => {}
+            }
+        }
+    }
+
+    /// How many increments of the plain counter are lost.
+    pub(crate) fn plain_lost(&self) -> usize {
+        self.plain.len() - (self.plain.last().copied().unwrap_or(0) as usize).min(self.plain.len())
+    }
+
+    /// How often another worker got the lock than the one before.
+    pub(crate) fn hand_offs(&self) -> usize {
+        self.claims.windows(2).filter(|pair| pair[0].worker != pair[1].worker).count()
+    }
+
+    /// How many claims ended so.
+    pub(crate) fn ended(&self, ending: Ending) -> usize {
+        self.claims.iter().filter(|claim| claim.ending == ending).count()
+    }
+}
+
+fn number(word: Option<&String>) -> u64 {
+    word.and_then(|word| word.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,141 @@
+//! Machines that are network namespaces, each with an address of its own, all on one switch.
+//!
+//! Everything lies in namespaces of this run, the switch too: the machine's own network is not touched. A link is cut by
+//! an entry in the sender's table of neighbours that leads nowhere: packets leave and nobody takes them, in that direction
+//! only, without a word to either side. That needs neither a firewall nor its modules in the kernel.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+
+/// Nobody has this hardware address.
+const NOWHERE: &str = "02:00:00:00:00:ff";
+
+/// The hosts of a run.
+#[derive(Debug)]
+pub(crate) enum Hosts {
+    /// Namespaces. They are removed when this is dropped.
+    Namespaces(Namespaces),
+    /// All of them are this machine, so that no link can be cut. Each has an address of its own all the same, so that nobody
+    /// takes its ports while it is down.
+    Loopback,
+}
+
+/// Names of namespaces: the switch's, then the hosts'.
+#[derive(Debug)]
+pub(crate) struct Namespaces {
+    prefix: String,
+    made: Vec<String>,
+}
+
+impl Hosts {
+    /// So many hosts in namespaces of their own, or why they cannot be made.
+    pub(crate) fn in_namespaces(count: usize) -> Result<Self, String> {
+        let prefix = format!("quorate-{}", std::process::id());
+        let mut hosts = Namespaces { prefix, made: Vec::new() };
+        hosts.make(count).map_err(|error| error.to_string())?;
+        Ok(Self::Namespaces(hosts))
+    }
+
+    /// Where a host is.
+    pub(crate) fn address(&self, host: usize) -> String {
+        match self {
+            Self::Namespaces(_) => format!("10.77.{}.{}", host / 250, host % 250 + 1),
+            Self::Loopback => {
+                let process = std::process::id() as usize;
+                format!("127.{}.{}.{}", 64 + process % 128, process / 128 % 256, host + 1)
+            }
+        }
+    }
+
+    /// Whether links can be cut.
+    pub(crate) fn can_cut(&self) -> bool {
+        matches!(self, Self::Namespaces(_))
+    }
+
+    /// A command that is run on a host. It has the number of the process that is started.
+    pub(crate) fn command(&self, host: usize, program: &std::path::Path) -> Command {
+        match self {
+            Self::Namespaces(hosts) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", &hosts.name(host)]).arg(program);
+                command
+            }
+            Self::Loopback => Command::new(program),
+        }
+    }
+
+    /// Nothing of what `from` sends arrives at any of `to` any more.
+    pub(crate) fn cut(&self, from: usize, to: &[usize]) -> io::Result<()> {
+        let Self::Namespaces(hosts) = self else { return Ok(()) };
+        let lines = to.iter().map(|to| {
+            let address = self.address(*to);
+            format!("neigh replace {address} lladdr {NOWHERE} dev eth0 nud permanent\n")
+        });
+        hosts.batch(&hosts.name(from), &lines.collect::<String>())
+    }
+
+    /// All that a host sends arrives again.
+    pub(crate) fn heal(&self, from: usize) -> io::Result<()> {
+        let Self::Namespaces(hosts) = self else { return Ok(()) };
+        hosts.batch(&hosts.name(from), "neigh flush dev eth0 nud permanent\n")
+    }
+}
+
+impl Namespaces {
+    fn name(&self, host: usize) -> String {
+        format!("{}-{host}", self.prefix)
+    }
+
+    fn make(&mut self, count: usize) -> io::Result<()> {
+        let switch = format!("{}-switch", self.prefix);
+        self.add(&switch)?;
+        self.batch(&switch, "link add switch type bridge\nlink set switch up\n")?;
+        for host in 0..count {
+            let name = self.name(host);
+            self.add(&name)?;
+            let plug = format!(
+                "link add port{host} type veth peer name eth0 netns {name}\nlink set port{host} master switch up\n"
+            );
+            self.batch(&switch, &plug)?;
+            let address = format!("10.77.{}.{}/16", host / 250, host % 250 + 1);
+            let own = format!("addr add {address} dev eth0\nlink set lo up\nlink set eth0 up\n");
+            self.batch(&name, &own)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str) -> io::Result<()> {
+        run(Command::new("ip").args(["netns", "add", name]), "")?;
+        self.made.push(name.to_owned());
+        Ok(())
+    }
+
+    fn batch(&self, namespace: &str, lines: &str) -> io::Result<()> {
+        run(Command::new("ip").args(["-n", namespace, "-batch", "-"]), lines)
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for name in &self.made {
+            let _ = run(Command::new("ip").args(["netns", "delete", name]), "");
+        }
+    }
+}
+
+/// Runs a command, tells it something, and returns what it complains about.
+fn run(command: &mut Command, told: &str) -> io::Result<()> {
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let shown = format!("{command:?}").replace('"', "");
+    let mut child =
+        command.spawn().map_err(|error| io::Error::other(format!("{shown}: {error}")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(told.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(io::Error::other(format!("{shown}: {complaint}")))
+}

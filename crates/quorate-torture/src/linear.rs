@@ -1,0 +1,150 @@
+//! The history of the lock, judged by a linearizability tester that is not ours: stateright's.
+//!
+//! An acquisition takes effect somewhere between when it was asked for and when it was known; a claim's end may take effect
+//! any time from then on. The tester looks for an order in which an ordinary lock would have answered the same. Its search
+//! is exponential, so that it is given a few claims at a time. Between two parts the lock is held by somebody who is known,
+//! so that nothing before can come after: cutting there takes no order away.
+
+use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
+
+use crate::history::Claim;
+
+/// So many claims at a time.
+const PART: usize = 6;
+
+/// A lock as it is meant to be: who holds it, and the last token.
+#[derive(Clone, Debug, Default)]
+struct Lock {
+    held: bool,
+    last: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Acquire,
+    /// By whoever has this token.
+    Release(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ret {
+    Granted(u64),
+    Done,
+}
+
+impl SequentialSpec for Lock {
+    type Op = Op;
+    type Ret = Ret;
+
+    fn invoke(&mut self, op: &Op) -> Ret {
+        match op {
+            // Which token it will be is not the lock's to promise; only grants that were heard of are looked at.
+            Op::Acquire => Ret::Done,
+            Op::Release(token) => {
+                self.held &= *token != self.last;
+                Ret::Done
+            }
+        }
+    }
+
+    fn is_valid_step(&mut self, op: &Op, ret: &Ret) -> bool {
+        match (op, ret) {
+            (Op::Acquire, Ret::Granted(token)) if !self.held && *token > self.last => {
+                *self = Self { held: true, last: *token };
+                true
+            }
+            (Op::Release(_), Ret::Done) => {
+                self.invoke(op);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What a thread of the tester does, at which time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Return(u64),
+    Release(u64),
+    Ask,
+}
+
+/// The parts of a history, in the order of their starts, that no lock could have answered.
+pub(crate) fn problems(claims: &[Claim]) -> Vec<String> {
+    let mut broken = Vec::new();
+    for first in (0..claims.len()).step_by(PART) {
+        let part = &claims[first..claims.len().min(first + PART)];
+        let before = first.checked_sub(1).map(|last| claims[last]);
+        if !is_a_locks(before, part) {
+            broken.push(format!(
+                "no order of the {} claims from token {} on is one of a lock",
+                part.len(),
+                part[0].token
+            ));
+        }
+    }
+    broken
+}
+
+/// Whether a lock could have answered so, given who had it before.
+fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
+    let mut steps = Vec::new();
+    let from = before.map_or(0, |before| before.start);
+    for (thread, claim) in part.iter().enumerate() {
+        steps.push((claim.asked.max(from), Step::Ask, thread + 1));
+        steps.push((claim.start, Step::Return(claim.token), thread + 1));
+        steps.push((claim.end, Step::Release(claim.token), thread + 1));
+    }
+    steps.extend(before.map(|before| (before.end, Step::Release(before.token), 0)));
+    // At the same microsecond an end may have been before a grant.
+    steps.sort_by_key(|(time, step, thread)| {
+        (*time, !matches!(step, Step::Release(_)), *step, *thread)
+    });
+    let last = before.map_or(0, |before| before.token);
+    let mut tester = LinearizabilityTester::new(Lock { held: before.is_some(), last });
+    for (_, step, thread) in steps {
+        let told = match step {
+            Step::Ask => tester.on_invoke(thread, Op::Acquire),
+            Step::Return(token) => tester.on_return(thread, Ret::Granted(token)),
+            Step::Release(token) => tester.on_invoke(thread, Op::Release(token)),
+        };
+        if told.is_err() {
+            return false;
+        }
+    }
+    tester.is_consistent()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Ending;
+
+    fn claim(token: u64, asked: u64, start: u64, end: u64) -> Claim {
+        Claim { worker: token as usize, token, asked, start, end, ending: Ending::Freed }
+    }
+
+    #[test]
+    fn a_long_history_of_turns_is_a_locks() {
+        let claims: Vec<Claim> =
+            (1..40).map(|turn| claim(turn, turn / 2, 10 * turn, 10 * turn + 9)).collect();
+        assert_eq!(problems(&claims), Vec::<String>::new());
+    }
+
+    #[test]
+    fn two_at_once_are_no_locks_wherever_they_are() {
+        for wrong in 0..38 {
+            let mut claims: Vec<Claim> =
+                (1..40).map(|turn| claim(turn, 0, 10 * turn, 10 * turn + 9)).collect();
+            claims[wrong].end += 5;
+            assert_eq!(problems(&claims).len(), 1, "claim {wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_comes_again_is_no_locks() {
+        assert_eq!(problems(&[claim(3, 0, 10, 20), claim(3, 0, 30, 40)]).len(), 1);
+        assert_eq!(problems(&[claim(3, 0, 10, 20), claim(2, 0, 30, 40)]).len(), 1);
+    }
+}

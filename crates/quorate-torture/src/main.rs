@@ -1,0 +1,161 @@
+//! Torture: a cluster of real processes, each with a network and an address of its own, under faults that a seed chooses,
+//! while clients take a lock and increment what it guards; and whether that went well. `docs/torture.md` tells more.
+//!
+//! The program starts itself again as a node, a worker or the register.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "real processes live in real time, and this drives them"
+)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints what it found")]
+
+mod campaign;
+mod checker;
+mod faults;
+mod fleet;
+mod history;
+mod hosts;
+mod linear;
+mod log;
+mod lots;
+mod memory;
+mod node;
+mod records;
+mod register;
+mod report;
+mod stress;
+mod worker;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::campaign::Plan;
+use crate::hosts::Hosts;
+use crate::worker::Worker;
+
+/// A cluster of real processes under real faults.
+#[derive(Debug, Parser)]
+#[command(name = "quorate-torture")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Kills, pauses, cuts, forgets and shifts clocks while workers take a lock
+    Faults {
+        /// For how long
+        #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        seconds: u64,
+        /// Which faults, and when
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// How many nodes
+        #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u64).range(3..=15))]
+        nodes: u64,
+        /// How many workers
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
+        workers: u64,
+        /// Only faults with this in their names, such as `memory` or `cut off`
+        #[arg(long, default_value = "")]
+        only: String,
+        /// On loopback, without cuts, where there are no network namespaces
+        #[arg(long)]
+        or_loopback: bool,
+        /// The figures as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// A thousand waiters, a hundred thousand locks, a client that never reads, and bytes that make no sense
+    Stress {
+        /// How many wait for one lock
+        #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=5_000))]
+        waiters: u64,
+        /// How many locks are held at once
+        #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+        locks: u64,
+        /// How many connections bring each kind of bytes that make no sense
+        #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+        strangers: u64,
+        /// The figures as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    #[command(hide = true)]
+    Node { config: PathBuf, records: PathBuf, age: String },
+    #[command(hide = true)]
+    Worker { number: usize, endpoints: String, register: String, log: PathBuf },
+    #[command(hide = true)]
+    Register { address: String, log: PathBuf },
+    #[command(hide = true)]
+    Look { address: String, absent: usize },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> io::Result<bool> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match command {
+        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, json } => {
+            let (nodes, workers) = (nodes as usize, workers as usize);
+            faults(&Plan { nodes, workers, seconds, seed, only }, or_loopback, json)
+        }
+        Command::Stress { waiters, locks, strangers, json } => {
+            let load = stress::Load {
+                waiters: waiters as usize,
+                locks: locks as usize,
+                strangers: strangers as usize,
+            };
+            stress::run(load, json)
+        }
+        Command::Node { config, records, age } => {
+            runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
+        }
+        Command::Worker { number, endpoints, register, log } => {
+            let worker = Worker::new(number, &endpoints, &register, &log)?;
+            runtime.block_on(worker.run());
+            Ok(true)
+        }
+        Command::Register { address, log } => register::serve(&address, &log).map(|()| true),
+        Command::Look { address, absent } => Ok(runtime.block_on(node::is_well(&address, absent))),
+    }
+}
+
+fn faults(plan: &Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
+    let hosts = match Hosts::in_namespaces(plan.nodes + plan.workers + 1) {
+        Ok(hosts) => hosts,
+        Err(why) if or_loopback => {
+            eprintln!("WITHOUT NETWORK NAMESPACES ({why})");
+            eprintln!(
+                "WITHOUT CUTS: all processes are on loopback, and no link is cut in this run"
+            );
+            Hosts::Loopback
+        }
+        Err(why) => {
+            return Err(io::Error::other(format!(
+                "no network namespaces: {why}\nhint: they need root and iproute2; `--or-loopback` runs without them, and without cuts"
+            )));
+        }
+    };
+    let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
+    let outcome = campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}"))?;
+    print!("{}", if json { report::json(plan, &outcome) } else { report::text(plan, &outcome) });
+    let sound = report::is_sound(&outcome);
+    if !sound {
+        eprintln!("what all processes wrote is in {}", folder.keep().display());
+    }
+    Ok(sound)
+}

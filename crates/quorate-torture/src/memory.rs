@@ -1,0 +1,43 @@
+//! How much memory processes have resident, looked at again and again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crate::faults::pause;
+
+/// Looks until it is asked.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    over: Arc<AtomicBool>,
+    looking: JoinHandle<u64>,
+}
+
+impl Watch {
+    pub(crate) fn start(processes: Vec<u32>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let looking = std::thread::spawn(move || {
+            let mut most = 0;
+            while !told.load(Ordering::Relaxed) {
+                most =
+                    processes.iter().filter_map(|process| resident(*process)).fold(most, u64::max);
+                pause(10);
+            }
+            most
+        });
+        Self { over, looking }
+    }
+
+    /// The most that any of them had, in bytes.
+    pub(crate) fn most(self) -> u64 {
+        self.over.store(true, Ordering::Relaxed);
+        self.looking.join().unwrap_or(0)
+    }
+}
+
+fn resident(process: u32) -> Option<u64> {
+    let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}

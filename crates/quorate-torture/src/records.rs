@@ -1,0 +1,64 @@
+//! What a node says of itself: to whom it gave the lock and when, in its own file; and everything else for people to read.
+
+use std::fmt::{self, Debug, Write as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::log::Log;
+
+/// Writes down what a node tells.
+pub(crate) struct Records(Mutex<Log>);
+
+impl Records {
+    pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
+        Ok(Self(Mutex::new(Log::open(path)?)))
+    }
+}
+
+/// Words of an event: the message, then `name=value`.
+#[derive(Default)]
+struct Words {
+    message: String,
+    rest: String,
+}
+
+impl Visit for Words {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let _ = match field.name() {
+            "message" => write!(self.message, "{value:?}"),
+            name => write!(self.rest, " {name}={value:?}"),
+        };
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.message, self.rest)
+    }
+}
+
+impl Subscriber for Records {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let own = metadata.target().starts_with("quorate_service");
+        *metadata.level() <= if own { Level::DEBUG } else { Level::INFO }
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut words = Words::default();
+        event.record(&mut words);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).line(format_args!("{words}"));
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}

@@ -1,0 +1,93 @@
+//! What came of a run, for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::campaign::{Outcome, Plan};
+use crate::history::Ending;
+
+/// Whether nothing is broken.
+pub(crate) fn is_sound(outcome: &Outcome) -> bool {
+    outcome.died.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
+}
+
+/// So many of what speaks against a property are printed.
+const SHOWN: usize = 5;
+
+/// For people.
+pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
+    let mut text = format!(
+        "seed {}: {} nodes, {} workers, {} s of faults\n\nfaults\n",
+        plan.seed, plan.nodes, plan.workers, plan.seconds
+    );
+    for (fault, times) in &outcome.faults {
+        let _ = writeln!(text, "  {fault:<34} {times:>7}");
+    }
+    text += "\nfigures\n";
+    for (name, value) in figures(outcome) {
+        let _ = writeln!(text, "  {name:<55} {value:>10}");
+    }
+    text += "\nproperties\n";
+    for verdict in &outcome.verdicts {
+        let word = if verdict.broken.is_empty() { "holds" } else { "BROKEN" };
+        let _ = writeln!(text, "  {word:<7} {}", verdict.property);
+        for broken in verdict.broken.iter().take(SHOWN) {
+            let _ = writeln!(text, "          {broken}");
+        }
+        if verdict.broken.len() > SHOWN {
+            let _ = writeln!(text, "          and {} more", verdict.broken.len() - SHOWN);
+        }
+    }
+    for died in &outcome.died {
+        let _ = writeln!(text, "  BROKEN  {died}");
+    }
+    text
+}
+
+/// For programs.
+pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
+    let faults: serde_json::Map<String, Value> =
+        outcome.faults.iter().map(|(fault, times)| (fault.to_string(), json!(times))).collect();
+    let figures: serde_json::Map<String, Value> =
+        figures(outcome).into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    let properties: Vec<Value> = outcome
+        .verdicts
+        .iter()
+        .map(|verdict| json!({ "property": verdict.property, "broken": verdict.broken }))
+        .collect();
+    let all = json!({
+        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds,
+        "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
+        "sound": is_sound(outcome),
+    });
+    format!("{all:#}\n")
+}
+
+fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
+    let history = &outcome.history;
+    let mut recoveries = outcome.recoveries.clone();
+    recoveries.sort_unstable();
+    let median = recoveries.get(recoveries.len() / 2).copied().unwrap_or(0);
+    vec![
+        ("grants that a worker relied on", history.claims.len() as u64),
+        ("grants by the nodes' records", history.grants.len() as u64),
+        ("hand-offs to another worker", history.hand_offs() as u64),
+        ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
+        ("holders that were killed", history.ended(Ending::Killed) as u64),
+        ("grants heard of too late to rely on", history.late as u64),
+        ("increments of the guarded register", history.writes.len() as u64),
+        ("requests that the register refused as stale", history.refused as u64),
+        ("increments of the plain counter", history.plain.len() as u64),
+        ("of these lost, since it is shown no tokens", history.plain_lost() as u64),
+        ("median time after a healing until a grant, ms", median / 1_000),
+        (
+            "longest time after a healing until a grant, ms",
+            recoveries.last().copied().unwrap_or(0) / 1_000,
+        ),
+        (
+            "until everybody had had a turn after the last, ms",
+            outcome.everybody.unwrap_or(0) / 1_000,
+        ),
+    ]
+}

@@ -1,0 +1,131 @@
+//! Much at once, and clients that do not behave, while a bystander goes on taking and freeing a lock of its own.
+
+mod bystander;
+mod crowd;
+mod hostile;
+mod report;
+
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+
+use crate::faults::pause;
+use crate::fleet::{Fleet, Shape};
+use crate::hosts::Hosts;
+use bystander::Bystander;
+use hostile::Captured;
+
+/// How much of everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) waiters: usize,
+    pub(crate) locks: usize,
+    pub(crate) strangers: usize,
+}
+
+/// What one part of the run has shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Phase {
+    pub(crate) name: &'static str,
+    /// How long it took.
+    pub(crate) millis: u64,
+    /// How long the bystander took for each of its turns, in microseconds, in ascending order.
+    pub(crate) turns: Vec<u64>,
+    /// The most that a node had resident in it, in bytes.
+    pub(crate) memory: u64,
+    /// What went wrong.
+    pub(crate) broken: Vec<String>,
+}
+
+/// What each node may have resident: so much for itself and what clients may leave unread, and for each lock that somebody
+/// holds its name, its ballot and its session's part.
+const MEMORY_MOST: u64 = 192 << 20;
+const MEMORY_OF_A_LOCK: u64 = 4 << 10;
+
+/// Runs all of it and prints what came of it. Says whether nothing is broken.
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints what it found")]
+pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
+    let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
+    let phases = phases(load, folder.path(), |line| eprintln!("{line}"))?;
+    let sound = phases.iter().all(|phase| phase.broken.is_empty());
+    print!("{}", if json { report::json(load, &phases) } else { report::text(load, &phases) });
+    if !sound {
+        eprintln!("what all processes wrote is in {}", folder.keep().display());
+    }
+    Ok(sound)
+}
+
+fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<Vec<Phase>> {
+    // One node of the cluster is us: whatever the others say to it is what a stranger could have heard.
+    let captured = Captured::listen()?;
+    let absent = Some(captured.address().to_owned());
+    let shape = Shape { nodes: 3, workers: 0, lease_ms: 8_000, answer_ms: 250, absent };
+    let mut fleet = Fleet::start(Hosts::Loopback, folder, &shape)?;
+    let begun = quorate_client::Moment::now().0;
+    while !fleet.unwell().is_empty() {
+        if quorate_client::Moment::now().0 > begun + 20_000_000 {
+            return Err(io::Error::other(format!("no cluster: {}", fleet.died().join("; "))));
+        }
+        pause(50);
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let clients = fleet.clients().to_vec();
+    let bystander = Bystander::start(&clients[0]);
+    // Until the node that is not there is known not to be.
+    pause(2_500);
+    let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
+    let mut phases = Vec::new();
+    let crowd = RefCell::new(Vec::new());
+    let steps: [(&'static str, &mut dyn FnMut(&Fleet) -> Vec<String>); 8] = [
+        ("nobody else", &mut |_| {
+            pause(1_500);
+            Vec::new()
+        }),
+        ("many wait for one lock", &mut |_| {
+            runtime.block_on(crowd::wait_for_one(&clients, load.waiters))
+        }),
+        ("many locks are taken", &mut |_| {
+            let (guards, broken) = runtime.block_on(crowd::take_many(&clients, load.locks));
+            *crowd.borrow_mut() = guards;
+            broken
+        }),
+        ("a client asks for lists and never reads", &mut |_| {
+            runtime.block_on(hostile::never_read(&clients[0]))
+        }),
+        ("strangers at the clients' door", &mut |_| {
+            runtime.block_on(hostile::at_clients(&clients, load.strangers))
+        }),
+        ("strangers at the nodes' door", &mut |fleet| {
+            let peers = &fleet.peers()[..fleet.node_count()];
+            runtime.block_on(hostile::at_peers(peers, &captured.bytes(), load.strangers))
+        }),
+        ("a client that guesses keys of sessions", &mut |_| {
+            runtime.block_on(hostile::guess(&clients, 10 * load.strangers))
+        }),
+        ("many locks are freed", &mut |_| {
+            runtime.block_on(crowd::free_all(&clients, crowd.take()))
+        }),
+    ];
+    for (name, step) in steps {
+        let memory = crate::memory::Watch::start(fleet.processes());
+        let from = quorate_client::Moment::now().0;
+        bystander.next_phase();
+        let mut broken = step(&fleet);
+        let millis = (quorate_client::Moment::now().0 - from) / 1_000;
+        let memory = memory.most();
+        let (turns, failures) = bystander.next_phase();
+        broken.extend(failures);
+        broken.extend(fleet.died());
+        if memory > most {
+            broken.push(format!(
+                "a node had {} MB resident, and {} is the most",
+                memory >> 20,
+                most >> 20
+            ));
+        }
+        tell(&format!("{name}: {millis} ms"));
+        phases.push(Phase { name, millis, turns, memory, broken });
+    }
+    Ok(phases)
+}

@@ -1,0 +1,83 @@
+//! Somebody who has nothing to do with it all: it takes and frees a lock of its own, and says how long that takes.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use quorate_client::{Client, Error, Moment, Session, SessionOptions};
+
+/// Times of turns, and what went wrong.
+type Report = (Vec<u64>, Vec<String>);
+
+/// The bystander, in a thread of its own.
+#[derive(Debug)]
+pub(super) struct Bystander {
+    asks: Sender<Sender<Report>>,
+    _thread: JoinHandle<()>,
+}
+
+impl Bystander {
+    pub(super) fn start(endpoint: &str) -> Self {
+        let (asks, asked) = channel();
+        let endpoint = endpoint.to_owned();
+        let _thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            if let Ok(runtime) = runtime {
+                runtime.block_on(go_on(&endpoint, &asked));
+            }
+        });
+        Self { asks, _thread }
+    }
+
+    /// What there was since it was last asked. It is asked between two turns, so that a turn that takes long is in it.
+    pub(super) fn next_phase(&self) -> Report {
+        let (answer, told) = channel();
+        let _ = self.asks.send(answer);
+        let gone = || (Vec::new(), vec!["the bystander could not go on".to_owned()]);
+        told.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| gone())
+    }
+}
+
+async fn go_on(endpoint: &str, asked: &Receiver<Sender<Report>>) {
+    let (client, mut last) = (Client::new([endpoint]), 0);
+    let mut report: Report = Default::default();
+    let mut session = client.session(SessionOptions::default()).await;
+    loop {
+        while let Ok(answer) = asked.try_recv() {
+            report.0.sort_unstable();
+            let _ = answer.send(std::mem::take(&mut report));
+        }
+        let turn = match &session {
+            Ok(session) => turn(session).await,
+            Err(error) => Err(error.to_string()),
+        };
+        match turn {
+            Ok((token, micros)) => {
+                if token <= last {
+                    report.1.push(format!("the bystander got token {token} after {last}"));
+                }
+                last = token;
+                report.0.push(micros);
+            }
+            Err(error) => {
+                report.1.push(format!("the bystander: {error}"));
+                session = client.session(SessionOptions::default()).await;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn turn(session: &Session) -> Result<(u64, u64), String> {
+    let from = Moment::now().0;
+    let one = async {
+        let guard = session.lock("bystander")?.acquire().await?;
+        let token = guard.token();
+        guard.release().await?;
+        Ok(token)
+    };
+    let done = tokio::time::timeout(Duration::from_secs(30), one).await;
+    let token = done.map_err(|_| "nothing for 30 s".to_owned())?;
+    let token = token.map_err(|error: Error| error.to_string())?;
+    Ok((token, Moment::now().0 - from))
+}

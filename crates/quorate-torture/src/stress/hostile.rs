@@ -1,0 +1,245 @@
+//! Those who do not behave.
+
+use std::io::{self, Read};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use quorate_client::{Client, Error, SessionOptions};
+use quorate_protocol::frame::{self, Reader};
+use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey, greeting};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::lots::Lots;
+
+/// What nodes say to a node that is not one.
+#[derive(Debug)]
+pub(super) struct Captured {
+    address: String,
+    bytes: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Captured {
+    /// Listens, and says nothing.
+    pub(super) fn listen() -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?.to_string();
+        let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let kept = Arc::clone(&bytes);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut buffer = [0; 4096];
+                let Ok(length) = stream.and_then(|mut stream| stream.read(&mut buffer)) else {
+                    continue;
+                };
+                *kept.lock().unwrap_or_else(PoisonError::into_inner) = buffer[..length].to_vec();
+            }
+        });
+        Ok(Self { address, bytes })
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The first words of the last one that came.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Lists and watches, and nothing is ever read. The node has to let go of it.
+pub(super) async fn never_read(endpoint: &str) -> Vec<String> {
+    let attempt = async {
+        let mut stream = TcpStream::connect(endpoint).await?;
+        greeting::greet(&mut stream, None).await.map_err(io::Error::other)?;
+        let mut bytes = BytesMut::new();
+        put(&mut bytes, 0, Call::Watch { prefix: String::new() });
+        for number in 1..300 {
+            put(&mut bytes, number, Call::List { prefix: String::new(), most: u32::MAX });
+        }
+        stream.write_all(&bytes).await?;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        Ok::<_, io::Error>(stream)
+    };
+    match attempt.await {
+        Ok(stream) => {
+            drop(stream);
+            Vec::new()
+        }
+        // It was let go of while it asked.
+        Err(_) => Vec::new(),
+    }
+}
+
+fn put(bytes: &mut BytesMut, number: u64, call: Call) {
+    frame::put(&Ask { number, sent: 0, call }, bytes);
+}
+
+/// Bytes that make no sense, half of a frame, a frame that is too large, and what was said before, said again.
+pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
+    let mut lots = Lots::new(1);
+    let mut greeted = greeting::MAGIC.to_vec();
+    greeted.extend(greeting::VERSION.to_be_bytes());
+    greeted.extend([0, 0]);
+    let mut ask = BytesMut::new();
+    put(&mut ask, 1, Call::Status);
+    let kinds: [Vec<u8>; 4] = [
+        noise(&mut lots, 4_000),
+        [&greeted[..], &ask[..ask.len() / 2]].concat(),
+        [&greeted[..], &u32::MAX.to_be_bytes(), &noise(&mut lots, 60_000)].concat(),
+        [&greeted[..], &noise(&mut lots, 500)].concat(),
+    ];
+    for endpoint in clients {
+        strike(endpoint, &kinds, strangers).await;
+    }
+    replay(clients).await.unwrap_or_else(|error| vec![error.to_string()])
+}
+
+/// The same at the door for nodes, where a certificate is wanted; what is said again is what a node has said.
+pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize) -> Vec<String> {
+    if captured.is_empty() {
+        return vec!["no node has said anything that could be said again".to_owned()];
+    }
+    let mut lots = Lots::new(2);
+    let hello = [&[0x16, 0x03, 0x01, 0xff, 0xff][..], &noise(&mut lots, 60_000)].concat();
+    let kinds = [
+        noise(&mut lots, 4_000),
+        captured[..captured.len() / 2].to_vec(),
+        hello,
+        captured.to_vec(),
+        [captured, &noise(&mut lots, 500)].concat(),
+    ];
+    for endpoint in peers {
+        strike(endpoint, &kinds, strangers).await;
+    }
+    Vec::new()
+}
+
+/// So many connections of each kind. Every second one says what it has to say and goes, the others stay until the end.
+async fn strike(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) {
+    let mut open = Vec::new();
+    for bytes in kinds {
+        for stranger in 0..strangers {
+            let Ok(mut stream) = TcpStream::connect(endpoint).await else { continue };
+            let _ = stream.write_all(bytes).await;
+            if stranger % 2 == 0 {
+                open.push(stream);
+            }
+        }
+    }
+}
+
+fn noise(lots: &mut Lots, length: usize) -> Vec<u8> {
+    (0..length).map(|_| lots.among(0..256) as u8).collect()
+}
+
+/// Takes a lock with frames of its own, says all of them again on another connection, and again: the lock is had once.
+async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
+    let mut first = connect(&clients[0]).await?;
+    let open = Call::Open { ttl_ms: 10_000, who: "replay".to_owned(), place: String::new() };
+    let Answer::Opened(session) = ask(&mut first, 1, open).await? else {
+        return Ok(vec!["no session".to_owned()]);
+    };
+    let name = quorate_client::Name::lock("replayed").map_err(io::Error::other)?;
+    let acquire = Call::Acquire {
+        session,
+        request: 1,
+        name,
+        mode: quorate_protocol::Mode::Exclusive,
+        wait_ms: None,
+        why: String::new(),
+    };
+    let mut tokens = Vec::new();
+    for _ in 0..3 {
+        let mut again = connect(&clients[0]).await?;
+        for _ in 0..3 {
+            match ask(&mut again, 2, acquire.clone()).await? {
+                Answer::Granted { token, .. } => tokens.push(token),
+                other => return Ok(vec![format!("a frame said again gets {other:?}")]),
+            }
+        }
+    }
+    let release = Call::Release { session, request: 1 };
+    let freed = [
+        ask(&mut first, 3, release.clone()).await?,
+        ask(&mut first, 4, release).await?,
+        // A late copy of the request is a new one, and goes with its session.
+        ask(&mut first, 5, Call::Close(session)).await?,
+        ask(&mut first, 6, acquire).await?,
+    ];
+    let expected = [
+        Answer::Done,
+        Answer::Failed(Failure::NoRequest),
+        Answer::Done,
+        Answer::Failed(Failure::NoSession),
+    ];
+    tokens.dedup();
+    let mut broken = Vec::new();
+    if tokens.len() != 1 {
+        broken.push(format!("one request, said again, got tokens {tokens:?}"));
+    }
+    if freed != expected {
+        broken.push(format!("frames said again get {freed:?}"));
+    }
+    Ok(broken)
+}
+
+async fn connect(endpoint: &str) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(endpoint).await?;
+    greeting::greet(&mut stream, None).await.map_err(io::Error::other)?;
+    Ok(stream)
+}
+
+async fn ask(stream: &mut TcpStream, number: u64, call: Call) -> io::Result<Answer> {
+    let mut bytes = BytesMut::new();
+    put(&mut bytes, number, call);
+    stream.write_all(&bytes).await?;
+    let mut reader = Reader::new(stream, frame::SAY_MOST);
+    loop {
+        match reader.next::<Say>().await? {
+            Some(Say::Answer(_, answer)) => return Ok(answer),
+            Some(_) => {}
+            None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        }
+    }
+}
+
+/// Somebody holds a lock; a stranger frees locks of sessions whose keys it guesses.
+pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
+    let attempt = async {
+        let session = Client::new([clients[1].as_str()]).session(SessionOptions::default()).await?;
+        let guard = session.lock("guarded")?.acquire().await?;
+        let mut stranger =
+            connect(&clients[1]).await.map_err(|error| Error::Unreachable(error.to_string()))?;
+        let (mut lots, mut bytes) = (Lots::new(3), BytesMut::new());
+        for number in 0..guesses as u64 {
+            let key = SessionKey(u128::from(lots.among(0..u64::MAX)) << 64 | u128::from(number));
+            put(&mut bytes, number, Call::Release { session: key, request: 0 });
+        }
+        let all = async {
+            stranger.write_all(&bytes).await?;
+            let mut reader = Reader::new(&mut stranger, frame::SAY_MOST);
+            let mut hits = 0;
+            for _ in 0..guesses {
+                let said = reader.next::<Say>().await?;
+                hits += usize::from(!matches!(
+                    said,
+                    Some(Say::Answer(_, Answer::Failed(Failure::NoSession)))
+                ));
+            }
+            Ok::<_, io::Error>(hits)
+        };
+        let hits = all.await.map_err(|error| Error::Unreachable(error.to_string()))?;
+        let held = guard.is_held();
+        guard.release().await?;
+        Ok::<_, Error>((hits, held))
+    };
+    match attempt.await {
+        Ok((0, true)) => Vec::new(),
+        Ok((hits, held)) => vec![format!("{hits} guesses were not refused; still held: {held}")],
+        Err(error) => vec![error.to_string()],
+    }
+}
