@@ -52,6 +52,9 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 /// What went wrong with a cluster, and a way out.
 pub(crate) fn failure(error: &quorate_client::Error) -> Failure {
     match error {
+        quorate_client::Error::Unreachable(why) if why.contains("does not let this client in") => {
+            Failure::new(format!("{why}; show it --token-file FILE, or --cert FILE and --key FILE"))
+        }
         quorate_client::Error::Unreachable(why) => Failure::new(format!(
             "no cluster can be reached ({why}); `quorate up` starts one here, --endpoint names another"
         )),
