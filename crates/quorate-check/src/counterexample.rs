@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_core::{Process, ProcessId, Span, Time};
+use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::fault::{CrashMid, Occasion, OnLink, Suspect};
 use quorate_sim::notation::{Link, SectionOf, When, Who, Window};
 use quorate_sim::{Delay, LinkDelay, Scenario};
 
 use crate::world::{Happening, State};
-use crate::{Action, Users, World};
+use crate::{Action, World};
 
 /// How much later than the last step everything else happens.
 const LATER: u64 = 1_000;
@@ -38,12 +38,7 @@ struct Notes {
 }
 
 /// Writes the steps of a counterexample into a scenario of the same world.
-pub fn scenario_of<P, U, F>(world: &World<P, U, F>, steps: &[Action], scenario: &mut Scenario)
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
+pub fn scenario_of(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
     if steps.iter().any(|step| matches!(step.what, Happening::RoundEnd(_))) {
         return in_rounds(world, steps, scenario);
     }
@@ -55,9 +50,7 @@ where
         let next = world.after(&state, *action);
         notes.departures(&next, step);
         if let Some(process) = process {
-            let inside = |state: &State| {
-                world.place(state, process).is_some_and(|place| world.users.is_inside(place))
-            };
+            let inside = |state: &State| world.is_inside(state, process);
             match (inside(&state), inside(&next)) {
                 (false, true) => drop(notes.inside_since.insert(process, step)),
                 (true, false) => notes.left(process, step),
@@ -73,12 +66,7 @@ where
 
 /// The same where there are rounds: what happens within one has no order that matters, so only who crashes is written
 /// down, and in which round. A round takes a millisecond.
-fn in_rounds<P, U, F>(world: &World<P, U, F>, steps: &[Action], scenario: &mut Scenario)
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
+fn in_rounds(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
     let mut state = world.first();
     for action in steps {
         let begin = (state.round() - 1) * MILLISECOND;
@@ -163,16 +151,10 @@ impl Notes {
     }
 
     /// Who was bound to ask and has not done so asks later; a scenario in which nobody asks has somebody do so at once.
-    fn late_requests<P, U, F>(&self, world: &World<P, U, F>, end: u64, scenario: &mut Scenario)
-    where
-        P: Process,
-        U: Users<P>,
-        F: Fn(ProcessId) -> P + Sync,
-    {
+    fn late_requests(&self, world: &World<'_>, end: u64, scenario: &mut Scenario) {
         let at = When::At(Time(end * MILLISECOND));
         for process in 0..world.n as u8 {
-            let place = world.users.place(ProcessId::new(process.into()));
-            let bound = world.users.wish(&place).is_some_and(|(_, will)| will);
+            let bound = world.is_bound_to_ask(process);
             if bound && !scenario.request.iter().any(|request| request.who == who(process)) {
                 scenario.request.push(Occasion { who: who(process), at });
             }

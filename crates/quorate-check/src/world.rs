@@ -12,6 +12,7 @@
 //! A state is made of numbers (`state.rs`): each process with its user is kept once (`shelf.rs`), and so is what comes of
 //! telling it something (`transition.rs`).
 
+mod cast;
 mod reduction;
 mod shelf;
 mod state;
@@ -27,11 +28,11 @@ use quorate_core::{Process, ProcessId, Property, Span};
 
 use crate::{Class, Fingerprint, Model, Successor, Users};
 
+use cast::{Cast, Insides, Look};
 use shelf::Shelf;
 use state::Letter;
 use symmetry::Renaming;
-use timing::Waits;
-use transition::{Input, Node, Outcome, Sent};
+use transition::{Input, Outcome};
 
 pub use state::State;
 
@@ -49,11 +50,10 @@ pub struct Budget {
     pub suspicions: u8,
 }
 
-/// The model.
-pub struct World<P: Process, U: Users<P>, F> {
+/// The model. Its processes and their users are known by numbers: see `cast.rs`.
+pub struct World<'w> {
     pub(crate) n: usize,
-    make: F,
-    pub(crate) users: U,
+    insides: Box<dyn Insides + 'w>,
     /// How much may go wrong.
     pub budget: Budget,
     /// Whether links keep the order of messages.
@@ -68,13 +68,10 @@ pub struct World<P: Process, U: Users<P>, F> {
     pub restless: bool,
     /// Who does not crash, as bits.
     pub immune: u64,
-    /// The longest that a message takes, where timers run.
-    bound: Option<Span>,
-    strayed: AtomicBool,
+    /// Whether timers run.
+    in_time: bool,
     /// Set when an order of deliveries was left out, so that a way may not be a shortest one.
     skipped: AtomicBool,
-    nodes: Shelf<Node<P, U::Place>>,
-    messages: Shelf<Sent<P::Message>>,
     outcomes: Shelf<Outcome>,
     renamings: OnceLock<Vec<Renaming>>,
 }
@@ -175,18 +172,20 @@ impl fmt::Display for Action {
 
 type Next = Successor<State, Action>;
 
-impl<P, U, F> World<P, U, F>
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
+impl<'w> World<'w> {
     /// Of n processes and their users, with reliable links that keep their order, and nothing that goes wrong.
-    pub fn new(n: usize, make: F, users: U) -> Self {
+    pub fn new<P, U>(n: usize, make: impl Fn(ProcessId) -> P + Sync + 'w, users: U) -> Self
+    where
+        P: Process + 'w,
+        U: Users<Command = P::Command, Output = P::Output> + 'w,
+    {
+        Self::of(n, Box::new(Cast::new(n, make, users)))
+    }
+
+    fn of(n: usize, insides: Box<dyn Insides + 'w>) -> Self {
         Self {
             n,
-            make,
-            users,
+            insides,
             budget: Budget::default(),
             fifo: true,
             reduce: true,
@@ -194,18 +193,15 @@ where
             only: None,
             restless: false,
             immune: 0,
-            bound: None,
-            strayed: AtomicBool::new(false),
+            in_time: false,
             skipped: AtomicBool::new(false),
-            nodes: Shelf::default(),
-            messages: Shelf::default(),
             outcomes: Shelf::default(),
             renamings: OnceLock::new(),
         }
     }
 
     fn reduces(&self) -> bool {
-        self.reduce && !self.restless && self.bound.is_none()
+        self.reduce && !self.restless && !self.in_time
     }
 
     fn is_looked_for(&self, property: Property) -> bool {
@@ -215,7 +211,7 @@ where
     /// Who may be called what, worked out once.
     fn renamings(&self) -> &[Renaming] {
         let work_out =
-            || if self.nameless && self.bound.is_none() { self.symmetries() } else { Vec::new() };
+            || if self.nameless && !self.in_time { self.symmetries() } else { Vec::new() };
         self.renamings.get_or_init(work_out)
     }
 
@@ -233,25 +229,28 @@ where
 
     /// The same world, in which timers run and a message takes so long at most.
     #[must_use]
-    pub fn in_time(self, bound: Span) -> Self {
-        let mut world = Self::new(self.n, self.make, self.users);
-        (world.budget, world.fifo, world.only) = (self.budget, self.fifo, self.only);
-        (world.restless, world.immune, world.bound) = (self.restless, self.immune, Some(bound));
-        world
+    pub fn in_time(mut self, bound: Span) -> Self {
+        self.insides.run_timers(bound);
+        Self {
+            budget: self.budget,
+            fifo: self.fifo,
+            only: self.only,
+            restless: self.restless,
+            immune: self.immune,
+            in_time: true,
+            ..Self::of(self.n, self.insides)
+        }
     }
 
     /// Whether a process has set a timer and none runs, so that nothing was shown.
     pub fn has_strayed(&self) -> bool {
-        self.strayed.load(Ordering::Relaxed)
+        self.insides.has_strayed()
     }
 
     /// The first state.
     pub(crate) fn first(&self) -> State {
-        let node = |id: ProcessId| {
-            let process = Some((self.make)(id));
-            self.keep(id.index() as u8, process, self.users.place(id), Waits::default())
-        };
-        let mut state = State::new(ProcessId::all(self.n).map(node), self.budget);
+        let nodes = (0..self.n as u8).map(|id| self.insides.begin(id));
+        let mut state = State::new(nodes, self.budget);
         for process in 0..self.n as u8 {
             self.tell_one(&mut state, process, Input::Start, None);
         }
@@ -259,18 +258,18 @@ where
         state
     }
 
-    /// The user at a process that is up.
-    pub(crate) fn place<'w>(&'w self, state: &State, process: u8) -> Option<&'w U::Place> {
-        state.is_up(process).then(|| self.user(state, process))
+    /// Whether the user at a process is bound to ask at the start.
+    pub(crate) fn is_bound_to_ask(&self, process: u8) -> bool {
+        self.insides.look(self.insides.begin(process)).wish == Some(true)
     }
 
-    fn user<'w>(&'w self, state: &State, process: u8) -> &'w U::Place {
-        &self.nodes.get(state.node(process)).place
+    /// Whether a process is up and its user inside.
+    pub(crate) fn is_inside(&self, state: &State, process: u8) -> bool {
+        state.is_up(process) && self.look(state, process).is_inside
     }
 
-    /// The users of all.
-    fn places<'w>(&'w self, state: &'w State) -> impl Iterator<Item = &'w U::Place> + Clone {
-        state.nodes().iter().map(|node| &self.nodes.get(*node).place)
+    fn look(&self, state: &State, process: u8) -> &Look {
+        self.insides.look(state.node(process))
     }
 
     /// Tells a process something and does what it wants; the number of recipients of its first multicast.
@@ -340,7 +339,7 @@ where
                 return (next, 0);
             }
             Happening::Crash(victim) => {
-                let node = self.down(victim, self.user(state, victim));
+                let node = self.insides.down(victim, state.node(victim));
                 self.lay_down(&mut next, victim, node);
                 self.settle(&mut next);
                 return (next, 0);
@@ -363,10 +362,9 @@ where
         if state.rounding != 0 || state.letters().len() > 0 {
             return;
         }
-        let awaits = |process: &u8| self.nodes.get(state.node(*process)).waits.round;
+        let awaits = |process: &u8| self.look(state, *process).awaits_round;
         let awaiting = state.up().filter(awaits).fold(0, |all, process| all | 1 << process);
-        let will =
-            |process| self.users.wish(self.user(state, process)).is_some_and(|(_, will)| will);
+        let will = |process| self.look(state, process).wish == Some(true);
         if awaiting != 0 && !state.up().any(will) {
             state.rounding = awaiting;
             state.round += 1;
@@ -378,26 +376,16 @@ where
         if !self.restless {
             return;
         }
-        let nodes = state.nodes().iter().map(|node| self.nodes.get(*node).least);
-        let letters = state.letters().map(|letter| self.messages.get(letter.message()).least);
+        let nodes = state.nodes().iter().map(|node| self.insides.look(*node).least);
+        let letters = state.letters().map(|letter| self.insides.message(letter.message()).least);
         let least = nodes.chain(letters).min().unwrap_or(0);
         if least == 0 || least == u64::MAX {
             return;
         }
-        let mut lower = |number: &mut u64| *number -= least;
         for process in 0..self.n as u8 {
-            let node = self.nodes.get(state.node(process));
-            let mut lowered = node.process.clone();
-            lowered.iter_mut().for_each(|process| process.relative(&mut lower));
-            let place = node.place.clone();
-            let waits = node.waits.clone();
-            state.set_node(process, self.keep(process, lowered, place, waits));
+            state.set_node(process, self.insides.lowered(process, state.node(process), least));
         }
-        state.rewrite(|message| {
-            let mut message = self.messages.get(message).message.clone();
-            quorate_core::Message::relative(&mut message, &mut |number| *number -= least);
-            self.keep_message(message)
-        });
+        state.rewrite(|message| self.insides.lowered_message(message, least));
     }
 
     /// What comes of an action.
@@ -434,7 +422,7 @@ where
 
     /// What can happen at one process.
     fn at(&self, state: &State, process: u8, successors: &mut Vec<Next>) {
-        if let Some((_, will)) = self.users.wish(self.user(state, process)) {
+        if let Some(will) = self.look(state, process).wish {
             let class = will.then_some(Class(u16::from(process)));
             self.push(state, Happening::Ask(process), class, successors);
         }
@@ -500,12 +488,7 @@ fn named(process: u8) -> ProcessId {
     ProcessId::new(process.into())
 }
 
-impl<P, U, F> Model for World<P, U, F>
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
+impl Model for World<'_> {
     type State = State;
     type Action = Action;
 
@@ -533,35 +516,35 @@ where
             return;
         }
         state.up().for_each(|process| self.at(state, process, successors));
-        if self.bound.is_some() {
+        if self.in_time {
             self.by_time(state, successors);
         }
         self.mishaps(state, successors);
     }
 
     fn broken(&self, state: &State) -> Option<Property> {
-        self.users.broken(self.places(state)).filter(|property| self.is_looked_for(*property))
+        self.insides.broken(state.nodes()).filter(|property| self.is_looked_for(*property))
     }
 
     fn broken_at_rest(&self, state: &State) -> Option<Property> {
         let broken = match self.waiting(state) {
-            0 => self.users.broken_at_rest(self.places(state)),
-            _ => Some(self.users.patience()),
+            0 => self.insides.broken_at_rest(state.nodes()),
+            _ => Some(self.insides.patience()),
         };
         broken.filter(|property| self.is_looked_for(*property))
     }
 
     fn waiting(&self, state: &State) -> u8 {
-        let waits = |process: &u8| self.users.waits(self.user(state, *process));
+        let waits = |process: &u8| self.look(state, *process).waits;
         state.up().filter(waits).fold(0, |all, process| all | 1 << process)
     }
 
     fn patience(&self) -> Option<Property> {
-        Some(self.users.patience()).filter(|property| self.is_looked_for(*property))
+        Some(self.insides.patience()).filter(|property| self.is_looked_for(*property))
     }
 
     fn seen(&self, state: &State) -> u64 {
-        u64::from(self.places(state).any(|place| self.users.is_pleased(place)))
+        u64::from(state.nodes().iter().any(|node| self.insides.look(*node).is_pleased))
     }
 
     fn hopes(&self) -> u64 {

@@ -24,7 +24,7 @@ fn users(n: usize, requests: u8) -> MutexUsers {
     MutexUsers { requests: vec![requests; n] }
 }
 
-fn central(n: usize, crashes: u8) -> World<Central, MutexUsers, impl Fn(ProcessId) -> Central> {
+fn central(n: usize, crashes: u8) -> World<'static> {
     let server = ProcessId::new(0);
     let mut world = World::new(n, move |id| Central::new(id, server), users(n, 1));
     world.budget = Budget { crashes, ..Budget::default() };

@@ -30,6 +30,7 @@ mod stack;
 mod time;
 mod vcube;
 mod vector_clock;
+mod veiled;
 #[cfg(feature = "serde")]
 mod wire;
 
@@ -47,3 +48,4 @@ pub use stack::{Layered, Over, Route, Stack};
 pub use time::{Drift, Offset, Span, Time};
 pub use vcube::VCube;
 pub use vector_clock::VectorClock;
+pub use veiled::{Veiled, VeiledMessage, VeiledTimer};

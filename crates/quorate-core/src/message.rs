@@ -9,7 +9,8 @@ pub const REGARDLESS: u64 = 1 << 63;
 
 /// A message of an algorithm.
 pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
-    /// The kinds of message there are, in a fixed order; what is counted is counted per kind.
+    /// The kinds of message there are, in a fixed order; what is counted is counted per kind. None where the type does
+    /// not say which messages there are: then whoever counts has to be told (see [`crate::Veiled`]).
     const KINDS: &'static [Kind];
 
     /// The place of this message's kind in [`Self::KINDS`].

@@ -86,9 +86,7 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
     ) -> R {
         let mut wanted = Effects::new(out.now());
         let answer = tell(&mut self.upper, &mut wanted);
-        for effect in wanted {
-            self.pass_upper(effect, out);
-        }
+        self.pass_upper(wanted, out);
         answer
     }
 
@@ -99,30 +97,38 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
     ) -> R {
         let mut wanted = Effects::new(out.now());
         let answer = tell(&mut self.lower, &mut wanted);
-        for effect in wanted {
-            self.pass_lower(effect, out);
-        }
+        self.pass_lower(wanted, out);
         answer
     }
 
-    fn pass_upper(&mut self, effect: Effect<U>, out: &mut Effects<Self>) {
-        match effect.of_part(Layered::Upper, Layered::Upper) {
-            Ok(effect) => out.push(effect),
-            Err(output) => match U::route(output) {
-                Route::Up(output) => out.output(output),
-                Route::Down(command) => {
-                    if self.tell_lower(out, |lower, out| lower.on_command(command, out)).is_err() {
-                        out.ignored("the layer below refused a command");
-                    }
-                }
-            },
+    /// Passes on what the upper layer wants. Out of line: it is the same whatever the layer was told.
+    #[inline(never)]
+    fn pass_upper(&mut self, wanted: Effects<U>, out: &mut Effects<Self>) {
+        for effect in wanted {
+            match effect.of_part(Layered::Upper, Layered::Upper) {
+                Ok(effect) => out.push(effect),
+                Err(output) => match U::route(output) {
+                    Route::Up(output) => out.output(output),
+                    Route::Down(command) => self.pass_down(command, out),
+                },
+            }
         }
     }
 
-    fn pass_lower(&mut self, effect: Effect<L>, out: &mut Effects<Self>) {
-        match effect.of_part(Layered::Lower, Layered::Lower) {
-            Ok(effect) => out.push(effect),
-            Err(output) => self.tell_upper(out, |upper, out| upper.on_below(output, out)),
+    fn pass_down(&mut self, command: L::Command, out: &mut Effects<Self>) {
+        if self.tell_lower(out, |lower, out| lower.on_command(command, out)).is_err() {
+            out.ignored("the layer below refused a command");
+        }
+    }
+
+    /// The same for the lower layer.
+    #[inline(never)]
+    fn pass_lower(&mut self, wanted: Effects<L>, out: &mut Effects<Self>) {
+        for effect in wanted {
+            match effect.of_part(Layered::Lower, Layered::Lower) {
+                Ok(effect) => out.push(effect),
+                Err(output) => self.tell_upper(out, |upper, out| upper.on_below(output, out)),
+            }
         }
     }
 }

@@ -11,11 +11,13 @@ use quorate_core::detector::Detector;
 use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
-use quorate_core::{Cost, Either, Message, Process, ProcessId, Stack};
+use quorate_core::{
+    Cost, Either, Message, Process, ProcessId, Profile, Stack, Veiled, VeiledMessage,
+};
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Cast, ClockRoles, Conditions, Driver, Outcome, RunError, Scenario, Subject, Wire,
+    Cast, ClockRoles, Conditions, Driver, Outcome, RunError, Scenario, Subject, Weight, Wire,
     run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
 };
 
@@ -215,11 +217,38 @@ fn cast<'d, P: Process<Message: Sendable> + 'static>(
     make: impl Fn(ProcessId) -> P + 'static,
     driver: Option<&'d mut dyn Driver>,
 ) -> Cast<'d, P> {
-    let wire = Wire {
-        encode: |message| postcard::to_stdvec(message).expect("messages are plain data"),
-        decode: |bytes| postcard::from_bytes(bytes).ok(),
-    };
+    let wire = Wire { encode: to_bytes, decode: |bytes| postcard::from_bytes(bytes).ok() };
     Cast::simulated(make).driven(wire, driver)
+}
+
+/// The same behind a veil: all processes of a family are driven by the same code, and their bytes are what they were.
+fn veiled_cast<'d, P: Process<Message: Sendable> + 'static>(
+    make: impl Fn(ProcessId) -> P + 'static,
+    driver: Option<&'d mut dyn Driver>,
+) -> Cast<'d, VeilOf<P>> {
+    let wire = Wire {
+        encode: |message: &VeiledMessage| {
+            message.lifted::<P::Message>().map_or_else(Vec::new, to_bytes)
+        },
+        decode: |bytes| postcard::from_bytes::<P::Message>(bytes).ok().map(VeiledMessage::new),
+    };
+    Cast::simulated(move |id| Veiled::new(make(id)))
+        .weighing(Weight::of::<P>())
+        .driven(wire, driver)
+}
+
+type VeilOf<P> = Veiled<<P as Process>::Command, <P as Process>::Output, <P as Process>::Misuse>;
+
+/// An algorithm over a detector of its own, whichever that is.
+type Stacked<A> = Stack<A, AnyDetector>;
+
+fn to_bytes<M: Sendable>(message: &M) -> Vec<u8> {
+    postcard::to_stdvec(message).expect("messages are plain data")
+}
+
+/// What an algorithm is, over a detector or not.
+fn subject<A: Algorithm, P: Process>(profile: Profile, setup: &Setup) -> Subject {
+    Subject { profile, cost: A::cost(setup), kinds: P::Message::KINDS }
 }
 
 impl Visitor for Simulate<'_, '_, '_, '_> {
@@ -228,19 +257,19 @@ impl Visitor for Simulate<'_, '_, '_, '_> {
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
-        let outcome = match detector_below(scenario.detector) {
+        let profile = A::profile(&setup);
+        Ok(match detector_below(scenario.detector) {
             None => {
+                let subject = subject::<A, A>(profile, &setup);
                 let cast = cast(move |id| A::build(&setup, id), driver);
                 run_mutex(scenario, &subject, conditions, cast, trace)
             }
             Some(below) => {
-                let cast =
-                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
-                run_mutex(scenario, &subject, conditions, cast, trace)
+                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_mutex(scenario, &subject, conditions, veiled_cast(make, driver), trace)
             }
-        };
-        Ok(outcome?)
+        }?)
     }
 
     fn riding_mutex<A: Rides + Mutex + 'static>(self) -> Self::Answer {
@@ -249,89 +278,104 @@ impl Visitor for Simulate<'_, '_, '_, '_> {
         }
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
-        let cast = cast(move |id| A::build_riding(&setup, id), driver);
+        let subject = subject::<A, A::Riding>(A::profile(&setup), &setup);
+        let cast = veiled_cast(move |id| A::build_riding(&setup, id), driver);
         Ok(run_mutex(scenario, &subject, conditions, cast, trace)?)
     }
 
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
-        let outcome = match detector_below(scenario.detector) {
+        let profile = A::PROFILE;
+        Ok(match detector_below(scenario.detector) {
             None => {
+                let subject = subject::<A, A>(profile, &setup);
                 let cast = cast(move |id| A::build(&setup, id), driver);
                 run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, cast, trace)
             }
             Some(below) => {
-                let cast =
-                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
-                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, cast, trace)
+                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_election(
+                    scenario,
+                    &subject,
+                    A::BYTES_PER_OTHER,
+                    conditions,
+                    veiled_cast(make, driver),
+                    trace,
+                )
             }
-        };
-        Ok(outcome?)
+        }?)
     }
+
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
         let scenario = &settled(scenario, &Facts::of::<A>());
-        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
-        let outcome = match detector_below(scenario.detector) {
+        let profile = A::profile(&setup);
+        Ok(match detector_below(scenario.detector) {
             None => {
+                let subject = subject::<A, A>(profile, &setup);
                 let cast = cast(move |id| A::build(&setup, id), driver);
                 run_agreement(scenario, &subject, A::MATTER, conditions, cast, trace)
             }
             Some(below) => {
-                let cast =
-                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
-                run_agreement(scenario, &subject, A::MATTER, conditions, cast, trace)
+                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_agreement(
+                    scenario,
+                    &subject,
+                    A::MATTER,
+                    conditions,
+                    veiled_cast(make, driver),
+                    trace,
+                )
             }
-        };
-        Ok(outcome?)
+        }?)
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
         let scenario = &settled(scenario, &Facts::of::<A>());
-        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
-        let outcome = match detector_below(scenario.detector) {
+        let profile = A::PROFILE;
+        Ok(match detector_below(scenario.detector) {
             None => {
+                let subject = subject::<A, A>(profile, &setup);
                 let cast = cast(move |id| A::build(&setup, id), driver);
                 run_multicast(scenario, &subject, conditions, cast, trace)
             }
             Some(below) => {
-                let cast =
-                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
-                run_multicast(scenario, &subject, conditions, cast, trace)
+                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_multicast(scenario, &subject, conditions, veiled_cast(make, driver), trace)
             }
-        };
-        Ok(outcome?)
+        }?)
     }
 
     fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = Subject { profile: A::profile(&setup), cost: A::cost(&setup) };
         let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
-        let outcome = match detector_below(scenario.detector) {
+        let profile = A::profile(&setup);
+        Ok(match detector_below(scenario.detector) {
             None => {
+                let subject = subject::<A, A>(profile, &setup);
                 let cast = cast(move |id| A::build(&setup, id), driver);
                 run_clock(scenario, &subject, roles, conditions, cast, trace)
             }
             Some(below) => {
-                let cast =
-                    cast(move |id| Stack::new(A::build(&setup, id), below(&setup, id)), driver);
-                run_clock(scenario, &subject, roles, conditions, cast, trace)
+                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
+                run_clock(scenario, &subject, roles, conditions, veiled_cast(make, driver), trace)
             }
-        };
-        Ok(outcome?)
+        }?)
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
         let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = Subject { profile: A::PROFILE, cost: A::cost(&setup) };
+        let subject = subject::<A, A>(A::PROFILE, &setup);
         let cast = cast(move |id| A::build(&setup, id), driver);
         Ok(run_detector(scenario, &subject, conditions, cast, trace)?)
     }

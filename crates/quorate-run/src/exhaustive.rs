@@ -14,7 +14,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
-use quorate_core::{Assumption, ProcessId, Profile, Property};
+use quorate_core::{Assumption, ProcessId, Profile, Property, Span};
 use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
@@ -153,7 +153,7 @@ impl Visitor for Explore<'_> {
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
         let scenario = &self.question.scenario;
         if self.question.requests != 1 {
-            return Err(refused::<A>("requests", "an agreement is made once"));
+            return Err(refused(&A::PROFILE, "requests", "an agreement is made once"));
         }
         let mut values = vec![None; scenario.processes];
         for (process, _, value) in proposals(scenario, A::MATTER) {
@@ -175,11 +175,11 @@ impl Visitor for Explore<'_> {
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
-        Err(refused::<A>("algorithm", TIMELESS))
+        Err(refused(&A::PROFILE, "algorithm", TIMELESS))
     }
 
     fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
-        Err(refused::<A>("algorithm", TIMELESS))
+        Err(refused(&A::PROFILE, "algorithm", TIMELESS))
     }
 }
 
@@ -190,10 +190,10 @@ const TIMELESS: &str = "in a world without time nobody is late and no clock is w
 /// What depends on more than a state: on the order of requests, or on every event and its stamp.
 const UNWATCHED: [Property; 2] = [Property::ME3, Property::ClockCondition];
 
-fn refused<A: Algorithm>(key: &'static str, problem: &str) -> CannotRun {
+fn refused(profile: &Profile, key: &'static str, problem: &str) -> CannotRun {
     CannotRun::OtherFamily {
-        algorithm: A::PROFILE.name,
-        family: A::PROFILE.layer.family(),
+        algorithm: profile.name,
+        family: profile.layer.family(),
         key,
         problem: problem.to_owned(),
     }
@@ -218,71 +218,89 @@ impl Question {
 
 impl Explore<'_> {
     /// Explores the world of an algorithm with these users. Where none of them is ever pleased, nothing is shown: that
-    /// is said with `vacuous`.
+    /// is said with `vacuous`. This is compiled for every algorithm; what does not depend on it is below.
     fn explore<A, U>(self, users: U, vacuous: &str) -> Result<Checked, CannotRun>
     where
         A: Algorithm + 'static,
-        U: Users<A>,
+        U: Users<Command = A::Command, Output = A::Output>,
     {
         let Self { question, look } = self;
-        let scenario = &question.scenario;
-        let setup = setup(scenario, &Facts::of::<A>())?;
-        if let Some(id) = UNWATCHED.into_iter().find(|property| scenario.watches(*property)) {
-            return Err(refused::<A>(
-                "watch",
-                &format!("the explorer cannot watch {id}, but `quorate sim` can"),
-            ));
-        }
-        let mut world = World::new(scenario.processes, |id| A::build(&setup, id), users);
-        world.budget = question.budget;
-        world.fifo = scenario.fifo;
-        (world.reduce, world.nameless) = (question.reduce.order, question.reduce.names);
-        world.only = question.only;
-        world.restless = A::PROFILE.restless;
-        if A::PROFILE.assumes.contains(&Assumption::ServerUp) {
-            world.immune = 1 << scenario.server;
-        }
-        let mut found = search(question, &world, question.bounds, look)?;
-        // Only who sets timers minds how long a message takes.
-        let is_timed = world.has_strayed();
-        if is_timed {
-            world = world.in_time(setup.tempo.bound);
-            found = search(question, &world, question.bounds, look)?;
-        }
-        if matches!(found.end, End::Cyclic) {
-            world = world.in_full();
-            found = search(question, &world, question.bounds, look)?;
-        }
-        // A shortest way is wanted, and the order that was kept may be a longer one.
-        if let End::Broken(counterexample) = &found.end
-            && counterexample.cycle.is_empty()
-            && world.has_skipped()
-        {
-            let depth = counterexample.steps.len() as u32;
-            world = world.in_full();
-            let full = search(question, &world, Bounds { depth, ..question.bounds }, look)?;
-            if matches!(full.end, End::Broken(_)) {
-                found = full;
-            }
-        }
-        let mut checked = Checked {
-            report: report(question, &A::profile(&setup), setup.bears, &found, vacuous),
-            scenario: None,
-            story: Vec::new(),
-        };
-        if let End::Broken(counterexample) = &found.end {
-            let all: Vec<Action> =
-                counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
-            let mut story = Scenario { requesters: Default::default(), ..scenario.clone() };
-            checked.story = all.iter().map(Action::to_string).collect();
-            // Instants leave open when within one something happens, which a scenario has to say.
-            if !is_timed {
-                quorate_check::scenario_of(&world, &all, &mut story);
-                checked.keep(counterexample, story)?;
-            }
-        }
-        Ok(checked)
+        let setup = setup(&question.scenario, &Facts::of::<A>())?;
+        let profile = A::profile(&setup);
+        let world = World::new(setup.n, |id| A::build(&setup, id), users);
+        let promised = Promised { profile, bears: setup.bears, bound: setup.tempo.bound, vacuous };
+        explore_world(question, world, promised, look)
     }
+}
+
+/// What is known of an algorithm whose world is explored.
+struct Promised<'a> {
+    profile: Profile,
+    bears: usize,
+    /// The longest that a message takes.
+    bound: Span,
+    vacuous: &'a str,
+}
+
+fn explore_world(
+    question: &Question,
+    mut world: World<'_>,
+    promised: Promised<'_>,
+    look: Look<'_>,
+) -> Result<Checked, CannotRun> {
+    let (scenario, profile) = (&question.scenario, &promised.profile);
+    if let Some(id) = UNWATCHED.into_iter().find(|property| scenario.watches(*property)) {
+        let problem = format!("the explorer cannot watch {id}, but `quorate sim` can");
+        return Err(refused(profile, "watch", &problem));
+    }
+    world.budget = question.budget;
+    world.fifo = scenario.fifo;
+    (world.reduce, world.nameless) = (question.reduce.order, question.reduce.names);
+    world.only = question.only;
+    world.restless = profile.restless;
+    if profile.assumes.contains(&Assumption::ServerUp) {
+        world.immune = 1 << scenario.server;
+    }
+    let mut found = search(question, &world, question.bounds, look)?;
+    // Only who sets timers minds how long a message takes.
+    let is_timed = world.has_strayed();
+    if is_timed {
+        world = world.in_time(promised.bound);
+        found = search(question, &world, question.bounds, look)?;
+    }
+    if matches!(found.end, End::Cyclic) {
+        world = world.in_full();
+        found = search(question, &world, question.bounds, look)?;
+    }
+    // A shortest way is wanted, and the order that was kept may be a longer one.
+    if let End::Broken(counterexample) = &found.end
+        && counterexample.cycle.is_empty()
+        && world.has_skipped()
+    {
+        let depth = counterexample.steps.len() as u32;
+        world = world.in_full();
+        let full = search(question, &world, Bounds { depth, ..question.bounds }, look)?;
+        if matches!(full.end, End::Broken(_)) {
+            found = full;
+        }
+    }
+    let mut checked = Checked {
+        report: report(question, profile, promised.bears, &found, promised.vacuous),
+        scenario: None,
+        story: Vec::new(),
+    };
+    if let End::Broken(counterexample) = &found.end {
+        let all: Vec<Action> =
+            counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
+        let mut story = Scenario { requesters: Default::default(), ..scenario.clone() };
+        checked.story = all.iter().map(Action::to_string).collect();
+        // Instants leave open when within one something happens, which a scenario has to say.
+        if !is_timed {
+            quorate_check::scenario_of(&world, &all, &mut story);
+            checked.keep(counterexample, story)?;
+        }
+    }
+    Ok(checked)
 }
 
 /// Every algorithm's world has the same states, so that the search is compiled once for all.

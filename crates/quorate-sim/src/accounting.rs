@@ -61,6 +61,11 @@ impl Accounting {
         }
     }
 
+    /// A kind of message, by its place.
+    pub(crate) fn kind(&self, kind: usize) -> Kind {
+        self.kinds[kind]
+    }
+
     /// A message leaves.
     #[inline]
     pub fn sent(

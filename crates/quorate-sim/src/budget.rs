@@ -20,25 +20,42 @@ impl std::fmt::Display for Bytes {
     }
 }
 
+/// What one process and one message under way take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// The bytes of a process.
+    process: usize,
+    /// The bytes of a message in the queue.
+    message: usize,
+}
+
+impl Weight {
+    /// The weight of such processes and their messages.
+    pub const fn of<P: Process>() -> Self {
+        Self { process: size_of::<P>(), message: World::<P, (), ()>::bytes_per_event() }
+    }
+}
+
 /// The memory that a run may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     bytes: u64,
+    per_process: u64,
     per_message: u64,
 }
 
 impl Budget {
     /// So many bytes. A message under way takes its place in the queue, with the room by which buffers grow
     /// ahead of need, and the place where its link remembers the last arrival.
-    pub(crate) fn new<P: Process>(bytes: u64, scenario: &Scenario) -> Self {
-        let queued = 2 * World::<P, (), ()>::bytes_per_event() as u64;
+    pub(crate) fn new(bytes: u64, weight: Weight, scenario: &Scenario) -> Self {
+        let queued = 2 * weight.message as u64;
         let link = if scenario.fifo && !scenario.delay.is_constant() { 8 } else { 0 };
-        Self { bytes, per_message: queued + link }
+        Self { bytes, per_process: weight.process as u64, per_message: queued + link }
     }
 
     /// The process itself, what its driver keeps for it, its users, its books and its monitors.
-    pub(crate) fn check_processes<P>(self, n: usize, more_each: u64) -> Result<(), RunError> {
-        let each = (size_of::<P>() as u64 + 400).saturating_add(more_each);
+    pub(crate) fn check_processes(self, n: usize, more_each: u64) -> Result<(), RunError> {
+        let each = (self.per_process + 400).saturating_add(more_each);
         let needed = (n as u64).saturating_mul(each);
         if needed > self.bytes {
             return Err(RunError::TooManyProcesses {

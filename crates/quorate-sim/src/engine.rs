@@ -1,7 +1,7 @@
 //! What a world does for its processes: carries out their effects and keeps what is still to happen.
 
 use quorate_core::{
-    Belief, Effect, Effects, Process, ProcessId, ProcessSet, Recipients, Span, Time,
+    Belief, Effect, Effects, Message, Process, ProcessId, ProcessSet, Recipients, Span, Time,
 };
 
 use crate::network::{Fate, Loss, Network};
@@ -13,6 +13,7 @@ use crate::plan::Deed;
 use crate::queue::{Label, Queue};
 use crate::random::Random;
 use crate::slab::Slab;
+use crate::traitor::Treatment;
 use crate::user::{Agenda, User};
 use crate::world::Limits;
 
@@ -46,6 +47,12 @@ pub(crate) struct Round {
     pub(crate) awaited_by: ProcessSet,
     /// The number of the last one that is over.
     pub(crate) over: u64,
+}
+
+/// Who is up and waits for the end of the round.
+pub(crate) fn awaiting(round: Option<&Round>, up: &[bool]) -> ProcessSet {
+    let awaited = round.into_iter().flat_map(|round| &round.awaited_by);
+    awaited.filter(|process| up[process.index()]).collect()
 }
 
 /// What waits in the queue: a message, or a place among the errands.
@@ -97,7 +104,12 @@ pub(crate) struct Asked<C> {
     pub(crate) incarnation: Option<u32>,
 }
 
-impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
+impl<P, U, O> Engine<P, U, O>
+where
+    P: Process,
+    U: User<Command = P::Command, Output = P::Output>,
+    O: Observer<P>,
+{
     pub(crate) fn moment(&self, process: ProcessId) -> Moment {
         Moment { event: self.event, time: self.now, process }
     }
@@ -191,6 +203,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
         self.queue.len() + self.network.weight() > self.limits.queued
     }
 
+    #[inline(never)]
     pub(crate) fn enqueue(&mut self, time: Time, errand: Errand<P>) {
         if let Some(outside) = &mut self.outside {
             return outside.plan(time, errand);
@@ -209,14 +222,14 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     ) -> bool {
         let sends_left = node.crash_after_sends();
         let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
+        let n = self.n;
+        let mut send = |to| self.send(node, at, to, message.clone());
         match to {
             Recipients::Others => {
-                let others = ProcessId::all(self.n).filter(|&to| to != at.process);
-                others.take(most).for_each(|to| self.send(node, at, to, message.clone()));
+                let others = ProcessId::all(n).filter(|&to| to != at.process);
+                others.take(most).for_each(&mut send);
             }
-            Recipients::Set(set) => {
-                set.iter().take(most).for_each(|to| self.send(node, at, to, message.clone()));
-            }
+            Recipients::Set(set) => set.iter().take(most).for_each(&mut send),
         }
         sends_left.is_some()
     }
@@ -230,21 +243,25 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     }
 
     #[cold]
+    #[inline(never)]
     fn send_oddly(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
         let omits = node.omit_send();
         if to != at.process && omits > 0.0 && self.network.strikes(omits) {
             return self.swallow(at, to, &message, Loss::SendOmission);
         }
         let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
-            return self.dispatch(at, to, message);
+            return self.dispatch_apart(at, to, message);
         };
-        let forge = |message: &P::Message, choice| node.process.forge(message, choice);
-        match strategy.sends(to, message.clone(), &mut self.treason, forge) {
-            (None, None) => self.swallow(at, to, &message, Loss::Treason),
-            (first, second) => {
-                for message in first.into_iter().chain(second) {
-                    self.dispatch(at, to, message);
-                }
+        match strategy.treats(to, message.kind(), &mut self.treason) {
+            Treatment::Nothing => self.swallow(at, to, &message, Loss::Treason),
+            Treatment::Truth => self.dispatch_apart(at, to, message),
+            Treatment::Twice => {
+                self.dispatch_apart(at, to, message.clone());
+                self.dispatch_apart(at, to, message);
+            }
+            Treatment::Lie(choice) => {
+                let lie = node.process.forge(&message, choice);
+                self.dispatch_apart(at, to, lie);
             }
         }
     }
@@ -253,6 +270,12 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     fn swallow(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
         self.messages += 1;
         self.observer.send(at, self.messages, to, message, Departure::Lost(why));
+    }
+
+    /// Sends a message that is not sent in the usual way: not to have all of that compiled again.
+    #[inline(never)]
+    fn dispatch_apart(&mut self, at: Moment, to: ProcessId, message: P::Message) {
+        self.dispatch(at, to, message);
     }
 
     #[inline(always)]
@@ -268,8 +291,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
         match self.network.fate(at.process, to, self.now) {
             Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
             Fate::ArrivesTwice(first, second) => {
-                self.depart(at, id, to, message.clone(), first, Departure::Sent);
-                self.depart(at, id, to, message, second, Departure::Duplicated);
+                self.depart_apart(at, id, to, message.clone(), first, Departure::Sent);
+                self.depart_apart(at, id, to, message, second, Departure::Duplicated);
             }
             Fate::Lost(why) => {
                 self.observer.send(at, id, to, &message, Departure::Lost(why));
@@ -278,11 +301,26 @@ impl<P: Process, U: User<P>, O: Observer<P>> Engine<P, U, O> {
     }
 
     #[cold]
+    #[inline(never)]
     fn dispatch_outside(&mut self, at: Moment, id: u64, to: ProcessId, message: P::Message) {
         let tag = self.observer.send(at, id, to, &message, Departure::Sent);
         if let Some(outside) = &mut self.outside {
             outside.send(self.now, Parcel { from: at.process, to, tag, message });
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn depart_apart(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: P::Message,
+        time: Time,
+        how: Departure,
+    ) {
+        self.depart(at, id, to, message, time, how);
     }
 
     #[inline(always)]

@@ -43,7 +43,7 @@ mod watch;
 mod world;
 
 pub use assumptions::Incidents;
-pub use budget::Bytes;
+pub use budget::{Bytes, Weight};
 pub use delay::{Delay, Delays, LinkDelay};
 pub use expect::Expect;
 pub use family::agreement::{proposals, run_agreement};

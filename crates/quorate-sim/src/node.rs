@@ -2,6 +2,7 @@
 
 use quorate_core::{Drift, Process, Span, Time};
 
+use crate::plan::Deed;
 use crate::traitor::Strategy;
 
 /// A process, whether it is up, its timers, and what is odd about it.
@@ -49,6 +50,23 @@ impl Default for Quirks {
             traitor: None,
             clock: LocalClock { since: Time::ZERO, shown: Time::ZERO, rate: 1.0 },
             free_at: Time::ZERO,
+        }
+    }
+}
+
+impl Quirks {
+    /// What befalls a process leaves its mark.
+    pub(crate) fn take_on(&mut self, deed: &Deed, now: Time) {
+        match *deed {
+            Deed::CrashMid(_, sends) => self.crash_after_sends = Some(sends),
+            Deed::OmitSend(_, rate) => self.omit_send = rate,
+            Deed::OmitReceive(_, rate) => self.omit_receive = rate,
+            Deed::Handling(_, handling) => self.handling = handling,
+            Deed::Pace(_, factor) => self.pace = factor,
+            Deed::Clock(_, rate) => {
+                self.clock = LocalClock { since: now, shown: self.clock.show(now), rate };
+            }
+            _ => {}
         }
     }
 }
@@ -115,11 +133,6 @@ impl<P: Process> Node<P> {
     pub(crate) fn set_clock(&mut self, shown: Time, drift: Drift) {
         let rate = 1.0 + drift.0 as f64 / Drift::ONE as f64;
         self.quirks_mut().clock = LocalClock { since: Time::ZERO, shown, rate };
-    }
-
-    pub(crate) fn set_clock_rate(&mut self, now: Time, rate: f64) {
-        let clock = &mut self.quirks_mut().clock;
-        *clock = LocalClock { since: now, shown: clock.show(now), rate };
     }
 
     /// How long a span of the process's own time really takes. A running timer is not changed when the

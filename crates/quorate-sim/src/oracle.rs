@@ -63,19 +63,18 @@ impl Oracle {
         (delays.draw(&mut self.random), self.epochs[victim.index()])
     }
 
-    /// The observer is to hear all this as news.
-    pub(crate) fn forget(&mut self, observer: ProcessId, news: &[Belief]) {
-        for belief in news {
-            match belief {
-                Belief::Crashed(victim) => self.crashed.remove(&(observer, *victim)),
-                Belief::Alive(victim) => self.crashed.insert((observer, *victim)),
-            };
+    /// What an observer that is back is to hear as news: who is down, whether it knew or not, and who no longer is.
+    pub(crate) fn owes(&mut self, observer: ProcessId, up: &[bool]) -> Vec<Belief> {
+        let mut news = Vec::new();
+        for (victim, up) in ProcessId::all(up.len()).zip(up) {
+            if !up {
+                self.crashed.remove(&(observer, victim));
+                news.push(Belief::Crashed(victim));
+            } else if self.crashed.contains(&(observer, victim)) {
+                news.push(Belief::Alive(victim));
+            }
         }
-    }
-
-    /// Whether the observer was told that the victim has crashed, and not yet that it is back.
-    pub(crate) fn has_told_of(&self, observer: ProcessId, victim: ProcessId) -> bool {
-        self.crashed.contains(&(observer, victim))
+        news
     }
 
     /// Whether the belief is still true and new to the observer, who from now on holds it.

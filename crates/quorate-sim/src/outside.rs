@@ -11,15 +11,21 @@ use quorate_core::{Belief, Process, ProcessId, Span, Time};
 use crate::engine::{Errand, Parcel};
 use crate::plan::Deed;
 use crate::puppet::{Sent, Wire};
+use crate::slab::Slab;
+use crate::user::Agenda;
 
 pub(crate) struct Outside<P: Process> {
     pub(crate) wire: Wire<P::Message>,
     /// What takes longer than this is late.
     pub(crate) bound: Span,
-    /// What each process is to do, by time and by when it was planned.
-    errands: Vec<BTreeMap<(Time, u64), Errand<P>>>,
+    /// What each process is to do, by time and by when it was planned, and where that is kept: maps of the errands
+    /// themselves would be compiled for every algorithm.
+    due: Vec<BTreeMap<(Time, u64), u32>>,
+    errands: Slab<Errand<P>>,
     planned: u64,
-    pub(crate) links: BTreeMap<(ProcessId, ProcessId), Link<P::Message>>,
+    pub(crate) links: Links,
+    /// The messages that wait on links.
+    pub(crate) parcels: Slab<Parcel<P::Message>>,
     /// How often each process has come back without memory.
     pub(crate) lives: Vec<u32>,
     /// The one process that really runs here; none where all are followed.
@@ -29,7 +35,7 @@ pub(crate) struct Outside<P: Process> {
     /// What is to befall the world.
     pub(crate) deeds: Vec<(Time, Deed)>,
     /// What users ask of each process from its start on.
-    pub(crate) asked: Vec<(ProcessId, Span, P::Command)>,
+    pub(crate) asked: Agenda<P::Command>,
     /// What has been sent since this was last asked for.
     pub(crate) sent: Vec<Sent>,
 }
@@ -43,19 +49,70 @@ pub(crate) struct News {
     pub(crate) epoch: u32,
 }
 
+/// The links between processes.
+pub(crate) type Links = BTreeMap<(ProcessId, ProcessId), Link>;
+
 /// The messages from one process to another that have not arrived.
-pub(crate) struct Link<M> {
+#[derive(Debug, Default)]
+pub(crate) struct Link {
     /// The number of the last one, counted from 1 in each life of the sender.
     last: u64,
-    pub(crate) waiting: VecDeque<Waiting<M>>,
+    pub(crate) waiting: VecDeque<Waiting>,
 }
 
 /// A message under way.
-pub(crate) struct Waiting<M> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
     /// Which life of the sender has sent it, and as which of its messages to this receiver.
     pub(crate) number: (u32, u64),
-    pub(crate) parcel: Parcel<M>,
+    /// Where its contents are kept.
+    pub(crate) parcel: u32,
     pub(crate) sent: Time,
+}
+
+/// Takes what is under way to those who are down off its links.
+pub(crate) fn take_what_cannot_arrive(links: &mut Links, up: &[bool]) -> Vec<Waiting> {
+    let links = links.iter_mut().filter(|((_, to), _)| !up[to.index()]);
+    links.flat_map(|(_, link)| link.waiting.drain(..)).collect()
+}
+
+/// Takes what nobody will send again off its links: its sender is down, or has come back without memory.
+pub(crate) fn take_unsent(links: &mut Links, up: &[bool], lives: &[u32]) -> Vec<Waiting> {
+    let mut lost = Vec::new();
+    for ((from, _), link) in links {
+        let over = |waiting: &Waiting| !up[from.index()] || waiting.number.0 < lives[from.index()];
+        lost.extend(link.waiting.iter().copied().filter(over));
+        link.waiting.retain(|waiting| !over(waiting));
+    }
+    lost
+}
+
+/// Takes what the user of a process asks from its start on.
+pub(crate) fn take_own<C>(asked: &mut Agenda<C>, process: ProcessId) -> Agenda<C> {
+    asked.extract_if(.., |(whose, ..)| *whose == process).collect()
+}
+
+/// Whether a message is under way between processes that are up.
+pub(crate) fn in_flight(links: &Links, up: &[bool], lives: &[u32]) -> bool {
+    // What a life has sent that is over may arrive or not.
+    links.iter().any(|((from, to), link)| {
+        let life = lives[from.index()];
+        let sent = link.waiting.iter().any(|waiting| waiting.number.0 == life);
+        sent && up[from.index()] && up[to.index()]
+    })
+}
+
+/// The process counts its messages anew.
+fn count_anew(links: &mut Links, process: ProcessId) {
+    let own = links.iter_mut().filter(|((from, _), _)| *from == process);
+    own.for_each(|(_, link)| link.last = 0);
+}
+
+/// The number of the next message on a link.
+fn next_on(links: &mut Links, link: (ProcessId, ProcessId), life: u32) -> (u32, u64) {
+    let link = links.entry(link).or_default();
+    link.last += 1;
+    (life, link.last)
 }
 
 impl<P: Process> Outside<P> {
@@ -63,9 +120,11 @@ impl<P: Process> Outside<P> {
         Self {
             wire,
             bound,
-            errands: (0..n).map(|_| BTreeMap::new()).collect(),
+            due: vec![BTreeMap::new(); n],
+            errands: Slab::default(),
             planned: 0,
             links: BTreeMap::new(),
+            parcels: Slab::default(),
             lives: vec![0; n],
             me: None,
             news: BTreeMap::new(),
@@ -88,7 +147,8 @@ impl<P: Process> Outside<P> {
             }
             Errand::Deed(deed) => return self.deeds.push((time, deed.clone())),
         };
-        self.errands[process.index()].insert((time, self.planned), errand);
+        let place = self.errands.insert(errand);
+        self.due[process.index()].insert((time, self.planned), place);
     }
 
     /// A message leaves: to oneself at once, to others on their links.
@@ -97,11 +157,12 @@ impl<P: Process> Outside<P> {
         if from == to {
             return self.plan(now, Errand::Handled(parcel));
         }
-        let link = self.links.entry((from, to)).or_default();
-        link.last += 1;
-        let number = (self.lives[from.index()], link.last);
+        let number = next_on(&mut self.links, (from, to), self.lives[from.index()]);
         match self.me {
-            None => link.waiting.push_back(Waiting { number, parcel, sent: now }),
+            None => {
+                let waiting = Waiting { number, parcel: self.parcels.insert(parcel), sent: now };
+                self.links.entry((from, to)).or_default().waiting.push_back(waiting);
+            }
             Some(_) => {
                 let bytes = (self.wire.encode)(&parcel.message);
                 self.sent.push(Sent { to, number, bytes });
@@ -112,22 +173,17 @@ impl<P: Process> Outside<P> {
     /// The process comes back without memory and counts its messages anew.
     pub(crate) fn begin_life(&mut self, process: ProcessId) {
         self.lives[process.index()] += 1;
-        let own = self.links.iter_mut().filter(|((from, _), _)| *from == process);
-        own.for_each(|(_, link)| link.last = 0);
+        count_anew(&mut self.links, process);
     }
 
     /// When the next errand of a process is due.
     pub(crate) fn next(&self, process: ProcessId) -> Option<(Time, &Errand<P>)> {
-        self.errands[process.index()].iter().next().map(|(&(time, _), errand)| (time, errand))
+        let (&(time, _), &place) = self.due[process.index()].first_key_value()?;
+        Some((time, self.errands.get(place)))
     }
 
     pub(crate) fn take_next(&mut self, process: ProcessId) -> Option<(Time, Errand<P>)> {
-        self.errands[process.index()].pop_first().map(|((due, _), errand)| (due, errand))
-    }
-}
-
-impl<M> Default for Link<M> {
-    fn default() -> Self {
-        Self { last: 0, waiting: VecDeque::new() }
+        let ((due, _), place) = self.due[process.index()].pop_first()?;
+        Some((due, self.errands.remove(place)))
     }
 }

@@ -5,14 +5,12 @@
 //! clocks allow, and feeds the users, the monitors and the trace as a simulation does. Nothing here depends on the
 //! algorithm: messages are bytes, and errands (timers and commands) are known by their order alone.
 
-use std::collections::VecDeque;
-
 use quorate_core::{Belief, Process, ProcessId, ProcessSet, Span, Time};
 
-use crate::engine::{Asked, Errand, Item, Parcel};
+use crate::engine::{Asked, Errand, Item, Parcel, awaiting};
 use crate::network::Loss;
 use crate::observer::{Departure, Input, Observer};
-use crate::outside::Outside;
+use crate::outside::{Outside, Waiting, in_flight, take_own, take_unsent, take_what_cannot_arrive};
 use crate::plan::{Deed, Memory};
 use crate::user::User;
 use crate::world::{Ending, Limits, World};
@@ -131,7 +129,12 @@ pub trait Puppet {
     fn finish(&mut self, now: Time);
 }
 
-impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
+impl<P, U, O> World<P, U, O>
+where
+    P: Process,
+    U: User<Command = P::Command, Output = P::Output>,
+    O: Observer<P>,
+{
     /// From now on what happens is told from outside. What takes longer than the bound is late.
     pub(crate) fn go_outside(&mut self, wire: Wire<P::Message>, bound: Span) {
         let mut outside = Outside::new(self.engine.n, wire, bound);
@@ -148,15 +151,17 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         self.engine.outside.as_mut().expect("a world that is driven has gone outside")
     }
 
+    /// These do not arrive.
+    fn lose_all(&mut self, lost: Vec<Waiting>, why: Loss) {
+        for waiting in lost {
+            let parcel = self.outside().parcels.remove(waiting.parcel);
+            self.lose(&parcel, why);
+        }
+    }
+
     fn lose(&mut self, parcel: &Parcel<P::Message>, why: Loss) {
         let at = self.engine.next_moment(parcel.to);
         self.engine.observer.lose(at, parcel.from, parcel.tag, &parcel.message, why);
-    }
-
-    /// Handles a message. Out of line: in the loop of a run it is not, and each copy is compiled for every algorithm.
-    #[inline(never)]
-    fn take_in(&mut self, parcel: Parcel<P::Message>) {
-        self.handle(parcel);
     }
 
     fn note_if_late(&mut self, from: ProcessId, process: ProcessId, since: Time, now: Time) {
@@ -168,10 +173,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
 
     /// What is under way to those who are down does not arrive.
     fn lose_what_cannot_arrive(&mut self) {
-        let nodes: Vec<bool> = self.nodes.iter().map(|node| node.up).collect();
-        let links = self.outside().links.iter_mut().filter(|((_, to), _)| !nodes[to.index()]);
-        let lost: Vec<_> = links.flat_map(|(_, link)| link.waiting.drain(..)).collect();
-        lost.iter().for_each(|waiting| self.lose(&waiting.parcel, Loss::Down));
+        let up = self.up();
+        let lost = take_what_cannot_arrive(&mut self.outside().links, &up);
+        self.lose_all(lost, Loss::Down);
     }
 
     /// Forgets timers that do not run any longer, so that the next errand is one.
@@ -187,7 +191,12 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     }
 }
 
-impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
+impl<P, U, O> Puppet for World<P, U, O>
+where
+    P: Process,
+    U: User<Command = P::Command, Output = P::Output>,
+    O: Observer<P>,
+{
     fn processes(&self) -> usize {
         self.engine.n
     }
@@ -209,8 +218,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
         let at = self.engine.moment(process);
         self.engine.observer.input(at, &Input::Start);
         self.tell(at, P::on_start);
-        let own = self.outside().asked.extract_if(.., |(whose, ..)| *whose == process);
-        for (process, after, command) in own.collect::<Vec<_>>() {
+        for (process, after, command) in take_own(&mut self.outside().asked, process) {
             let asked = Asked { process, command, because_of: None, incarnation: None };
             self.engine.enqueue(Time::ZERO + after, Errand::Command(asked));
         }
@@ -239,7 +247,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
         self.engine.messages += 1;
         let id = self.engine.messages;
         let tag = self.engine.observer.send(at, id, to, &message, Departure::Sent);
-        self.take_in(Parcel { from, to, tag, message });
+        self.handle_apart(Parcel { from, to, tag, message });
         true
     }
 
@@ -258,20 +266,24 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
         self.engine.now = now;
         let encode = self.outside().wire.encode;
         loop {
-            let link = self.outside().links.entry((from, to)).or_default();
-            let known = link.waiting.pop_front().filter(|waiting| waiting.number <= number);
-            let Some(waiting) = known else { return Err(Misdelivery { from, to, number }) };
+            let outside = self.outside();
+            let waiting = outside.links.entry((from, to)).or_default().waiting.pop_front();
+            let Some(waiting) = waiting else { return Err(Misdelivery { from, to, number }) };
+            let parcel = outside.parcels.remove(waiting.parcel);
+            if waiting.number > number {
+                return Err(Misdelivery { from, to, number });
+            }
             if waiting.number < number {
                 // It was for a life of the receiver that is over.
-                self.lose(&waiting.parcel, Loss::Down);
+                self.lose(&parcel, Loss::Down);
                 continue;
             }
-            let bytes = encode(&waiting.parcel.message);
+            let bytes = encode(&parcel.message);
             if !check(&bytes) {
                 return Err(Misdelivery { from, to, number });
             }
             self.note_if_late(from, to, waiting.sent, now);
-            self.take_in(waiting.parcel);
+            self.handle_apart(parcel);
             self.lose_what_cannot_arrive();
             return Ok(bytes);
         }
@@ -323,8 +335,8 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
     }
 
     fn awaits_round(&self) -> ProcessSet {
-        let awaited = self.engine.round.as_ref().map(|round| &round.awaited_by);
-        awaited.into_iter().flatten().filter(|process| self.is_up(*process)).collect()
+        let round = self.engine.round.as_ref();
+        awaiting(round, &self.up())
     }
 
     fn next_round(&self) -> (u64, Time) {
@@ -353,12 +365,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
 
     fn in_flight(&self) -> bool {
         let Some(outside) = &self.engine.outside else { return false };
-        // What a life has sent that is over may arrive or not.
-        outside.links.iter().any(|((from, to), link)| {
-            let life = outside.lives[from.index()];
-            let sent = link.waiting.iter().any(|waiting| waiting.number.0 == life);
-            sent && self.is_up(*from) && self.is_up(*to)
-        })
+        in_flight(&outside.links, &self.up(), &outside.lives)
     }
 
     fn is_content(&mut self, now: Time) -> bool {
@@ -368,16 +375,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> Puppet for World<P, U, O> {
     fn finish(&mut self, now: Time) {
         self.engine.now = self.engine.now.max(now);
         self.lose_what_cannot_arrive();
-        let up: Vec<bool> = self.nodes.iter().map(|node| node.up).collect();
+        let up = self.up();
         let Outside { links, lives, .. } = self.outside();
-        let mut lost = Vec::new();
-        for ((from, _), link) in links {
-            let over = |number: (u32, u64)| !up[from.index()] || number.0 < lives[from.index()];
-            let (gone, left) = link.waiting.drain(..).partition(|waiting| over(waiting.number));
-            link.waiting = left;
-            lost.push(gone);
-        }
-        let lost: VecDeque<_> = lost.into_iter().flat_map(|gone: VecDeque<_>| gone).collect();
-        lost.iter().for_each(|waiting| self.lose(&waiting.parcel, Loss::Unsent));
+        let lost = take_unsent(links, &up, lives);
+        self.lose_all(lost, Loss::Unsent);
     }
 }

@@ -59,6 +59,12 @@ struct Open<T> {
     /// When it starts.
     start: u64,
     entries: Vec<Option<Entry<T>>>,
+    order: Order,
+}
+
+/// In which order the entries of a slot leave.
+#[derive(Debug, Default)]
+struct Order {
     /// The first so many entries were there when the slot was opened; this many of them have left.
     there: usize,
     gone: usize,
@@ -85,14 +91,7 @@ impl<T> Queue<T> {
             occupied: vec![0; slots / 64],
             width_log2,
             current: 0,
-            open: Open {
-                start: 0,
-                entries: Vec::new(),
-                there: 0,
-                gone: 0,
-                sorted: Vec::new(),
-                late: BinaryHeap::new(),
-            },
+            open: Open { start: 0, entries: Vec::new(), order: Order::default() },
             far: BinaryHeap::new(),
             arrivals: 0,
             len: 0,
@@ -150,14 +149,18 @@ impl<T> Queue<T> {
 
     /// The time of the first item. Nothing is moved: what comes next may be earlier.
     pub fn peek_time(&self) -> Option<u64> {
-        self.open.peek().or_else(|| match self.next_occupied() {
-            Some(slot) => {
-                let entries = self.slots[self.index(slot)].iter().flatten();
-                let first = entries.map(|entry| u64::from(entry.offset)).min();
-                first.map(|offset| (slot << self.width_log2) + offset)
-            }
-            None => self.far.peek().map(|far| far.time),
-        })
+        if let Some(offset) = self.open.order.peek() {
+            return Some(self.open.start + offset);
+        }
+        let Some(slot) = next_occupied(&self.occupied, self.current) else {
+            return self.far.peek().map(|far| far.time);
+        };
+        let mut first = None;
+        for entry in self.slots[self.index(slot)].iter().flatten() {
+            let offset = u64::from(entry.offset);
+            first = Some(first.map_or(offset, |first: u64| first.min(offset)));
+        }
+        first.map(|offset| (slot << self.width_log2) + offset)
     }
 
     #[inline(always)]
@@ -178,7 +181,7 @@ impl<T> Queue<T> {
     /// Moves on to the next slot that holds something; tells whether there is one.
     #[inline(never)]
     fn open_next_slot(&mut self) -> bool {
-        let next = match (self.next_occupied(), self.far.peek()) {
+        let next = match (next_occupied(&self.occupied, self.current), self.far.peek()) {
             (Some(slot), _) => slot,
             (None, Some(far)) => far.time >> self.width_log2,
             (None, None) => return false,
@@ -209,27 +212,29 @@ impl<T> Queue<T> {
             if slot == self.current { self.open.push(entry) } else { self.put(slot, entry) }
         }
     }
+}
 
-    fn next_occupied(&self) -> Option<u64> {
-        let words = self.occupied.len();
-        let start = self.index(self.current);
-        // From just after the current slot, round the wheel, to just before it again.
-        for step in 0..=words {
-            let word = (start / 64 + step) % words;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if step == words {
-                bits &= (1 << (start % 64)) - 1;
-            }
-            if bits != 0 {
-                let index = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (index + self.slots.len() - start) & (self.slots.len() - 1);
-                return Some(self.current + ahead as u64);
-            }
+/// The next slot that holds something, if the current one is this and these do, a bit for each.
+fn next_occupied(occupied: &[u64], current: u64) -> Option<u64> {
+    let words = occupied.len();
+    let slots = words * 64;
+    let start = current as usize & (slots - 1);
+    // From just after the current slot, round the wheel, to just before it again.
+    for step in 0..=words {
+        let word = (start / 64 + step) % words;
+        let mut bits = occupied[word];
+        if step == 0 {
+            bits &= u64::MAX << (start % 64);
+        } else if step == words {
+            bits &= (1 << (start % 64)) - 1;
         }
-        None
+        if bits != 0 {
+            let index = word * 64 + bits.trailing_zeros() as usize;
+            let ahead = (index + slots - start) & (slots - 1);
+            return Some(current + ahead as u64);
+        }
     }
+    None
 }
 
 impl<T> Open<T> {
@@ -237,27 +242,49 @@ impl<T> Open<T> {
     fn refill(&mut self, slot: &mut Vec<Option<Entry<T>>>, one_tick: bool) {
         self.entries.clear();
         std::mem::swap(&mut self.entries, slot);
-        self.there = self.entries.len();
-        self.gone = 0;
-        self.sorted.clear();
+        self.order.begin(self.entries.len());
         if !one_tick {
-            self.sorted.extend(
-                self.entries.iter().zip(0..).map(|(entry, place)| key(entry.as_ref(), place)),
-            );
-            self.sorted.sort_unstable();
+            self.order.sorted.reserve(self.entries.len());
+            for (entry, place) in self.entries.iter().zip(0..) {
+                self.order.sorted.push(key(entry.as_ref().map_or(0, |entry| entry.offset), place));
+            }
+            self.order.sort();
         }
     }
 
     #[inline(never)]
     fn push(&mut self, entry: Entry<T>) {
-        let place = u32::try_from(self.entries.len()).expect("a slot holds less than 2^32 entries");
-        let entry = Some(entry);
-        self.late.push(Reverse(key(entry.as_ref(), place)));
-        self.entries.push(entry);
+        self.order.push_late(entry.offset, self.entries.len());
+        self.entries.push(Some(entry));
     }
 
     #[inline(always)]
     fn pop(&mut self) -> Option<Entry<T>> {
+        let place = self.order.pop()?;
+        self.entries[place].take()
+    }
+}
+
+impl Order {
+    /// A slot with so many entries is opened.
+    #[inline]
+    fn begin(&mut self, there: usize) {
+        (self.there, self.gone) = (there, 0);
+        self.sorted.clear();
+    }
+
+    fn sort(&mut self) {
+        self.sorted.sort_unstable();
+    }
+
+    fn push_late(&mut self, offset: u32, place: usize) {
+        let place = u32::try_from(place).expect("a slot holds less than 2^32 entries");
+        self.late.push(Reverse(key(offset, place)));
+    }
+
+    /// The place of the entry that leaves next.
+    #[inline(always)]
+    fn pop(&mut self) -> Option<usize> {
         if self.gone == self.there {
             return self.pop_late();
         }
@@ -267,25 +294,25 @@ impl<T> Open<T> {
             return self.pop_late();
         }
         self.gone += 1;
-        self.entries[first as u32 as usize].take()
+        Some(first as u32 as usize)
     }
 
     #[inline(never)]
-    fn pop_late(&mut self) -> Option<Entry<T>> {
-        let Reverse(late) = self.late.pop()?;
-        self.entries[late as u32 as usize].take()
+    fn pop_late(&mut self) -> Option<usize> {
+        self.late.pop().map(|Reverse(late)| late as u32 as usize)
     }
 
+    /// The offset of the entry that leaves next.
     fn peek(&self) -> Option<u64> {
         let first =
             (self.gone < self.there).then(|| self.sorted.get(self.gone).copied().unwrap_or(0));
         let late = self.late.peek().map(|late| late.0);
-        first.into_iter().chain(late).min().map(|key| self.start + (key >> 32))
+        first.into_iter().chain(late).min().map(|key| key >> 32)
     }
 }
 
-fn key<T>(entry: Option<&Entry<T>>, place: u32) -> Key {
-    u64::from(entry.map_or(0, |entry| entry.offset)) << 32 | u64::from(place)
+fn key(offset: u32, place: u32) -> Key {
+    u64::from(offset) << 32 | u64::from(place)
 }
 
 /// An entry beyond the horizon, the earliest greatest as the heap wants it.

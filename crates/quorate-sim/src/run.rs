@@ -1,10 +1,10 @@
 //! Runs a scenario once and says what came of it, whatever the family of the algorithm.
 
-use quorate_core::{Cost, Message, Process, ProcessId, Profile, Property, Span, Time};
+use quorate_core::{Cost, Kind, Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
-use crate::budget::{Budget, Bytes};
+use crate::budget::{Budget, Bytes, Weight};
 use crate::family::{End, Finding, Monitors, Telling};
 use crate::history::History;
 use crate::local_clock::Clocks;
@@ -29,13 +29,16 @@ const CLOCKS_MOST: usize = 64;
 const TOO_MANY_CLOCKS: &str =
     "not watched with so many processes; `--watch clock-condition` watches it";
 
-/// What is to be run: an algorithm's statement and its promise for this world.
+/// What is to be run: an algorithm's statement, its promise for this world, and what it says.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// What the algorithm says of itself.
     pub profile: Profile,
     /// What it promises to cost here.
     pub cost: Cost,
+    /// The kinds of message there are: those of its processes' message type, which may not know them itself
+    /// (see [`quorate_core::Veiled`]).
+    pub kinds: &'static [Kind],
 }
 
 /// How to run, apart from what the scenario says.
@@ -121,6 +124,7 @@ pub enum RunError {
 /// The processes of a run, and who drives them.
 pub struct Cast<'d, P: Process> {
     pub(crate) make: Box<dyn Fn(ProcessId) -> P>,
+    weight: Weight,
     wire: Option<Wire<P::Message>>,
     driver: Option<&'d mut dyn Driver>,
 }
@@ -128,13 +132,19 @@ pub struct Cast<'d, P: Process> {
 impl<'d, P: Process> Cast<'d, P> {
     /// Processes that the simulator makes and drives.
     pub fn simulated(make: impl Fn(ProcessId) -> P + 'static) -> Self {
-        Self { make: Box::new(make), wire: None, driver: None }
+        Self { make: Box::new(make), weight: Weight::of::<P>(), wire: None, driver: None }
     }
 
     /// The same driven from outside, where messages are bytes.
     #[must_use]
     pub fn driven(self, wire: Wire<P::Message>, driver: Option<&'d mut dyn Driver>) -> Self {
         Self { wire: Some(wire), driver, ..self }
+    }
+
+    /// The same where the type does not tell what a process and a message take.
+    #[must_use]
+    pub fn weighing(self, weight: Weight) -> Self {
+        Self { weight, ..self }
     }
 }
 
@@ -155,23 +165,62 @@ pub(crate) struct Stage<U, M> {
 }
 
 /// Runs a scenario with a family's users and monitors. The scenario must have been validated.
-pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
+///
+/// This is compiled for every algorithm, so that whatever does not depend on its type is elsewhere.
+pub(crate) fn run<P, U, M>(
     scenario: &Scenario,
     subject: &Subject,
     conditions: Conditions,
     stage: Stage<U, M>,
     cast: Cast<'_, P>,
     mut trace: Option<&mut (dyn TraceSink + '_)>,
-) -> Result<Outcome, RunError> {
+) -> Result<Outcome, RunError>
+where
+    P: Process + 'static,
+    U: User<Command = P::Command, Output = P::Output>,
+    M: Monitors<Command = P::Command, Output = P::Output>,
+{
+    let Cast { make, weight, wire, driver } = cast;
+    let sink = trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink);
+    let (budget, users, watch, model) =
+        prepare(scenario, subject, conditions, stage, weight, sink)?;
+    let mut world = World::new(model, make, users, watch);
+    let ending = match (driver, wire) {
+        (Some(driver), Some(wire)) => {
+            world.go_outside(wire, late_after(scenario));
+            driver.drive(&mut world)
+        }
+        _ => world.run(),
+    };
+    if ending == Ending::Queued {
+        return Err(budget.too_many_messages(world.queued() as u64));
+    }
+    let (now, events, deliveries) = (world.now(), world.events(), world.deliveries());
+    let over = Over { scenario, subject, conditions, ending, now, events, deliveries };
+    let World { nodes, engine, .. } = world;
+    let waits_for = |process: ProcessId| nodes[process.index()].process.waits_for();
+    let outcome = summarise(over, engine.observer, &waits_for)?;
+    if let Some(sink) = trace {
+        sink.finish()?;
+    }
+    Ok(outcome)
+}
+
+/// Checks that the world fits, and brings all together that it needs apart from its processes.
+fn prepare<'t, U, M: Monitors>(
+    scenario: &Scenario,
+    subject: &Subject,
+    conditions: Conditions,
+    stage: Stage<U, M>,
+    weight: Weight,
+    trace: Option<&'t mut dyn TraceSink>,
+) -> Result<(Budget, U, Watch<'t, M>, WorldModel), RunError> {
     let n = scenario.processes;
-    let budget = Budget::new::<P>(conditions.memory, scenario);
-    budget.check_processes::<P>(n, stage.bytes_per_process)?;
+    let budget = Budget::new(conditions.memory, weight, scenario);
+    budget.check_processes(n, stage.bytes_per_process)?;
     budget.check_burst(stage.burst)?;
-    let mut watch = Watch::new(
-        Accounting::new(n, subject.profile.layer, P::Message::KINDS),
-        stage.monitors,
-        trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink),
-    );
+    let accounting = Accounting::new(n, subject.profile.layer, subject.kinds);
+    let mut watch = Watch::new(accounting, stage.monitors, trace);
     watch.incidents.traitors = stage.plan.traitors.clone();
     watch.clock_condition = watches_clocks(scenario, &subject.profile)
         .then(|| ClockCondition::new(n, stage.plan.traitors()));
@@ -190,27 +239,16 @@ pub(crate) fn run<P: Process + 'static, U: User<P>, M: Monitors<P>>(
             stop_when_content: stage.restless,
         },
     };
-    let mut world = World::new(model, cast.make, stage.users, watch);
-    let ending = match (cast.driver, cast.wire) {
-        (Some(driver), Some(wire)) => {
-            // Whoever ends rounds waits for what is late.
-            let bound = match scenario.timing() {
-                Timing::Rounds(_) => Span(u64::MAX),
-                _ => scenario.tempo().bound,
-            };
-            world.go_outside(wire, bound);
-            driver.drive(&mut world)
-        }
-        _ => world.run(),
-    };
-    if ending == Ending::Queued {
-        return Err(budget.too_many_messages(world.queued() as u64));
+    Ok((budget, stage.users, watch, model))
+}
+
+/// What takes longer than this is late where processes run outside.
+fn late_after(scenario: &Scenario) -> Span {
+    match scenario.timing() {
+        // Whoever ends rounds waits for what is late.
+        Timing::Rounds(_) => Span(u64::MAX),
+        _ => scenario.tempo().bound,
     }
-    let outcome = summarise(scenario, subject, conditions, world, ending)?;
-    if let Some(sink) = trace {
-        sink.finish()?;
-    }
-    Ok(outcome)
 }
 
 fn watches_clocks(scenario: &Scenario, profile: &Profile) -> bool {
@@ -219,18 +257,27 @@ fn watches_clocks(scenario: &Scenario, profile: &Profile) -> bool {
             && scenario.processes <= CLOCKS_MOST)
 }
 
-fn summarise<P: Process, U: User<P>, M: Monitors<P>>(
-    scenario: &Scenario,
-    subject: &Subject,
+/// A run that is over.
+struct Over<'a> {
+    scenario: &'a Scenario,
+    subject: &'a Subject,
     conditions: Conditions,
-    world: World<P, U, Watch<'_, M>>,
     ending: Ending,
+    now: Time,
+    events: u64,
+    deliveries: u64,
+}
+
+fn summarise<M: Monitors>(
+    over: Over<'_>,
+    watch: Watch<'_, M>,
+    waits_for: &dyn Fn(ProcessId) -> ProcessSet,
 ) -> Result<Outcome, RunError> {
-    let (now, events, deliveries) = (world.now(), world.events(), world.deliveries());
-    let (processes, watch) = world.into_parts();
+    let Over { scenario, subject, conditions, ending, now, events, deliveries } = over;
     let Watch { accounting, incidents, mut monitors, history, clock_condition, mut tracer, .. } =
         watch;
-    monitors.end(&End { now, ending, processes: &processes, incidents: &incidents });
+    let processes = scenario.processes;
+    monitors.end(&End { now, ending, processes, waits_for, incidents: &incidents });
     let judged = judge(scenario, &subject.profile, &monitors, clock_condition.as_ref());
     if let Some(tracer) = &mut tracer {
         judged.iter().filter_map(|(_, violation)| *violation).for_each(|v| tracer.violation(v));
@@ -306,7 +353,7 @@ fn assumptions(
 }
 
 /// What became of each property of the family. One that is not promised is judged only if that was asked for.
-fn judge<'m, P: Process, M: Monitors<P>>(
+fn judge<'m, M: Monitors>(
     scenario: &Scenario,
     profile: &Profile,
     monitors: &'m M,

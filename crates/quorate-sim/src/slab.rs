@@ -17,6 +17,10 @@ impl<T> Slab<T> {
         u32::try_from(self.places.len() - 1).expect("fewer than 2^32 things wait at a time")
     }
 
+    pub(crate) fn get(&self, place: u32) -> &T {
+        self.places[place as usize].as_ref().expect("only what is kept is looked at")
+    }
+
     pub(crate) fn remove(&mut self, place: u32) -> T {
         self.free.push(place);
         self.places[place as usize].take().expect("a place is emptied once")

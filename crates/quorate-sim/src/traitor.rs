@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{Message, ProcessId, REGARDLESS};
+use quorate_core::{ProcessId, REGARDLESS};
 
 use crate::notation::{NotationError, serde_as_text};
 use crate::random::Random;
@@ -39,33 +39,40 @@ impl Strategy {
         (Self::Random, "random"),
     ];
 
-    /// What really leaves in place of `message` to `to`: nothing, one or two messages. `forge` makes lies.
-    pub fn sends<M: Message>(
-        self,
-        to: ProcessId,
-        message: M,
-        random: &mut Random,
-        forge: impl Fn(&M, u64) -> M,
-    ) -> (Option<M>, Option<M>) {
+    /// What really leaves in place of a message of this kind to `to`.
+    pub fn treats(self, to: ProcessId, kind: usize, random: &mut Random) -> Treatment {
         match self {
-            Self::Silent => (None, None),
+            Self::Silent => Treatment::Nothing,
             // The lie depends on what is said and not on whom it is said to. It is odd: never the truth where two things
             // can be said.
-            Self::Liar => (Some(forge(&message, 1 + 2 * message.kind() as u64)), None),
-            Self::Equivocator => (Some(forge(&message, u64::from(to.number()))), None),
+            Self::Liar => Treatment::Lie(1 + 2 * kind as u64),
+            Self::Equivocator => Treatment::Lie(u64::from(to.number())),
             Self::TwoFaced => {
                 let even = u64::from(to.number().is_multiple_of(2));
-                (Some(forge(&message, REGARDLESS | even)), None)
+                Treatment::Lie(REGARDLESS | even)
             }
-            Self::Stutterer => (Some(message.clone()), Some(message)),
+            Self::Stutterer => Treatment::Twice,
             Self::Random => match random.below(5) {
-                0 => (None, None),
-                1 => (Some(message.clone()), Some(message)),
-                2 => (Some(message), None),
-                _ => (Some(forge(&message, random.next_u64())), None),
+                0 => Treatment::Nothing,
+                1 => Treatment::Twice,
+                2 => Treatment::Truth,
+                _ => Treatment::Lie(random.next_u64()),
             },
         }
     }
+}
+
+/// What a traitor does with a message that it should send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// It does not send it.
+    Nothing,
+    /// It sends it.
+    Truth,
+    /// It sends it twice.
+    Twice,
+    /// It sends this lie in its place; see [`quorate_core::Process::forge`].
+    Lie(u64),
 }
 
 impl FromStr for Strategy {

@@ -1,9 +1,9 @@
 //! The one observer of a run: keeps the books, the incidents and the trace, and feeds the monitors of the
 //! algorithm's family.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 
-use quorate_core::{Belief, Layer, Message, Process, ProcessId, ProcessSet, Span, Time};
+use quorate_core::{Belief, Kind, Layer, Message, Process, ProcessId, ProcessSet, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::assumptions::{Incidents, describe_traitor};
@@ -44,7 +44,7 @@ struct Carried {
     announced: Option<Announced>,
 }
 
-impl<'t, M> Watch<'t, M> {
+impl<'t, M: Monitors> Watch<'t, M> {
     /// Watches with these monitors and writes to this trace, if there is one.
     pub fn new(accounting: Accounting, monitors: M, trace: Option<&'t mut dyn TraceSink>) -> Self {
         Self {
@@ -63,10 +63,7 @@ impl<'t, M> Watch<'t, M> {
 
     /// Whether messages carry anything for their watchers.
     #[inline]
-    fn carries<P: Process>(&self) -> bool
-    where
-        M: Monitors<P>,
-    {
+    fn carries(&self) -> bool {
         self.monitors.marks_messages() || self.tracer.is_some() || self.clock_condition.is_some()
     }
 
@@ -75,6 +72,68 @@ impl<'t, M> Watch<'t, M> {
             && tracer.wants(at)
         {
             tracer.record(at, cause, what());
+        }
+    }
+
+    fn started(&mut self, at: Moment) {
+        self.trace(at, None, || What::Start);
+        let mut traitors = self.incidents.traitors.iter();
+        let traitor = traitors.find(|(traitor, _)| *traitor == at.process);
+        if let Some(fault) = traitor.map(describe_traitor) {
+            let processes = vec![at.process.number()];
+            self.trace(at, None, || What::Fault { fault, processes });
+        }
+    }
+
+    fn asked(&mut self, at: Moment, command: &M::Command, because_of: Option<u64>) {
+        let mark = self.monitors.asks(command);
+        if let Some(tracer) = &mut self.tracer {
+            let sight = Sight { mark, says: self.monitors.asks_what(command) };
+            let what = What::Command { command: format!("{command:?}"), sight };
+            tracer.record(at, because_of, what);
+        }
+        mark.into_iter().for_each(|mark| self.history.see(at, mark));
+        // What is asked counts from the asking: a process that answers at once does so after it.
+        self.monitors.asked(at, command);
+    }
+
+    fn refused(&mut self, at: Moment, command: &M::Command, why: &dyn Display) {
+        self.trace(at, None, || What::Refuse {
+            command: format!("{command:?}"),
+            why: why.to_string(),
+        });
+    }
+
+    fn told(&mut self, at: Moment, output: &M::Output) {
+        let mark = self.monitors.tells(at, output);
+        if let Some(tracer) = &mut self.tracer {
+            let sight = Sight { mark, says: self.monitors.tells_what(output) };
+            tracer.record(at, None, What::Output { output: format!("{output:?}"), sight });
+        }
+        mark.into_iter().for_each(|mark| self.history.see(at, mark));
+        self.monitors.told(at, output);
+    }
+
+    fn expired(&mut self, at: Moment, timer: &dyn Debug, set_in: u64) {
+        self.trace(at, Some(set_in), || What::Timer { timer: format!("{timer:?}") });
+    }
+
+    fn round_over(&mut self, at: Moment, round: u64) {
+        self.trace(at, None, || What::RoundEnd { round });
+    }
+
+    fn ignored(&mut self, at: Moment, why: &'static str) {
+        self.trace(at, None, || What::Ignore { why: why.into() });
+    }
+
+    fn recovered(&mut self, at: Moment, memory: Memory) {
+        self.trace(at, None, || What::Recover { memory: memory == Memory::Kept });
+        self.history.see(at, Mark::Recovered(memory));
+        self.monitors.recovered(at, memory);
+        if let Some(condition) = self.clock_condition.as_mut()
+            && memory == Memory::Lost
+        {
+            condition.forgot(at.process);
         }
     }
 
@@ -87,173 +146,7 @@ impl<'t, M> Watch<'t, M> {
         }
     }
 
-    /// What a message carries that announces an event of this time, or none.
-    fn announce(&mut self, at: Moment, time: Option<u64>) -> Option<Announced> {
-        let condition = self.clock_condition.as_mut()?;
-        time.into_iter().for_each(|time| condition.announced(at, time));
-        condition.known_to(at.process)
-    }
-
-    #[cold]
-    fn pick_up<P: Process>(
-        &mut self,
-        at: Moment,
-        from: ProcessId,
-        tag: u32,
-        message: &P::Message,
-        lost: Option<Loss>,
-    ) where
-        M: Monitors<P>,
-    {
-        let Carried { mark, id, sent_in, announced } = self.carried.remove(tag);
-        if let Some(condition) = self.clock_condition.as_mut().filter(|_| lost.is_none()) {
-            condition.heard(at.process, announced);
-        }
-        match lost {
-            None => self.monitors.arrived(at, mark),
-            Some(_) => self.monitors.gone(mark),
-        }
-        self.trace(at, Some(sent_in), || {
-            let letter = letter::<P>(id, from, at.process, message);
-            match lost {
-                None => What::Deliver(letter),
-                Some(why) => What::Lose { letter, why: why.name().into() },
-            }
-        });
-    }
-}
-
-impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
-    fn input(&mut self, at: Moment, input: &Input<'_, P>) {
-        match input {
-            Input::Start => {
-                self.trace(at, None, || What::Start);
-                let mut traitors = self.incidents.traitors.iter();
-                let traitor = traitors.find(|(traitor, _)| *traitor == at.process);
-                if let Some(fault) = traitor.map(describe_traitor) {
-                    let processes = vec![at.process.number()];
-                    self.trace(at, None, || What::Fault { fault, processes });
-                }
-            }
-            Input::Command(command, because_of) => {
-                let mark = self.monitors.asks(command);
-                if let Some(tracer) = &mut self.tracer {
-                    let sight = Sight { mark, says: self.monitors.asks_what(command) };
-                    let what = What::Command { command: format!("{command:?}"), sight };
-                    tracer.record(at, *because_of, what);
-                }
-                mark.into_iter().for_each(|mark| self.history.see(at, mark));
-                // What is asked counts from the asking: a process that answers at once does so after it.
-                self.monitors.asked(at, command);
-            }
-            Input::Timer(timer, set_in) => {
-                self.trace(at, Some(*set_in), || What::Timer { timer: format!("{timer:?}") });
-            }
-            Input::Belief(belief, because_of) => self.belief(at, *belief, Some(*because_of)),
-            Input::RoundEnd(round) => self.trace(at, None, || What::RoundEnd { round: *round }),
-            Input::Recovery(memory) => {
-                self.trace(at, None, || What::Recover { memory: *memory == Memory::Kept });
-                self.history.see(at, Mark::Recovered(*memory));
-                self.monitors.recovered(at, *memory);
-                if let Some(condition) = self.clock_condition.as_mut()
-                    && *memory == Memory::Lost
-                {
-                    condition.forgot(at.process);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn send(
-        &mut self,
-        at: Moment,
-        id: u64,
-        to: ProcessId,
-        message: &P::Message,
-        departure: Departure,
-    ) -> u32 {
-        self.accounting.sent(at.process, to, message.kind(), message.bytes(), departure);
-        self.monitors.sent(at, message.kind(), departure);
-        if !self.carries::<P>() {
-            return 0;
-        }
-        let letter = || letter::<P>(id, at.process, to, message);
-        match departure {
-            Departure::Sent => self.trace(at, None, || What::Send(letter())),
-            Departure::Duplicated => self.trace(at, None, || What::Duplicate(letter())),
-            Departure::Lost(why) => {
-                self.trace(at, None, || What::Send(letter()));
-                self.trace(at, None, || What::Lose { letter: letter(), why: why.name().into() });
-            }
-        }
-        if matches!(departure, Departure::Lost(_)) {
-            return 0;
-        }
-        let mark = self.monitors.mark(at);
-        // A detector below has no part in the algorithm's clocks, and news that it brings is none of theirs.
-        let below = P::Message::KINDS[message.kind()].layer == Layer::Detector;
-        let announced = if below { None } else { self.announce(at, message.stamp()) };
-        self.carried.insert(Carried { mark, id, sent_in: at.event, announced })
-    }
-
-    #[inline]
-    fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
-        self.accounting.received(from, at.process, message.kind());
-        if self.carries::<P>() {
-            self.pick_up::<P>(at, from, tag, message, None);
-        }
-    }
-
-    fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
-        self.accounting.lost(why);
-        if self.carries::<P>() {
-            self.pick_up::<P>(at, from, tag, message, Some(why));
-        }
-    }
-
-    fn output(&mut self, at: Moment, output: &P::Output) {
-        let mark = self.monitors.tells(at, output);
-        if let Some(tracer) = &mut self.tracer {
-            let sight = Sight { mark, says: self.monitors.tells_what(output) };
-            tracer.record(at, None, What::Output { output: format!("{output:?}"), sight });
-        }
-        mark.into_iter().for_each(|mark| self.history.see(at, mark));
-        self.monitors.told(at, output);
-    }
-
-    fn refuse(&mut self, at: Moment, command: &P::Command, why: &P::Misuse) {
-        self.trace(at, None, || What::Refuse {
-            command: format!("{command:?}"),
-            why: why.to_string(),
-        });
-    }
-
-    fn believe(&mut self, at: Moment, belief: Belief) {
-        self.belief(at, belief, None);
-    }
-
-    fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
-        self.incidents.late.get_or_insert((at.time, from, at.process, by));
-    }
-
-    fn ignore(&mut self, at: Moment, why: &'static str) {
-        self.trace(at, None, || What::Ignore { why: why.into() });
-    }
-
-    #[inline]
-    fn handled(&mut self, at: Moment, process: &P) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.state(at, process);
-        }
-    }
-
-    #[inline]
-    fn has_gone(&self) -> bool {
-        self.tracer.as_ref().is_some_and(|tracer| tracer.failed.is_some())
-    }
-
-    fn deed(&mut self, at: Moment, deed: &Deed) {
+    fn befallen(&mut self, at: Moment, deed: &Deed) {
         self.incidents.deeds.push((at.time, deed.clone()));
         let numbers = |group: &ProcessSet| group.iter().map(ProcessId::number).collect();
         match deed {
@@ -273,6 +166,165 @@ impl<P: Process, M: Monitors<P>> Observer<P> for Watch<'_, M> {
                 processes: deed.victims().into_iter().map(ProcessId::number).collect(),
             }),
         }
+    }
+
+    /// What a message carries that announces an event of this time, or none.
+    fn announce(&mut self, at: Moment, time: Option<u64>) -> Option<Announced> {
+        let condition = self.clock_condition.as_mut()?;
+        time.into_iter().for_each(|time| condition.announced(at, time));
+        condition.known_to(at.process)
+    }
+
+    /// Writes something for the watchers on a message that leaves.
+    fn write_on(&mut self, at: Moment, seen: Seen<'_>, departure: Departure) -> u32 {
+        let kind = self.accounting.kind(seen.kind);
+        let letter = || seen.letter(kind);
+        match departure {
+            Departure::Sent => self.trace(at, None, || What::Send(letter())),
+            Departure::Duplicated => self.trace(at, None, || What::Duplicate(letter())),
+            Departure::Lost(why) => {
+                self.trace(at, None, || What::Send(letter()));
+                self.trace(at, None, || What::Lose { letter: letter(), why: why.name().into() });
+                return 0;
+            }
+        }
+        let mark = self.monitors.mark(at);
+        // A detector below has no part in the algorithm's clocks, and news that it brings is none of theirs.
+        let below = kind.layer == Layer::Detector;
+        let announced = if below { None } else { self.announce(at, seen.stamp) };
+        self.carried.insert(Carried { mark, id: seen.id, sent_in: at.event, announced })
+    }
+
+    /// Reads what was written on a message that arrives, or does not.
+    fn pick_up(&mut self, at: Moment, tag: u32, mut seen: Seen<'_>, lost: Option<Loss>) {
+        let Carried { mark, id, sent_in, announced } = self.carried.remove(tag);
+        if let Some(condition) = self.clock_condition.as_mut().filter(|_| lost.is_none()) {
+            condition.heard(at.process, announced);
+        }
+        match lost {
+            None => self.monitors.arrived(at, mark),
+            Some(_) => self.monitors.gone(mark),
+        }
+        seen.id = id;
+        let kind = self.accounting.kind(seen.kind);
+        self.trace(at, Some(sent_in), || match lost {
+            None => What::Deliver(seen.letter(kind)),
+            Some(why) => What::Lose { letter: seen.letter(kind), why: why.name().into() },
+        });
+    }
+}
+
+/// A message as it is watched, whatever its type: the watching is compiled once for a family.
+struct Seen<'m> {
+    /// The number of the message.
+    id: u64,
+    from: ProcessId,
+    to: ProcessId,
+    kind: usize,
+    stamp: Option<u64>,
+    body: &'m dyn Debug,
+}
+
+impl<'m> Seen<'m> {
+    fn new(id: u64, from: ProcessId, to: ProcessId, message: &'m impl Message) -> Self {
+        Self { id, from, to, kind: message.kind(), stamp: message.stamp(), body: message }
+    }
+
+    fn letter(&self, kind: Kind) -> Letter {
+        Letter {
+            message: self.id,
+            from: self.from.number(),
+            to: self.to.number(),
+            kind: kind.name.into(),
+            layer: kind.layer.name().into(),
+            body: format!("{:?}", self.body),
+        }
+    }
+}
+
+/// Only what depends on the type of the processes is here: it is compiled for each algorithm.
+impl<P, M> Observer<P> for Watch<'_, M>
+where
+    P: Process,
+    M: Monitors<Command = P::Command, Output = P::Output>,
+{
+    fn input(&mut self, at: Moment, input: &Input<'_, P>) {
+        match input {
+            Input::Start => self.started(at),
+            Input::Command(command, because_of) => self.asked(at, command, *because_of),
+            Input::Timer(timer, set_in) => self.expired(at, timer, *set_in),
+            Input::Belief(belief, because_of) => self.belief(at, *belief, Some(*because_of)),
+            Input::RoundEnd(round) => self.round_over(at, *round),
+            Input::Recovery(memory) => self.recovered(at, *memory),
+        }
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        at: Moment,
+        id: u64,
+        to: ProcessId,
+        message: &P::Message,
+        departure: Departure,
+    ) -> u32 {
+        self.accounting.sent(at.process, to, message.kind(), message.bytes(), departure);
+        self.monitors.sent(at, message.kind(), departure);
+        if !self.carries() {
+            return 0;
+        }
+        self.write_on(at, Seen::new(id, at.process, to, message), departure)
+    }
+
+    #[inline]
+    fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
+        self.accounting.received(from, at.process, message.kind());
+        if self.carries() {
+            self.pick_up(at, tag, Seen::new(0, from, at.process, message), None);
+        }
+    }
+
+    fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
+        self.accounting.lost(why);
+        if self.carries() {
+            self.pick_up(at, tag, Seen::new(0, from, at.process, message), Some(why));
+        }
+    }
+
+    fn output(&mut self, at: Moment, output: &P::Output) {
+        self.told(at, output);
+    }
+
+    fn refuse(&mut self, at: Moment, command: &P::Command, why: &P::Misuse) {
+        self.refused(at, command, why);
+    }
+
+    fn believe(&mut self, at: Moment, belief: Belief) {
+        self.belief(at, belief, None);
+    }
+
+    fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
+        self.incidents.late.get_or_insert((at.time, from, at.process, by));
+    }
+
+    fn ignore(&mut self, at: Moment, why: &'static str) {
+        self.ignored(at, why);
+    }
+
+    #[inline]
+    fn handled(&mut self, at: Moment, process: &P) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.state(at, process);
+        }
+    }
+
+    #[inline]
+    fn has_gone(&self) -> bool {
+        self.tracer.as_ref().is_some_and(|tracer| tracer.failed.is_some())
+    }
+
+    fn deed(&mut self, at: Moment, deed: &Deed) {
+        self.befallen(at, deed);
     }
 }
 
@@ -328,17 +380,5 @@ impl Tracer<'_> {
         if self.failed.is_none() {
             self.failed = self.sink.state(at.event, at.process.number(), state).err();
         }
-    }
-}
-
-fn letter<P: Process>(id: u64, from: ProcessId, to: ProcessId, message: &P::Message) -> Letter {
-    let kind = P::Message::KINDS[message.kind()];
-    Letter {
-        message: id,
-        from: from.number(),
-        to: to.number(),
-        kind: kind.name.into(),
-        layer: kind.layer.name().into(),
-        body: format!("{message:?}"),
     }
 }

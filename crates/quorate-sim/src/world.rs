@@ -90,7 +90,12 @@ impl<P: Process, U, O> World<P, U, O> {
     }
 }
 
-impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
+impl<P, U, O> World<P, U, O>
+where
+    P: Process,
+    U: User<Command = P::Command, Output = P::Output>,
+    O: Observer<P>,
+{
     /// A world of processes made by `make`, which is called again for one that restarts without memory.
     pub fn new(
         model: WorldModel,
@@ -175,6 +180,11 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     /// Who is watching.
     pub fn observer(&self) -> &O {
         &self.engine.observer
+    }
+
+    /// Whether each process is up.
+    pub(crate) fn up(&self) -> Vec<bool> {
+        self.nodes.iter().map(|node| node.up).collect()
     }
 
     /// How much waits in the queue.
@@ -264,19 +274,12 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         self.handle(parcel);
     }
 
+    /// A message is handled, in the loop of a run.
     #[inline(always)]
-    pub(crate) fn handle(&mut self, parcel: Parcel<P::Message>) {
-        let Parcel { from, to, tag, message } = parcel;
+    fn handle(&mut self, parcel: Parcel<P::Message>) {
+        let Some(at) = self.take_in(parcel) else { return };
         let Self { nodes, effects, engine, .. } = self;
-        let node = &mut nodes[to.index()];
-        let at = engine.next_moment(to);
-        if let Some(why) = engine.hindrance(node, from, to) {
-            return engine.observer.lose(at, from, tag, &message, why);
-        }
-        engine.deliveries += 1;
-        engine.observer.deliver(at, from, tag, &message);
-        effects.set_now(node.local_time(at.time));
-        node.process.on_message(from, message, effects);
+        let node = &mut nodes[at.process.index()];
         let crashed = engine.carry_out(node, at, effects);
         engine.observer.handled(at, &node.process);
         if crashed {
@@ -284,10 +287,36 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
         }
     }
 
+    /// A message is handled, elsewhere: not to have the loop compiled again for every algorithm.
+    #[inline(never)]
+    pub(crate) fn handle_apart(&mut self, parcel: Parcel<P::Message>) {
+        if let Some(at) = self.take_in(parcel) {
+            self.carry_out(at);
+        }
+    }
+
+    /// A process is given a message, if nothing is in the way; what it wants is still to be done.
+    #[inline(always)]
+    fn take_in(&mut self, parcel: Parcel<P::Message>) -> Option<Moment> {
+        let Parcel { from, to, tag, message } = parcel;
+        let Self { nodes, effects, engine, .. } = self;
+        let node = &mut nodes[to.index()];
+        let at = engine.next_moment(to);
+        if let Some(why) = engine.hindrance(node, from, to) {
+            engine.observer.lose(at, from, tag, &message, why);
+            return None;
+        }
+        engine.deliveries += 1;
+        engine.observer.deliver(at, from, tag, &message);
+        effects.set_now(node.local_time(at.time));
+        node.process.on_message(from, message, effects);
+        Some(at)
+    }
+
     #[inline(never)]
     pub(crate) fn run_errand(&mut self, errand: Errand<P>) {
         match errand {
-            Errand::Handled(parcel) => self.handle(parcel),
+            Errand::Handled(parcel) => self.handle_apart(parcel),
             Errand::Timer { process, generation, set_in, timer } => {
                 if !self.nodes[process.index()].expire(&timer, generation) {
                     return;
@@ -351,6 +380,7 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
     }
 
     /// Does what the process of this event wants; it may crash on the way.
+    #[inline(never)]
     fn carry_out(&mut self, at: Moment) {
         let Self { nodes, effects, engine, .. } = self;
         let node = &mut nodes[at.process.index()];
@@ -414,24 +444,17 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
             return self.crash(at);
         }
         self.engine.observer.deed(at, &deed);
-        let now = at.time;
         match deed {
             Deed::Crash(_) => {}
-            Deed::CrashMid(process, sends) => {
-                self.nodes[process.index()].quirks_mut().crash_after_sends = Some(sends);
-            }
             Deed::Recover(_, memory) => self.recover(at, memory),
-            Deed::OmitSend(process, rate) => {
-                self.nodes[process.index()].quirks_mut().omit_send = rate
+            Deed::CrashMid(process, _)
+            | Deed::OmitSend(process, _)
+            | Deed::OmitReceive(process, _)
+            | Deed::Handling(process, _)
+            | Deed::Pace(process, _)
+            | Deed::Clock(process, _) => {
+                self.nodes[process.index()].quirks_mut().take_on(&deed, at.time);
             }
-            Deed::OmitReceive(process, rate) => {
-                self.nodes[process.index()].quirks_mut().omit_receive = rate
-            }
-            Deed::Handling(process, handling) => {
-                self.nodes[process.index()].quirks_mut().handling = handling
-            }
-            Deed::Pace(process, factor) => self.nodes[process.index()].quirks_mut().pace = factor,
-            Deed::Clock(process, rate) => self.nodes[process.index()].set_clock_rate(now, rate),
             Deed::Link { from, to, cut } => self.engine.network.set_link(from, to, cut),
             Deed::Partition(groups) => self.engine.network.separate(&groups),
             Deed::Heal => self.engine.network.heal(),
@@ -476,18 +499,9 @@ impl<P: Process, U: User<P>, O: Observer<P>> World<P, U, O> {
 
     /// The oracle will tell a process that is back who is down, whether it knew or not, and who no longer is.
     fn bring_up_to_date(&mut self, at: Moment) {
+        let up = self.up();
         let Some(oracle) = &mut self.engine.oracle else { return };
-        let mut news = Vec::new();
-        for other in ProcessId::all(self.engine.n) {
-            let told = oracle.has_told_of(at.process, other);
-            match self.nodes[other.index()].up {
-                false => news.push(Belief::Crashed(other)),
-                true if told => news.push(Belief::Alive(other)),
-                true => {}
-            }
-        }
-        oracle.forget(at.process, &news);
-        for belief in news {
+        for belief in oracle.owes(at.process, &up) {
             self.engine.plan_belief(at.process, belief, at.event);
         }
     }

@@ -46,13 +46,10 @@ fn main() {
     println!("memory: {} bytes a state, the queue included", full.bytes / full.states.max(1));
 }
 
-type RicartAgrawalaWorld = World<RicartAgrawala, MutexUsers, fn(ProcessId) -> RicartAgrawala>;
-
 /// Everybody asks once.
-fn world(n: usize, reduce: bool) -> RicartAgrawalaWorld {
-    let make: [fn(ProcessId) -> RicartAgrawala; 2] =
-        [|id| RicartAgrawala::new(3, id), |id| RicartAgrawala::new(4, id)];
-    let mut world = World::new(n, make[n - 3], MutexUsers { requests: vec![1; n] });
+fn world(n: usize, reduce: bool) -> World<'static> {
+    let make = move |id| RicartAgrawala::new(n, id);
+    let mut world = World::new(n, make, MutexUsers { requests: vec![1; n] });
     world.reduce = reduce;
     world
 }

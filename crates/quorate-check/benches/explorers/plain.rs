@@ -49,7 +49,7 @@ impl<P: Mutex> Plain<P> {
                         to.iter().for_each(|to| post(to, message.clone()));
                     }
                     Effect::Output(output) => {
-                        Users::<P>::told(&self.users, &mut state.places[id.index()], &output);
+                        self.users.told(&mut state.places[id.index()], &output);
                     }
                     _ => {}
                 }
@@ -66,13 +66,13 @@ impl<P: Mutex + 'static> stateright::Model for Plain<P> {
 
     fn init_states(&self) -> Vec<State<P>> {
         let places = ProcessId::all(self.processes.len());
-        let places = places.map(|id| Users::<P>::place(&self.users, id)).collect();
+        let places = places.map(|id| self.users.place(id)).collect();
         vec![State { processes: self.processes.clone(), places, links: BTreeMap::new() }]
     }
 
     fn actions(&self, state: &State<P>, actions: &mut Vec<Action>) {
         for (id, place) in ProcessId::all(self.processes.len()).zip(&state.places) {
-            if Users::<P>::wish(&self.users, place).is_some() {
+            if self.users.wish(place).is_some() {
                 actions.push(Action::Ask(id));
             }
         }
@@ -85,8 +85,8 @@ impl<P: Mutex + 'static> stateright::Model for Plain<P> {
         let id = match action {
             Action::Ask(id) => {
                 let place = &mut next.places[id.index()];
-                let (command, _) = Users::<P>::wish(&self.users, place)?;
-                Users::<P>::asked(&self.users, place, &command);
+                let (command, _) = self.users.wish(place)?;
+                self.users.asked(place, &command);
                 next.processes[id.index()].on_command(command, &mut out).ok()?;
                 id
             }
@@ -105,9 +105,8 @@ impl<P: Mutex + 'static> stateright::Model for Plain<P> {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        let safe = |model: &Self, state: &State<P>| {
-            Users::<P>::broken(&model.users, state.places.iter()).is_none()
-        };
+        let safe =
+            |model: &Self, state: &State<P>| model.users.broken(state.places.iter()).is_none();
         vec![Property::always("one inside at most", safe)]
     }
 }

@@ -1,6 +1,6 @@
 //! Users of an agreement: each has something to propose, once, and waits for what is decided.
 
-use quorate_core::agreement::{Agreement, Command, Decision, Matter, Output, Value};
+use quorate_core::agreement::{Command, Decision, Matter, Output, Value};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
@@ -70,7 +70,9 @@ impl AgreementUsers {
     }
 }
 
-impl<P: Agreement> Users<P> for AgreementUsers {
+impl Users for AgreementUsers {
+    type Command = Command;
+    type Output = Output;
     type Place = AgreementPlace;
 
     fn place(&self, process: ProcessId) -> AgreementPlace {
@@ -145,8 +147,6 @@ impl<P: Agreement> Users<P> for AgreementUsers {
 
 #[cfg(test)]
 mod tests {
-    use quorate_algorithms::agreement::ChandraToueg;
-
     use super::*;
 
     type Place = AgreementPlace;
@@ -161,23 +161,22 @@ mod tests {
     ) -> Option<Property> {
         let values = values.map(|value| Some(Value(value))).to_vec();
         let users = AgreementUsers { matter, values };
-        let make = |id| Users::<ChandraToueg>::place(&users, id);
+        let make = |id| users.place(id);
         let mut places: Vec<Place> = ProcessId::all(3).map(make).collect();
         for process in proposed {
-            let (command, will) =
-                Users::<ChandraToueg>::wish(&users, &places[*process]).expect("it has not yet");
+            let (command, will) = users.wish(&places[*process]).expect("it has not yet");
             assert!(will);
-            Users::<ChandraToueg>::asked(&users, &mut places[*process], &command);
+            users.asked(&mut places[*process], &command);
         }
         for victim in crashed {
-            places[*victim] = Users::<ChandraToueg>::crashed(&users, &places[*victim]);
+            places[*victim] = users.crashed(&places[*victim]);
         }
         for (process, value) in decided {
             let output = Output::Decided(Decision::Value(Value(*value)));
-            Users::<ChandraToueg>::told(&users, &mut places[*process], &output);
+            users.told(&mut places[*process], &output);
         }
-        let broken = Users::<ChandraToueg>::broken(&users, places.iter());
-        broken.or_else(|| Users::<ChandraToueg>::broken_at_rest(&users, places.iter()))
+        let broken = users.broken(places.iter());
+        broken.or_else(|| users.broken_at_rest(places.iter()))
     }
 
     #[test]

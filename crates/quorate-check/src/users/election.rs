@@ -1,6 +1,6 @@
 //! Users of an election: each may begin so many, and all want one leader, the greatest that is up.
 
-use quorate_core::election::{Command, Election, Identifier, Output};
+use quorate_core::election::{Command, Identifier, Output};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
@@ -51,7 +51,9 @@ impl ElectionPlace {
     }
 }
 
-impl<P: Election> Users<P> for ElectionUsers {
+impl Users for ElectionUsers {
+    type Command = Command;
+    type Output = Output;
     type Place = ElectionPlace;
 
     fn place(&self, process: ProcessId) -> ElectionPlace {
@@ -136,7 +138,6 @@ impl<P: Election> Users<P> for ElectionUsers {
 
 #[cfg(test)]
 mod tests {
-    use quorate_algorithms::election::ChangRoberts;
     use quorate_core::election::Candidates;
 
     use super::*;
@@ -146,16 +147,16 @@ mod tests {
         let all = Candidates::new(3, &[5, 7, 9]);
         let candidates = ProcessId::all(3).map(|id| all.of(id)).collect();
         let users = ElectionUsers { requests: vec![1; 3], candidates };
-        let make = |id| Users::<ChangRoberts>::place(&users, id);
+        let make = |id| users.place(id);
         let mut places: Vec<ElectionPlace> = ProcessId::all(3).map(make).collect();
         for victim in crashed {
-            places[*victim] = Users::<ChangRoberts>::crashed(&users, &places[*victim]);
+            places[*victim] = users.crashed(&places[*victim]);
         }
         for (process, output) in told {
-            Users::<ChangRoberts>::told(&users, &mut places[*process], output);
+            users.told(&mut places[*process], output);
         }
-        let broken = Users::<ChangRoberts>::broken(&users, places.iter());
-        broken.or_else(|| Users::<ChangRoberts>::broken_at_rest(&users, places.iter()))
+        let broken = users.broken(places.iter());
+        broken.or_else(|| users.broken_at_rest(places.iter()))
     }
 
     fn elected(value: u64, process: u32) -> Output {

@@ -11,7 +11,7 @@ mod mutex;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use quorate_core::{Process, ProcessId, Property};
+use quorate_core::{ProcessId, Property};
 
 pub use agreement::{AgreementPlace, AgreementUsers};
 pub use election::{ElectionPlace, ElectionUsers};
@@ -19,7 +19,11 @@ pub use multicast::{MulticastPlace, MulticastUsers};
 pub use mutex::{MutexPlace, MutexUsers};
 
 /// The users of a family of algorithms.
-pub trait Users<P: Process>: Sync {
+pub trait Users: Sync {
+    /// What they may ask.
+    type Command;
+    /// What they may hear.
+    type Output;
     /// The user at one process.
     type Place: Clone + Eq + Hash + Debug + Send + Sync;
 
@@ -27,13 +31,13 @@ pub trait Users<P: Process>: Sync {
     fn place(&self, process: ProcessId) -> Self::Place;
 
     /// What a user may ask now, and whether it will.
-    fn wish(&self, place: &Self::Place) -> Option<(P::Command, bool)>;
+    fn wish(&self, place: &Self::Place) -> Option<(Self::Command, bool)>;
 
     /// A process has taken what its user asked.
-    fn asked(&self, place: &mut Self::Place, command: &P::Command);
+    fn asked(&self, place: &mut Self::Place, command: &Self::Command);
 
     /// A process has told its user something.
-    fn told(&self, place: &mut Self::Place, output: &P::Output);
+    fn told(&self, place: &mut Self::Place, output: &Self::Output);
 
     /// What is still to be known of a user whose process has crashed: what it told the world, such as a proposal, and
     /// nothing that tells the dead apart otherwise.

@@ -1,6 +1,6 @@
 //! Users of a multicast: each may send so many messages, and all want them delivered as the algorithm promises.
 
-use quorate_core::multicast::{Command, Group, Multicast, Output};
+use quorate_core::multicast::{Command, Group, Output};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
@@ -132,7 +132,9 @@ fn is_disordered(one: &MulticastPlace, other: &MulticastPlace) -> bool {
         .any(|(rank, later)| one.deliveries().take(rank).any(|earlier| lacks(earlier, later)))
 }
 
-impl<P: Multicast> Users<P> for MulticastUsers {
+impl Users for MulticastUsers {
+    type Command = Command;
+    type Output = Output;
     type Place = MulticastPlace;
 
     fn place(&self, process: ProcessId) -> MulticastPlace {
@@ -238,8 +240,6 @@ impl<P: Multicast> Users<P> for MulticastUsers {
 
 #[cfg(test)]
 mod tests {
-    use quorate_algorithms::multicast::Basic;
-
     use super::*;
 
     fn users() -> MulticastUsers {
@@ -257,27 +257,27 @@ mod tests {
     /// What users find who send, for `None`, or deliver, at these processes one after the other.
     fn found(events: &[(usize, Option<(u32, u64)>)], crashed: &[usize]) -> Option<Property> {
         let users = users();
-        let make = |id| Users::<Basic>::place(&users, id);
+        let make = |id| users.place(id);
         let mut places: Vec<MulticastPlace> = ProcessId::all(3).map(make).collect();
         for (process, event) in events {
             let place = &mut places[*process];
             match event {
                 None => {
-                    let (command, _) = Users::<Basic>::wish(&users, place).expect("one is left");
-                    Users::<Basic>::asked(&users, place, &command);
+                    let (command, _) = users.wish(place).expect("one is left");
+                    users.asked(place, &command);
                 }
                 Some((origin, id)) => {
                     let origin = ProcessId::new(*origin);
                     let output = Output::Delivered { origin, id: *id, body: () };
-                    Users::<Basic>::told(&users, place, &output);
+                    users.told(place, &output);
                 }
             }
         }
         for victim in crashed {
-            places[*victim] = Users::<Basic>::crashed(&users, &places[*victim]);
+            places[*victim] = users.crashed(&places[*victim]);
         }
-        let broken = Users::<Basic>::broken(&users, places.iter());
-        broken.or_else(|| Users::<Basic>::broken_at_rest(&users, places.iter()))
+        let broken = users.broken(places.iter());
+        broken.or_else(|| users.broken_at_rest(places.iter()))
     }
 
     #[test]

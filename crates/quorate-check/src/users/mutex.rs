@@ -1,6 +1,6 @@
 //! Users of a mutex: nobody has to ask, and who is inside leaves.
 
-use quorate_core::mutex::{Command, Mutex, Output};
+use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
@@ -27,7 +27,9 @@ enum Whereabouts {
     Inside,
 }
 
-impl<P: Mutex> Users<P> for MutexUsers {
+impl Users for MutexUsers {
+    type Command = Command;
+    type Output = Output;
     type Place = MutexPlace;
 
     fn place(&self, process: ProcessId) -> MutexPlace {

@@ -13,17 +13,9 @@
 //! Then every terminal state and every state that shows something is still reached, by a way that has the steps of p
 //! first. It need not be a shortest one.
 
-use quorate_core::{Process, ProcessId};
-
 use super::{Budget, Next, State, World};
-use crate::Users;
 
-impl<P, U, F> World<P, U, F>
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
+impl World<'_> {
     /// The successors by what happens at one process, if they are enough; tells whether they are.
     pub(super) fn successors_of_one(&self, state: &State, successors: &mut Vec<Next>) -> bool {
         if !self.fifo || !state.suspected.is_empty() || state.budget != Budget::default() {
@@ -35,10 +27,10 @@ where
                 continue;
             }
             self.at(state, process, successors);
-            let before = self.user(state, process);
+            let before = state.node(process);
             let shows = successors[start..]
                 .iter()
-                .any(|next| self.users.shows(before, self.user(&next.state, process)));
+                .any(|next| self.insides.shows(before, next.state.node(process)));
             if successors.len() > start && !shows {
                 return true;
             }
@@ -60,7 +52,7 @@ where
         let idle = |other: u8| {
             busy & (1 << other) == 0
                 && !state.news.any_of(other)
-                && self.users.wish(self.user(state, other)).is_none()
+                && self.look(state, other).wish.is_none()
         };
         others().all(|other| known & (1 << other) != 0) || others().all(idle)
     }

@@ -5,12 +5,12 @@
 //! the renamed state to the renamed processes, and of states that are renamings of each other one is enough. Which of
 //! them is kept is the one that was found first, so that ways to it are ways of the world.
 
-use quorate_core::{Message as _, Process, ProcessId};
+use quorate_core::ProcessId;
 
 use super::state::{Letter, State};
 use super::transition::Input;
 use super::{PROCESSES_MOST, World, named};
-use crate::{Fingerprint, Users};
+use crate::Fingerprint;
 
 /// Who is called what.
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +23,7 @@ pub(super) struct Renaming {
 /// With more processes than this there are too many renamings to try them all for every state.
 const RENAMED_MOST: usize = 6;
 
-impl<P, U, F> World<P, U, F>
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
+impl World<'_> {
     /// The renamings that leave the first state as it is, but for the one that changes nothing.
     pub(super) fn symmetries(&self) -> Vec<Renaming> {
         let first = self.first();
@@ -69,29 +64,24 @@ where
     }
 
     fn renamed_node(&self, process: u8, node: u32, renaming: &Renaming) -> Option<u32> {
-        let own = self.nodes.get(node);
+        let known = &self.insides.look(node).known;
         let key = Input::Renamed(renaming.number).key(None);
-        if let Some(known) = own.known.recall(key) {
+        if let Some(known) = known.recall(key) {
             return Some(known);
         }
-        let name = |process| renaming.name(process);
-        let renamed = match &own.process {
-            Some(process) => Some(process.renamed(&name)?),
-            None => None,
-        };
-        let user = self.users.renamed(&own.place, &name)?;
         let id = renaming.names[usize::from(process)];
-        Some(own.known.remember(key, || self.keep(id, renamed, user, own.waits.clone())))
+        let renamed = self.insides.renamed(id, node, &|process| renaming.name(process))?;
+        Some(known.remember(key, || renamed))
     }
 
     fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {
-        let own = self.messages.get(message);
+        let known = &self.insides.message(message).known;
         let key = u64::from(renaming.number);
-        if let Some(known) = own.known.recall(key) {
+        if let Some(known) = known.recall(key) {
             return Some(known);
         }
-        let renamed = own.message.renamed(&|process| renaming.name(process))?;
-        Some(own.known.remember(key, || self.keep_message(renamed)))
+        let renamed = self.insides.renamed_message(message, &|process| renaming.name(process))?;
+        Some(known.remember(key, || renamed))
     }
 }
 

@@ -11,15 +11,14 @@
 //! users take as long as they like.
 //!
 //! A process's clock shows [`HORIZON`] bounds all the time; instead, the moments that it remembers and shows with
-//! [`Process::relative`] go back by one bound with each instant, so that states come again.
+//! [`quorate_core::Process::relative`] go back by one bound with each instant, so that states come again.
 
-use quorate_core::{Process, ProcessId, Span, Time};
+use quorate_core::Span;
 
 use super::{Class, Happening, Next, State, World};
-use crate::Users;
 
 /// Moments so many bounds ago and more are all the same.
-const HORIZON: u64 = 16;
+pub(super) const HORIZON: u64 = 16;
 
 /// What a process waits for besides messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -58,35 +57,29 @@ impl<T: PartialEq> Waits<T> {
         self.timers.retain(|armed| armed.timer != *timer);
     }
 
+    /// Of each timer, how many instants are left, and whether it is patient.
+    pub(super) fn seen(&self) -> Box<[(u8, bool)]> {
+        self.timers.iter().map(|armed| (armed.left, armed.patient)).collect()
+    }
+
     pub(super) fn an_instant_later(&mut self) {
         self.timers.iter_mut().for_each(|armed| armed.left = armed.left.saturating_sub(1));
     }
 }
 
-impl<P, U, F> World<P, U, F>
-where
-    P: Process,
-    U: Users<P>,
-    F: Fn(ProcessId) -> P + Sync,
-{
-    /// What a process's own clock shows.
-    pub(super) fn now(&self) -> Time {
-        Time(self.bound.map_or(0, |bound| bound.0.saturating_mul(HORIZON)))
-    }
-
+impl World<'_> {
     /// What can happen because time goes by.
     pub(super) fn by_time(&self, state: &State, successors: &mut Vec<Next>) {
         let late = state.letters().any(|letter| letter.is_late());
         let (mut running, mut due) = (state.letters().len() > 0, false);
         for process in state.up() {
-            let timers = &self.nodes.get(state.node(process)).waits.timers;
-            for (place, armed) in (0..).zip(timers) {
+            for (place, (left, patient)) in (0..).zip(&self.look(state, process).timers) {
                 running = true;
-                if armed.left > 0 {
+                if *left > 0 {
                     continue;
                 }
                 due = true;
-                if !(armed.patient && late) {
+                if !(*patient && late) {
                     let class = Class(216 + u16::from(process) * 8 + u16::from(place));
                     let what = Happening::Expire { process, place };
                     self.push(state, what, Some(class), successors);

@@ -27,6 +27,16 @@ pub fn run_agreement<P: Agreement + 'static>(
     cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
+    let stage = stage(scenario, subject, matter)?;
+    run(scenario, subject, conditions, stage, cast, trace)
+}
+
+/// All that a run needs apart from its processes.
+fn stage(
+    scenario: &Scenario,
+    subject: &Subject,
+    matter: Matter,
+) -> Result<Stage<AgreementUsers, AgreementMonitors>, RunError> {
     let n = scenario.processes;
     let at_once = subject.cost.at_once.unwrap_or(0);
     if at_once > AT_ONCE_MOST {
@@ -39,7 +49,7 @@ pub fn run_agreement<P: Agreement + 'static>(
     let restless = scenario.may_never_end(&subject.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let traitors = plan.traitors();
-    let stage = Stage {
+    Ok(Stage {
         users: AgreementUsers::new(n, proposals(scenario, matter), &traitors),
         monitors: AgreementMonitors {
             decisions: Decisions::new(n, matter, traitors),
@@ -54,8 +64,7 @@ pub fn run_agreement<P: Agreement + 'static>(
         restless,
         burst: at_once,
         bytes_per_process: 0,
-    };
-    run(scenario, subject, conditions, stage, cast, trace)
+    })
 }
 
 /// Who proposes what and when: the commander, or everybody. Requests say when for those that they name.
@@ -89,8 +98,10 @@ pub struct AgreementMonitors {
     patience: Option<Span>,
 }
 
-impl<P: Agreement> Monitors<P> for AgreementMonitors {
+impl Monitors for AgreementMonitors {
     const FAMILY: Layer = Layer::Agreement;
+    type Command = Command;
+    type Output = Output;
 
     fn asks(&self, _: &Command) -> Option<Mark> {
         Some(Mark::Proposed)
@@ -138,7 +149,7 @@ impl<P: Agreement> Monitors<P> for AgreementMonitors {
 
     fn recovered(&mut self, _: Moment, _: Memory) {}
 
-    fn end(&mut self, end: &End<'_, P>) {
+    fn end(&mut self, end: &End<'_>) {
         self.decisions.end(end.now, end.ending, self.patience);
     }
 

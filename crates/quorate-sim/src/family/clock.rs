@@ -36,6 +36,16 @@ pub fn run_clock<P: ClockSync + 'static>(
     cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
+    let stage = stage(scenario, subject, roles);
+    run(scenario, subject, conditions, stage, cast, trace)
+}
+
+/// All that a run needs apart from its processes.
+fn stage(
+    scenario: &Scenario,
+    subject: &Subject,
+    roles: ClockRoles,
+) -> Stage<ClockUsers, ClockMonitors> {
     let n = scenario.processes;
     let restless = subject.profile.restless || scenario.is_restless();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
@@ -46,7 +56,7 @@ pub fn run_clock<P: ClockSync + 'static>(
     let clocks = Clocks::new(scenario, &servers);
     let first = requests(scenario, roles);
     let pause = pause(scenario);
-    let stage = Stage {
+    Stage {
         users: ClockUsers::new(n, &first, scenario.repeat, pause, scenario.quiet()),
         monitors: ClockMonitors::new(clocks.clone(), servers, plan.traitors()),
         plan,
@@ -65,8 +75,7 @@ pub fn run_clock<P: ClockSync + 'static>(
         restless,
         burst: scenario.burst(*subject.cost.messages.end()),
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(24),
-    };
-    run(scenario, subject, conditions, stage, cast, trace)
+    }
 }
 
 /// How long after it asked a user asks again: as the scenario says, or a hundred message delays.
@@ -164,8 +173,10 @@ impl ClockMonitors {
     }
 }
 
-impl<P: ClockSync> Monitors<P> for ClockMonitors {
+impl Monitors for ClockMonitors {
     const FAMILY: Layer = Layer::Clock;
+    type Command = Command;
+    type Output = Output;
 
     fn asks(&self, _: &Command) -> Option<Mark> {
         Some(Mark::Requested)
@@ -214,7 +225,7 @@ impl<P: ClockSync> Monitors<P> for ClockMonitors {
         }
     }
 
-    fn end(&mut self, _: &End<'_, P>) {}
+    fn end(&mut self, _: &End<'_>) {}
 
     fn finding(&self, property: Property) -> Finding<'_> {
         let unclaimed =

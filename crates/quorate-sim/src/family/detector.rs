@@ -4,8 +4,11 @@
 //! everybody has been right, after the last fault, for two rounds longer than a change takes to become known, and a
 //! hundred rounds after the last fault at the latest. Where bounds hold from a time on, that is the last fault.
 
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
 use quorate_core::detector::Detector;
-use quorate_core::{Belief, Layer, Message, ProcessId, ProcessSet, Property, Span, Time, VCube};
+use quorate_core::{Belief, Layer, ProcessId, ProcessSet, Property, Span, Time, VCube};
 
 use crate::beliefs::Beliefs;
 use crate::detection::{Change, Detection};
@@ -36,9 +39,19 @@ pub fn run_detector<P: Detector + 'static>(
     cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
+    let round = (cast.make)(ProcessId::new(0)).round();
+    let stage = stage(scenario, subject, round);
+    run(scenario, subject, conditions, stage, cast, trace)
+}
+
+/// All that a run needs apart from its processes.
+fn stage<C>(
+    scenario: &Scenario,
+    subject: &Subject,
+    round: Span,
+) -> Stage<DetectorUsers<C>, DetectorMonitors<C>> {
     let n = scenario.processes;
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
-    let round = (cast.make)(ProcessId::new(0)).round();
     let grace = grace(n, subject, round);
     let last_fault = match scenario.timing() {
         Timing::Eventually(settled) => plan.end().max(settled),
@@ -50,7 +63,7 @@ pub fn run_detector<P: Detector + 'static>(
         Some(until) => (Span(u64::MAX), Time(until.0.0)),
         None => (grace, last_fault + rounds(ROUNDS_MOST)),
     };
-    let stage = Stage {
+    Stage {
         users: DetectorUsers::new(n, plan.traitors(), last_fault, quiet),
         monitors: DetectorMonitors {
             completeness: Completeness::default(),
@@ -58,11 +71,12 @@ pub fn run_detector<P: Detector + 'static>(
             eventual_accuracy: EventualAccuracy::new(last_fault, rounds(ROUNDS_MISTAKEN)),
             beliefs: Beliefs::new(n, plan.traitors()),
             detection: Detection::new(round),
-            counted: P::Message::KINDS[0].name,
+            counted: subject.kinds.first().map_or("", |kind| kind.name),
             round,
             grace,
             end: Time::ZERO,
             exempt: plan.traitors(),
+            unasked: PhantomData,
         },
         plan,
         oracle: None,
@@ -72,8 +86,7 @@ pub fn run_detector<P: Detector + 'static>(
         burst: *subject.cost.messages.end(),
         // Whom each suspects, once in the process and once in the monitors.
         bytes_per_process: n as u64 / 4,
-    };
-    run(scenario, subject, conditions, stage, cast, trace)
+    }
 }
 
 /// Two rounds longer than it takes until everybody knows.
@@ -84,7 +97,7 @@ fn grace(n: usize, subject: &Subject, round: Span) -> Span {
 
 /// The monitors of failure detection.
 #[derive(Clone, Debug)]
-pub struct DetectorMonitors {
+pub struct DetectorMonitors<C> {
     completeness: Completeness,
     accuracy: Accuracy,
     eventual_accuracy: EventualAccuracy,
@@ -96,9 +109,11 @@ pub struct DetectorMonitors {
     grace: Span,
     end: Time,
     exempt: ProcessSet,
+    /// What could be asked: a detector's commands are for what rides on it, and nobody gives them here.
+    unasked: PhantomData<fn(C)>,
 }
 
-impl DetectorMonitors {
+impl<C> DetectorMonitors<C> {
     fn change_report(&self, change: &Change) -> ChangeReport {
         let stands = change.crash == self.beliefs.is_down(change.process);
         let last = self.detection.changes().iter().rev().find(|any| any.process == change.process);
@@ -116,8 +131,10 @@ impl DetectorMonitors {
     }
 }
 
-impl<P: Detector> Monitors<P> for DetectorMonitors {
+impl<C: Debug> Monitors for DetectorMonitors<C> {
     const FAMILY: Layer = Layer::Detector;
+    type Command = C;
+    type Output = Belief;
 
     fn tells(&self, _: Moment, belief: &Belief) -> Option<Mark> {
         Some(match belief {
@@ -130,7 +147,7 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
         belief.about().to_string()
     }
 
-    fn asked(&mut self, _: Moment, _: &P::Command) {}
+    fn asked(&mut self, _: Moment, _: &C) {}
 
     fn told(&mut self, at: Moment, belief: &Belief) {
         let news = self.beliefs.believe(at.process, *belief);
@@ -165,10 +182,10 @@ impl<P: Detector> Monitors<P> for DetectorMonitors {
         }
     }
 
-    fn end(&mut self, end: &End<'_, P>) {
+    fn end(&mut self, end: &End<'_>) {
         self.end = end.now;
         self.completeness.end(end.now, self.grace, &self.beliefs);
-        let (content, n) = (end.ending == Ending::Content, end.processes.len());
+        let (content, n) = (end.ending == Ending::Content, end.processes);
         self.eventual_accuracy.end(end.now, content, n, &self.beliefs);
     }
 

@@ -29,6 +29,16 @@ pub fn run_election<P: Election + 'static>(
     cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
+    let stage = stage(scenario, subject, bytes_per_other);
+    run(scenario, subject, conditions, stage, cast, trace)
+}
+
+/// All that a run needs apart from its processes.
+fn stage(
+    scenario: &Scenario,
+    subject: &Subject,
+    bytes_per_other: u64,
+) -> Stage<ElectionUsers, ElectionMonitors> {
     let n = scenario.processes;
     let restless = subject.profile.restless || scenario.is_restless();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
@@ -39,7 +49,7 @@ pub fn run_election<P: Election + 'static>(
         scenario.repeat,
         scenario.think.0,
     );
-    let stage = Stage {
+    Stage {
         users: users.patient(quiet(scenario), plan.end(), plan.traitors()),
         monitors: ElectionMonitors::new(scenario, plan.traitors(), scenario.patience(restless)),
         plan,
@@ -49,8 +59,7 @@ pub fn run_election<P: Election + 'static>(
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / (2 * n as u64)),
         bytes_per_process: bytes_per_other.saturating_mul(n as u64).saturating_add(KEPT_FOR_EACH),
-    };
-    run(scenario, subject, conditions, stage, cast, trace)
+    }
 }
 
 /// Long enough for a detector below to notice a crash and for the election that follows.
@@ -95,8 +104,10 @@ impl ElectionMonitors {
     }
 }
 
-impl<P: Election> Monitors<P> for ElectionMonitors {
+impl Monitors for ElectionMonitors {
     const FAMILY: Layer = Layer::Election;
+    type Command = Command;
+    type Output = Output;
 
     fn tells(&self, at: Moment, output: &Output) -> Option<Mark> {
         Some(match output {
@@ -156,7 +167,7 @@ impl<P: Election> Monitors<P> for ElectionMonitors {
         self.e2.stir(at);
     }
 
-    fn end(&mut self, end: &End<'_, P>) {
+    fn end(&mut self, end: &End<'_>) {
         if matches!(end.ending, Ending::Quiescent | Ending::Content) {
             self.e1.end(end.now, &self.followers);
         }

@@ -10,7 +10,9 @@ pub(crate) mod election;
 pub(crate) mod multicast;
 pub(crate) mod mutex;
 
-use quorate_core::{Layer, Process, Property, Time};
+use std::fmt::Debug;
+
+use quorate_core::{Layer, ProcessId, ProcessSet, Property, Time};
 
 pub use agreement::AgreementMonitors;
 pub use clock::ClockMonitors;
@@ -29,37 +31,41 @@ use crate::run::Subject;
 use crate::scenario::Scenario;
 use crate::world::Ending;
 
-/// The monitors of a family, and what they make of a run.
-pub trait Monitors<P: Process> {
+/// The monitors of a family, and what they make of a run. They are compiled once for the family, not for each algorithm.
+pub trait Monitors {
     /// The family.
     const FAMILY: Layer;
+    /// What users may ask.
+    type Command: Debug;
+    /// What users may hear.
+    type Output: Debug;
 
     /// What users see of a process that has taken this command.
-    fn asks(&self, command: &P::Command) -> Option<Mark> {
+    fn asks(&self, command: &Self::Command) -> Option<Mark> {
         let _ = command;
         None
     }
 
     /// What users see of a process that tells them this.
-    fn tells(&self, at: Moment, output: &P::Output) -> Option<Mark>;
+    fn tells(&self, at: Moment, output: &Self::Output) -> Option<Mark>;
 
     /// What is asked, in a word or two, where the mark does not say it all: a value, a message.
-    fn asks_what(&self, command: &P::Command) -> String {
+    fn asks_what(&self, command: &Self::Command) -> String {
         let _ = command;
         String::new()
     }
 
     /// What is told, in a word or two, where the mark does not say it all: a leader, a decision.
-    fn tells_what(&self, output: &P::Output) -> String {
+    fn tells_what(&self, output: &Self::Output) -> String {
         let _ = output;
         String::new()
     }
 
     /// A process has taken a command.
-    fn asked(&mut self, at: Moment, command: &P::Command);
+    fn asked(&mut self, at: Moment, command: &Self::Command);
 
     /// A process tells its user something.
-    fn told(&mut self, at: Moment, output: &P::Output);
+    fn told(&mut self, at: Moment, output: &Self::Output);
 
     /// A process has crashed.
     fn crashed(&mut self, at: Moment);
@@ -97,7 +103,7 @@ pub trait Monitors<P: Process> {
     }
 
     /// The run is over.
-    fn end(&mut self, end: &End<'_, P>);
+    fn end(&mut self, end: &End<'_>);
 
     /// What became of a property of the family.
     fn finding(&self, property: Property) -> Finding<'_>;
@@ -107,14 +113,15 @@ pub trait Monitors<P: Process> {
 }
 
 /// How a run ended.
-#[derive(Debug)]
-pub struct End<'a, P> {
+pub struct End<'a> {
     /// When.
     pub now: Time,
     /// Why.
     pub ending: Ending,
-    /// The processes as they are then.
-    pub processes: &'a [P],
+    /// How many processes there are.
+    pub processes: usize,
+    /// For whom a process is waiting then.
+    pub waits_for: &'a dyn Fn(ProcessId) -> ProcessSet,
     /// What went wrong on the way.
     pub incidents: &'a Incidents,
 }

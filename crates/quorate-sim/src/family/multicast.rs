@@ -27,6 +27,15 @@ pub fn run_multicast<P: Multicast + 'static>(
     cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
+    let stage = stage(scenario, subject)?;
+    run(scenario, subject, conditions, stage, cast, trace)
+}
+
+/// All that a run needs apart from its processes.
+fn stage(
+    scenario: &Scenario,
+    subject: &Subject,
+) -> Result<Stage<MulticastUsers, MulticastMonitors>, RunError> {
     let n = scenario.processes;
     if scenario.is_misled(&subject.profile) && scenario.is_timeless() {
         return Err(RunError::TimeStandsStill { name: subject.profile.name });
@@ -43,7 +52,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         scenario.group(),
         scenario.quiet(),
     );
-    let stage = Stage {
+    Ok(Stage {
         users,
         monitors: MulticastMonitors::new(
             scenario,
@@ -59,8 +68,7 @@ pub fn run_multicast<P: Multicast + 'static>(
         burst: scenario.burst(*subject.cost.messages.start() / 2),
         // What a sender has been asked and has not begun.
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
-    };
-    run(scenario, subject, conditions, stage, cast, trace)
+    })
 }
 
 /// The monitors of multicast.
@@ -123,8 +131,10 @@ impl MulticastMonitors {
     }
 }
 
-impl<P: Multicast> Monitors<P> for MulticastMonitors {
+impl Monitors for MulticastMonitors {
     const FAMILY: Layer = Layer::Multicast;
+    type Command = Command;
+    type Output = Output;
 
     fn asks(&self, _: &Command) -> Option<Mark> {
         Some(Mark::Sent)
@@ -178,7 +188,7 @@ impl<P: Multicast> Monitors<P> for MulticastMonitors {
         }
     }
 
-    fn end(&mut self, end: &End<'_, P>) {
+    fn end(&mut self, end: &End<'_>) {
         self.deliveries.end(end.now, end.ending, self.patience);
         if let Some(total) = &mut self.total {
             total.end();

@@ -30,6 +30,15 @@ pub fn run_mutex<P: Mutex + 'static>(
     cast: Cast<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
+    let stage = stage(scenario, subject)?;
+    run(scenario, subject, conditions, stage, cast, trace)
+}
+
+/// All that a run needs apart from its processes.
+fn stage(
+    scenario: &Scenario,
+    subject: &Subject,
+) -> Result<Stage<MutexUsers, MutexMonitors>, RunError> {
     let n = scenario.processes;
     if subject.profile.restless && scenario.is_timeless() {
         return Err(RunError::TimeStandsStill { name: subject.profile.name });
@@ -46,7 +55,7 @@ pub fn run_mutex<P: Mutex + 'static>(
         scenario.think.0,
     )
     .staying(&scenario.section_of);
-    let stage = Stage {
+    Ok(Stage {
         users,
         monitors: MutexMonitors::new(me2, me3).exempting(&plan),
         plan,
@@ -56,8 +65,7 @@ pub fn run_mutex<P: Mutex + 'static>(
         restless,
         burst: scenario.burst(*subject.cost.messages.start() / 2),
         bytes_per_process: 0,
-    };
-    run(scenario, subject, conditions, stage, cast, trace)
+    })
 }
 
 fn watches_me3(scenario: &Scenario, profile: &Profile) -> bool {
@@ -114,8 +122,10 @@ impl MutexMonitors {
     }
 }
 
-impl<P: Mutex> Monitors<P> for MutexMonitors {
+impl Monitors for MutexMonitors {
     const FAMILY: Layer = Layer::Mutex;
+    type Command = Command;
+    type Output = Output;
 
     fn asks(&self, command: &Command) -> Option<Mark> {
         Some(match command {
@@ -194,11 +204,10 @@ impl<P: Mutex> Monitors<P> for MutexMonitors {
         }
     }
 
-    fn end(&mut self, end: &End<'_, P>) {
+    fn end(&mut self, end: &End<'_>) {
         self.me1.end();
-        let waits_for = |process: ProcessId| end.processes[process.index()].waits_for();
         let fallen = |process| end.incidents.fallen(process);
-        self.me2_status = self.me2.end(end.now, end.ending, waits_for, fallen);
+        self.me2_status = self.me2.end(end.now, end.ending, end.waits_for, fallen);
     }
 
     fn finding(&self, property: Property) -> Finding<'_> {

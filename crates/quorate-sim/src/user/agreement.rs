@@ -1,6 +1,6 @@
 //! Users of an agreement: each proposes once and waits for what is decided.
 
-use quorate_core::agreement::{Agreement, Command, Output, Value};
+use quorate_core::agreement::{Command, Output, Value};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
 use crate::plan::Memory;
@@ -32,7 +32,10 @@ impl AgreementUsers {
     }
 }
 
-impl<P: Agreement> User<P> for AgreementUsers {
+impl User for AgreementUsers {
+    type Command = Command;
+    type Output = Output;
+
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
         let planned = std::mem::take(&mut self.planned).into_iter();
         agenda.extend(

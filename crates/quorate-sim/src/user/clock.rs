@@ -1,6 +1,6 @@
 //! Users of clocks: each wants its own set now and then. One that still waits when it is time again asks after that.
 
-use quorate_core::clock_sync::{ClockSync, Command, Output};
+use quorate_core::clock_sync::{Command, Output};
 use quorate_core::{ProcessId, Span, Time};
 
 use crate::plan::Memory;
@@ -48,7 +48,10 @@ impl ClockUsers {
     }
 }
 
-impl<P: ClockSync> User<P> for ClockUsers {
+impl User for ClockUsers {
+    type Command = Command;
+    type Output = Output;
+
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
         let planned = std::mem::take(&mut self.planned).into_iter();
         agenda.extend(planned.map(|(process, after)| (process, after, Command::Synchronise)));

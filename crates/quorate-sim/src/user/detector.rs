@@ -1,6 +1,7 @@
 //! Those who watch a detector: they ask nothing, and are content when it has been right for a while.
 
-use quorate_core::detector::Detector;
+use std::marker::PhantomData;
+
 use quorate_core::{Belief, ProcessId, ProcessSet, Span, Time};
 
 use crate::beliefs::Beliefs;
@@ -10,28 +11,33 @@ use crate::user::{Agenda, User};
 /// A detector never falls silent. Its run is over once everybody has been right for a while, and nothing more is
 /// planned to go wrong.
 #[derive(Clone, Debug)]
-pub struct DetectorUsers {
+pub struct DetectorUsers<C> {
     beliefs: Beliefs,
     quiet: Span,
     /// Since when everybody is right; not before the last fault.
     right_since: Option<Time>,
     last_fault: Time,
+    /// What could be asked: a detector's commands are for what rides on it, and nobody gives them here.
+    unasked: PhantomData<fn(C)>,
 }
 
-impl DetectorUsers {
+impl<C> DetectorUsers<C> {
     /// Watches n processes until all have been right for `quiet` after the last fault. Traitors do not count.
     pub fn new(n: usize, traitors: ProcessSet, last_fault: Time, quiet: Span) -> Self {
         let beliefs = Beliefs::new(n, traitors);
-        Self { beliefs, quiet, right_since: None, last_fault }
+        Self { beliefs, quiet, right_since: None, last_fault, unasked: PhantomData }
     }
 }
 
-impl<P: Detector> User<P> for DetectorUsers {
-    fn begin(&mut self, _: &mut Agenda<P::Command>) {}
+impl<C> User for DetectorUsers<C> {
+    type Command = C;
+    type Output = Belief;
 
-    fn accepted(&mut self, _: ProcessId, _: &P::Command, _: &mut Agenda<P::Command>) {}
+    fn begin(&mut self, _: &mut Agenda<C>) {}
 
-    fn hear(&mut self, process: ProcessId, belief: &Belief, _: &mut Agenda<P::Command>) {
+    fn accepted(&mut self, _: ProcessId, _: &C, _: &mut Agenda<C>) {}
+
+    fn hear(&mut self, process: ProcessId, belief: &Belief, _: &mut Agenda<C>) {
         self.beliefs.believe(process, *belief);
         self.right_since = None;
     }
@@ -41,7 +47,7 @@ impl<P: Detector> User<P> for DetectorUsers {
         self.right_since = None;
     }
 
-    fn recovered(&mut self, process: ProcessId, memory: Memory, _: &mut Agenda<P::Command>) {
+    fn recovered(&mut self, process: ProcessId, memory: Memory, _: &mut Agenda<C>) {
         self.beliefs.recover(process, memory);
         self.right_since = None;
     }

@@ -1,6 +1,6 @@
 //! Users of an election: each begins its elections one after the other, and some change their identifiers.
 
-use quorate_core::election::{Command, Election, Output};
+use quorate_core::election::{Command, Output};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
 use crate::followers::Followers;
@@ -69,7 +69,10 @@ impl ElectionUsers {
     }
 }
 
-impl<P: Election> User<P> for ElectionUsers {
+impl User for ElectionUsers {
+    type Command = Command;
+    type Output = Output;
+
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
         agenda.append(&mut self.planned);
     }

@@ -7,7 +7,7 @@ mod election;
 mod multicast;
 mod mutex;
 
-use quorate_core::{Process, ProcessId, Span, Time};
+use quorate_core::{ProcessId, Span, Time};
 
 pub use agreement::AgreementUsers;
 pub use clock::ClockUsers;
@@ -22,12 +22,19 @@ use crate::plan::Memory;
 pub type Agenda<C> = Vec<(ProcessId, Span, C)>;
 
 /// The users of all processes of a world. Nobody asks anything of a process that is down.
-pub trait User<P: Process> {
+///
+/// They know what may be asked and heard, not the type of the processes: they are compiled once for a family.
+pub trait User {
+    /// What they may ask.
+    type Command;
+    /// What they may hear.
+    type Output;
+
     /// The run begins: what users plan to ask, whatever happens until then.
-    fn begin(&mut self, agenda: &mut Agenda<P::Command>);
+    fn begin(&mut self, agenda: &mut Agenda<Self::Command>);
 
     /// The time of a planned command has come; tells whether it is to be given now.
-    fn falls_due(&mut self, process: ProcessId, command: &P::Command, up: bool) -> bool {
+    fn falls_due(&mut self, process: ProcessId, command: &Self::Command, up: bool) -> bool {
         let _ = (process, command);
         up
     }
@@ -36,18 +43,23 @@ pub trait User<P: Process> {
     fn accepted(
         &mut self,
         process: ProcessId,
-        command: &P::Command,
-        agenda: &mut Agenda<P::Command>,
+        command: &Self::Command,
+        agenda: &mut Agenda<Self::Command>,
     );
 
     /// A process says something.
-    fn hear(&mut self, process: ProcessId, output: &P::Output, agenda: &mut Agenda<P::Command>);
+    fn hear(
+        &mut self,
+        process: ProcessId,
+        output: &Self::Output,
+        agenda: &mut Agenda<Self::Command>,
+    );
 
     /// A process has crashed; what its user wanted in answer to something is gone with it.
     fn crashed(&mut self, process: ProcessId);
 
     /// A process is back.
-    fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<P::Command>);
+    fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Self::Command>);
 
     /// Whether nobody at a live process wants anything any more.
     fn is_content(&mut self, now: Time) -> bool;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use quorate_core::multicast::{Command, Group, Multicast, Output};
+use quorate_core::multicast::{Command, Group, Output};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
 use crate::plan::Memory;
@@ -107,7 +107,10 @@ impl MulticastUsers {
     }
 }
 
-impl<P: Multicast> User<P> for MulticastUsers {
+impl User for MulticastUsers {
+    type Command = Command;
+    type Output = Output;
+
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
         let mut ranks = vec![0; self.places.len()];
         for (process, after) in std::mem::take(&mut self.planned) {

@@ -1,6 +1,6 @@
 //! Users of a mutex: each asks, stays inside for a while, leaves, thinks, and asks again.
 
-use quorate_core::mutex::{Command, Mutex, Output};
+use quorate_core::mutex::{Command, Output};
 use quorate_core::{ProcessId, Span, Time};
 
 use crate::notation::SectionOf;
@@ -97,7 +97,10 @@ impl MutexUsers {
     }
 }
 
-impl<P: Mutex> User<P> for MutexUsers {
+impl User for MutexUsers {
+    type Command = Command;
+    type Output = Output;
+
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
         let planned = std::mem::take(&mut self.planned);
         agenda

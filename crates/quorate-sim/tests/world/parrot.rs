@@ -89,7 +89,10 @@ impl Process for Parrot {
 #[derive(Clone, Debug)]
 pub(crate) struct Asks(Vec<(u32, u64, Ask)>);
 
-impl User<Parrot> for Asks {
+impl User for Asks {
+    type Command = Ask;
+    type Output = String;
+
     fn begin(&mut self, agenda: &mut Agenda<Ask>) {
         for (process, after, ask) in self.0.drain(..) {
             agenda.push((ProcessId::new(process), Span(after), ask));
