@@ -163,6 +163,11 @@ impl Entry {
         Self { open: clients.is_empty(), clients, calls_per_second }
     }
 
+    /// Whether nobody has to show anything.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// The rights of a connection of whoever need not show anything.
     pub(crate) fn admit_strangers(&self) -> Result<Arc<Rights>, &'static str> {
         match self.open {

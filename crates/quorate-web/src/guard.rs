@@ -19,12 +19,21 @@ pub struct Guard {
     port: u16,
     loopback: bool,
     names: Vec<String>,
+    /// Whoever asks has to show who it is, which no page from elsewhere can: the name does not matter.
+    any_name: bool,
 }
 
 impl Guard {
     /// Of a server that listens there and is also called by these names.
     pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
-        Self { port: address.port(), loopback: address.ip().is_loopback(), names }
+        let (port, loopback) = (address.port(), address.ip().is_loopback());
+        Self { port, loopback, names, any_name: false }
+    }
+
+    /// The same for a server that may be called by any name, because whoever asks has to show who it is.
+    #[must_use]
+    pub fn by_any_name(self) -> Self {
+        Self { any_name: true, ..self }
     }
 
     /// Why a request is not for us, if it is not.
@@ -55,6 +64,9 @@ impl Guard {
     /// An address cannot be rebound, a name can: only those names count that were given.
     fn is_ours(&self, host: &str) -> bool {
         let Some((name, port)) = split(host) else { return false };
+        if self.any_name {
+            return true;
+        }
         if port != self.port {
             return false;
         }
@@ -143,5 +155,7 @@ mod tests {
         assert!(ours("0.0.0.0:80", &[], "192.168.1.5"));
         assert!(ours("0.0.0.0:80", &["lab.example"], "lab.example"));
         assert!(!ours("0.0.0.0:80", &[], "lab.example"));
+        let guard = Guard::new("0.0.0.0:80".parse().unwrap(), Vec::new()).by_any_name();
+        assert!(guard.is_ours("lab.example:8080"));
     }
 }
