@@ -13,7 +13,7 @@ import { takeKeys } from "./player.js";
  */
 
 /** Each page is loaded when it is first shown. @type {[string, () => Promise<{ page: Page }>][]} */
-const PAGES = [
+const LAB = [
   ["run", () => import("./pages/run.js")],
   ["compare", () => import("./pages/compare.js")],
   ["quorums", () => import("./pages/quorums.js")],
@@ -21,6 +21,15 @@ const PAGES = [
   ["lessons", () => import("./pages/lessons.js")],
   ["open", () => import("./pages/open.js")],
 ];
+
+/** What there is behind this page says the server: a lab, a cluster, or both. */
+const has = (document.documentElement.dataset.has ?? "lab").split(" ");
+/** @type {typeof LAB} */
+const PAGES = [
+  ...(has.includes("cluster") ? [/** @type {typeof LAB[0]} */ (["cluster", () => import("./pages/cluster.js")])] : []),
+  ...(has.includes("lab") ? LAB : []),
+];
+const FIRST = PAGES[0][0];
 
 const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
 const skip = document.querySelector(".skip");
@@ -31,8 +40,8 @@ let showing;
 let shown = 0;
 
 function here() {
-  const [, name = "run", rest = ""] = /^#\/([a-z]+)[?/]?(.*)$/s.exec(location.hash) ?? [];
-  return PAGES.some(([known]) => known === name) ? { name, rest } : { name: "run", rest: "" };
+  const [, name = FIRST, rest = ""] = /^#\/([a-z]+)[?/]?(.*)$/s.exec(location.hash) ?? [];
+  return PAGES.some(([known]) => known === name) ? { name, rest } : { name: FIRST, rest: "" };
 }
 
 /** @param {any} [kept] what the same page has kept */
@@ -88,7 +97,7 @@ function drawBar(name) {
   });
   fill(
     bar,
-    h("a", { class: "brand", href: "#/run" }, "quorate ", h("span", { text: "lab" })),
+    h("a", { class: "brand", href: `#/${FIRST}` }, "quorate ", h("span", { text: has.includes("lab") ? "lab" : "" })),
     h(
       "nav",
       { "aria-label": t("bar.pages") },

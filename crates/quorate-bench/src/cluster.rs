@@ -47,7 +47,7 @@ impl Cluster {
         let (peers, clients) = doors.split_at(nodes);
         if wire == Wire::Tls {
             let nodes = (0..nodes).map(|node| (ProcessId::from_index(node), Vec::new())).collect();
-            let wanted = certs::Wanted { nodes, days: 1, renew: false };
+            let wanted = certs::Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
             certs::make(&folder.path().join("certs"), &wanted).map_err(Trouble::new)?;
         }
         let mut processes = Processes::default();
@@ -115,10 +115,13 @@ fn write_config(
 impl Service for Cluster {
     type Client = LockHolder;
 
-    async fn connect(&self, number: usize) -> Result<LockHolder, Trouble> {
+    async fn connect(&self, number: usize, ttl: Duration) -> Result<LockHolder, Trouble> {
         let endpoint = &self.endpoints[number % self.endpoints.len()];
         let client = Client::new([endpoint.as_str()]);
-        let session = client.session(SessionOptions::default()).await.map_err(Trouble::new)?;
+        let session = client
+            .session(SessionOptions { ttl, ..SessionOptions::default() })
+            .await
+            .map_err(Trouble::new)?;
         Ok(LockHolder { session, guard: None })
     }
 
@@ -127,7 +130,11 @@ impl Service for Cluster {
     }
 
     async fn messages(&self) -> Option<u64> {
-        None
+        let mut sum = 0;
+        for endpoint in &self.endpoints {
+            sum += Client::new([endpoint.as_str()]).status().await.ok()?.messages;
+        }
+        Some(sum)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all services have in common that give locks.
 
 use std::future::Future;
+use std::time::Duration;
 
 use crate::processes::Processes;
 
@@ -21,8 +22,13 @@ pub trait Service: Send + Sync {
     /// One of its clients.
     type Client: LockClient;
 
-    /// A client with a connection of its own. They are spread over the nodes by their numbers.
-    fn connect(&self, number: usize) -> impl Future<Output = Result<Self::Client, Trouble>> + Send;
+    /// A client with a connection of its own, whose locks are free if it is not heard of for so long. Clients are spread
+    /// over the nodes by their numbers.
+    fn connect(
+        &self,
+        number: usize,
+        ttl: Duration,
+    ) -> impl Future<Output = Result<Self::Client, Trouble>> + Send;
 
     /// The processes of the servers.
     fn processes(&self) -> &Processes;

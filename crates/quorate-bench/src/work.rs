@@ -9,6 +9,9 @@ use tokio::task::JoinSet;
 use crate::measure::{Latency, Measured};
 use crate::service::{LockClient, Service, Trouble};
 
+/// How long clients live that nobody kills.
+const TTL: Duration = Duration::from_secs(10);
+
 /// A tenth of the time goes by before anything is counted.
 fn warm_up(time: Duration) -> Duration {
     time / 10
@@ -49,7 +52,7 @@ impl Before {
 
 /// One client takes and frees a lock that nobody else wants, again and again.
 pub async fn alone(service: &impl Service, time: Duration) -> Result<Measured, Trouble> {
-    let mut client = service.connect(0).await?;
+    let mut client = service.connect(0, TTL).await?;
     cycle(&mut client, "bench/alone", warm_up(time)).await?;
     let before = Before::now(service).await;
     let latency = cycle(&mut client, "bench/alone", time).await?;
@@ -97,7 +100,7 @@ pub async fn apart(
 async fn connect<S: Service>(service: &S, clients: usize) -> Result<Vec<S::Client>, Trouble> {
     let mut all = Vec::new();
     for number in 0..clients {
-        all.push(service.connect(number).await?);
+        all.push(service.connect(number, TTL).await?);
     }
     Ok(all)
 }
@@ -159,7 +162,7 @@ fn note(shared: &Shared, number: usize, latency: &mut Latency) {
 
 /// So many clients wait for one lock that somebody has; then it is freed, and each has it once.
 pub async fn queue(service: &impl Service, clients: usize) -> Result<Measured, Trouble> {
-    let mut holder = service.connect(0).await?;
+    let mut holder = service.connect(0, TTL).await?;
     holder.acquire("bench/queue").await?;
     let all = connect(service, clients).await?;
     let shared = Arc::new(Shared::default());
@@ -186,6 +189,43 @@ pub async fn queue(service: &impl Service, clients: usize) -> Result<Measured, T
     }
     let counts = (shared.cycles.load(Ordering::Relaxed), shared.hand_offs.load(Ordering::Relaxed));
     Ok(before.measured(service, "queue", counts, latency).await)
+}
+
+/// How long those live who are killed.
+const BRIEF: Duration = Duration::from_secs(1);
+
+/// The holder of a lock is killed, so many times: how long until the next one has it. Holders have said that one second
+/// without a word is their end.
+pub async fn killed(service: &impl Service, times: u32) -> Result<Measured, Trouble> {
+    let mut next = service.connect(1, TTL).await?;
+    let before = Before::now(service).await;
+    let mut latency = Latency::default();
+    for _ in 0..times {
+        let killed = tokio::task::block_in_place(|| hold_and_die(service))?;
+        next.acquire("bench/killed").await?;
+        latency.add(killed.elapsed());
+        next.release().await?;
+    }
+    let counts = (times.into(), times.into());
+    Ok(before.measured(service, "killed", counts, latency).await)
+}
+
+/// Takes the lock in a runtime of its own, which ends without a word.
+fn hold_and_die(service: &impl Service) -> Result<Instant, Trouble> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(Trouble::new)?;
+    let holder = runtime.block_on(async {
+        let mut holder = service.connect(0, BRIEF).await?;
+        holder.acquire("bench/killed").await?;
+        // It has been heard of since.
+        tokio::time::sleep(BRIEF / 2).await;
+        Ok::<_, Trouble>(holder)
+    })?;
+    // Whoever is killed frees nothing.
+    std::mem::forget(holder);
+    runtime.shutdown_background();
+    Ok(Instant::now())
 }
 
 /// What many locks cost that nobody has.

@@ -11,10 +11,10 @@ use quorate_protocol::{
     greeting,
 };
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Moment;
+use crate::credentials::{Credentials, Dialler, Stream};
 use crate::error::Error;
 use crate::session::{Session, SessionOptions, SessionState};
 
@@ -54,10 +54,23 @@ impl Client {
     /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
     /// runtime of tokio around it.
     pub fn new<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Self {
+        Self::dialling(endpoints, Dialler::plain())
+    }
+
+    /// The same, showing something and speaking TLS.
+    pub fn with_credentials<E: Into<String>>(
+        endpoints: impl IntoIterator<Item = E>,
+        credentials: Credentials,
+    ) -> Result<Self, Error> {
+        Ok(Self::dialling(endpoints, Dialler::new(credentials)?))
+    }
+
+    fn dialling<E: Into<String>>(endpoints: impl IntoIterator<Item = E>, dialler: Dialler) -> Self {
         let endpoints = endpoints.into_iter().map(Into::into).collect();
         let (jobs, to_do) = mpsc::unbounded_channel();
         let worker = Worker {
             endpoints,
+            dialler,
             current: 0,
             pending: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -137,6 +150,7 @@ impl Client {
 
 struct Worker {
     endpoints: Vec<String>,
+    dialler: Dialler,
     current: usize,
     pending: BTreeMap<u64, Pending>,
     sessions: BTreeMap<SessionKey, Arc<SessionState>>,
@@ -196,11 +210,10 @@ impl Worker {
         }
     }
 
-    async fn connect(&self) -> Result<TcpStream, greeting::Unfit> {
+    async fn connect(&self) -> Result<Box<dyn Stream>, greeting::Unfit> {
         let connect = async {
-            let mut stream = TcpStream::connect(self.endpoint()).await?;
-            stream.set_nodelay(true)?;
-            greeting::greet(&mut stream, None).await?;
+            let mut stream = self.dialler.dial(self.endpoint()).await?;
+            greeting::greet(&mut stream, self.dialler.token.as_deref()).await?;
             Ok(stream)
         };
         let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
@@ -229,10 +242,10 @@ impl Worker {
     /// Talks until the connection breaks; done when the client is dropped.
     async fn talk(
         &mut self,
-        stream: TcpStream,
+        stream: Box<dyn Stream>,
         jobs: &mut mpsc::UnboundedReceiver<Job>,
     ) -> std::io::Result<()> {
-        let (read, mut write) = stream.into_split();
+        let (read, mut write) = tokio::io::split(stream);
         let mut reader = Reader::new(read, frame::SAY_MOST);
         let mut bytes = BytesMut::new();
         // What was asked before may not have been heard.
@@ -245,7 +258,11 @@ impl Worker {
         loop {
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
-                tokio::time::timeout(WRITE, write.write_all(&bytes)).await.map_err(late)??;
+                let written = async {
+                    write.write_all(&bytes).await?;
+                    write.flush().await
+                };
+                tokio::time::timeout(WRITE, written).await.map_err(late)??;
                 bytes.clear();
             }
             tokio::select! {

@@ -19,6 +19,9 @@ pub enum Error {
     /// A name that cannot be one.
     #[error(transparent)]
     Name(#[from] BadName),
+    /// Certificates that cannot be used.
+    #[error("the certificates cannot be used: {0}")]
+    Credentials(String),
     /// An answer to another question.
     #[error("the node answered something else than was asked")]
     Confused,

@@ -23,12 +23,14 @@
 pub mod blocking;
 mod clock;
 mod connection;
+mod credentials;
 mod error;
 mod guard;
 mod session;
 
 pub use clock::Moment;
 pub use connection::Client;
+pub use credentials::Credentials;
 pub use error::Error;
 pub use guard::{Guard, LockRequest, Loss};
 pub use quorate_protocol::{

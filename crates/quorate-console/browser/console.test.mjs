@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 
 import { fields } from "../../../console/debug.js";
 import { decode, encode } from "../../../console/link.js";
-import { openBrowser, openLab, openPage, screens, visit } from "./lab.mjs";
+import { openBrowser, openCluster, openLab, openPage, run, screens, visit } from "./lab.mjs";
 
 let lab, browser;
 before(async () => {
@@ -616,4 +616,36 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
   report("a step there", await stepTimes(page, 30));
   await page.waitForFunction(() => !/window from 0 /.test(document.querySelector(".diagram svg")?.textContent ?? ""));
   await page.screenshot({ path: `${screens}/run-512.png` });
+});
+
+test("the cluster shows its nodes, and who has and waits for what as it happens", async () => {
+  const cluster = await openCluster();
+  const commands = [run(cluster.address, ["lock", "deploy", "--why", "release 7", "--", "sleep", "60"])];
+  const { page, misdeeds, close } = await openPage(browser, cluster.address);
+  try {
+    await visit(page, cluster.address, "#/cluster", ".cube g.up:nth-of-type(5)");
+    await page.getByText("release 7").first().waitFor();
+    commands.push(run(cluster.address, ["lock", "deploy", "--why", "second", "--", "sleep", "60"]));
+    await page.locator('[data-part="locks"] ol li').getByText("second").waitFor();
+    // Whoever has it leaves, and the page tells who is next.
+    commands[0].close();
+    await page.locator('[data-part="recent"]').getByText("second").first().waitFor();
+    for (const [width, height] of [
+      [1280, 900],
+      [360, 780],
+    ]) {
+      await page.setViewportSize({ width, height });
+      await page.waitForTimeout(100);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `it is ${wide} wide at ${width}`);
+      await page.screenshot({ path: `${screens}/cluster-${width}.png` });
+    }
+    // The lab is behind the same page.
+    await visit(page, cluster.address, FIVE, ".diagram svg");
+    assert.deepEqual(misdeeds, []);
+  } finally {
+    commands.forEach((command) => command.close());
+    await close();
+    cluster.close();
+  }
 });

@@ -22,6 +22,28 @@ export async function openLab() {
   return { address, close: () => lab.kill() };
 }
 
+/** Starts a cluster and waits for the address of its page. */
+export async function openCluster() {
+  const cluster = spawn(QUORATE_BIN, ["up", "-n", "5", "--port", "0"], { stdio: ["ignore", "pipe", "ignore"] });
+  const address = await new Promise((resolve, reject) => {
+    createInterface({ input: cluster.stdout }).on("line", (line) => {
+      const [, page] = /^page +(http\S+)$/.exec(line) ?? [];
+      if (page) resolve(page);
+    });
+    cluster.once("exit", (code) => reject(new Error(`the cluster ended with ${code}`)));
+  });
+  return { address, close: () => cluster.kill() };
+}
+
+/** A command of the binary that runs against a cluster until it is closed. */
+export function run(address, words) {
+  const command = spawn(QUORATE_BIN, words, {
+    stdio: "ignore",
+    env: { ...process.env, QUORATE_ENDPOINT: new URL(address).host },
+  });
+  return { close: () => command.kill() };
+}
+
 export function openBrowser() {
   // As root, which CI usually is, Chromium's sandbox does not start.
   return chromium.launch({ executablePath: QUORATE_CHROMIUM, args: ["--no-sandbox"] });

@@ -1,5 +1,6 @@
 //! The page: files that are part of the program.
 
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
@@ -16,8 +17,25 @@ pub(crate) struct Page;
 #[folder = "../../scenarios/"]
 pub(crate) struct Scenarios;
 
+/// What there is behind the page, which says so to its scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Behind {
+    pub(crate) lab: bool,
+    pub(crate) cluster: bool,
+}
+
+impl Behind {
+    const fn words(self) -> &'static str {
+        match (self.lab, self.cluster) {
+            (true, true) => "lab cluster",
+            (false, true) => "cluster",
+            _ => "lab",
+        }
+    }
+}
+
 /// A file of the page; the page itself where no file is named.
-pub(crate) async fn serve(uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn serve(State(behind): State<Behind>, uri: Uri, headers: HeaderMap) -> Response {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,
@@ -26,12 +44,18 @@ pub(crate) async fn serve(uri: Uri, headers: HeaderMap) -> Response {
     let Some((kind, file)) = served else {
         return Refusal::unknown("there is no such page").into_response();
     };
-    let tag = format!("\"{}\"", hexadecimal(&file.metadata.sha256_hash()[..16]));
+    let hash = hexadecimal(&file.metadata.sha256_hash()[..16]);
+    let tag = format!("\"{hash}-{}\"", behind.words().replace(' ', "-"));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
     let told = [(header::CONTENT_TYPE, kind.to_owned()), (header::ETAG, tag)];
-    (told, file.data).into_response()
+    if path != "index.html" {
+        return (told, file.data).into_response();
+    }
+    let text = String::from_utf8_lossy(&file.data);
+    let html = format!("<html data-has=\"{}\"", behind.words());
+    (told, text.replacen("<html", &html, 1)).into_response()
 }
 
 /// The type of a file, if it is one of the page's.

@@ -5,11 +5,12 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use axum::{Router, middleware};
+use quorate_web::Guard;
 
-use crate::guard::Guard;
+use crate::assets::Behind;
 use crate::jobs::Jobs;
 use crate::runs::{Bounds, Runner, Runs};
-use crate::{api, assets, guard};
+use crate::{api, assets};
 
 /// How many threads wait for requests; runs have threads of their own.
 const WORKERS: usize = 2;
@@ -44,6 +45,20 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     settings: Settings,
+}
+
+/// The page for a node of a cluster, which keeps strangers out itself; with a lab behind it if that is wanted.
+pub fn page(lab: Option<&Settings>) -> Router {
+    pages(lab, true)
+}
+
+fn pages(lab: Option<&Settings>, cluster: bool) -> Router {
+    let files =
+        Router::new().fallback(assets::serve).with_state(Behind { lab: lab.is_some(), cluster });
+    let Some(settings) = lab else { return files };
+    let runs = Runs::new(settings.bounds, settings.runner);
+    let lab = Arc::new(Lab { runs, jobs: Jobs::default() });
+    files.nest("/api", api::router(lab))
 }
 
 /// What all requests share.
@@ -91,15 +106,9 @@ impl Server {
     async fn serve(self) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let guard = Guard::new(self.address, self.settings.names.clone());
-        let lab = Arc::new(Lab {
-            runs: Runs::new(self.settings.bounds, self.settings.runner),
-            jobs: Jobs::default(),
-        });
-        let app = Router::new()
-            .nest("/api", api::router(lab))
-            .fallback(assets::serve)
-            .layer(middleware::from_fn_with_state(Arc::new(guard), guard::check))
-            .layer(middleware::map_response(guard::seal));
+        let app = pages(Some(&self.settings), false)
+            .layer(middleware::from_fn_with_state(Arc::new(guard), quorate_web::check))
+            .layer(middleware::map_response(quorate_web::seal));
         tokio::select! {
             served = async { axum::serve(listener, app).await } => served,
             interrupted = tokio::signal::ctrl_c() => interrupted,

@@ -8,6 +8,7 @@ use rcgen::{
     Issuer, KeyPair, KeyUsagePurpose,
 };
 
+use crate::clients::client_name;
 use crate::tls::node_name;
 
 /// How long the authority itself is good for: replacing it means new certificates everywhere.
@@ -52,15 +53,31 @@ impl Authority {
         names: &[String],
         days: u32,
     ) -> Result<Pem, rcgen::Error> {
-        let key = KeyPair::generate()?;
         let names: Vec<String> =
             [node_name(node)].into_iter().chain(names.iter().cloned()).collect();
+        let uses = [ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(&format!("quorate node {}", node.number()), names, &uses, days)
+    }
+
+    /// A certificate by which a client is known, for so many days.
+    pub fn certify_client(&self, client: &str, days: u32) -> Result<Pem, rcgen::Error> {
+        let uses = [ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(&format!("quorate client {client}"), vec![client_name(client)], &uses, days)
+    }
+
+    fn sign(
+        &self,
+        whose: &str,
+        names: Vec<String>,
+        uses: &[ExtendedKeyUsagePurpose],
+        days: u32,
+    ) -> Result<Pem, rcgen::Error> {
+        let key = KeyPair::generate()?;
         let mut params = CertificateParams::new(names)?;
-        params.distinguished_name = named(&format!("quorate node {}", node.number()));
+        params.distinguished_name = named(whose);
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages = uses.to_vec();
         valid(&mut params, days);
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Pem { certificate, key: key.serialize_pem() })

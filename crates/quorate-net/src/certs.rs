@@ -17,6 +17,8 @@ use crate::authority::{Authority, Pem};
 pub struct Wanted {
     /// Each node, and the names and addresses under which it is reached, beside the name that nodes use.
     pub nodes: Vec<(ProcessId, Vec<String>)>,
+    /// Clients that are to be known by a certificate.
+    pub clients: Vec<String>,
     /// For how many days a node's certificate is good.
     pub days: u32,
     /// Whether nodes that have a certificate get a new one.
@@ -34,11 +36,22 @@ pub enum Outcome {
     Kept,
 }
 
+/// Whose a certificate is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The authority's.
+    Authority,
+    /// A node's.
+    Node(ProcessId),
+    /// A client's.
+    Client(String),
+}
+
 /// A certificate in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Whose: a node's, or the authority's.
-    pub node: Option<ProcessId>,
+    /// Whose.
+    pub whose: Whose,
     /// What became of it.
     pub outcome: Outcome,
     /// The file of the certificate.
@@ -69,6 +82,9 @@ pub enum CertsError {
     /// A name that no certificate may have.
     #[error("`{0}` is neither a name nor an address under which a node can be reached")]
     Name(String),
+    /// A client that cannot be called so.
+    #[error("`{0}` is no name for a client: 1 to 60 small letters, digits and hyphens")]
+    Client(String),
     /// The key of the authority makes no sense.
     #[error("{what}: {source}")]
     Nonsense {
@@ -85,6 +101,9 @@ pub fn make(directory: &Path, wanted: &Wanted) -> Result<Vec<Entry>, CertsError>
     if let Some(wrong) = names.find(|name| !is_reachable(name)) {
         return Err(CertsError::Name(wrong.clone()));
     }
+    if let Some(wrong) = wanted.clients.iter().find(|client| !is_client(client)) {
+        return Err(CertsError::Client(wrong.clone()));
+    }
     fs::create_dir_all(directory)
         .map_err(|source| CertsError::File { path: directory.to_owned(), source })?;
     let place = Pair::of(directory, "ca");
@@ -95,21 +114,47 @@ pub fn make(directory: &Path, wanted: &Wanted) -> Result<Vec<Entry>, CertsError>
         place.write(&pem)?;
         (authority, Outcome::Made)
     };
-    let mut entries = vec![place.entry(None, outcome)];
+    let mut entries = vec![place.entry(Whose::Authority, outcome)];
     for (node, names) in &wanted.nodes {
         let place = Pair::of(directory, &format!("node-{}", node.number()));
-        let outcome = match (place.exists()?, wanted.renew) {
-            (false, _) => Outcome::Made,
-            (true, true) => Outcome::Renewed,
-            (true, false) => Outcome::Kept,
-        };
-        if outcome != Outcome::Kept {
-            let pem = authority.certify(*node, names, wanted.days);
-            place.write(&pem.map_err(nonsense(&format!("the names {names:?}")))?)?;
-        }
-        entries.push(place.entry(Some(*node), outcome));
+        let names: Vec<String> = names.iter().cloned().chain(HERE.map(str::to_owned)).collect();
+        let outcome = fill(&place, wanted.renew, || authority.certify(*node, &names, wanted.days))?;
+        entries.push(place.entry(Whose::Node(*node), outcome));
+    }
+    for client in &wanted.clients {
+        let place = Pair::of(directory, &format!("client-{client}"));
+        let sign = || authority.certify_client(client, wanted.days);
+        let outcome = fill(&place, wanted.renew, sign)?;
+        entries.push(place.entry(Whose::Client(client.clone()), outcome));
     }
     Ok(entries)
+}
+
+/// Every node is also reached from its own machine.
+const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// Makes a pair where there is none, or a new one if that is wanted.
+fn fill(
+    place: &Pair,
+    renew: bool,
+    sign: impl FnOnce() -> Result<Pem, rcgen::Error>,
+) -> Result<Outcome, CertsError> {
+    let outcome = match (place.exists()?, renew) {
+        (false, _) => Outcome::Made,
+        (true, true) => Outcome::Renewed,
+        (true, false) => Outcome::Kept,
+    };
+    if outcome != Outcome::Kept {
+        let what = place.certificate.display().to_string();
+        place.write(&sign().map_err(nonsense(&what))?)?;
+    }
+    Ok(outcome)
+}
+
+/// What a client may be called.
+fn is_client(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=60).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('-')
 }
 
 /// A name or an address; not one by which nodes know each other, or one could pass for another.
@@ -159,8 +204,8 @@ impl Pair {
         replace(&self.certificate, &pem.certificate, 0o644)
     }
 
-    fn entry(&self, node: Option<ProcessId>, outcome: Outcome) -> Entry {
-        Entry { node, outcome, certificate: self.certificate.clone(), key: self.key.clone() }
+    fn entry(&self, whose: Whose, outcome: Outcome) -> Entry {
+        Entry { whose, outcome, certificate: self.certificate.clone(), key: self.key.clone() }
     }
 }
 
@@ -198,7 +243,7 @@ mod tests {
 
     fn wanted(nodes: u32, renew: bool) -> Wanted {
         let nodes = (0..nodes).map(|node| (ProcessId::new(node), Vec::new())).collect();
-        Wanted { nodes, days: 1, renew }
+        Wanted { nodes, clients: Vec::new(), days: 1, renew }
     }
 
     fn outcomes(entries: &[Entry]) -> Vec<Outcome> {
@@ -224,7 +269,8 @@ mod tests {
         let path = directory.path().join("new");
         for name in ["not a name!", "node-1.quorate.internal"] {
             let nodes = vec![(ProcessId::new(0), vec![name.to_owned()])];
-            let why = make(&path, &Wanted { nodes, days: 1, renew: false }).expect_err("no name");
+            let wanted = Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
+            let why = make(&path, &wanted).expect_err("no name");
             assert!(why.to_string().contains(name), "{why}");
         }
         assert!(!path.exists());

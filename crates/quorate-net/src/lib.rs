@@ -8,6 +8,7 @@ mod accept;
 pub mod authority;
 mod backoff;
 pub mod certs;
+mod clients;
 pub mod codec;
 mod config;
 mod connection;
@@ -27,6 +28,7 @@ mod serve;
 mod tls;
 mod versions;
 
+pub use clients::{ClientCertificate, client_name};
 pub use config::{Config, Security, StartError};
 pub use event::{Event, Events, Gone};
 pub use hello::{ClusterId, Incarnation};

@@ -69,6 +69,8 @@ pub struct Tls {
 pub(crate) struct Identity {
     pub(crate) client: Arc<ClientConfig>,
     pub(crate) server: Arc<ServerConfig>,
+    /// For clients, who need not show a certificate.
+    pub(crate) clients: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
 
@@ -152,7 +154,8 @@ impl Identity {
         Ok(Self {
             certificate: chain[0].clone(),
             client: Arc::new(client(&provider, &roots, chain.clone(), key.clone_key())?),
-            server: Arc::new(server(&provider, roots, chain, key)?),
+            clients: Arc::new(server(&provider, &roots, chain.clone(), key.clone_key(), false)?),
+            server: Arc::new(server(&provider, &roots, chain, key, true)?),
         })
     }
 }
@@ -188,13 +191,15 @@ fn client(
 
 fn server(
     provider: &Arc<CryptoProvider>,
-    roots: Arc<RootCertStore>,
+    roots: &Arc<RootCertStore>,
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
+    nodes_only: bool,
 ) -> Result<ServerConfig, TlsError> {
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider))
-        .build()
-        .map_err(unusable)?;
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(provider));
+    let verifier = if nodes_only { verifier } else { verifier.allow_unauthenticated() };
+    let verifier = verifier.build().map_err(unusable)?;
     let mut config = ServerConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(unusable)?

@@ -11,7 +11,7 @@ use support::{config, p, pair};
 
 fn make(directory: &Path, renew: bool) {
     let nodes = vec![(p(0), Vec::new()), (p(1), vec!["127.0.0.1".to_owned()])];
-    certs::make(directory, &Wanted { nodes, days: 1, renew }).expect("made");
+    certs::make(directory, &Wanted { nodes, clients: Vec::new(), days: 1, renew }).expect("made");
 }
 
 fn tls(directory: &Path, node: u32) -> Arc<Tls> {

@@ -112,6 +112,8 @@ pub enum Call {
     },
     /// How the node and its cluster are.
     Status,
+    /// What this session has and wants.
+    Session(SessionKey),
 }
 
 /// What a node says.
@@ -289,8 +291,10 @@ pub struct NodeStatus {
     pub sessions: u64,
     /// How many requests have come through this node and are not over.
     pub requests: u64,
-    /// How many locks this node has heard of.
+    /// How many locks this node remembers as a voter.
     pub locks: u64,
+    /// How many messages this node has sent to others.
+    pub messages: u64,
     /// All nodes.
     pub members: Vec<MemberStatus>,
 }
@@ -304,6 +308,8 @@ pub struct MemberStatus {
     pub address: String,
     /// Whether it can be talked to.
     pub up: bool,
+    /// Whether the detector takes it for crashed.
+    pub suspected: bool,
     /// What is wrong, if anything.
     pub trouble: Option<String>,
 }

@@ -8,6 +8,8 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 use serde::Deserialize;
 
+use crate::rights::ClientConfig;
+
 /// A node's file.
 ///
 /// ```toml
@@ -25,6 +27,12 @@ use serde::Deserialize;
 /// authority = "ca.pem"
 /// certificate = "node0.pem"
 /// key = "node0.key"
+///
+/// [[client]]
+/// name = "ci"
+/// token_sha256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+/// acquire = ["deploy/"]
+/// observe = [""]
 /// ```
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +62,25 @@ pub struct NodeConfig {
     /// How quickly nodes answer each other, in milliseconds; a node that does not is suspected, which costs time only.
     #[serde(default = "default_answer")]
     pub answer_ms: u64,
+    /// Clients that are let in; where none is named, everybody may do everything, which only loopback allows.
+    #[serde(default)]
+    pub client: Vec<ClientConfig>,
+    /// How many calls one client may make in a second; as many as it likes if zero.
+    #[serde(default = "default_calls")]
+    pub calls_per_second: u32,
+    /// How many sessions clients may have through this node.
+    #[serde(default = "default_sessions")]
+    pub sessions: usize,
+    /// How many requests there may be through this node.
+    #[serde(default = "default_requests")]
+    pub requests: usize,
+    /// Clients may speak in plain text, and need not show who they are, on other addresses than loopback as well: only
+    /// where others keep strangers away.
+    #[serde(default)]
+    pub plain_clients: bool,
+    /// Names, apart from addresses and localhost, by which browsers may call this node.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 /// Where a node's certificates are, from the folder of its file on.
@@ -82,6 +109,15 @@ const fn default_drift() -> u32 {
 }
 const fn default_answer() -> u64 {
     250
+}
+const fn default_calls() -> u32 {
+    100_000
+}
+const fn default_sessions() -> usize {
+    100_000
+}
+const fn default_requests() -> usize {
+    1_000_000
 }
 
 /// A file that cannot be used.
@@ -152,6 +188,20 @@ impl NodeConfig {
             return Err(format!(
                 "quorums = \"{}\" is none of majority, tree, grid-fixed",
                 self.quorums
+            ));
+        }
+        self.client.iter().try_for_each(ClientConfig::validate)?;
+        let elsewhere = !self.clients.ip().is_loopback() && !self.plain_clients;
+        if elsewhere && self.tls.is_none() {
+            return Err(format!(
+                "clients = \"{}\" is not loopback: give [tls] certificates, or say plain_clients = true",
+                self.clients
+            ));
+        }
+        if elsewhere && self.client.is_empty() {
+            return Err(format!(
+                "clients = \"{}\" is not loopback: name who is let in with [[client]], or say plain_clients = true",
+                self.clients
             ));
         }
         Ok(())

@@ -14,6 +14,7 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Effect, Effects, Process, ProcessId, Recipients, Span, Stack, Tempo, Time};
 use quorate_protocol::{Change, Name, Say, SessionKey};
 
+use crate::measures::Measures;
 use crate::peer::{Member, PeerMessage};
 use crate::session::Session;
 
@@ -80,6 +81,9 @@ pub struct Keeper {
     up: BTreeMap<ProcessId, Result<(), String>>,
     leaving: bool,
     deeds: Vec<Deed>,
+    pub(crate) measures: Measures,
+    /// When locks were last freed through this node, as far as that is worth knowing.
+    freed: BTreeMap<Name, Time>,
     /// What the algorithm has said that is to be dealt with once whoever asks knows its ticket.
     said: std::collections::VecDeque<Output<Name>>,
 }
@@ -121,6 +125,8 @@ impl Keeper {
             up: BTreeMap::new(),
             leaving: false,
             deeds: Vec::new(),
+            measures: Measures::new(),
+            freed: BTreeMap::new(),
             said: std::collections::VecDeque::new(),
         };
         keeper.tell(now, |member, out| member.on_start(out));
@@ -177,7 +183,7 @@ impl Keeper {
             }
             PeerMessage::Question(number, question) => {
                 let reply = self.reply(question, now);
-                self.deeds.push(Deed::Send(from, PeerMessage::Reply(number, reply)));
+                self.send(from, PeerMessage::Reply(number, reply));
             }
             PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply),
             PeerMessage::Watching(prefixes) => {
@@ -194,8 +200,7 @@ impl Keeper {
     pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>) {
         if up.is_ok() {
             let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
-            let watching = PeerMessage::Watching(prefixes.into_iter().collect());
-            self.deeds.push(Deed::Send(peer, watching));
+            self.send(peer, PeerMessage::Watching(prefixes.into_iter().collect()));
         }
         self.up.insert(peer, up);
     }
@@ -245,16 +250,13 @@ impl Keeper {
                     self.member.on_message(to, message, &mut out);
                     effects.extend(out.drain());
                 }
-                Effect::Send { to, message } => {
-                    self.deeds.push(Deed::Send(to, PeerMessage::Process(message)));
-                }
+                Effect::Send { to, message } => self.send(to, PeerMessage::Process(message)),
                 Effect::Multicast { to, message } => {
                     for peer in self.peers().collect::<Vec<_>>() {
                         if matches!(&to, Recipients::Set(set) if !set.contains(peer)) {
                             continue;
                         }
-                        let message = PeerMessage::Process(message.clone());
-                        self.deeds.push(Deed::Send(peer, message));
+                        self.send(peer, PeerMessage::Process(message.clone()));
                     }
                 }
                 Effect::SetTimer { timer, after } => {
@@ -263,7 +265,8 @@ impl Keeper {
                 }
                 Effect::CancelTimer(timer) => self.timers.retain(|(_, other)| *other != timer),
                 Effect::Output(output) => self.said.push_back(output),
-                Effect::AwaitRound | Effect::Believed(_) | Effect::Ignored(_) => {}
+                Effect::Believed(belief) => self.measures.believes(belief),
+                Effect::AwaitRound | Effect::Ignored(_) => {}
             }
         }
     }
@@ -273,10 +276,26 @@ impl Keeper {
             // Whoever has asked looks there.
             Output::Queued(_) => {}
             Output::Granted { ticket, token, .. } => self.on_granted(ticket, token, now),
-            Output::Lost { ticket, expelled, .. } => self.on_lost(ticket, expelled),
+            Output::Lost { ticket, expelled, .. } => self.on_lost(ticket, expelled, now),
             Output::Behind(ticket, place) => self.on_behind(ticket, place, now),
             Output::Reserve(mark) => self.deeds.push(Deed::Reserve(mark)),
         }
+    }
+
+    fn send(&mut self, peer: ProcessId, message: PeerMessage) {
+        self.measures.sends(&message);
+        self.deeds.push(Deed::Send(peer, message));
+    }
+
+    /// What the node counts, for Prometheus.
+    pub fn measured(&self) -> String {
+        let measures = &self.measures;
+        measures.sessions.set(self.sessions.len() as i64);
+        measures.requests.set(self.tickets.len() as i64);
+        measures.ballots.set(self.locks().ballots().count() as i64);
+        measures.peers_up.set(self.up.values().filter(|up| up.is_ok()).count() as i64);
+        measures.ready.set(self.is_ready().into());
+        measures.text()
     }
 
     fn peers(&self) -> impl Iterator<Item = ProcessId> + use<> {
@@ -292,7 +311,7 @@ impl Keeper {
         let peers = self.watching.iter().filter(|(_, prefixes)| interested(prefixes));
         let peers: Vec<ProcessId> = peers.map(|(peer, _)| *peer).collect();
         for peer in peers {
-            self.deeds.push(Deed::Send(peer, PeerMessage::Changed(change.clone())));
+            self.send(peer, PeerMessage::Changed(change.clone()));
         }
         self.tell_watchers(&change);
     }

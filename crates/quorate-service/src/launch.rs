@@ -9,13 +9,14 @@ use tokio::net::TcpListener;
 use crate::config::NodeConfig;
 use crate::disk::{Disk, Remembered};
 use crate::keeper::Settings;
-use crate::node::{CannotStart, Node, Start};
+use crate::node::{CannotStart, Node, Reception, Start};
 
-/// Starts a node as its file says. `new_cluster` if the cluster begins, so that nobody can have a vote of before. The
+/// Starts a node as its file says, with these pages beside its API. `new_cluster` if the cluster begins, so that nobody can have a vote of before. The
 /// certificates too, if it has some, so that they can be loaded anew.
 pub async fn launch(
     config: &NodeConfig,
     new_cluster: bool,
+    pages: Option<axum::Router>,
 ) -> Result<(Node, Option<Arc<Tls>>), CannotStart> {
     let cluster = config.cluster_number().map_err(CannotStart::Wrong)?;
     let disk = memory(config, cluster, new_cluster)?;
@@ -49,11 +50,19 @@ pub async fn launch(
         mark,
         ceiling: None,
         addresses,
-        sessions_most: 100_000,
-        requests_most: 1_000_000,
+        sessions_most: config.sessions,
+        requests_most: config.requests,
     };
     let security = tls.clone().map_or(Security::Plain, Security::Tls);
-    let node = Node::start(Start { settings, security, peers, clients, disk })?;
+    let reception = Reception {
+        clients: config.client.clone(),
+        calls_per_second: config.calls_per_second,
+        tls: tls.clone(),
+        plain_anywhere: config.plain_clients,
+        names: config.names.clone(),
+        pages,
+    };
+    let node = Node::start(Start { settings, security, peers, clients, disk, reception })?;
     Ok((node, tls))
 }
 

@@ -6,19 +6,25 @@
 mod clock;
 mod config;
 mod disk;
+mod door;
+mod http;
 mod keeper;
 mod launch;
 mod local;
+mod measures;
 mod node;
 mod peer;
+mod rights;
 mod serve;
 mod session;
 
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
 pub use disk::{Disk, DiskError, Remembered};
+pub use http::openapi;
 pub use keeper::{Client, Deed, Keeper, Settings};
 pub use launch::launch;
-pub use local::{LocalCluster, local_cluster};
-pub use node::{CannotStart, Node, Start};
+pub use local::{LocalCluster, local_cluster, local_cluster_with};
+pub use node::{CannotStart, Node, Reception, Start};
 pub use peer::PeerMessage;
+pub use rights::ClientConfig;

@@ -10,7 +10,7 @@ use quorate_net::{Network, Security, Tcp};
 use tokio::net::TcpListener;
 
 use crate::keeper::Settings;
-use crate::node::{CannotStart, Node, Start, random_number};
+use crate::node::{CannotStart, Node, Reception, Start, random_number};
 
 /// Nodes in one process.
 pub struct LocalCluster {
@@ -21,6 +21,15 @@ pub struct LocalCluster {
 /// Starts n nodes on loopback. The first one's clients come to `clients`, the others' to ports that are free. The cluster
 /// is a new one with a new identity, so that nobody can have an old vote.
 pub async fn local_cluster(n: usize, clients: SocketAddr) -> Result<LocalCluster, CannotStart> {
+    local_cluster_with(n, clients, None).await
+}
+
+/// The same with pages beside the API of the first node.
+pub async fn local_cluster_with(
+    n: usize,
+    clients: SocketAddr,
+    pages: Option<axum::Router>,
+) -> Result<LocalCluster, CannotStart> {
     let mut peers = Vec::new();
     for _ in 0..n {
         let listener = Tcp.listen("127.0.0.1:0").await;
@@ -50,7 +59,10 @@ pub async fn local_cluster(n: usize, clients: SocketAddr) -> Result<LocalCluster
             sessions_most: 100_000,
             requests_most: 1_000_000,
         };
-        let start = Start { settings, security: Security::Plain, peers, clients, disk: None };
+        let pages = pages.clone().filter(|_| id.index() == 0);
+        let reception = Reception { pages, ..Reception::default() };
+        let (security, disk) = (Security::Plain, None);
+        let start = Start { settings, security, peers, clients, disk, reception };
         nodes.push(Node::start(start)?);
     }
     Ok(LocalCluster { nodes })

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_core::{ProcessId, Time};
 use quorate_net::{
-    ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, codec,
+    ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls,
+    codec,
 };
 use quorate_protocol::{Ask, Say, SessionKey};
 use tokio::net::TcpListener;
@@ -16,9 +18,12 @@ use tokio::task::JoinHandle;
 
 use crate::clock;
 use crate::disk::{Disk, DiskError, Remembered};
+use crate::door::Door;
+use crate::http::{self, House};
 use crate::keeper::{Client, Deed, Keeper, Settings};
 use crate::peer::PeerMessage;
-use crate::serve;
+use crate::rights::{ClientConfig, Entry};
+use crate::serve::{self, Doorman};
 
 /// What a node needs to start.
 pub struct Start {
@@ -32,6 +37,25 @@ pub struct Start {
     pub clients: TcpListener,
     /// Where it remembers, and what it does already.
     pub disk: Option<(Disk, Remembered)>,
+    /// How clients are let in.
+    pub reception: Reception,
+}
+
+/// How clients are let in.
+#[derive(Default)]
+pub struct Reception {
+    /// Who may do what; where nobody is named, everybody may do everything.
+    pub clients: Vec<ClientConfig>,
+    /// How many calls one client may make in a second; none where it is zero.
+    pub calls_per_second: u32,
+    /// The certificates with which TLS is spoken.
+    pub tls: Option<Arc<Tls>>,
+    /// Whether clients may speak in plain text elsewhere than on loopback.
+    pub plain_anywhere: bool,
+    /// Names, apart from addresses and `localhost`, by which browsers may call this node.
+    pub names: Vec<String>,
+    /// Pages beside the API.
+    pub pages: Option<axum::Router>,
 }
 
 /// Why a node cannot start.
@@ -58,7 +82,7 @@ pub enum CannotStart {
 pub struct Node {
     clients: SocketAddr,
     mesh: Mesh,
-    inbox: mpsc::Sender<Input>,
+    door: Door,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -74,8 +98,19 @@ pub(crate) enum Input {
     Reserved(u64),
     /// Clients are to go elsewhere.
     Leave,
-    /// Whether the node is ready, and whether nobody has anything.
-    Look(oneshot::Sender<(bool, bool)>),
+    /// How it looks.
+    Look(oneshot::Sender<Looks>),
+    /// What it counts.
+    Measure(oneshot::Sender<String>),
+}
+
+/// How a node looks from inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    /// Whether it gives locks.
+    pub(crate) ready: bool,
+    /// Whether nobody has anything through it.
+    pub(crate) idle: bool,
 }
 
 /// So many things wait for the loop of a node at most; clients are not read meanwhile.
@@ -90,7 +125,7 @@ const BATCH: usize = 512;
 impl Node {
     /// Starts. Needs a runtime of tokio around it.
     pub fn start(start: Start) -> Result<Self, CannotStart> {
-        let Start { mut settings, security, peers, clients, disk } = start;
+        let Start { mut settings, security, peers, clients, disk, reception } = start;
         let mut config = Config::new(
             ClusterId(settings.cluster),
             settings.id,
@@ -130,11 +165,21 @@ impl Node {
             disk,
             inbox: inbox.clone(),
         };
+        let door = Door::new(inbox);
+        let entry = Arc::new(Entry::new(&reception.clients, reception.calls_per_second));
+        let house = House { door: door.clone(), entry: Arc::clone(&entry) };
+        let doorman = Doorman {
+            door: door.clone(),
+            entry,
+            plain: reception.plain_anywhere || address.ip().is_loopback(),
+            tls: reception.tls,
+            pages: http::router(house, address, reception.names, reception.pages),
+        };
         let tasks = vec![
             tokio::spawn(desk.run(events, told)),
-            tokio::spawn(serve::accept(clients, inbox.clone())),
+            tokio::spawn(serve::accept(clients, Arc::new(doorman))),
         ];
-        Ok(Self { clients: address, mesh, inbox, tasks })
+        Ok(Self { clients: address, mesh, door, tasks })
     }
 
     /// Where clients come to.
@@ -144,20 +189,19 @@ impl Node {
 
     /// Whether it takes part and hears enough others.
     pub async fn is_ready(&self) -> bool {
-        self.look().await.is_some_and(|(ready, _)| ready)
+        self.door.look().await.is_some_and(|looks| looks.ready)
     }
 
-    async fn look(&self) -> Option<(bool, bool)> {
-        let (ask, answer) = oneshot::channel();
-        self.inbox.send(Input::Look(ask)).await.ok()?;
-        answer.await.ok()
+    /// Whether its loop still answers.
+    pub async fn lives(&self) -> bool {
+        self.door.look().await.is_some()
     }
 
     /// Sends clients elsewhere, waits for them until then, and stops.
     pub async fn stop(self, patience: Duration) {
-        let _ = self.inbox.send(Input::Leave).await;
+        let _ = self.door.inbox().send(Input::Leave).await;
         let idle = async {
-            while self.look().await.is_some_and(|(_, idle)| !idle) {
+            while self.door.look().await.is_some_and(|looks| !looks.idle) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -259,7 +303,11 @@ impl Desk {
             Input::Reserved(mark) => self.keeper.reserved(mark, now),
             Input::Leave => self.keeper.leave(),
             Input::Look(answer) => {
-                let _ = answer.send((self.keeper.is_ready(), self.keeper.is_idle()));
+                let (ready, idle) = (self.keeper.is_ready(), self.keeper.is_idle());
+                let _ = answer.send(Looks { ready, idle });
+            }
+            Input::Measure(answer) => {
+                let _ = answer.send(self.keeper.measured());
             }
         }
     }

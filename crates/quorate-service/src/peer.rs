@@ -33,6 +33,8 @@ pub enum Question {
     Counter(Name),
     /// Take this lock away from whoever has it through you, for this reason.
     Expel(Name, String),
+    /// Have you heard what I said before?
+    Heard,
 }
 
 /// What a node answers.
@@ -44,4 +46,6 @@ pub enum Reply {
     Counter(Option<u64>),
     /// Whether somebody had it.
     Expelled(bool),
+    /// Yes.
+    Heard,
 }

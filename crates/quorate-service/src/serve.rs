@@ -1,18 +1,23 @@
-//! The door for clients.
+//! The door for clients: one port for the clients' protocol and for HTTP, with TLS and without.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use axum::Router;
 use bytes::BytesMut;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use quorate_net::{Stream, Tls};
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{Ask, Say, greeting};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use quorate_protocol::{Answer, Ask, Failure, Say, greeting};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::keeper::Client;
-use crate::node::{Inbox, Input};
+use crate::door::Door;
+use crate::node::Input;
+use crate::rights::{Entry, Rights, Shown};
 
 /// So many clients may be connected.
 const CONNECTIONS: usize = 16_384;
@@ -20,20 +25,33 @@ const CONNECTIONS: usize = 16_384;
 /// So much may wait for one client before it counts as one that does not read.
 const OUTBOX: usize = 4_096;
 
-/// How long a client has for its first words.
+/// How long a client has for its first words, those of TLS included.
 const GREETING: Duration = Duration::from_secs(5);
 
+/// How every connection of TLS begins.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// What all connections share.
+pub(crate) struct Doorman {
+    pub(crate) door: Door,
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) tls: Option<Arc<Tls>>,
+    /// Whether clients may speak in plain text: nobody listens in on loopback.
+    pub(crate) plain: bool,
+    pub(crate) pages: Router,
+}
+
 /// Lets clients in.
-pub(crate) async fn accept(listener: TcpListener, inbox: Inbox) {
-    let (room, clients) = (Arc::new(Semaphore::new(CONNECTIONS)), AtomicU64::new(0));
+pub(crate) async fn accept(listener: TcpListener, doorman: Arc<Doorman>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let client = Client(clients.fetch_add(1, Ordering::Relaxed));
-                let inbox = inbox.clone();
+                let doorman = Arc::clone(&doorman);
                 tokio::spawn(async move {
-                    serve(stream, client, inbox).await;
+                    let _ = stream.set_nodelay(true);
+                    doorman.open(stream).await;
                     drop(permit);
                 });
             }
@@ -46,58 +64,124 @@ pub(crate) async fn accept(listener: TcpListener, inbox: Inbox) {
     }
 }
 
-async fn serve(mut stream: TcpStream, client: Client, inbox: Inbox) {
-    let _ = stream.set_nodelay(true);
-    let greeted = tokio::time::timeout(GREETING, greet(&mut stream)).await;
-    if !matches!(greeted, Ok(Ok(()))) {
-        return;
+impl Doorman {
+    async fn open(&self, mut stream: tokio::net::TcpStream) {
+        let mut first = [0];
+        let begins = tokio::time::timeout(GREETING, stream.peek(&mut first)).await;
+        if !matches!(begins, Ok(Ok(1))) {
+            return;
+        }
+        match &self.tls {
+            Some(tls) if first[0] == TLS_HANDSHAKE => {
+                let spoken = tokio::time::timeout(GREETING, tls.accept_client(stream)).await;
+                match spoken {
+                    Ok(Ok((stream, certificate))) => {
+                        self.listen(stream, Shown { token: None, certificate }).await;
+                    }
+                    Ok(Err(error)) => tracing::debug!(%error, "a client cannot speak TLS with us"),
+                    Err(_) => {}
+                }
+            }
+            _ if self.plain => self.listen(stream, Shown::default()).await,
+            _ => {
+                // Whoever speaks HTTP understands this, and whoever reads it too.
+                let why = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\nspeak TLS here\n";
+                let _ = stream.write_all(why.as_bytes()).await;
+            }
+        }
     }
-    let (says, to_say) = mpsc::channel(OUTBOX);
-    if inbox.send(Input::Come(client, says)).await.is_err() {
-        return;
+
+    /// Finds out which language a client speaks.
+    async fn listen(&self, mut stream: impl Stream + 'static, mut shown: Shown) {
+        let mut magic = [0; 4];
+        let read = tokio::time::timeout(GREETING, stream.read_exact(&mut magic)).await;
+        if !matches!(read, Ok(Ok(_))) {
+            return;
+        }
+        if magic != greeting::MAGIC {
+            return self.serve_http(magic, stream, shown).await;
+        }
+        let heard = tokio::time::timeout(GREETING, greeting::hear(&mut stream)).await;
+        let Ok(Ok(token)) = heard else { return };
+        shown.token = Some(token);
+        match self.entry.admit(&shown) {
+            Ok(rights) => {
+                if greeting::answer(&mut stream, "").await.is_ok() {
+                    self.serve(stream, &rights).await;
+                }
+            }
+            Err(why) => {
+                tracing::info!(why, "a client is not let in");
+                let _ = greeting::answer(&mut stream, why).await;
+            }
+        }
     }
-    let (read, write) = stream.into_split();
-    let mut reader = Reader::new(read, frame::ASK_MOST);
-    let asks = async {
-        loop {
-            match reader.next::<Ask>().await {
-                Ok(Some(ask)) => {
-                    if inbox.send(Input::Ask(client, ask)).await.is_err() {
+
+    async fn serve_http(&self, first: [u8; 4], stream: impl Stream + 'static, shown: Shown) {
+        let (read, write) = tokio::io::split(stream);
+        let io = TokioIo::new(tokio::io::join(std::io::Cursor::new(first).chain(read), write));
+        let mut pages = self.pages.clone().layer(axum::Extension(shown.clone()));
+        // Who has to show nothing has its rights by the connection.
+        if let Ok(rights) = self.entry.admit_strangers() {
+            pages = pages.layer(axum::Extension(rights));
+        }
+        let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
+        server.http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(10));
+        let served = server.serve_connection(io, TowerToHyperService::new(pages)).await;
+        if let Err(error) = served {
+            tracing::debug!(%error, "a connection broke");
+        }
+    }
+
+    /// Speaks the clients' protocol.
+    async fn serve(&self, stream: impl Stream, rights: &Rights) {
+        let (client, inbox) = (self.door.next_client(), self.door.inbox());
+        let (says, to_say) = mpsc::channel(OUTBOX);
+        if inbox.send(Input::Come(client, says.clone())).await.is_err() {
+            return;
+        }
+        let (read, write) = tokio::io::split(stream);
+        let mut reader = Reader::new(read, frame::ASK_MOST);
+        let refuse = says.downgrade();
+        drop(says);
+        let asks = async {
+            loop {
+                let ask = match reader.next::<Ask>().await {
+                    Ok(Some(ask)) => ask,
+                    Ok(None) => return,
+                    Err(error) => {
+                        tracing::debug!(%error, "a client is not understood");
                         return;
                     }
+                };
+                if let Some(pause) = rights.pause() {
+                    tokio::time::sleep(pause).await;
                 }
-                Ok(None) => return,
-                Err(error) => {
-                    tracing::debug!(%error, "a client is not understood");
+                if let Some(why) = rights.objection(&ask.call) {
+                    let failed = Answer::Failed(Failure::NotAllowed(why));
+                    let Some(says) = refuse.upgrade() else { return };
+                    if says.send(Say::Answer(ask.number, failed)).await.is_err() {
+                        return;
+                    }
+                } else if inbox.send(Input::Ask(client, ask)).await.is_err() {
                     return;
                 }
             }
+        };
+        tokio::select! {
+            () = asks => {}
+            () = say_all(write, to_say) => {}
         }
-    };
-    tokio::select! {
-        () = asks => {}
-        () = say_all(write, to_say) => {}
+        let _ = inbox.send(Input::Gone(client)).await;
     }
-    let _ = inbox.send(Input::Gone(client)).await;
-}
-
-async fn greet(stream: &mut TcpStream) -> Result<(), greeting::Unfit> {
-    let mut magic = [0; 4];
-    stream.read_exact(&mut magic).await?;
-    if magic != greeting::MAGIC {
-        return Err(greeting::Unfit::Stranger);
-    }
-    greeting::hear(stream).await?;
-    greeting::answer(stream, "").await?;
-    Ok(())
 }
 
 /// Writes what is to be said, as much at once as there is.
-async fn say_all(mut write: tokio::net::tcp::OwnedWriteHalf, mut to_say: mpsc::Receiver<Say>) {
+async fn say_all(mut write: impl AsyncWrite + Unpin, mut to_say: mpsc::Receiver<Say>) {
     let (mut batch, mut bytes) = (Vec::new(), BytesMut::new());
     while to_say.recv_many(&mut batch, 256).await > 0 {
         batch.drain(..).for_each(|say| frame::put(&say, &mut bytes));
-        if write.write_all(&bytes).await.is_err() {
+        if write.write_all(&bytes).await.is_err() || write.flush().await.is_err() {
             return;
         }
         bytes.clear();

@@ -39,7 +39,7 @@ impl Cluster {
         let file = self.folder.path().join(format!("node-{node}.toml"));
         std::fs::write(&file, text).expect("a disk");
         let config = NodeConfig::read(Path::new(&file)).expect("it makes sense");
-        let (started, _) = launch(&config, new).await.expect("it starts");
+        let (started, _) = launch(&config, new, None).await.expect("it starts");
         self.nodes[node] = Some(started);
     }
 

@@ -80,11 +80,11 @@ impl Fleet {
     fn write_files(&self, shape: &Shape) -> io::Result<()> {
         let Shape { lease_ms, answer_ms, .. } = shape;
         let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
-        let wanted = certs::Wanted { nodes, days: 1, renew: false };
+        let wanted = certs::Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
         certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
         for (node, clients) in self.clients.iter().enumerate() {
             let mut text = format!(
-                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\n[peers]\n"
+                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\ncalls_per_second = 0\n[peers]\n"
             );
             for (peer, address) in self.peers.iter().enumerate() {
                 text += &format!("{peer} = \"{address}\"\n");

@@ -13,7 +13,7 @@ use crate::records::Records;
 pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io::Result<()> {
     tracing::subscriber::set_global_default(Records::open(records)?).map_err(io::Error::other)?;
     let config = NodeConfig::read(config).map_err(io::Error::other)?;
-    let (_node, _tls) = launch(&config, new_cluster).await.map_err(io::Error::other)?;
+    let (_node, _tls) = launch(&config, new_cluster, None).await.map_err(io::Error::other)?;
     std::future::pending().await
 }
 

@@ -38,7 +38,9 @@ pub(crate) use draw::Draw;
 pub(crate) use lab::Lab;
 pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
-pub(crate) use service::{BecomeCommand, LocksFlags, NodeFlags, Release, Status, Under, Up, Where};
+pub(crate) use service::{
+    BecomeCommand, Bench, BenchWire, LogFormat, LocksFlags, NodeFlags, Release, Status, Under, Up, Where, Work,
+};
 
 use crate::memory::Memory;
 
@@ -100,6 +102,8 @@ pub(crate) enum Command {
     Up(Up),
     /// Run one node of a cluster
     Node(NodeFlags),
+    /// Measure how fast locks are on this machine
+    Bench(Bench),
     /// Run a command while holding a lock
     Lock(Under),
     /// Run a command while being the leader

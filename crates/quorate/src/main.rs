@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Lab(lab) => command::lab::lab(&lab),
         Command::Up(up) => command::up::up(&up),
         Command::Node(node) => command::node::node(&node),
+        Command::Bench(bench) => command::bench::bench(&bench),
         Command::Lock(under) => command::under::under(&under, quorate_client::Kind::Lock),
         Command::Elect(under) => command::under::under(&under, quorate_client::Kind::Election),
         Command::Status(status) => command::look::status(&status),

@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -33,13 +33,18 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "quorate-run",
             "quorate-draw",
             "quorate-lab",
+            "quorate-web",
         ],
     ),
+    ("quorate-web", &[]),
     ("quorate-net", &["quorate-core"]),
     ("quorate-protocol", &[]),
     ("quorate-client", &["quorate-protocol"]),
     ("quorate-bench", &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client"]),
-    ("quorate-service", &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol"]),
+    (
+        "quorate-service",
+        &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol", "quorate-web"],
+    ),
     (
         "quorate-torture",
         &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client", "quorate-service"],
@@ -59,6 +64,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
             "quorate-protocol",
             "quorate-client",
             "quorate-service",
+            "quorate-bench",
         ],
     ),
 ];

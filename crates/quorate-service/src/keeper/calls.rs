@@ -52,8 +52,18 @@ impl Keeper {
                 let (question, waiting) = (Question::Expel(name, reason), Waiting::Expel(false));
                 return self.inquire((client, number), question, waiting, now);
             }
-            Call::Watch { prefix } => self.watch(client, prefix),
+            Call::Watch { prefix } => match self.watch(client, prefix) {
+                // Once all others know, nothing is missed any more.
+                Answer::Done => {
+                    return self.inquire((client, number), Question::Heard, Waiting::Heard, now);
+                }
+                refused => refused,
+            },
             Call::Status => Answer::Status(Box::new(self.status())),
+            Call::Session(key) => match self.sessions.get(&key) {
+                Some(session) => Answer::List(self.requests_of(session, "", now)),
+                None => Answer::Failed(Failure::NoSession),
+            },
         };
         self.answer((client, number), answer);
     }
@@ -136,7 +146,7 @@ impl Keeper {
     fn close(&mut self, key: SessionKey, now: Time) -> Answer {
         match self.sessions.contains_key(&key) {
             true => {
-                self.end_session(key, now);
+                self.end_session(key, now, None);
                 Answer::Done
             }
             false => Answer::Failed(Failure::NoSession),
@@ -149,7 +159,7 @@ impl Keeper {
             self.alarms.insert((session.until, Alarm::Session(key)));
             return;
         }
-        self.end_session(key, now);
+        self.end_session(key, now, Some("session-over"));
     }
 
     fn watch(&mut self, client: Client, prefix: String) -> Answer {
@@ -178,6 +188,7 @@ impl Keeper {
                 node,
                 address: address.clone(),
                 up: own || matches!(state, Some(Ok(()))),
+                suspected: locks.suspected().contains(quorate_core::ProcessId::new(node)),
                 trouble: match state {
                     _ if own => None,
                     Some(Ok(())) => None,
@@ -200,6 +211,7 @@ impl Keeper {
             sessions: self.sessions.len() as u64,
             requests: self.tickets.len() as u64,
             locks: locks.ballots().count() as u64,
+            messages: self.measures.sent(),
             members: (0..).zip(&settings.addresses).map(member).collect(),
         }
     }

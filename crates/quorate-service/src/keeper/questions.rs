@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{About, Answer, Failure, TokenStanding};
 
-use super::{Alarm, Client, Deed, Keeper};
+use super::{Alarm, Client, Keeper};
 use crate::peer::{PeerMessage, Question, Reply};
 
 /// How long nodes have to answer.
@@ -25,6 +25,7 @@ pub(super) enum Waiting {
     List(Vec<About>),
     Token { token: u64, counters: BTreeMap<ProcessId, u64> },
     Expel(bool),
+    Heard,
 }
 
 impl Keeper {
@@ -42,8 +43,7 @@ impl Keeper {
         let is_up = |peer: &&ProcessId| matches!(self.up.get(*peer), Some(Ok(())));
         let mut open: ProcessSet = peers.iter().filter(is_up).copied().collect();
         for peer in &open {
-            let message = PeerMessage::Question(number, question.clone());
-            self.deeds.push(Deed::Send(peer, message));
+            self.send(peer, PeerMessage::Question(number, question.clone()));
         }
         open.insert(self.settings.id);
         self.asked.insert(number, Asked { by, open, waiting });
@@ -66,6 +66,7 @@ impl Keeper {
                 }
                 Reply::Expelled(had)
             }
+            Question::Heard => Reply::Heard,
         }
     }
 
@@ -93,7 +94,7 @@ impl Keeper {
                 list.sort_by(|a, b| (&a.name, a.stamp, a.tie).cmp(&(&b.name, b.stamp, b.tie)));
                 Answer::List(list)
             }
-            Waiting::Expel(true) => Answer::Done,
+            Waiting::Heard | Waiting::Expel(true) => Answer::Done,
             Waiting::Expel(false) if open.is_empty() => Answer::Failed(Failure::Free),
             Waiting::Expel(false) => Answer::Failed(Failure::NoQuorum),
             Waiting::Token { token, counters } => self.standing(token, &counters),
@@ -110,8 +111,12 @@ impl Keeper {
         }
         let not_further = counters.iter().filter(|(_, counter)| **counter <= token);
         let not_further: ProcessSet = not_further.map(|(voter, _)| *voter).collect();
+        let current = self.locks().is_quorum(&not_further);
+        if !current {
+            self.measures.stale_tokens.inc();
+        }
         Answer::Token(TokenStanding {
-            current: self.locks().is_quorum(&not_further),
+            current,
             greatest: counters.values().copied().max().unwrap_or(0),
         })
     }

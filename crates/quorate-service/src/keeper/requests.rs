@@ -8,6 +8,7 @@ use quorate_protocol::{
 
 use super::calls::too_much;
 use super::{Alarm, Client, Deed, Keeper};
+use crate::measures::seconds;
 use crate::session::{Interest, Session, Waiter};
 
 /// What a client wants.
@@ -106,12 +107,17 @@ impl Keeper {
         let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
         let Some(interest) = self.interest(key, &name) else { return };
         interest.token = Some(token);
-        interest.since = now;
+        let asked = std::mem::replace(&mut interest.since, now);
         let until = self.locks().deadline(ticket, now).unwrap_or(now);
         tracing::debug!(lock = %name, token, at = now.0, until = until.0, "granted");
         let Some(interest) = self.interest(key, &name) else { return };
         let waiting = std::mem::take(&mut interest.waiting);
         interest.holding.extend(waiting.iter().map(|waiter| waiter.request));
+        self.measures.granted.inc();
+        self.measures.wait.observe(seconds(now.since(asked)));
+        if let Some(freed) = self.freed.remove(&name).filter(|freed| *freed >= asked) {
+            self.measures.hand_off.observe(seconds(now.since(freed)));
+        }
         let reliance = self.reliance_of(key, now);
         for waiter in waiting {
             self.answer((waiter.client, waiter.number), Answer::Granted { token, reliance });
@@ -119,10 +125,12 @@ impl Keeper {
         self.publish_state(key, &name, now);
     }
 
-    pub(super) fn on_lost(&mut self, ticket: Ticket, expelled: bool) {
+    pub(super) fn on_lost(&mut self, ticket: Ticket, expelled: bool, now: Time) {
         let Some((key, name)) = self.tickets.remove(&ticket) else { return };
         let Some(session) = self.sessions.get_mut(&key) else { return };
         let Some(interest) = session.interests.remove(&name) else { return };
+        self.measures.loses(if expelled { "expelled" } else { "no-quorum" });
+        self.measures.hold.observe(seconds(now.since(interest.since)));
         let client = session.client;
         for request in interest.holding {
             session.requests.remove(&request);
@@ -163,6 +171,7 @@ impl Keeper {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.requests.remove(&waiter.request);
         }
+        self.measures.refuses(if why == Failure::Busy { "busy" } else { "timed-out" });
         self.answer((waiter.client, waiter.number), Answer::Failed(why));
     }
 
@@ -188,20 +197,32 @@ impl Keeper {
         if !(interest.holding.is_empty() && interest.waiting.is_empty()) {
             return;
         }
-        let had = interest.token;
+        let had = interest.token.map(|token| (token, interest.since));
         if let Some(session) = self.sessions.get_mut(&key) {
             session.interests.remove(&name);
         }
         self.tickets.remove(&ticket);
+        if let Some((_, since)) = had {
+            self.was_freed(&name, since, now);
+        }
         self.command(Command::Release(ticket), now);
-        if let Some(token) = had {
+        if let Some((token, _)) = had {
             tracing::debug!(lock = %name, token, at = now.0, "freed");
             self.publish(Change { name, holder: None });
         }
     }
 
-    /// Ends a session and frees what it has.
-    pub(super) fn end_session(&mut self, key: SessionKey, now: Time) {
+    fn was_freed(&mut self, name: &Name, since: Time, now: Time) {
+        self.measures.hold.observe(seconds(now.since(since)));
+        // Only what is granted soon is worth measuring.
+        if self.freed.len() >= FREED_MOST {
+            self.freed.clear();
+        }
+        self.freed.insert(name.clone(), now);
+    }
+
+    /// Ends a session and frees what it has. Why that is a loss, if it is one.
+    pub(super) fn end_session(&mut self, key: SessionKey, now: Time, loss: Option<&'static str>) {
         let Some(session) = self.sessions.remove(&key) else { return };
         for (name, interest) in session.interests {
             for request in interest.holding {
@@ -213,6 +234,10 @@ impl Keeper {
                 self.answer((waiter.client, waiter.number), over);
             }
             self.tickets.remove(&interest.ticket);
+            if interest.token.is_some() {
+                self.was_freed(&name, interest.since, now);
+                loss.into_iter().for_each(|why| self.measures.loses(why));
+            }
             self.command(Command::Release(interest.ticket), now);
             if let Some(token) = interest.token {
                 tracing::debug!(lock = %name, token, at = now.0, "freed");
@@ -280,14 +305,14 @@ impl Keeper {
 
     /// The requests that have come through this node, of names that begin so.
     pub(super) fn requests_here(&self, prefix: &str, most: usize, now: Time) -> Vec<About> {
-        let of_session = |session: &Session| {
-            let chosen =
-                session.interests.iter().filter(|(name, _)| name.text().starts_with(prefix));
-            chosen
-                .map(|(name, interest)| self.about(session, name, interest, now))
-                .collect::<Vec<_>>()
-        };
+        let of_session = |session| self.requests_of(session, prefix, now);
         self.sessions.values().flat_map(of_session).take(most).collect()
+    }
+
+    /// The requests of a session, of names that begin so.
+    pub(super) fn requests_of(&self, session: &Session, prefix: &str, now: Time) -> Vec<About> {
+        let chosen = session.interests.iter().filter(|(name, _)| name.text().starts_with(prefix));
+        chosen.map(|(name, interest)| self.about(session, name, interest, now)).collect()
     }
 
     /// Takes a lock away from whoever has it through this node.
@@ -301,6 +326,9 @@ impl Keeper {
         true
     }
 }
+
+/// Of so many locks it is kept when they were freed.
+const FREED_MOST: usize = 1_024;
 
 /// How long word may take that a lock is not free.
 const ONLY_FREE: Span = Span::from_millis(1_000);

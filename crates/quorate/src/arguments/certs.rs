@@ -11,6 +11,7 @@ use clap::builder::RangedU64ValueParser;
 Examples:
   quorate certs --nodes 3 --dir certs
   quorate certs --nodes 3 --dir certs --addresses a.example.org,b.example.org,10.0.0.3
+  quorate certs --nodes 3 --dir certs --clients ci,ops
   quorate certs --nodes 5 --dir certs --json
   quorate certs --nodes 5 --dir certs --renew --days 90
 
@@ -28,6 +29,9 @@ pub(crate) struct Certs {
     /// A name or address for each node, from node 0 on, where clients reach it
     #[arg(long, value_name = "A,A,..", value_delimiter = ',')]
     pub(crate) addresses: Vec<String>,
+    /// Clients that get a certificate: client-ci.pem and client-ci.key
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    pub(crate) clients: Vec<String>,
     /// For how many days the certificates of nodes are good
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = RangedU64ValueParser::<u32>::new().range(1..=3650))]
     pub(crate) days: u32,

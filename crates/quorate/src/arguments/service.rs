@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
 use quorate_sim::notation::parse_span;
 
 /// A time as everywhere else: 5ms, 2s.
@@ -21,6 +21,18 @@ pub(crate) struct Where {
     /// says, or else 127.0.0.1:7480
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) endpoint: Vec<String>,
+    /// The certificate of the cluster's authority: speak TLS. Without, QUORATE_CA says
+    #[arg(long, value_name = "FILE", help_heading = "Who you are")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Your own certificate, if you are known by one. Without, QUORATE_CERT says
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Who you are")]
+    pub(crate) cert: Option<PathBuf>,
+    /// The key of your certificate. Without, QUORATE_KEY says
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Who you are")]
+    pub(crate) key: Option<PathBuf>,
+    /// A file with the token by which you are known. Without, QUORATE_TOKEN_FILE says
+    #[arg(long, value_name = "FILE", help_heading = "Who you are")]
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 /// `quorate up`
@@ -28,7 +40,11 @@ pub(crate) struct Where {
 #[command(after_help = "\
 Examples:
   quorate up                     five nodes in one process, on this machine
-  quorate up -n 3 --port 7490
+  quorate up -n 3 --port 7490 --open
+
+The address that it prints has the cluster, its locks and the lab in one page, and the HTTP API:
+  curl -s http://127.0.0.1:7480/v1/status
+  curl -s http://127.0.0.1:7480/openapi.json
 
 The cluster forgets everything when it ends. Ctrl-C ends it.")]
 pub(crate) struct Up {
@@ -38,6 +54,63 @@ pub(crate) struct Up {
     /// The port for clients of the first node; the others' are free ones
     #[arg(long, value_name = "P", default_value_t = 7480)]
     pub(crate) port: u16,
+    /// Open the page in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
+}
+
+/// `quorate bench`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  quorate bench                        three nodes on this machine, each a process of its own
+  quorate bench --seconds 5 --json
+  quorate bench --work alone,together --wire plain
+
+Each piece of work is done with mutual TLS between the nodes and without, and compared with what a
+message and its answer take on this machine in the same run:
+  alone     one client takes and frees a lock that nobody else wants
+  apart     16 clients, each with a lock of its own
+  together  8 clients and one lock: how often it is handed on, and how quickly
+  queue     1,000 clients wait for one lock, and each has it once
+  killed    the holder's process is killed: how long until the next one has the lock
+  many      100,000 different locks: what the nodes remember of them
+  idle      eight nodes and nobody who wants anything")]
+pub(crate) struct Bench {
+    /// How long each piece of work lasts
+    #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// Which work
+    #[arg(long, value_name = "WORK,..", value_delimiter = ',', value_enum)]
+    pub(crate) work: Vec<Work>,
+    /// How nodes talk to each other; without, both ways are measured
+    #[arg(long, value_enum)]
+    pub(crate) wire: Option<BenchWire>,
+    /// How many nodes
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
+    pub(crate) nodes: u32,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A piece of work for `quorate bench`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Work {
+    Alone,
+    Apart,
+    Together,
+    Queue,
+    Killed,
+    Many,
+    Idle,
+}
+
+/// How nodes talk to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchWire {
+    Tls,
+    Plain,
 }
 
 /// `quorate node`
@@ -59,7 +132,19 @@ Example of a file:
 
 The very first start of all nodes of a cluster is with --new-cluster. A node that starts again without
 having its data does not vote for a while and then asks the others. SIGHUP loads the certificates anew;
-SIGTERM sends clients elsewhere and ends it.")]
+SIGTERM hands what clients have to another node, tells them where to go, and ends it.
+
+Clients that are not on this machine must say who they are, and speak TLS:
+  clients = \"10.0.0.1:7480\"
+  [[client]]
+  name = \"ci\"
+  token_sha256 = \"..\"         # printf %s TOKEN | sha256sum
+  certificate = true           # or a certificate: quorate certs --clients ci
+  acquire = [\"deploy/\"]       # names that begin so
+  observe = [\"\"]
+
+The port of clients also speaks HTTP: /openapi.json describes it; /livez, /readyz and /metrics are for
+whoever looks after it, and systemd is told when it is ready, stops, and lives (Type=notify).")]
 pub(crate) struct NodeFlags {
     /// The node's file
     #[arg(long, value_name = "FILE")]
@@ -67,6 +152,19 @@ pub(crate) struct NodeFlags {
     /// The cluster begins: nobody can have a vote of before
     #[arg(long)]
     pub(crate) new_cluster: bool,
+    /// What is written to stderr about what happens: lines for people, or JSON for programs
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) log: LogFormat,
+    /// How much of it: error, warn, info, debug, or per part, as in info,quorate_net=debug
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log_level: String,
+}
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
 }
 
 /// `quorate lock` and `quorate elect`

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use quorate_core::ProcessId;
-use quorate_net::certs::{Entry, Outcome, Wanted, make};
+use quorate_net::certs::{Entry, Outcome, Wanted, Whose, make};
 use serde_json::json;
 
 use crate::Done;
@@ -20,6 +20,7 @@ pub(crate) fn certs(flags: &Certs) -> Done {
     let names = |node: usize| flags.addresses.get(node).cloned().into_iter().collect();
     let wanted = Wanted {
         nodes: (0..nodes).map(|node| (ProcessId::from_index(node), names(node))).collect(),
+        clients: flags.clients.clone(),
         days: flags.days,
         renew: flags.renew,
     };
@@ -36,8 +37,11 @@ fn print(entries: &[Entry], json: bool) -> io::Result<()> {
         return writeln!(out);
     }
     for entry in entries {
-        let whose =
-            entry.node.map_or("authority".to_owned(), |node| format!("node {}", node.number()));
+        let whose = match &entry.whose {
+            Whose::Authority => "authority".to_owned(),
+            Whose::Node(node) => format!("node {}", node.number()),
+            Whose::Client(client) => format!("client {client}"),
+        };
         let (certificate, key) = (entry.certificate.display(), entry.key.display());
         writeln!(out, "{whose:<9}  {:<7}  {certificate}  {key}", word(entry.outcome))?;
     }
@@ -45,8 +49,14 @@ fn print(entries: &[Entry], json: bool) -> io::Result<()> {
 }
 
 fn as_json(entry: &Entry) -> serde_json::Value {
+    let (node, client) = match &entry.whose {
+        Whose::Authority => (None, None),
+        Whose::Node(node) => (Some(node.number()), None),
+        Whose::Client(client) => (None, Some(client)),
+    };
     json!({
-        "node": entry.node.map(ProcessId::number),
+        "node": node,
+        "client": client,
         "outcome": word(entry.outcome),
         "certificate": entry.certificate.display().to_string(),
         "key": entry.key.display().to_string(),

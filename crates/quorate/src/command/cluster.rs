@@ -1,6 +1,8 @@
 //! What all commands that use a cluster share.
 
-use quorate_client::{Client, DEFAULT_ENDPOINT};
+use std::path::PathBuf;
+
+use quorate_client::{Client, Credentials, DEFAULT_ENDPOINT};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::Where;
@@ -18,8 +20,27 @@ pub(crate) fn endpoints(flags: &Where) -> Vec<String> {
 }
 
 /// A client of the cluster. Needs a runtime around it.
-pub(crate) fn client(flags: &Where) -> Client {
-    Client::new(endpoints(flags))
+pub(crate) fn client(flags: &Where) -> Result<Client, Failure> {
+    Client::with_credentials(endpoints(flags), credentials(flags)?).map_err(Failure::new)
+}
+
+/// What the flags and the environment say about who asks.
+fn credentials(flags: &Where) -> Result<Credentials, Failure> {
+    let file = |flag: &Option<PathBuf>, variable: &str| {
+        let said = std::env::var_os(variable).filter(|said| !said.is_empty()).map(PathBuf::from);
+        let read = |path: PathBuf| {
+            std::fs::read(&path)
+                .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+        };
+        flag.clone().or(said).map(read).transpose()
+    };
+    let certificate = match (file(&flags.cert, "QUORATE_CERT")?, file(&flags.key, "QUORATE_KEY")?) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        _ => None,
+    };
+    let token = file(&flags.token_file, "QUORATE_TOKEN_FILE")?;
+    let token = token.map(|token| String::from_utf8_lossy(&token).trim().to_owned());
+    Ok(Credentials { token, authority: file(&flags.ca, "QUORATE_CA")?, certificate })
 }
 
 /// A runtime on this thread alone.

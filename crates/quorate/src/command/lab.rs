@@ -33,7 +33,7 @@ pub(crate) fn lab(flags: &Lab) -> Done {
 }
 
 /// Opens the address in a browser where there is one; the address was printed, so nothing is lost where not.
-fn open(url: &str) {
+pub(crate) fn open(url: &str) {
     let opener = match std::env::consts::OS {
         "macos" => "open",
         "windows" => "explorer",

@@ -79,7 +79,7 @@ pub(crate) fn members(flags: &Status) -> Done {
 
 fn ask(flags: &Status) -> Result<NodeStatus, Failure> {
     cluster::runtime()?.block_on(async {
-        let client = cluster::client(&flags.cluster);
+        let client = cluster::client(&flags.cluster)?;
         client.status().await.map_err(|error| cluster::failure(&error))
     })
 }
@@ -102,6 +102,7 @@ fn status_json(status: &NodeStatus) -> serde_json::Value {
         "sessions": status.sessions,
         "requests": status.requests,
         "locks": status.locks,
+        "messages": status.messages,
         "members": members,
     })
 }
@@ -111,13 +112,14 @@ fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
         "node": member.node,
         "address": member.address,
         "up": member.up,
+        "suspected": member.suspected,
         "trouble": member.trouble,
     })
 }
 
 pub(crate) fn locks(flags: &LocksFlags) -> Done {
     let list = cluster::runtime()?.block_on(async {
-        let client = cluster::client(&flags.cluster);
+        let client = cluster::client(&flags.cluster)?;
         client.list(&flags.prefix, flags.most).await.map_err(|error| cluster::failure(&error))
     })?;
     let mut out = anstream::stdout().lock();
@@ -184,9 +186,9 @@ pub(crate) fn release(flags: &Release) -> Done {
     let kind = if flags.election { Kind::Election } else { Kind::Lock };
     let name = Name::new(kind, &flags.name).map_err(Failure::new)?;
     let released = cluster::runtime()?.block_on(async {
-        let client = cluster::client(&flags.cluster);
-        client.force_release(name, &flags.reason).await
-    });
+        let client = cluster::client(&flags.cluster)?;
+        Ok::<_, Failure>(client.force_release(name, &flags.reason).await)
+    })?;
     match released {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(Error::Failed(Refusal::Free)) => {

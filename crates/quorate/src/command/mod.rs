@@ -1,5 +1,6 @@
 //! What each command does.
 
+pub(crate) mod bench;
 pub(crate) mod campaign;
 pub(crate) mod certs;
 pub(crate) mod check;
@@ -10,6 +11,7 @@ pub(crate) mod findings;
 pub(crate) mod generate;
 pub(crate) mod lab;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod look;
 pub(crate) mod merge;
 pub(crate) mod node;

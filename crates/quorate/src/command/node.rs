@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_service::{NodeConfig, launch};
+use quorate_service::{Node, NodeConfig, launch};
+use sd_notify::NotifyState;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -17,11 +18,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn node(flags: &NodeFlags) -> Done {
     let config = NodeConfig::read(&flags.config).map_err(Failure::new)?;
-    let runtime = Builder::new_multi_thread().enable_all().build();
+    super::log::begin(flags.log, &flags.log_level)?;
+    // A node is one loop, and what it talks to is quicker on the same thread: nothing has to be woken elsewhere.
+    let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
     runtime.block_on(async {
-        let (node, tls) = launch(&config, flags.new_cluster).await.map_err(Failure::new)?;
+        let page = quorate_console::page(None);
+        let (node, tls) =
+            launch(&config, flags.new_cluster, Some(page)).await.map_err(Failure::new)?;
         anstream::eprintln!("node {} is up; clients: {}", config.id, node.address());
+        tell_system(&[NotifyState::Ready]);
         let mut reload = signal(SignalKind::hangup())
             .map_err(|error| Failure::new(format!("signals cannot be heard: {error}")))?;
         let end = end_is_wanted();
@@ -32,6 +38,7 @@ pub(crate) fn node(flags: &NodeFlags) -> Done {
                     done?;
                     break;
                 }
+                () = show_signs_of_life(&node) => {}
                 _ = reload.recv() => match tls.as_ref().map(|tls| tls.reload()) {
                     Some(Err(error)) => anstream::eprintln!("the certificates stay as they were: {error}"),
                     Some(Ok(())) => anstream::eprintln!("the certificates are loaded anew"),
@@ -39,7 +46,29 @@ pub(crate) fn node(flags: &NodeFlags) -> Done {
                 },
             }
         }
+        tell_system(&[NotifyState::Stopping]);
         node.stop(PATIENCE).await;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Tells systemd that the node lives, if it wants to know, and how it is: its loop has answered. A node whose loop
+/// hangs is started anew.
+async fn show_signs_of_life(node: &Node) {
+    let every = sd_notify::watchdog_enabled().map_or(Duration::from_secs(10), |limit| limit / 2);
+    loop {
+        tokio::time::sleep(every).await;
+        let status = match node.is_ready().await {
+            true => "gives locks",
+            false => "does not vote, or hears too few others",
+        };
+        if node.lives().await {
+            tell_system(&[NotifyState::Watchdog, NotifyState::Status(status)]);
+        }
+    }
+}
+
+/// Where there is no systemd, nobody is told.
+fn tell_system(states: &[NotifyState<'_>]) {
+    let _ = sd_notify::notify(states);
 }

@@ -48,7 +48,7 @@ pub(crate) fn under(flags: &Under, kind: Kind) -> Done {
 }
 
 async fn run(flags: &Under, kind: Kind) -> Done {
-    let client = cluster::client(&flags.cluster);
+    let client = cluster::client(&flags.cluster)?;
     let options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
     let session = client.session(options).await.map_err(|error| cluster::failure(&error))?;
     let request = match kind {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_service::local_cluster;
+use quorate_service::local_cluster_with;
 use tokio::runtime::Builder;
 
 use crate::Done;
@@ -17,7 +17,9 @@ pub(crate) fn up(flags: &Up) -> Done {
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
     let clients = SocketAddr::from(([127, 0, 0, 1], flags.port));
     runtime.block_on(async {
-        let cluster = local_cluster(flags.nodes as usize, clients).await.map_err(|error| {
+        let lab = quorate_console::page(Some(&quorate_console::Settings::default()));
+        let cluster = local_cluster_with(flags.nodes as usize, clients, Some(lab)).await;
+        let cluster = cluster.map_err(|error| {
             Failure::new(format!("the cluster cannot start: {error}; try another --port"))
         })?;
         cluster.ready().await;
@@ -25,8 +27,13 @@ pub(crate) fn up(flags: &Up) -> Done {
         for (node, running) in cluster.nodes.iter().enumerate() {
             writeln!(out, "node {node}  {}", running.address())?;
         }
+        let url = format!("http://{}/", cluster.nodes[0].address());
+        writeln!(out, "page    {url}")?;
         out.flush()?;
         drop(out);
+        if flags.open {
+            super::lab::open(&url);
+        }
         anstream::eprintln!(
             "ready; try `quorate lock demo -- sleep 5` elsewhere. Ctrl-C ends the cluster"
         );

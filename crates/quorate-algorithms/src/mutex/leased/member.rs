@@ -212,6 +212,11 @@ impl<K: Name> Locks<K> {
         self.abstains.is_none()
     }
 
+    /// Whom the detector takes for crashed.
+    pub fn suspected(&self) -> &ProcessSet {
+        &self.suspected
+    }
+
     /// Whether a quorum of members is not suspected.
     pub fn has_quorum(&self) -> bool {
         self.is_quorum(&(&ProcessSet::all(self.n) - &self.suspected))

@@ -6,23 +6,24 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-
-use crate::refusal::Refusal;
+use serde_json::json;
 
 /// By which names this server may be called.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub struct Guard {
     port: u16,
     loopback: bool,
     names: Vec<String>,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, names: Vec<String>) -> Self {
+    /// Of a server that listens there and is also called by these names.
+    pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
         Self { port: address.port(), loopback: address.ip().is_loopback(), names }
     }
 
@@ -30,12 +31,14 @@ impl Guard {
     fn objection(&self, headers: &HeaderMap) -> Option<&'static str> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let Some(host) = host.filter(|host| self.is_ours(host)) else {
-            return Some(
-                "this server is not called by that name; see `quorate lab --help`, --name",
-            );
+            return Some("this server is not called by that name; --name tells it another");
         };
         let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
-        if origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+        let plain = |origin: &'_ str| {
+            let name = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            name == Some(host)
+        };
+        if origin.is_some_and(|origin| !plain(origin)) {
             return Some("requests from other pages are not answered");
         }
         let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
@@ -74,18 +77,18 @@ fn split(host: &str) -> Option<(&str, u16)> {
 }
 
 /// Lets requests through that are for us.
-pub(crate) async fn check(
-    State(guard): State<Arc<Guard>>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     if let Some(why) = guard.objection(request.headers()) {
-        return Refusal::new(StatusCode::FORBIDDEN, why).into_response();
+        return refusal(StatusCode::FORBIDDEN, why);
     }
     if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(request.method()) {
-        return Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "no such method").into_response();
+        return refusal(StatusCode::METHOD_NOT_ALLOWED, "no such method");
     }
     next.run(request).await
+}
+
+fn refusal(status: StatusCode, why: &str) -> Response {
+    (status, Json(json!({ "error": why, "key": null }))).into_response()
 }
 
 /// Nothing but our own files is loaded or run, nobody frames us, and nothing is guessed about types.
@@ -103,7 +106,7 @@ const SEALS: [(&str, &str); 6] = [
 ];
 
 /// Puts on every answer what browsers need to know to keep the page apart from others.
-pub(crate) async fn seal(mut response: Response) -> Response {
+pub async fn seal(mut response: Response) -> Response {
     for (name, value) in SEALS {
         let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
         // A drawing says itself that its own rules count in it.

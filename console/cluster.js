@@ -1,0 +1,66 @@
+// What the page asks of a node of a cluster.
+
+const KEPT = "quorate.token";
+
+/** A request that was not granted. */
+export class Unanswered extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status
+   */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Shows this token from now on, as long as the page is open. @param {string} token */
+export function showToken(token) {
+  sessionStorage.setItem(KEPT, token);
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} signal
+ */
+async function request(path, signal) {
+  const token = sessionStorage.getItem(KEPT);
+  /** @type {Record<string, string>} */
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const response = await fetch(`v1/${path}`, { signal, headers });
+  if (response.ok) return response;
+  const problem = await response.json().catch(() => ({}));
+  throw new Unanswered(problem.error ?? `${response.status} ${response.statusText}`, response.status);
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>}
+ */
+export async function ask(path, signal) {
+  return (await request(path, signal)).json();
+}
+
+/**
+ * Tells of every change until it is stopped or the node is gone. An event source of the browser could not show a token.
+ * @param {AbortSignal} signal
+ * @param {(change: any) => void} tell
+ */
+export async function watch(signal, tell) {
+  const { body } = await request("watch?prefix=", signal);
+  if (!body) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const [, data] = /^event: changed\ndata: (.*)$/s.exec(event) ?? [];
+      if (data) tell(JSON.parse(data));
+    }
+  }
+}

@@ -1,0 +1,102 @@
+//! What a client shows, and by what it knows its cluster.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::error::Error;
+
+/// What a client shows, and by what it knows its cluster. Without any it speaks in plain text, which nodes allow on
+/// loopback.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    /// By which the cluster knows it.
+    pub token: Option<String>,
+    /// The certificate of the cluster's authority, as PEM: with it TLS is spoken.
+    pub authority: Option<Vec<u8>>,
+    /// The client's own certificate and its key, as PEM.
+    pub certificate: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (token, tls) = (self.token.is_some(), self.authority.is_some());
+        f.debug_struct("Credentials").field("token", &token).field("tls", &tls).finish()
+    }
+}
+
+/// Both directions of a connection.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// How connections are made.
+#[derive(Clone)]
+pub(crate) struct Dialler {
+    pub(crate) token: Option<String>,
+    tls: Option<TlsConnector>,
+}
+
+impl Dialler {
+    /// In plain text, showing nothing.
+    pub(crate) fn plain() -> Self {
+        Self { token: None, tls: None }
+    }
+
+    pub(crate) fn new(credentials: Credentials) -> Result<Self, Error> {
+        let Credentials { token, authority, certificate } = credentials;
+        let unusable = |what: &str| Error::Credentials(what.to_owned());
+        let Some(authority) = authority else {
+            return match certificate {
+                Some(_) => {
+                    Err(unusable("a certificate of one's own needs the authority's as well"))
+                }
+                None => Ok(Self { token, tls: None }),
+            };
+        };
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&authority) {
+            let certificate = certificate.map_err(|_| unusable("the authority's is no PEM"))?;
+            roots.add(certificate).map_err(|error| unusable(&error.to_string()))?;
+        }
+        if roots.is_empty() {
+            return Err(unusable("there is no certificate of an authority"));
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| unusable(&error.to_string()))?
+            .with_root_certificates(roots);
+        let config = match certificate {
+            None => config.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let chain: Result<Vec<_>, _> =
+                    CertificateDer::pem_slice_iter(&certificate).collect();
+                let chain = chain.map_err(|_| unusable("the client's certificate is no PEM"))?;
+                let key = PrivateKeyDer::from_pem_slice(&key)
+                    .map_err(|_| unusable("the client's key is no PEM"))?;
+                config
+                    .with_client_auth_cert(chain, key)
+                    .map_err(|error| unusable(&error.to_string()))?
+            }
+        };
+        Ok(Self { token, tls: Some(TlsConnector::from(Arc::new(config))) })
+    }
+
+    /// A connection to `host:port`.
+    pub(crate) async fn dial(&self, endpoint: &str) -> io::Result<Box<dyn Stream>> {
+        let stream = TcpStream::connect(endpoint).await?;
+        stream.set_nodelay(true)?;
+        let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
+        let host = endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let wrong = |_| io::Error::new(io::ErrorKind::InvalidInput, "no name of a host");
+        let name = ServerName::try_from(host).map_err(wrong)?;
+        Ok(Box::new(tls.connect(name, stream).await?))
+    }
+}

@@ -1,0 +1,44 @@
+//! Changes as they happen, as server-sent events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use quorate_protocol::{Answer, Say};
+
+use super::model::{Changed, Prefix};
+use super::refusal::Refusal;
+use super::{Caller, House};
+
+/// Hear of changes as they happen: one event `changed` for each, and `watching` when it begins
+#[utoipa::path(get, path = "/v1/watch", params(Prefix), responses(
+    (status = 200, content_type = "text/event-stream", body = Changed),
+    (status = 403, body = Refusal),
+))]
+pub(super) async fn watch(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    prefix: Result<Query<Prefix>, QueryRejection>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+    let Query(Prefix { prefix }) = prefix?;
+    let hearing = house.door.watch(&rights, prefix).await?;
+    let events = stream::unfold(hearing, async |mut hearing| {
+        loop {
+            let event = match hearing.says.recv().await? {
+                Say::Changed(change) => {
+                    Event::default().event("changed").json_data(Changed::from(change)).ok()
+                }
+                Say::Answer(_, Answer::Done) => Some(Event::default().event("watching").data("{}")),
+                Say::Leaving => Some(Event::default().event("leaving").data("{}")),
+                _ => None,
+            };
+            if let Some(event) = event {
+                return Some((Ok(event), hearing));
+            }
+        }
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(10))))
+}

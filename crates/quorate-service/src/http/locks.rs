@@ -1,0 +1,178 @@
+//! Locks and elections over HTTP.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use quorate_protocol::{Answer, Call, Kind, Mode, SessionKey, Standing};
+
+use super::model::{
+    Expelled, Granted, Listed, Named, Over, Proclaimed, Request, Token, TokenState, Wanted, Which,
+    key, name,
+};
+use super::refusal::Refusal;
+use super::{Caller, House};
+use crate::node::random_number;
+use crate::rights::Rights;
+
+/// Take a lock, or become the leader of an election; the answer comes when it is granted
+///
+/// If the connection is closed before, the request is taken back.
+#[utoipa::path(post, path = "/v1/acquire", request_body = Wanted, responses(
+    (status = 200, body = Granted),
+    (status = 404, body = Refusal, description = "no-session: the session is over"),
+    (status = 409, body = Refusal, description = "busy or timed-out: somebody else has it"),
+    (status = "4XX", body = Refusal),
+    (status = 503, body = Refusal, description = "no-quorum or leaving: ask another node"),
+))]
+pub(super) async fn acquire(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    wanted: Result<Json<Wanted>, JsonRejection>,
+) -> Result<Json<Granted>, Refusal> {
+    let Json(wanted) = wanted?;
+    let (session, name) = (key(&wanted.session)?, name(wanted.kind, &wanted.name)?);
+    // A number that scripts can tell from its neighbours.
+    let request = wanted.request.unwrap_or_else(|| random_number() as u64 >> 11);
+    let Wanted { wait_ms, why, .. } = wanted;
+    let mode = Mode::Exclusive;
+    let call = Call::Acquire { session, request, name, mode, wait_ms, why };
+    let mut kept = Kept { house: house.clone(), rights, session, request, open: true };
+    let answer = house.door.ask(&kept.rights, call).await;
+    kept.open = false;
+    match answer? {
+        Answer::Granted { token, reliance } => {
+            Ok(Json(Granted { token, request, reliable_ms: reliance.micros / 1_000 }))
+        }
+        _ => Err(Refusal::confused()),
+    }
+}
+
+/// A request that is taken back if nobody waits for its answer.
+struct Kept {
+    house: House,
+    rights: Arc<Rights>,
+    session: SessionKey,
+    request: u64,
+    open: bool,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if self.open {
+            let (house, rights) = (self.house.clone(), Arc::clone(&self.rights));
+            let release = Call::Release { session: self.session, request: self.request };
+            tokio::spawn(async move { house.door.ask(&rights, release).await });
+        }
+    }
+}
+
+/// Free a lock, step down as a leader, or take a request back
+#[utoipa::path(post, path = "/v1/release", request_body = Over, responses(
+    (status = 204),
+    (status = 404, body = Refusal, description = "there is no such request, or not any more"),
+))]
+pub(super) async fn release(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    over: Result<Json<Over>, JsonRejection>,
+) -> Result<StatusCode, Refusal> {
+    let Json(Over { session, request }) = over?;
+    house.door.ask(&rights, Call::Release { session: key(&session)?, request }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Proclaim something else as a leader
+#[utoipa::path(post, path = "/v1/proclaim", request_body = Proclaimed, responses(
+    (status = 204),
+    (status = 404, body = Refusal, description = "it is not the leader"),
+))]
+pub(super) async fn proclaim(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    proclaimed: Result<Json<Proclaimed>, JsonRejection>,
+) -> Result<StatusCode, Refusal> {
+    let Json(Proclaimed { session, request, value }) = proclaimed?;
+    let call = Call::Proclaim { session: key(&session)?, request, value };
+    house.door.ask(&rights, call).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Who has and who waits
+#[utoipa::path(get, path = "/v1/locks", params(Which), responses(
+    (status = 200, body = Listed),
+    (status = 403, body = Refusal),
+))]
+pub(super) async fn list(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Result<Json<Listed>, Refusal> {
+    let Query(Which { prefix, most }) = which?;
+    match house.door.ask(&rights, Call::List { prefix, most }).await? {
+        Answer::List(list) => {
+            Ok(Json(Listed { requests: list.into_iter().map(Into::into).collect() }))
+        }
+        _ => Err(Refusal::confused()),
+    }
+}
+
+/// Who leads
+#[utoipa::path(get, path = "/v1/leader", params(Named), responses(
+    (status = 200, body = Request, description = "`why` is what it proclaims, and `token` its term"),
+    (status = 404, body = Refusal, description = "nobody does"),
+))]
+pub(super) async fn leader(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    named: Result<Query<Named>, QueryRejection>,
+) -> Result<Json<Request>, Refusal> {
+    let Query(Named { name }) = named?;
+    let call = Call::List { prefix: name.clone(), most: 100_000 };
+    let Answer::List(list) = house.door.ask(&rights, call).await? else {
+        return Err(Refusal::confused());
+    };
+    let leads = list.into_iter().find(|about| {
+        let holds = matches!(about.standing, Standing::Holding { .. });
+        holds && about.name.kind() == Kind::Election && about.name.text() == name
+    });
+    leads.map(|about| Json(about.into())).ok_or_else(|| Refusal::unknown("nobody leads"))
+}
+
+/// Whether a token is the last one: for whatever a lock guards
+#[utoipa::path(post, path = "/v1/check-token", request_body = Token, responses(
+    (status = 200, body = TokenState),
+    (status = 503, body = Refusal, description = "too few nodes can be heard to know"),
+))]
+pub(super) async fn check_token(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    token: Result<Json<Token>, JsonRejection>,
+) -> Result<Json<TokenState>, Refusal> {
+    let Json(token) = token?;
+    let call = Call::CheckToken { name: name(token.kind, &token.name)?, token: token.token };
+    match house.door.ask(&rights, call).await? {
+        Answer::Token(standing) => {
+            Ok(Json(TokenState { current: standing.current, greatest: standing.greatest }))
+        }
+        _ => Err(Refusal::confused()),
+    }
+}
+
+/// Take a lock away from whoever has it
+#[utoipa::path(post, path = "/v1/force-release", request_body = Expelled, responses(
+    (status = 204),
+    (status = 403, body = Refusal),
+    (status = 404, body = Refusal, description = "nobody has it"),
+))]
+pub(super) async fn force_release(
+    State(house): State<House>,
+    Caller(rights): Caller,
+    expelled: Result<Json<Expelled>, JsonRejection>,
+) -> Result<StatusCode, Refusal> {
+    let Json(Expelled { name: text, kind, reason }) = expelled?;
+    house.door.ask(&rights, Call::Expel { name: name(kind, &text)?, reason }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

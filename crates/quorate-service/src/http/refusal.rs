@@ -1,0 +1,109 @@
+//! Why something was not done: a status, a word for programs and a sentence for people.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use quorate_protocol::{BadName, Failure};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Why something was not done.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Refusal {
+    #[serde(skip)]
+    status: StatusCode,
+    #[serde(skip)]
+    after: Option<Duration>,
+    /// A word for programs: busy, timed-out, no-session, no-request, not-allowed, too-much, free, no-quorum, leaving, bad.
+    code: &'static str,
+    /// A sentence for people.
+    error: String,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, code: &'static str, error: impl ToString) -> Self {
+        let error = error.to_string().chars().filter(|c| !c.is_control()).take(600).collect();
+        Self { status, after: None, code, error }
+    }
+
+    /// What was asked for makes no sense.
+    pub(crate) fn bad(error: impl ToString) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad", error)
+    }
+
+    pub(crate) fn unknown(error: impl ToString) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "unknown", error)
+    }
+
+    pub(crate) fn stranger(why: &'static str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "not-allowed", why)
+    }
+
+    /// It asks more often than it may.
+    pub(crate) fn hasty(pause: Duration) -> Self {
+        let error = "more calls in a second than one client may make";
+        let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", error);
+        Self { after: Some(pause), ..refusal }
+    }
+
+    /// An answer of another kind than the question's: it cannot be.
+    pub(crate) fn confused() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "confused", "the node is confused")
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (status, after) = (self.status, self.after);
+        let mut response = (status, Json(self)).into_response();
+        if let Some(after) = after {
+            let seconds = HeaderValue::from(after.as_secs() + 1);
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        let (status, code) = match &failure {
+            Failure::Busy => (StatusCode::CONFLICT, "busy"),
+            Failure::TimedOut => (StatusCode::CONFLICT, "timed-out"),
+            Failure::NoSession => (StatusCode::NOT_FOUND, "no-session"),
+            Failure::NoRequest => (StatusCode::NOT_FOUND, "no-request"),
+            Failure::NotAllowed(_) => (StatusCode::FORBIDDEN, "not-allowed"),
+            Failure::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "too-much"),
+            Failure::Free => (StatusCode::NOT_FOUND, "free"),
+            Failure::NoQuorum => (StatusCode::SERVICE_UNAVAILABLE, "no-quorum"),
+            Failure::Leaving => (StatusCode::SERVICE_UNAVAILABLE, "leaving"),
+        };
+        Self::new(status, code, failure)
+    }
+}
+
+impl From<BadName> for Refusal {
+    fn from(bad: BadName) -> Self {
+        Self::bad(bad)
+    }
+}
+
+impl From<JsonRejection> for Refusal {
+    fn from(rejection: JsonRejection) -> Self {
+        Self::new(rejection.status(), "bad", rejection.body_text())
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::bad(rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Refusal {
+    fn from(rejection: PathRejection) -> Self {
+        Self::bad(rejection.body_text())
+    }
+}

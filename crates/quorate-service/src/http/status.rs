@@ -1,0 +1,118 @@
+//! How the node is, for people, orchestrators and Prometheus.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use quorate_protocol::{Answer, Call, NodeStatus};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::refusal::Refusal;
+use super::{Caller, House};
+
+/// How a node is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Status {
+    node: u32,
+    /// Which cluster, in hexadecimal.
+    cluster: String,
+    /// Whether it votes: one that has forgotten everything waits for a while.
+    votes: bool,
+    /// Whether enough nodes can be heard.
+    quorum: bool,
+    /// Which quorums decide.
+    quorums: String,
+    /// How long a vote is lent.
+    lease_ms: f64,
+    /// A holder whose node dies is replaced after at most so many milliseconds.
+    replaced_within_ms: f64,
+    /// And no earlier than so many after its last sign of life.
+    not_before_ms: f64,
+    sessions: u64,
+    requests: u64,
+    /// How many locks it remembers as a voter.
+    locks: u64,
+    /// How many messages it has sent to other nodes.
+    messages: u64,
+    members: Vec<Member>,
+}
+
+/// How a node looks from this one.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Member {
+    node: u32,
+    address: String,
+    up: bool,
+    /// Whether the detector takes it for crashed.
+    suspected: bool,
+    trouble: Option<String>,
+}
+
+impl From<NodeStatus> for Status {
+    fn from(status: NodeStatus) -> Self {
+        let ms = |micros: u64| micros as f64 / 1_000.0;
+        let member = |member: quorate_protocol::MemberStatus| Member {
+            node: member.node,
+            address: member.address,
+            up: member.up,
+            suspected: member.suspected,
+            trouble: member.trouble,
+        };
+        Self {
+            node: status.node,
+            cluster: format!("{:032x}", status.cluster),
+            votes: status.votes,
+            quorum: status.quorum,
+            quorums: status.quorums,
+            lease_ms: ms(status.lease_us),
+            replaced_within_ms: ms(status.replaced_within_us),
+            not_before_ms: ms(status.not_before_us),
+            sessions: status.sessions,
+            requests: status.requests,
+            locks: status.locks,
+            messages: status.messages,
+            members: status.members.into_iter().map(member).collect(),
+        }
+    }
+}
+
+/// How the node and its cluster are
+#[utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status)))]
+pub(super) async fn status(
+    State(house): State<House>,
+    Caller(rights): Caller,
+) -> Result<Json<Status>, Refusal> {
+    match house.door.ask(&rights, Call::Status).await? {
+        Answer::Status(status) => Ok(Json((*status).into())),
+        _ => Err(Refusal::confused()),
+    }
+}
+
+/// Whether the node lives: it answers
+#[utoipa::path(get, path = "/livez", responses((status = 200, body = String)))]
+pub(super) async fn live(State(house): State<House>) -> (StatusCode, &'static str) {
+    match house.door.look().await {
+        Some(_) => (StatusCode::OK, "alive\n"),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "its loop has ended\n"),
+    }
+}
+
+/// Whether the node gives locks: it votes, hears enough others and does not leave
+#[utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String)))]
+pub(super) async fn ready(State(house): State<House>) -> (StatusCode, &'static str) {
+    match house.door.look().await {
+        Some(looks) if looks.ready => (StatusCode::OK, "ready\n"),
+        _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+    }
+}
+
+/// What the node counts, for Prometheus
+#[utoipa::path(get, path = "/metrics", responses((status = 200, body = String)))]
+pub(super) async fn metrics(State(house): State<House>) -> Response {
+    const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    match house.door.measures().await {
+        Some(text) => ([(header::CONTENT_TYPE, TEXT)], text).into_response(),
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}

@@ -1,0 +1,165 @@
+//! What a node counts, for whoever watches over it.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use quorate_core::{Belief, Message, Process, Span};
+
+use crate::peer::{Member, PeerMessage};
+
+type Labels = [(&'static str, &'static str); 1];
+type Counted = Family<Labels, Counter>;
+
+/// What a node counts. Names of locks and clients are not among the labels: there is no end to them.
+#[derive(Debug)]
+pub(crate) struct Measures {
+    registry: Registry,
+    /// From asking to having.
+    pub(crate) wait: Histogram,
+    /// From having to freeing or losing.
+    pub(crate) hold: Histogram,
+    /// From freeing through this node to the next one's having through this node.
+    pub(crate) hand_off: Histogram,
+    pub(crate) granted: Counter,
+    /// Locks that were lost, by why.
+    lost: Counted,
+    /// Requests that were not granted, by why.
+    refused: Counted,
+    /// Tokens that were asked about and were not the last.
+    pub(crate) stale_tokens: Counter,
+    beliefs: Counted,
+    /// By kind, in the order of the kinds; then those of the service itself.
+    sent: Vec<Counter>,
+    pub(crate) sessions: Gauge,
+    pub(crate) requests: Gauge,
+    pub(crate) ballots: Gauge,
+    pub(crate) peers_up: Gauge,
+    pub(crate) ready: Gauge,
+}
+
+/// What nodes say to each other beside the algorithms.
+const OTHERS: [&str; 4] = ["QUESTION", "REPLY", "WATCHING", "CHANGED"];
+
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let of_process = <<Member as Process>::Message as Message>::KINDS.iter().map(|kind| kind.name);
+    of_process.chain(OTHERS)
+}
+
+/// A millisecond to about a quarter of an hour, and shorter ones too.
+fn times() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_05, 4.0, 13))
+}
+
+impl Measures {
+    pub(crate) fn new() -> Self {
+        let sent = Counted::default();
+        let counters = kinds().map(|kind| sent.get_or_create(&[("kind", kind)]).clone()).collect();
+        let mut measures = Self {
+            registry: Registry::with_prefix("quorate"),
+            wait: times(),
+            hold: times(),
+            hand_off: times(),
+            granted: Counter::default(),
+            lost: Counted::default(),
+            refused: Counted::default(),
+            stale_tokens: Counter::default(),
+            beliefs: Counted::default(),
+            sent: counters,
+            sessions: Gauge::default(),
+            requests: Gauge::default(),
+            ballots: Gauge::default(),
+            peers_up: Gauge::default(),
+            ready: Gauge::default(),
+        };
+        measures.register(sent);
+        measures
+    }
+
+    fn register(&mut self, sent: Counted) {
+        let registry = &mut self.registry;
+        let mut time = |name, help, metric: &Histogram| {
+            registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
+        };
+        time("wait", "From asking for a lock to having it", &self.wait);
+        time("hold", "From having a lock to freeing or losing it", &self.hold);
+        time(
+            "hand_off",
+            "From freeing a lock to the next holder's having it, both through this node",
+            &self.hand_off,
+        );
+        registry.register("grants", "Locks that were granted", self.granted.clone());
+        registry.register("losses", "Locks that were lost, by why", self.lost.clone());
+        registry.register("refusals", "Requests that were not granted", self.refused.clone());
+        registry.register(
+            "stale_tokens",
+            "Tokens that were checked and are not the last",
+            self.stale_tokens.clone(),
+        );
+        registry.register(
+            "detector_changes",
+            "How often the detector has changed its mind",
+            self.beliefs.clone(),
+        );
+        registry.register("messages_sent", "Messages to other nodes, by kind", sent);
+        let mut now = |name, help, metric: &Gauge| registry.register(name, help, metric.clone());
+        now("sessions", "Sessions of clients", &self.sessions);
+        now(
+            "requests",
+            "Requests that have come through this node and are not over",
+            &self.requests,
+        );
+        now("known_locks", "Locks that this node remembers as a voter", &self.ballots);
+        now("peers_up", "Other nodes that can be talked to", &self.peers_up);
+        now("ready", "Whether this node votes and hears enough others", &self.ready);
+    }
+
+    /// For Prometheus to read.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("text takes what is written");
+        text
+    }
+
+    pub(crate) fn sends(&self, message: &PeerMessage) {
+        let own = self.sent.len() - OTHERS.len();
+        let place = match message {
+            PeerMessage::Process(message) => message.kind(),
+            PeerMessage::Question(..) => own,
+            PeerMessage::Reply(..) => own + 1,
+            PeerMessage::Watching(_) => own + 2,
+            PeerMessage::Changed(_) => own + 3,
+        };
+        self.sent[place].inc();
+    }
+
+    /// All messages to other nodes.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.iter().map(Counter::<u64, AtomicU64>::get).sum()
+    }
+
+    pub(crate) fn loses(&self, why: &'static str) {
+        self.lost.get_or_create(&[("why", why)]).inc();
+    }
+
+    pub(crate) fn refuses(&self, why: &'static str) {
+        self.refused.get_or_create(&[("why", why)]).inc();
+    }
+
+    pub(crate) fn believes(&self, belief: Belief) {
+        let what = match belief {
+            Belief::Crashed(_) => "crashed",
+            Belief::Alive(_) => "alive",
+        };
+        self.beliefs.get_or_create(&[("belief", what)]).inc();
+    }
+}
+
+/// In seconds, as Prometheus wants it.
+pub(crate) fn seconds(span: Span) -> f64 {
+    span.0 as f64 / 1e9
+}

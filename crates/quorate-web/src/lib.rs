@@ -1,0 +1,5 @@
+//! What every HTTP server of quorate keeps to.
+
+mod guard;
+
+pub use guard::{Guard, check, seal};
