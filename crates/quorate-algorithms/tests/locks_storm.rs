@@ -44,6 +44,9 @@ enum Event {
     Ask { at: usize, lock: Name },
     Leave { at: usize, life: u64, ticket: Ticket },
     Reserved { at: usize, life: u64, mark: u64 },
+    Depart(usize),
+    End(usize, u64),
+    TakeOver { at: usize, life: u64, lock: Name, ticket: Ticket, token: Option<u64>, moved: u32 },
     Mishap,
     Cut { from: usize, to: usize, until: u64 },
     Resume(usize),
@@ -57,6 +60,8 @@ struct Member {
     offset: u64,
     gains: i64,
     paused: bool,
+    /// It has handed all it had to others, and will end.
+    departed: bool,
     /// What waits until it goes on.
     backlog: VecDeque<Event>,
     timers: BTreeMap<String, u64>,
@@ -96,7 +101,9 @@ struct Storm {
     cut: BTreeMap<(usize, usize), u64>,
     last: BTreeMap<(usize, usize), u64>,
     holders: BTreeMap<Name, Vec<Holding>>,
-    tokens: BTreeMap<Name, u64>,
+    /// The last grant of each lock.
+    tokens: BTreeMap<Name, (u64, Ticket)>,
+    moves: u64,
     waiting: BTreeMap<Ticket, (usize, u64, Name)>,
     grants: u64,
     losses: u64,
@@ -115,6 +122,7 @@ impl Storm {
             offset: chance.below(1_000 * MS),
             gains: chance.below(2 * DRIFT as u64 + 1) as i64 - DRIFT,
             paused: false,
+            departed: false,
             backlog: VecDeque::new(),
             timers: BTreeMap::new(),
             mark: 0,
@@ -132,6 +140,7 @@ impl Storm {
             last: BTreeMap::new(),
             holders: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            moves: 0,
             waiting: BTreeMap::new(),
             grants: 0,
             losses: 0,
@@ -172,7 +181,7 @@ impl Storm {
         if at % 2 == 0 {
             locks = locks.remembering(0);
         }
-        (member.locks, member.paused) = (Some(locks), false);
+        (member.locks, member.paused, member.departed) = (Some(locks), false, false);
         self.tell(at, |locks, out| locks.on_start(out));
     }
 
@@ -240,23 +249,32 @@ impl Storm {
                 self.waiting.insert(ticket, (at, life, lock));
             }
             Output::Granted { lock, ticket, token } => {
-                self.grants += 1;
-                assert!(self.waiting.remove(&ticket).is_some(), "granted twice");
-                let before = self.tokens.insert(lock, token).unwrap_or(0);
-                assert!(token > before, "token {token} after {before} for lock {lock}");
+                // One that has moved goes on with what it had.
+                let before = self.tokens.insert(lock, (token, ticket));
+                if before == Some((token, ticket)) {
+                    self.moves += 1;
+                } else {
+                    self.grants += 1;
+                    assert!(self.waiting.remove(&ticket).is_some(), "granted twice");
+                    let before = before.map_or(0, |(token, _)| token);
+                    assert!(token > before, "token {token} after {before} for lock {lock}");
+                }
+                let holders = self.holders.entry(lock).or_default();
+                holders.retain(|held| held.ticket != ticket);
                 let holding = Holding { at, life, ticket, until: self.now };
                 self.holders.entry(lock).or_default().push(holding);
                 let stay = self.chance.below(LEASE);
                 self.plan(self.now + stay, Event::Leave { at, life, ticket });
+                if self.now < self.calm_from - 2 * LEASE && self.chance.one_in(6) {
+                    self.plan(self.now + stay / 2, Event::Depart(at));
+                }
             }
             Output::Lost { lock, ticket, .. } => {
                 self.losses += 1;
                 let holders = self.holders.entry(lock).or_default();
                 holders.retain(|held| held.ticket != ticket);
             }
-            Output::Behind(ticket, place) => {
-                assert!(place > 0 && self.waiting.contains_key(&ticket), "{place}");
-            }
+            Output::Behind(_, place) => assert!(place > 0, "{place}"),
             Output::Reserve(mark) => {
                 let time = self.now + self.chance.below(5 * MS);
                 self.plan(time, Event::Reserved { at, life, mark });
@@ -286,7 +304,8 @@ impl Storm {
         let n = self.members.len() as u64;
         let (a, b) = (self.chance.below(n) as usize, self.chance.below(n) as usize);
         let until = (self.now + self.chance.below(3 * LEASE)).min(self.calm_from);
-        match self.chance.below(6) {
+        match self.chance.below(7) {
+            6 => self.plan(self.now, Event::Depart(a)),
             0 => self.plan(self.now, Event::Cut { from: a, to: b, until }),
             1 => {
                 for other in (0..n as usize).filter(|other| *other != a) {
@@ -298,18 +317,8 @@ impl Storm {
                 self.members[a].paused = true;
                 self.plan(until, Event::Resume(a));
             }
-            4 => {
-                // Without disks one at a time: where too many have forgotten, nobody knows.
-                let is_back = |locks: &Locks<Name>| locks.is_voting();
-                let all_vote = self.members.iter().all(|m| m.locks.as_ref().is_some_and(is_back));
-                if self.members[a].locks.is_some() && (self.disks || all_vote) {
-                    let member = &mut self.members[a];
-                    (member.locks, member.life, member.paused) = (None, member.life + 1, false);
-                    member.timers.clear();
-                    member.backlog.clear();
-                    self.plan(until, Event::Return(a));
-                }
-            }
+            4 if self.members[a].locks.is_some() && self.may_forget() => self.end(a),
+            4 => {}
             _ => {
                 let victim = ProcessId::new(b as u32);
                 self.plan(self.now, Event::Believe { at: a, belief: Belief::Crashed(victim) });
@@ -318,11 +327,49 @@ impl Storm {
         }
     }
 
+    /// Without disks one at a time: where too many have forgotten, nobody knows.
+    fn may_forget(&self) -> bool {
+        let is_back = |member: &Member| member.locks.as_ref().is_some_and(Locks::is_voting);
+        self.disks || self.members.iter().all(is_back)
+    }
+
+    /// A member hands all it has to another one, and is gone before long.
+    fn depart(&mut self, at: usize) {
+        let n = self.members.len() as u64;
+        let to = (at + 1 + self.chance.below(n - 1) as usize) % n as usize;
+        let (life, departed) = (self.members[to].life, self.members[at].departed);
+        let Some(locks) = self.members[at].locks.as_ref().filter(|_| !departed) else { return };
+        let all: Vec<_> = locks
+            .candidates()
+            .map(|(ticket, it)| (ticket, *it.lock(), it.relied_on(), it.moved() + 1))
+            .collect();
+        for (ticket, lock, token, moved) in all {
+            let hand_over = Command::HandOver(ticket);
+            self.tell(at, |locks, out| locks.on_command(hand_over, out).expect("it is here"));
+            let time = self.now + self.chance.below(if moved % 2 == 0 { LEASE } else { 8 * MS });
+            let take_over = Event::TakeOver { at: to, life, lock, ticket, token, moved };
+            self.plan(time, take_over);
+        }
+        self.members[at].departed = true;
+        let ends = self.now + self.chance.below(LEASE);
+        self.plan(ends, Event::End(at, self.members[at].life));
+    }
+
+    fn end(&mut self, at: usize) {
+        let until = (self.now + self.chance.below(3 * LEASE)).min(self.calm_from);
+        let member = &mut self.members[at];
+        (member.locks, member.life, member.paused) = (None, member.life + 1, false);
+        member.timers.clear();
+        member.backlog.clear();
+        self.plan(until, Event::Return(at));
+    }
+
     fn happen(&mut self, event: Event) {
         let at = match &event {
             Event::Arrive { to, .. } => Some(*to),
             Event::Fire { at, .. } | Event::Believe { at, .. } | Event::Ask { at, .. } => Some(*at),
             Event::Leave { at, .. } | Event::Reserved { at, .. } => Some(*at),
+            Event::Depart(at) | Event::TakeOver { at, .. } => Some(*at),
             _ => None,
         };
         if let Some(at) = at.filter(|at| self.members[*at].paused) {
@@ -350,13 +397,16 @@ impl Storm {
             Event::Believe { at, belief } => {
                 self.tell(at, |locks, out| locks.on_belief(belief, out))
             }
+            Event::Ask { at, .. } if self.members[at].departed => {}
             Event::Ask { at, lock } => {
                 self.numbers += 1;
                 let ask = Command::Acquire { lock, session: at as u128, number: self.numbers };
                 self.tell(at, |locks, out| locks.on_command(ask, out).expect("one may always ask"));
             }
             Event::Leave { at, life, ticket } => {
-                if self.members[at].life == life {
+                let locks = self.members[at].locks.as_ref();
+                let is_here = locks.is_some_and(|locks| locks.candidate(ticket).is_some());
+                if self.members[at].life == life && is_here {
                     for holders in self.holders.values_mut() {
                         holders.retain(|held| held.ticket != ticket);
                     }
@@ -371,6 +421,32 @@ impl Storm {
                     let reserved = Command::Reserved(mark);
                     self.tell(at, |locks, out| {
                         locks.on_command(reserved, out).expect("it asked for that");
+                    });
+                }
+            }
+            Event::Depart(at) => self.depart(at),
+            Event::End(at, life) => {
+                if self.members[at].life == life && self.members[at].locks.is_some() {
+                    match self.may_forget() {
+                        true => self.end(at),
+                        false => self.plan(self.now + LEASE, Event::End(at, life)),
+                    }
+                }
+            }
+            Event::TakeOver { at, life, lock, ticket, token, moved } => {
+                let member = &self.members[at];
+                if member.life == life && member.locks.is_some() && !member.departed {
+                    let take_over = Command::TakeOver { lock, ticket, token, moved };
+                    if let Some(waits) = self.waiting.get_mut(&ticket) {
+                        *waits = (at, life, lock);
+                    }
+                    for held in self.holders.entry(lock).or_default() {
+                        if held.ticket == ticket {
+                            (held.at, held.life) = (at, life);
+                        }
+                    }
+                    self.tell(at, |locks, out| {
+                        locks.on_command(take_over, out).expect("one may always come");
                     });
                 }
             }
@@ -407,18 +483,22 @@ impl Storm {
 fn storms(system: &str, n: usize, disks: bool) {
     // A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms --test locks_storm`.
     let seeds = std::env::var("QUORATE_STORMS").ok().and_then(|count| count.parse().ok());
-    let (mut grants, mut losses) = (0, 0);
+    let (mut grants, mut losses, mut moves) = (0, 0, 0);
     for seed in 0..seeds.unwrap_or(100) {
         let run = std::panic::catch_unwind(|| {
             let mut storm = Storm::new(seed, n, system, disks);
             storm.run();
-            (storm.grants, storm.losses)
+            (storm.grants, storm.losses, storm.moves)
         });
         let run = run.unwrap_or_else(|_| panic!("{system}, n = {n}, disks {disks}, seed {seed}"));
         grants += run.0;
         losses += run.1;
+        moves += run.2;
     }
-    assert!(grants > 1_000 && losses > 10, "{grants} grants and {losses} losses show nothing");
+    assert!(
+        grants > 1_000 && losses > 10 && moves > 8,
+        "{grants} grants, {losses} losses and {moves} moves show nothing"
+    );
 }
 
 #[test]

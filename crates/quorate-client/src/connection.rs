@@ -77,6 +77,7 @@ impl Client {
             watchers: Vec::new(),
             numbers: 0,
             trouble: String::new(),
+            moved: None,
         };
         tokio::spawn(worker.run(to_do));
         Self { jobs }
@@ -158,6 +159,8 @@ struct Worker {
     numbers: u64,
     /// Why there is no connection.
     trouble: String,
+    /// The node has sent us to another one.
+    moved: Option<String>,
 }
 
 impl Worker {
@@ -201,6 +204,17 @@ impl Worker {
                 self.take(job, &mut BytesMut::new());
             }
         }
+    }
+
+    /// From now on this node is tried first.
+    fn go_to(&mut self, endpoint: String) {
+        self.current = match self.endpoints.iter().position(|known| *known == endpoint) {
+            Some(place) => place,
+            None => {
+                self.endpoints.push(endpoint);
+                self.endpoints.len() - 1
+            }
+        };
     }
 
     fn endpoint(&self) -> &str {
@@ -256,6 +270,10 @@ impl Worker {
         }
         let mut look = tokio::time::interval(Duration::from_millis(100));
         loop {
+            if let Some(to) = self.moved.take() {
+                self.go_to(to);
+                return Err(std::io::Error::other("the node has sent us elsewhere"));
+            }
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
                 let written = async {
@@ -341,6 +359,7 @@ impl Worker {
                 self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
             }
             Say::Leaving => self.sessions.values().for_each(|state| state.leaving()),
+            Say::Moved { to, .. } => self.moved = Some(to),
         }
     }
 }

@@ -116,6 +116,19 @@ pub enum Call {
     Session(SessionKey),
 }
 
+impl Call {
+    /// Which session it is about, if it is about one.
+    pub fn session(&self) -> Option<SessionKey> {
+        match self {
+            Self::KeepAlive(key) | Self::Close(key) | Self::Session(key) => Some(*key),
+            Self::Acquire { session, .. }
+            | Self::Release { session, .. }
+            | Self::Proclaim { session, .. } => Some(*session),
+            _ => None,
+        }
+    }
+}
+
 /// What a node says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Say {
@@ -143,6 +156,13 @@ pub enum Say {
     Changed(Change),
     /// The node stops: go to another one.
     Leaving,
+    /// The node stops, and another one has the session.
+    Moved {
+        /// Which.
+        session: SessionKey,
+        /// Where clients reach the other node.
+        to: String,
+    },
 }
 
 /// How long a client may rely on what its session has: so long from when it said what it said at `since`.
@@ -306,6 +326,8 @@ pub struct MemberStatus {
     pub node: u32,
     /// Where.
     pub address: String,
+    /// Where clients reach it, if that is known.
+    pub clients: Option<String>,
     /// Whether it can be talked to.
     pub up: bool,
     /// Whether the detector takes it for crashed.

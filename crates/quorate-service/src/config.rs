@@ -44,6 +44,8 @@ pub struct NodeConfig {
     /// Where clients come to.
     #[serde(default = "default_clients")]
     pub clients: SocketAddr,
+    /// Where clients reach this node, host:port, where that is not what `clients` says.
+    pub advertise: Option<String>,
     /// Where to remember; without, a node that starts again waits and asks the others.
     pub data: Option<PathBuf>,
     /// Where each node listens for the others, itself included.

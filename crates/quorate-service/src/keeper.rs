@@ -3,6 +3,7 @@
 //! It knows no clock and no chance: it is told the time, and the keys of sessions. So it can be run anywhere.
 
 mod calls;
+mod moves;
 mod questions;
 mod requests;
 
@@ -18,6 +19,7 @@ use crate::measures::Measures;
 use crate::peer::{Member, PeerMessage};
 use crate::session::Session;
 
+pub use moves::Moving;
 use questions::Asked;
 
 /// A connection of a client.
@@ -56,6 +58,8 @@ pub struct Settings {
     pub ceiling: Option<u64>,
     /// Where nodes are, for people to see.
     pub addresses: Vec<String>,
+    /// Where clients reach it, if other nodes are to know.
+    pub door: Option<String>,
     /// How many sessions there may be, and how many requests of all sessions.
     pub sessions_most: usize,
     /// How many requests there may be.
@@ -79,6 +83,8 @@ pub struct Keeper {
     /// What clients of each peer watch.
     watching: BTreeMap<ProcessId, Vec<String>>,
     up: BTreeMap<ProcessId, Result<(), String>>,
+    /// Where clients reach each peer.
+    doors: BTreeMap<ProcessId, String>,
     leaving: bool,
     deeds: Vec<Deed>,
     pub(crate) measures: Measures,
@@ -123,6 +129,7 @@ impl Keeper {
             watchers: BTreeMap::new(),
             watching: BTreeMap::new(),
             up: BTreeMap::new(),
+            doors: BTreeMap::new(),
             leaving: false,
             deeds: Vec::new(),
             measures: Measures::new(),
@@ -148,6 +155,11 @@ impl Keeper {
     /// Whether enough nodes can be heard and this one takes part.
     pub fn is_ready(&self) -> bool {
         !self.leaving && self.locks().is_voting() && self.locks().has_quorum()
+    }
+
+    /// How many other nodes can be talked to.
+    pub fn peers_up(&self) -> usize {
+        self.up.values().filter(|up| up.is_ok()).count()
     }
 
     /// Whether nobody has anything through this node.
@@ -193,6 +205,7 @@ impl Keeper {
                 }
             }
             PeerMessage::Changed(change) => self.tell_watchers(&change),
+            PeerMessage::Door(door) => drop(self.doors.insert(from, door)),
         }
     }
 
@@ -201,6 +214,7 @@ impl Keeper {
         if up.is_ok() {
             let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
             self.send(peer, PeerMessage::Watching(prefixes.into_iter().collect()));
+            self.tell_door(peer);
         }
         self.up.insert(peer, up);
     }
@@ -208,14 +222,6 @@ impl Keeper {
     /// Numbers up to this one may be used.
     pub fn reserved(&mut self, mark: u64, now: Time) {
         self.command(Command::Reserved(mark), now);
-    }
-
-    /// No more requests: clients go elsewhere.
-    pub fn leave(&mut self) {
-        self.leaving = true;
-        let clients: BTreeSet<Client> =
-            self.sessions.values().map(|session| session.client).collect();
-        self.deeds.extend(clients.into_iter().map(|client| Deed::Say(client, Say::Leaving)));
     }
 
     fn command(&mut self, command: Command<Name>, now: Time) {
@@ -293,7 +299,7 @@ impl Keeper {
         measures.sessions.set(self.sessions.len() as i64);
         measures.requests.set(self.tickets.len() as i64);
         measures.ballots.set(self.locks().ballots().count() as i64);
-        measures.peers_up.set(self.up.values().filter(|up| up.is_ok()).count() as i64);
+        measures.peers_up.set(self.peers_up() as i64);
         measures.ready.set(self.is_ready().into());
         measures.text()
     }

@@ -50,6 +50,7 @@ pub async fn launch(
         mark,
         ceiling: None,
         addresses,
+        door: config.advertise.clone(),
         sessions_most: config.sessions,
         requests_most: config.requests,
     };

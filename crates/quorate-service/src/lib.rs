@@ -22,7 +22,7 @@ pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
 pub use disk::{Disk, DiskError, Remembered};
 pub use http::openapi;
-pub use keeper::{Client, Deed, Keeper, Settings};
+pub use keeper::{Client, Deed, Keeper, Moving, Settings};
 pub use launch::launch;
 pub use local::{LocalCluster, local_cluster, local_cluster_with};
 pub use node::{CannotStart, Node, Reception, Start};

@@ -56,6 +56,7 @@ pub async fn local_cluster_with(
             mark: None,
             ceiling: None,
             addresses: addresses.clone(),
+            door: None,
             sessions_most: 100_000,
             requests_most: 1_000_000,
         };
@@ -69,10 +70,10 @@ pub async fn local_cluster_with(
 }
 
 impl LocalCluster {
-    /// Waits until all nodes are ready.
+    /// Waits until all nodes are ready and can talk to each other.
     pub async fn ready(&self) {
         for node in &self.nodes {
-            while !node.is_ready().await {
+            while !(node.is_ready().await && node.peers_up().await + 1 == self.nodes.len()) {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         }

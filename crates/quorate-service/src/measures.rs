@@ -43,7 +43,7 @@ pub(crate) struct Measures {
 }
 
 /// What nodes say to each other beside the algorithms.
-const OTHERS: [&str; 4] = ["QUESTION", "REPLY", "WATCHING", "CHANGED"];
+const OTHERS: [&str; 5] = ["QUESTION", "REPLY", "WATCHING", "CHANGED", "DOOR"];
 
 fn kinds() -> impl Iterator<Item = &'static str> {
     let of_process = <<Member as Process>::Message as Message>::KINDS.iter().map(|kind| kind.name);
@@ -133,6 +133,7 @@ impl Measures {
             PeerMessage::Reply(..) => own + 1,
             PeerMessage::Watching(_) => own + 2,
             PeerMessage::Changed(_) => own + 3,
+            PeerMessage::Door(_) => own + 4,
         };
         self.sent[place].inc();
     }

@@ -111,6 +111,8 @@ pub(crate) struct Looks {
     pub(crate) ready: bool,
     /// Whether nobody has anything through it.
     pub(crate) idle: bool,
+    /// How many others it can talk to.
+    pub(crate) peers: usize,
 }
 
 /// So many things wait for the loop of a node at most; clients are not read meanwhile.
@@ -154,6 +156,9 @@ impl Node {
         }
         let address =
             clients.local_addr().map_err(|error| CannotStart::Io("clients".to_owned(), error))?;
+        if settings.door.is_none() && !address.ip().is_unspecified() {
+            settings.door = Some(address.to_string());
+        }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
         let keeper = Keeper::new(settings, clock::now());
@@ -190,6 +195,11 @@ impl Node {
     /// Whether it takes part and hears enough others.
     pub async fn is_ready(&self) -> bool {
         self.door.look().await.is_some_and(|looks| looks.ready)
+    }
+
+    /// How many other nodes it can talk to.
+    pub async fn peers_up(&self) -> usize {
+        self.door.look().await.map_or(0, |looks| looks.peers)
     }
 
     /// Whether its loop still answers.
@@ -301,10 +311,10 @@ impl Desk {
                 self.keeper.client_is_gone(client);
             }
             Input::Reserved(mark) => self.keeper.reserved(mark, now),
-            Input::Leave => self.keeper.leave(),
+            Input::Leave => self.keeper.leave(now),
             Input::Look(answer) => {
                 let (ready, idle) = (self.keeper.is_ready(), self.keeper.is_idle());
-                let _ = answer.send(Looks { ready, idle });
+                let _ = answer.send(Looks { ready, idle, peers: self.keeper.peers_up() });
             }
             Input::Measure(answer) => {
                 let _ = answer.send(self.keeper.measured());

@@ -1,5 +1,6 @@
 //! What nodes say to each other.
 
+use crate::keeper::Moving;
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased::Locks;
 use quorate_core::{Process, Stack};
@@ -22,6 +23,8 @@ pub enum PeerMessage {
     Watching(Vec<String>),
     /// Something has changed that you watch.
     Changed(Change),
+    /// Clients reach me here.
+    Door(String),
 }
 
 /// What a node asks all others.
@@ -35,6 +38,8 @@ pub enum Question {
     Expel(Name, String),
     /// Have you heard what I said before?
     Heard,
+    /// I leave: have this session.
+    TakeOver(Box<Moving>),
 }
 
 /// What a node answers.
@@ -48,4 +53,6 @@ pub enum Reply {
     Expelled(bool),
     /// Yes.
     Heard,
+    /// Whether I have it.
+    TakenOver(bool),
 }

@@ -24,6 +24,10 @@ pub(crate) struct Session {
     pub(crate) interests: BTreeMap<Name, Interest>,
     /// Which name each request is about.
     pub(crate) requests: BTreeMap<u64, Name>,
+    /// Whether it is on its way to another node: nothing is done for it here any more.
+    pub(crate) moving: bool,
+    /// What its client was told elsewhere: until when, by the client's clock in microseconds, it relies on what it has.
+    pub(crate) reliable_until: u64,
 }
 
 /// What a session wants or has of one name: one ticket, however often it asks.
@@ -37,6 +41,8 @@ pub(crate) struct Interest {
     pub(crate) token: Option<u64>,
     pub(crate) holding: Vec<u64>,
     pub(crate) waiting: Vec<Waiter>,
+    /// It was granted through another node, and has not yet been confirmed through this one.
+    pub(crate) resumed: bool,
 }
 
 /// A request that waits.

@@ -113,6 +113,35 @@ async fn a_thousand_wait_for_one_lock() {
     assert_eq!(tokens.len(), 1_000, "each grant has a token of its own");
 }
 
+/// A node that leaves takes nothing away from anybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_go_to_another_node_when_theirs_leaves() {
+    let mut cluster = cluster(3).await;
+    let (a, b) = (session(&cluster, 0).await, session(&cluster, 0).await);
+    let held = a.lock("deploy").expect("a name").acquire().await.expect("it is free");
+    let waiting = tokio::spawn(b.lock("deploy").expect("a name").acquire());
+    let alone = a.lock("other").expect("a name").acquire().await.expect("it is free");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    cluster.nodes.remove(0).stop(Duration::from_secs(5)).await;
+    // Its client goes on talking, with the other node.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(held.is_held() && alone.is_held(), "{:?} {:?}", held.loss(), alone.loss());
+    let client = Client::new([cluster.nodes[1].address().to_string()]);
+    let name = Name::lock("deploy").expect("a name");
+    let standing = client.check_token(name, held.token()).await.expect("a quorum");
+    assert!(standing.current, "{standing:?}");
+    let queue = client.list("deploy", 10).await.expect("it answers");
+    assert_eq!(queue.len(), 2, "{queue:?}");
+    let token = held.token();
+    let before = held.deadline();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(held.is_held() && held.deadline() > before, "it is kept alive through the other node");
+    held.release().await.expect("it is held");
+    let next = waiting.await.expect("no panic").expect("its turn has come");
+    assert!(next.token() > token);
+    alone.release().await.expect("it is held");
+}
+
 /// A node that is stopped or cut off: it was greeted, and then says nothing.
 async fn silent_node() -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("loopback");

@@ -39,7 +39,8 @@ pub(crate) use lab::Lab;
 pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
 pub(crate) use service::{
-    BecomeCommand, Bench, BenchWire, LogFormat, LocksFlags, NodeFlags, Release, Status, Under, Up, Where, Work,
+    BecomeCommand, Bench, BenchWire, LocksFlags, LogFormat, NodeFlags, Release, Status, Under, Up,
+    Where, Work,
 };
 
 use crate::memory::Memory;

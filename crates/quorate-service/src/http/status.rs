@@ -43,6 +43,8 @@ pub(super) struct Status {
 pub(super) struct Member {
     node: u32,
     address: String,
+    /// Where clients reach it, if that is known.
+    clients: Option<String>,
     up: bool,
     /// Whether the detector takes it for crashed.
     suspected: bool,
@@ -55,6 +57,7 @@ impl From<NodeStatus> for Status {
         let member = |member: quorate_protocol::MemberStatus| Member {
             node: member.node,
             address: member.address,
+            clients: member.clients,
             up: member.up,
             suspected: member.suspected,
             trouble: member.trouble,

@@ -22,6 +22,11 @@ impl Keeper {
     /// A client asks. `key` is for a new session, if it wants one.
     pub fn ask(&mut self, client: Client, ask: Ask, key: impl FnOnce() -> SessionKey, now: Time) {
         let Ask { number, sent, call } = ask;
+        let session = call.session().and_then(|key| self.sessions.get(&key));
+        if session.is_some_and(|session| session.moving) {
+            // Its client is told where to ask again.
+            return;
+        }
         let answer = match call {
             Call::Open { ttl_ms, who, place } => {
                 self.open(client, (ttl_ms, who, place), key(), (now, sent))
@@ -103,7 +108,18 @@ impl Keeper {
         let ttl = Span::from_millis(ttl_ms.into());
         let until = heard.0 + ttl;
         let (interests, requests) = (BTreeMap::new(), BTreeMap::new());
-        let session = Session { ttl, until, heard, client, who, place, interests, requests };
+        let session = Session {
+            ttl,
+            until,
+            heard,
+            client,
+            who,
+            place,
+            interests,
+            requests,
+            moving: false,
+            reliable_until: 0,
+        };
         self.sessions.insert(key, session);
         self.alarms.insert((until, Alarm::Session(key)));
         Answer::Opened(key)
@@ -135,9 +151,13 @@ impl Keeper {
         let Some(session) = self.sessions.get(&key) else {
             return Reliance { since: 0, micros: 0 };
         };
-        let held = session.interests.values().filter(|interest| interest.token.is_some());
-        let deadlines =
-            held.map(|interest| self.locks().deadline(interest.ticket, now).unwrap_or(Time::ZERO));
+        let mut held = session.interests.values().filter(|interest| interest.token.is_some());
+        if held.clone().any(|interest| interest.resumed) {
+            return Reliance { since: session.reliable_until, micros: 0 };
+        }
+        let deadlines = held
+            .by_ref()
+            .map(|interest| self.locks().deadline(interest.ticket, now).unwrap_or(Time::ZERO));
         let end = deadlines.fold(session.until, Time::min);
         let (heard, since) = session.heard;
         Reliance { since, micros: self.reliance(end, heard).0 / 1_000 }
@@ -187,6 +207,10 @@ impl Keeper {
             MemberStatus {
                 node,
                 address: address.clone(),
+                clients: match own {
+                    true => settings.door.clone(),
+                    false => self.doors.get(&quorate_core::ProcessId::new(node)).cloned(),
+                },
                 up: own || matches!(state, Some(Ok(()))),
                 suspected: locks.suspected().contains(quorate_core::ProcessId::new(node)),
                 trouble: match state {

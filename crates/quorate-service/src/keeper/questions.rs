@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
-use quorate_protocol::{About, Answer, Failure, TokenStanding};
+use quorate_protocol::{About, Answer, Failure, SessionKey, TokenStanding};
 
 use super::{Alarm, Client, Keeper};
 use crate::peer::{PeerMessage, Question, Reply};
 
 /// How long nodes have to answer.
-const PATIENCE: Span = Span::from_millis(500);
+pub(super) const PATIENCE: Span = Span::from_millis(500);
 
 /// A question that is on its way.
 #[derive(Debug)]
@@ -23,9 +23,22 @@ pub(super) struct Asked {
 #[derive(Debug)]
 pub(super) enum Waiting {
     List(Vec<About>),
-    Token { token: u64, counters: BTreeMap<ProcessId, u64> },
+    Token {
+        token: u64,
+        counters: BTreeMap<ProcessId, u64>,
+    },
     Expel(bool),
     Heard,
+    /// A session goes to this node.
+    Move(SessionKey, ProcessId),
+}
+
+impl Asked {
+    /// One node is asked, for no client.
+    pub(super) fn one(peer: ProcessId, waiting: Waiting) -> Self {
+        let open = [peer].into_iter().collect();
+        Self { by: (Client(u64::MAX), 0), open, waiting }
+    }
 }
 
 impl Keeper {
@@ -67,6 +80,7 @@ impl Keeper {
                 Reply::Expelled(had)
             }
             Question::Heard => Reply::Heard,
+            Question::TakeOver(moving) => Reply::TakenOver(self.take_over(*moving, now)),
         }
     }
 
@@ -79,6 +93,11 @@ impl Keeper {
                 counters.insert(from, counter);
             }
             (Waiting::Expel(done), Reply::Expelled(had)) => *done |= had,
+            (Waiting::Move(key, peer), Reply::TakenOver(taken)) => {
+                let (key, peer) = (*key, *peer);
+                self.asked.remove(&number);
+                return self.was_sent_away(key, peer, taken);
+            }
             _ => {}
         }
         if asked.open.is_empty() {
@@ -98,6 +117,7 @@ impl Keeper {
             Waiting::Expel(false) if open.is_empty() => Answer::Failed(Failure::Free),
             Waiting::Expel(false) => Answer::Failed(Failure::NoQuorum),
             Waiting::Token { token, counters } => self.standing(token, &counters),
+            Waiting::Move(key, peer) => return self.was_sent_away(key, peer, false),
         };
         self.answer(by, answer);
     }

@@ -76,7 +76,8 @@ impl Keeper {
         }
         let ticket = self.ticket_of(key, name.clone(), now);
         let (holding, waiting) = (Vec::new(), vec![waiter]);
-        let interest = Interest { ticket, since: now, why, token: None, holding, waiting };
+        let (since, token, resumed) = (now, None, false);
+        let interest = Interest { ticket, since, why, token, holding, waiting, resumed };
         self.tickets.insert(ticket, (key, name.clone()));
         if let Some(session) = self.sessions.get_mut(&key) {
             session.interests.insert(name, interest);
@@ -106,10 +107,16 @@ impl Keeper {
     pub(super) fn on_granted(&mut self, ticket: Ticket, token: u64, now: Time) {
         let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
         let Some(interest) = self.interest(key, &name) else { return };
+        if std::mem::take(&mut interest.resumed) {
+            // It had it elsewhere, with the same token: the client knows.
+            return;
+        }
         interest.token = Some(token);
         let asked = std::mem::replace(&mut interest.since, now);
-        let until = self.locks().deadline(ticket, now).unwrap_or(now);
-        tracing::debug!(lock = %name, token, at = now.0, until = until.0, "granted");
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let until = self.locks().deadline(ticket, now).unwrap_or(now);
+            tracing::debug!(lock = %name, token, at = now.0, until = until.0, "granted");
+        }
         let Some(interest) = self.interest(key, &name) else { return };
         let waiting = std::mem::take(&mut interest.waiting);
         interest.holding.extend(waiting.iter().map(|waiter| waiter.request));

@@ -80,7 +80,9 @@ async fn done(
         Work::Killed => work::killed(&cluster, KILLS).await?,
         Work::Many => return work::many(&cluster, MANY).await.map(Came::Many),
         Work::Idle => {
-            return Ok(Came::Idle(work::nothing(&cluster, time.max(Duration::from_secs(10))).await));
+            return Ok(Came::Idle(
+                work::nothing(&cluster, time.max(Duration::from_secs(10))).await,
+            ));
         }
     };
     Ok(Came::Measured(Box::new(measured)))

@@ -111,6 +111,7 @@ fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
     json!({
         "node": member.node,
         "address": member.address,
+        "clients": member.clients,
         "up": member.up,
         "suspected": member.suspected,
         "trouble": member.trouble,

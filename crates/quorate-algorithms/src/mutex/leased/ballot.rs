@@ -13,7 +13,15 @@ pub struct Ballot {
     pub(super) counter: u64,
     pub(super) vote: Option<Vote>,
     /// Who waits, and through which member.
-    pub(super) queue: BTreeMap<Ticket, ProcessId>,
+    pub(super) queue: BTreeMap<Ticket, Home>,
+}
+
+/// Where a request is at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Home {
+    pub(super) member: ProcessId,
+    /// How often it has moved: word from a former home may come late.
+    pub(super) moved: u32,
 }
 
 /// A vote that is given.
@@ -23,6 +31,7 @@ pub struct Vote {
     pub ticket: Ticket,
     /// Which has come through this member.
     pub home: ProcessId,
+    pub(super) moved: u32,
     /// What the voter counted when it gave it.
     pub(super) number: u64,
     /// Whether it was asked back.
@@ -42,7 +51,7 @@ impl Ballot {
 
     /// Who waits, the first first, and through which member.
     pub fn queue(&self) -> impl ExactSizeIterator<Item = (Ticket, ProcessId)> + '_ {
-        self.queue.iter().map(|(ticket, home)| (*ticket, *home))
+        self.queue.iter().map(|(ticket, home)| (*ticket, home.member))
     }
 
     /// Whose vote it is, if it is this request's and comes from there.
@@ -56,7 +65,7 @@ impl Ballot {
             self.vote = None;
             return true;
         }
-        if self.queue.get(&ticket) == Some(&home) {
+        if self.queue.get(&ticket).is_some_and(|of| of.member == home) {
             self.queue.remove(&ticket);
         }
         false
@@ -64,7 +73,7 @@ impl Ballot {
 
     /// Forgets all requests of a member; tells whether the vote has become free.
     pub(super) fn remove_all_of(&mut self, home: ProcessId) -> bool {
-        self.queue.retain(|_, of| *of != home);
+        self.queue.retain(|_, of| of.member != home);
         let had = self.vote.is_some_and(|vote| vote.home == home);
         if had {
             self.vote = None;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use quorate_core::{ProcessId, ProcessSet};
+use quorate_core::{ProcessId, ProcessSet, Time};
 
 use super::message::Epoch;
 
@@ -15,6 +15,10 @@ pub struct Candidate<K> {
     /// The number that nobody after it may have less than, once there were votes enough.
     pub(super) token: Option<u64>,
     pub(super) inside: bool,
+    /// Somebody may rely on having the lock with this number, which another member has given it, but not after that time.
+    pub(super) resumes: Option<(u64, Time)>,
+    /// How often the request has moved from member to member.
+    pub(super) moved: u32,
 }
 
 /// A vote that has come.
@@ -33,7 +37,23 @@ pub(super) struct Counted {
 
 impl<K> Candidate<K> {
     pub(super) fn new(lock: K) -> Self {
-        Self { lock, asked: ProcessSet::new(), votes: Vec::new(), token: None, inside: false }
+        let (asked, votes) = (ProcessSet::new(), Vec::new());
+        Self { lock, asked, votes, token: None, inside: false, resumes: None, moved: 0 }
+    }
+
+    /// The number with which somebody may rely on having the lock: this member's, or one that it had elsewhere.
+    pub fn relied_on(&self) -> Option<u64> {
+        self.token().or(self.resumes.map(|(had, _)| had))
+    }
+
+    /// How often the request has moved from member to member.
+    pub fn moved(&self) -> u32 {
+        self.moved
+    }
+
+    /// Whether somebody may rely on it: then its votes are not given back.
+    pub(super) fn is_relied_on(&self) -> bool {
+        self.inside || self.resumes.is_some()
     }
 
     /// The lock that it is for.

@@ -1,6 +1,6 @@
 //! One member: voter for others, and candidate for whoever asks through it.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use quorate_core::quorum::{AnyCoterie, QuorumSystem};
@@ -42,6 +42,8 @@ pub struct Locks<K: Name> {
     /// After it has forgotten everything: why it does not vote.
     pub(super) abstains: Option<Abstains>,
     candidates: BTreeMap<Ticket, Candidate<K>>,
+    /// Requests that have moved to another member.
+    handed_over: BTreeSet<Ticket>,
 }
 
 /// Why a member does not vote.
@@ -78,6 +80,19 @@ pub enum Command<K> {
     },
     /// Numbers up to this one will be remembered whatever happens.
     Reserved(u64),
+    /// A request goes to another member, since this one leaves: it asks for no more locks, and says no more that it is alive.
+    HandOver(Ticket),
+    /// A request comes from another member that leaves.
+    TakeOver {
+        /// Which lock.
+        lock: K,
+        /// Which request.
+        ticket: Ticket,
+        /// The number with which it has the lock, if it has.
+        token: Option<u64>,
+        /// How often it has moved, this time included.
+        moved: u32,
+    },
 }
 
 /// What a member tells.
@@ -159,6 +174,7 @@ impl<K: Name> Locks<K> {
             held_up: Vec::new(),
             abstains: None,
             candidates: BTreeMap::new(),
+            handed_over: BTreeSet::new(),
         }
     }
 
@@ -200,6 +216,11 @@ impl<K: Name> Locks<K> {
     /// All locks that this voter has heard of, as far as it knows.
     pub fn ballots(&self) -> impl Iterator<Item = (&K, &Ballot)> {
         self.ballots.iter()
+    }
+
+    /// All requests that have come through this member.
+    pub fn candidates(&self) -> impl Iterator<Item = (Ticket, &Candidate<K>)> {
+        self.candidates.iter().map(|(ticket, candidate)| (*ticket, candidate))
     }
 
     /// A request that has come through this member.
@@ -284,7 +305,8 @@ impl<K: Name> Locks<K> {
         let Some(candidate) = self.candidates.get_mut(&ticket) else { return };
         for voter in &(&voters - &candidate.asked) {
             candidate.asked.insert(voter);
-            out.send(voter, Message::Request(candidate.lock.clone(), ticket, sign));
+            let (lock, moved) = (candidate.lock.clone(), candidate.moved);
+            out.send(voter, Message::Request(lock, ticket, sign, moved));
         }
     }
 
@@ -296,7 +318,9 @@ impl<K: Name> Locks<K> {
             for voter in &candidate.asked {
                 let lock = || candidate.lock.clone();
                 match (votes(voter).filter(|vote| self.is_good(vote, now)), candidate.token) {
-                    (None, _) => out.send(voter, Message::Request(lock(), *ticket, sign)),
+                    (None, _) => {
+                        out.send(voter, Message::Request(lock(), *ticket, sign, candidate.moved));
+                    }
                     (Some(vote), Some(token)) if vote.counter < token => {
                         out.send(voter, Message::Raise(lock(), *ticket, token));
                     }
@@ -330,7 +354,8 @@ impl<K: Name> Locks<K> {
             return;
         }
         // The votes may be others than when it last looked: others may have been inside meanwhile.
-        let token = good.iter().map(|vote| vote.counter).max().unwrap_or(0);
+        let token = good.iter().map(|vote| vote.counter).max();
+        let token = token.max(candidate.resumes.map(|(had, _)| had)).unwrap_or(0);
         if candidate.token != Some(token) {
             let lock = candidate.lock.clone();
             for vote in good.iter().filter(|vote| vote.counter < token) {
@@ -346,6 +371,10 @@ impl<K: Name> Locks<K> {
 
     fn enter(&mut self, ticket: Ticket, token: u64, out: &mut Effects<Self>) {
         let Some(candidate) = self.candidates.get_mut(&ticket) else { return };
+        // With another number than it had somebody else may have been inside meanwhile.
+        if candidate.resumes.take().is_some_and(|(had, _)| had != token) {
+            return self.lose(ticket, false, out);
+        }
         candidate.inside = true;
         out.output(Output::Granted { lock: candidate.lock.clone(), ticket, token });
     }
@@ -425,6 +454,7 @@ impl<K: Name> Locks<K> {
     fn disown(&self, voter: ProcessId, lock: K, ticket: Ticket, out: &mut Effects<Self>) {
         match self.abstains {
             Some(Abstains::Waiting { .. }) => out.ignored("a request that it may have forgotten"),
+            _ if self.handed_over.contains(&ticket) => out.ignored("a request that has moved"),
             _ => out.send(voter, Message::Release(lock, ticket)),
         }
     }
@@ -440,7 +470,7 @@ impl<K: Name> Locks<K> {
         let Some(candidate) = self.candidates.get_mut(&ticket) else {
             return self.disown(voter, lock, ticket, out);
         };
-        if candidate.inside {
+        if candidate.is_relied_on() {
             return out.ignored("it is inside, and will release");
         }
         candidate.give_back(voter, number, epoch);
@@ -454,7 +484,14 @@ impl<K: Name> Locks<K> {
         let mut voters = ProcessSet::new();
         self.candidates.values().for_each(|candidate| voters.union_with(&candidate.asked));
         voters.remove(self.id);
-        let sign = self.sign(out.now());
+        let (sign, now) = (self.sign(out.now()), out.now());
+        let late =
+            |candidate: &Candidate<K>| candidate.resumes.is_some_and(|(_, until)| until < now);
+        let late = self.candidates.iter().filter(|(_, candidate)| late(candidate));
+        // Nobody relies on it any more: others may have its votes.
+        for ticket in late.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
+            self.lose(ticket, false, out);
+        }
         for voter in &voters {
             out.send(voter, Message::Sign(sign));
         }
@@ -538,6 +575,18 @@ impl<K: Name> Process for Locks<K> {
             }
             Command::Expel { lock, ticket, home } => out.send(home, Message::Expel(lock, ticket)),
             Command::Reserved(ceiling) => self.on_reserved(ceiling, out),
+            Command::HandOver(ticket) => {
+                self.candidates.remove(&ticket).ok_or(Misuse::Unknown)?;
+                self.handed_over.insert(ticket);
+            }
+            Command::TakeOver { lock, ticket, token, moved } => {
+                self.clock.hear(ticket.stamp);
+                let until = out.now() + self.terms.abstention();
+                let resumes = token.map(|token| (token, until));
+                let candidate = Candidate { resumes, moved, ..Candidate::new(lock) };
+                self.candidates.insert(ticket, candidate);
+                self.ask(ticket, out);
+            }
         }
         Ok(())
     }
@@ -549,9 +598,9 @@ impl<K: Name> Process for Locks<K> {
         match message {
             Message::Sign(sign) => self.on_sign(from, sign, out),
             Message::Extended(extension) => self.on_extended(from, extension, out),
-            Message::Request(lock, ticket, sign) => {
+            Message::Request(lock, ticket, sign, moved) => {
                 self.clock.hear(ticket.stamp);
-                self.on_request(from, lock, ticket, sign, out);
+                self.on_request(from, lock, ticket, (sign, moved), out);
             }
             Message::Vote(lock, ticket, number, extension) => {
                 self.on_extended(from, extension, out);

@@ -60,8 +60,8 @@ pub enum Message<K> {
     Sign(Sign),
     /// Voter: what I have lent you is yours for longer.
     Extended(Extension),
-    /// Candidate: I want this lock.
-    Request(K, Ticket, Sign),
+    /// Candidate: I want this lock, for a request that has moved to me as the so-manyth member.
+    Request(K, Ticket, Sign, u32),
     /// Voter: my vote of this number is yours.
     Vote(K, Ticket, u64, Extension),
     /// Voter: an earlier request is here; may I have the vote of this number back, that I gave under this lease?

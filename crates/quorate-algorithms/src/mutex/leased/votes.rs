@@ -2,7 +2,7 @@
 
 use quorate_core::{Effects, ProcessId};
 
-use super::ballot::{Ballot, Vote};
+use super::ballot::{Ballot, Home, Vote};
 use super::member::{BLOCK, Locks, Output, Timer};
 use super::message::{Epoch, Extension, Message, Name, Sign, Ticket};
 
@@ -70,7 +70,7 @@ impl<K: Name> Locks<K> {
         from: ProcessId,
         lock: K,
         ticket: Ticket,
-        sign: Sign,
+        (sign, moved): (Sign, u32),
         out: &mut Effects<Self>,
     ) {
         let Some(extension) = self.lend(from, sign, out) else { return };
@@ -79,19 +79,25 @@ impl<K: Name> Locks<K> {
         }
         let floor = self.floor;
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
+        let home = Home { member: from, moved };
+        let known = ballot.vote.filter(|vote| vote.ticket == ticket).map(|vote| vote.moved);
+        let known = known.or_else(|| ballot.queue.get(&ticket).map(|home| home.moved));
+        if known.is_some_and(|known| known > moved) {
+            return out.ignored("a request that has moved on");
+        }
         match &mut ballot.vote {
             Some(vote) if vote.ticket == ticket => {
-                vote.home = from;
+                (vote.home, vote.moved) = (from, moved);
                 out.send(from, Message::Vote(lock, ticket, vote.number, extension));
             }
             Some(_) => {
-                ballot.queue.insert(ticket, from);
+                ballot.queue.insert(ticket, home);
                 let place = ballot.queue.range(..=ticket).count() as u32;
                 out.send(from, Message::Behind(ticket, place));
                 self.inquire(lock, out);
             }
             None => {
-                ballot.queue.insert(ticket, from);
+                ballot.queue.insert(ticket, home);
                 self.vote(lock, out);
             }
         }
@@ -127,10 +133,10 @@ impl<K: Name> Locks<K> {
             self.held_up.push(lock);
             return self.reserve(reached, out);
         }
-        let Some((ticket, home)) = ballot.queue.pop_first() else { return };
+        let Some((ticket, Home { member: home, moved })) = ballot.queue.pop_first() else { return };
         ballot.counter += 1;
         let number = ballot.counter;
-        ballot.vote = Some(Vote { ticket, home, number, inquired: false });
+        ballot.vote = Some(Vote { ticket, home, moved, number, inquired: false });
         let own = Extension { epoch: Default::default(), echo: now };
         let lent = self.pairs[home.index()].lent.extension();
         let extension = if home == id { Some(own) } else { lent };
@@ -180,12 +186,12 @@ impl<K: Name> Locks<K> {
         out: &mut Effects<Self>,
     ) {
         let Some(ballot) = self.ballots.get_mut(&lock) else { return };
-        let given = ballot.vote.is_some_and(|vote| vote.number == number);
-        if !(given && ballot.has(ticket, from)) {
+        let given = ballot.vote.filter(|vote| vote.number == number);
+        let Some(vote) = given.filter(|_| ballot.has(ticket, from)) else {
             return out.ignored("a vote that is somebody else's by now");
-        }
+        };
         ballot.vote = None;
-        ballot.queue.insert(ticket, from);
+        ballot.queue.insert(ticket, Home { member: from, moved: vote.moved });
         self.vote(lock, out);
     }
 

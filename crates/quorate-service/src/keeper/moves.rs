@@ -1,0 +1,187 @@
+//! Sessions that go to another node, because this one leaves.
+//!
+//! A session goes with all it has and wants. What its client relies on does not change: voters keep what they lent to the
+//! node that leaves for as long as it was told, and the other node asks them for the same requests in its own name. Until
+//! it has their votes the client may rely on what it was told before, and on nothing more.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased::{Command, Ticket};
+use quorate_core::{ProcessId, Span, Time};
+use quorate_protocol::{Name, Say, SessionKey};
+use serde::{Deserialize, Serialize};
+
+use super::questions::{Asked, PATIENCE, Waiting};
+use super::{Alarm, Client, Deed, Keeper};
+use crate::peer::{PeerMessage, Question};
+use crate::session::{Interest, Session, Waiter};
+
+/// Nobody has this connection: whoever waits has not come here yet.
+const NOBODY: Client = Client(u64::MAX);
+
+/// A session on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moving {
+    key: u128,
+    ttl: Span,
+    who: String,
+    place: String,
+    /// Until when its client relies on all it has, by the client's clock in microseconds.
+    reliable_until: u64,
+    interests: Vec<MovingInterest>,
+}
+
+/// What it has or wants of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct MovingInterest {
+    name: Name,
+    ticket: Ticket,
+    /// How often it has moved.
+    moved: u32,
+    token: Option<u64>,
+    why: String,
+    /// For how long it has been as it is.
+    age: Span,
+    holding: Vec<u64>,
+    /// Who waits, and for how long still.
+    waiting: Vec<(u64, Option<Span>)>,
+}
+
+impl Keeper {
+    /// Where clients reach this node.
+    pub(super) fn tell_door(&mut self, peer: ProcessId) {
+        if let Some(door) = self.settings.door.clone() {
+            self.send(peer, PeerMessage::Door(door));
+        }
+    }
+
+    /// No more requests: sessions go to another node.
+    pub fn leave(&mut self, now: Time) {
+        self.leaving = true;
+        let suspected = self.locks().suspected().clone();
+        let up = |peer: &ProcessId| {
+            matches!(self.up.get(peer), Some(Ok(()))) && self.doors.contains_key(peer)
+        };
+        // Whoever is not suspected first.
+        let target = self.peers().filter(up).min_by_key(|peer| suspected.contains(*peer));
+        let keys: Vec<SessionKey> = self.sessions.keys().copied().collect();
+        for key in keys {
+            match target {
+                Some(peer) => self.send_away(key, peer, now),
+                None => self.tell_leaving(key),
+            }
+        }
+    }
+
+    fn tell_leaving(&mut self, key: SessionKey) {
+        if let Some(session) = self.sessions.get(&key) {
+            self.deeds.push(Deed::Say(session.client, Say::Leaving));
+        }
+    }
+
+    fn send_away(&mut self, key: SessionKey, peer: ProcessId, now: Time) {
+        let Some(moving) = self.pack(key, now) else { return };
+        let tickets: Vec<Ticket> = moving.interests.iter().map(|it| it.ticket).collect();
+        // From here on nothing of it may be relied on through this node.
+        for ticket in tickets {
+            self.command(Command::HandOver(ticket), now);
+        }
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.moving = true;
+        }
+        self.numbers += 1;
+        let number = self.numbers;
+        let asked = Asked::one(peer, Waiting::Move(key, peer));
+        self.asked.insert(number, asked);
+        self.alarms.insert((now + PATIENCE, Alarm::Question(number)));
+        self.send(peer, PeerMessage::Question(number, Question::TakeOver(Box::new(moving))));
+    }
+
+    fn pack(&self, key: SessionKey, now: Time) -> Option<Moving> {
+        let session = self.sessions.get(&key)?;
+        let reliance = self.reliance_of(key, now);
+        let interest = |(name, interest): (&Name, &Interest)| MovingInterest {
+            name: name.clone(),
+            ticket: interest.ticket,
+            moved: self.locks().candidate(interest.ticket).map_or(0, |it| it.moved()) + 1,
+            token: interest.token,
+            why: interest.why.clone(),
+            age: now.since(interest.since),
+            holding: interest.holding.clone(),
+            waiting: interest
+                .waiting
+                .iter()
+                .map(|waiter| (waiter.request, waiter.until.map(|until| until.since(now))))
+                .collect(),
+        };
+        Some(Moving {
+            key: key.0,
+            ttl: session.ttl,
+            who: session.who.clone(),
+            place: session.place.clone(),
+            reliable_until: reliance.since.saturating_add(reliance.micros),
+            interests: session.interests.iter().map(interest).collect(),
+        })
+    }
+
+    /// A session comes from a node that leaves. Whether it can.
+    pub(super) fn take_over(&mut self, moving: Moving, now: Time) -> bool {
+        let Moving { key, ttl, who, place, reliable_until, interests } = moving;
+        let key = SessionKey(key);
+        let room = self.settings.sessions_most.saturating_sub(self.sessions.len()) > 0;
+        if self.leaving || !room || self.sessions.contains_key(&key) {
+            return false;
+        }
+        let until = now + ttl;
+        let mut session = Session {
+            ttl,
+            until,
+            heard: (now, 0),
+            client: NOBODY,
+            who,
+            place,
+            interests: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            moving: false,
+            reliable_until,
+        };
+        let mut commands = Vec::new();
+        for it in interests {
+            let MovingInterest { name, ticket, moved, token, .. } = it;
+            let waits = it.waiting.iter().map(|(request, _)| *request);
+            let requests = it.holding.iter().copied().chain(waits);
+            session.requests.extend(requests.map(|request| (request, name.clone())));
+            let waiter = |(request, left): (u64, Option<Span>)| Waiter {
+                request,
+                client: NOBODY,
+                number: 0,
+                until: left.map(|left| now + left),
+                only_free: false,
+            };
+            let waiting: Vec<Waiter> = it.waiting.into_iter().map(waiter).collect();
+            let ends = waiting.iter().filter_map(|waiter| waiter.until);
+            self.alarms.extend(ends.map(|until| (until, Alarm::Waiter(ticket))));
+            let since = Time(now.0.saturating_sub(it.age.0));
+            let (why, holding, resumed) = (it.why, it.holding, token.is_some());
+            let interest = Interest { ticket, since, why, token, holding, waiting, resumed };
+            session.interests.insert(name.clone(), interest);
+            self.tickets.insert(ticket, (key, name.clone()));
+            commands.push(Command::TakeOver { lock: name, ticket, token, moved });
+        }
+        self.sessions.insert(key, session);
+        self.alarms.insert((until, Alarm::Session(key)));
+        commands.into_iter().for_each(|command| self.command(command, now));
+        true
+    }
+
+    /// The other node has the session, or does not answer: here it is over in any case.
+    pub(super) fn was_sent_away(&mut self, key: SessionKey, peer: ProcessId, taken: bool) {
+        let Some(session) = self.sessions.remove(&key) else { return };
+        session.interests.values().for_each(|it| drop(self.tickets.remove(&it.ticket)));
+        let say = match self.doors.get(&peer).filter(|_| taken) {
+            Some(to) => Say::Moved { session: key, to: to.clone() },
+            None => Say::Leaving,
+        };
+        self.deeds.push(Deed::Say(session.client, say));
+    }
+}
