@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_bench::{Cluster, Launch, Trouble, Wire, round_trip, work};
-use quorate_service::{NodeConfig, launch};
+use quorate_service::{Extras, NodeConfig, launch};
 use tokio::runtime::Builder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         return runtime.block_on(async {
-            let (_node, _tls) = launch(&NodeConfig::read(Path::new(file))?, true, None).await?;
+            let (_node, _tls) =
+                launch(&NodeConfig::read(Path::new(file))?, true, Extras::default()).await?;
             std::future::pending().await
         });
     }

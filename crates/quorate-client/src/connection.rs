@@ -17,11 +17,13 @@ use crate::clock::Moment;
 use crate::credentials::{Credentials, Dialler, Stream};
 use crate::error::Error;
 use crate::session::{Session, SessionOptions, SessionState};
+use crate::spans::Spans;
 
 /// A client of a cluster. Clones share one connection.
 #[derive(Clone, Debug)]
 pub struct Client {
     jobs: mpsc::UnboundedSender<Job>,
+    pub(crate) spans: Spans,
 }
 
 pub(crate) enum Job {
@@ -80,7 +82,13 @@ impl Client {
             moved: None,
         };
         tokio::spawn(worker.run(to_do));
-        Self { jobs }
+        Self { jobs, spans: Spans::default() }
+    }
+
+    /// Tells of each request and each lock that was held, as a line of OTLP in JSON, from now on: for OpenTelemetry. The
+    /// nodes tell their parts of the same traces.
+    pub fn tell_spans(&self, sink: impl Fn(&str) + Send + Sync + 'static) {
+        self.spans.tell(Box::new(sink));
     }
 
     pub(crate) fn post(&self, job: Job) -> Result<(), Error> {

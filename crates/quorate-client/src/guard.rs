@@ -60,6 +60,7 @@ impl LockRequest {
         let Self { session, name, wait, why } = self;
         let request = session.next_request();
         let mut fate = session.state.listen(request);
+        let began = Moment::now();
         // If nobody waits any longer, the request is taken back.
         let mut guard = Guard {
             session,
@@ -68,6 +69,7 @@ impl LockRequest {
             token: 0,
             fate: fate.clone(),
             open: true,
+            since: began,
         };
         let call = Call::Acquire {
             session: guard.session.key,
@@ -93,9 +95,11 @@ impl LockRequest {
                 }
             }
         };
+        let failed = !matches!(answer, Ok(Answer::Granted { .. }));
+        guard.tell_span("acquire", failed);
         match answer {
             Ok(Answer::Granted { token, .. }) => {
-                guard.token = token;
+                (guard.token, guard.since) = (token, Moment::now());
                 Ok(guard)
             }
             Ok(_) => Err(Error::Confused),
@@ -120,6 +124,8 @@ pub struct Guard {
     token: u64,
     fate: watch::Receiver<Fate>,
     open: bool,
+    /// Since when it is asked for, and then since when it is held.
+    since: Moment,
 }
 
 impl Guard {
@@ -181,9 +187,20 @@ impl Guard {
         }
     }
 
+    fn tell_span(&self, name: &'static str, failed: bool) {
+        let took = Duration::from_micros(Moment::now().0.saturating_sub(self.since.0));
+        let mut attributes = vec![("quorate.lock", self.name.to_string())];
+        if self.token > 0 {
+            attributes.push(("quorate.token", self.token.to_string()));
+        }
+        let whose = (self.session.key, self.request);
+        self.session.client.spans.put(whose, name, took, attributes, failed);
+    }
+
     /// Frees it, and waits until the node knows.
     pub async fn release(mut self) -> Result<(), Error> {
         self.open = false;
+        self.tell_span("hold", self.loss().is_some());
         self.session.state.forget(self.request);
         let release = Call::Release { session: self.session.key, request: self.request };
         match self.session.client.call(release, Some(Duration::from_secs(5))).await {
@@ -199,6 +216,9 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if self.open {
+            if self.token > 0 {
+                self.tell_span("hold", self.loss().is_some());
+            }
             self.session.state.forget(self.request);
             let (reply, _) = oneshot::channel();
             let call = Call::Release { session: self.session.key, request: self.request };

@@ -27,6 +27,7 @@ mod credentials;
 mod error;
 mod guard;
 mod session;
+mod spans;
 
 pub use clock::Moment;
 pub use connection::Client;

@@ -7,6 +7,7 @@
 pub mod frame;
 pub mod greeting;
 mod name;
+pub mod spans;
 mod talk;
 
 pub use name::{BadName, Kind, NAME_MOST, Name};

@@ -10,14 +10,17 @@ mod requests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::detector::VcubeDiagnosis;
-use quorate_algorithms::mutex::leased::{Command, Locks, Output, Terms, Ticket};
+use quorate_algorithms::mutex::leased::{Command, Locks, Message, Output, Terms, Ticket};
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{Effect, Effects, Process, ProcessId, Recipients, Span, Stack, Tempo, Time};
+use quorate_core::{
+    Effect, Effects, Layered, Process, ProcessId, Recipients, Span, Stack, Tempo, Time,
+};
 use quorate_protocol::{Change, Name, Say, SessionKey};
 
 use crate::measures::Measures;
 use crate::peer::{Member, PeerMessage};
 use crate::session::Session;
+use crate::spans::Spans;
 
 pub use moves::Moving;
 use questions::Asked;
@@ -88,6 +91,8 @@ pub struct Keeper {
     leaving: bool,
     deeds: Vec<Deed>,
     pub(crate) measures: Measures,
+    /// If somebody wants to have them.
+    pub(crate) spans: Option<Spans>,
     /// When locks were last freed through this node, as far as that is worth knowing.
     freed: BTreeMap<Name, Time>,
     /// What the algorithm has said that is to be dealt with once whoever asks knows its ticket.
@@ -133,6 +138,7 @@ impl Keeper {
             leaving: false,
             deeds: Vec::new(),
             measures: Measures::new(),
+            spans: None,
             freed: BTreeMap::new(),
             said: std::collections::VecDeque::new(),
         };
@@ -189,6 +195,9 @@ impl Keeper {
 
     /// A peer has said something.
     pub fn hear(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
+        if let Some(spans) = &mut self.spans {
+            spans.hear(&message, now);
+        }
         match message {
             PeerMessage::Process(message) => {
                 self.tell(now, |member, out| member.on_message(from, message, out));
@@ -251,6 +260,12 @@ impl Keeper {
         input(&mut self.member, &mut out);
         let mut effects: std::collections::VecDeque<Effect<Member>> = out.drain().collect();
         while let Some(effect) = effects.pop_front() {
+            if let (Some(spans), Effect::Send { message: Layered::Upper(message), .. }) =
+                (&mut self.spans, &effect)
+                && let Message::Vote(lock, ticket, ..) = message
+            {
+                spans.vote(self.settings.id, lock, *ticket, now);
+            }
             match effect {
                 Effect::Send { to, message } if to == self.settings.id => {
                     self.member.on_message(to, message, &mut out);

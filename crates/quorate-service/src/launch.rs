@@ -10,13 +10,23 @@ use crate::config::NodeConfig;
 use crate::disk::{Disk, Remembered};
 use crate::keeper::Settings;
 use crate::node::{CannotStart, Node, Reception, Start};
+use crate::spans::SpanSink;
 
-/// Starts a node as its file says, with these pages beside its API. `new_cluster` if the cluster begins, so that nobody can have a vote of before. The
+/// What a file does not say about a node.
+#[derive(Default)]
+pub struct Extras {
+    /// Pages beside its API.
+    pub pages: Option<axum::Router>,
+    /// Where its traces go.
+    pub spans: Option<SpanSink>,
+}
+
+/// Starts a node as its file says, with what it does not say. `new_cluster` if the cluster begins, so that nobody can have a vote of before. The
 /// certificates too, if it has some, so that they can be loaded anew.
 pub async fn launch(
     config: &NodeConfig,
     new_cluster: bool,
-    pages: Option<axum::Router>,
+    extras: Extras,
 ) -> Result<(Node, Option<Arc<Tls>>), CannotStart> {
     let cluster = config.cluster_number().map_err(CannotStart::Wrong)?;
     let disk = memory(config, cluster, new_cluster)?;
@@ -61,9 +71,17 @@ pub async fn launch(
         tls: tls.clone(),
         plain_anywhere: config.plain_clients,
         names: config.names.clone(),
-        pages,
+        pages: extras.pages,
     };
-    let node = Node::start(Start { settings, security, peers, clients, disk, reception })?;
+    let node = Node::start(Start {
+        settings,
+        security,
+        peers,
+        clients,
+        disk,
+        reception,
+        spans: extras.spans,
+    })?;
     Ok((node, tls))
 }
 

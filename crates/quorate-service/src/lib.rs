@@ -17,14 +17,16 @@ mod peer;
 mod rights;
 mod serve;
 mod session;
+mod spans;
 
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
 pub use disk::{Disk, DiskError, Remembered};
 pub use http::openapi;
 pub use keeper::{Client, Deed, Keeper, Moving, Settings};
-pub use launch::launch;
+pub use launch::{Extras, launch};
 pub use local::{LocalCluster, local_cluster, local_cluster_with};
 pub use node::{CannotStart, Node, Reception, Start};
 pub use peer::PeerMessage;
 pub use rights::ClientConfig;
+pub use spans::SpanSink;

@@ -63,7 +63,7 @@ pub async fn local_cluster_with(
         let pages = pages.clone().filter(|_| id.index() == 0);
         let reception = Reception { pages, ..Reception::default() };
         let (security, disk) = (Security::Plain, None);
-        let start = Start { settings, security, peers, clients, disk, reception };
+        let start = Start { settings, security, peers, clients, disk, reception, spans: None };
         nodes.push(Node::start(start)?);
     }
     Ok(LocalCluster { nodes })

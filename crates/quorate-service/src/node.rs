@@ -24,6 +24,7 @@ use crate::keeper::{Client, Deed, Keeper, Settings};
 use crate::peer::PeerMessage;
 use crate::rights::{ClientConfig, Entry};
 use crate::serve::{self, Doorman};
+use crate::spans::{SpanSink, Spans, calendar_offset};
 
 /// What a node needs to start.
 pub struct Start {
@@ -39,6 +40,8 @@ pub struct Start {
     pub disk: Option<(Disk, Remembered)>,
     /// How clients are let in.
     pub reception: Reception,
+    /// Where its traces go.
+    pub spans: Option<SpanSink>,
 }
 
 /// How clients are let in.
@@ -130,7 +133,7 @@ const BATCH: usize = 512;
 impl Node {
     /// Starts. Needs a runtime of tokio around it.
     pub fn start(start: Start) -> Result<Self, CannotStart> {
-        let Start { mut settings, security, peers, clients, disk, reception } = start;
+        let Start { mut settings, security, peers, clients, disk, reception, spans } = start;
         let mut config = Config::new(
             ClusterId(settings.cluster),
             settings.id,
@@ -164,7 +167,8 @@ impl Node {
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
-        let keeper = Keeper::new(settings, clock::now());
+        let mut keeper = Keeper::new(settings, clock::now());
+        keeper.spans = spans.is_some().then(Spans::default);
         let desk = Desk {
             keeper,
             mesh: mesh.clone(),
@@ -172,6 +176,7 @@ impl Node {
             outgoing: BTreeMap::new(),
             disk,
             inbox: inbox.clone(),
+            spans: spans.map(|sink| (sink, calendar_offset())),
         };
         let door = Door::new(inbox);
         let entry = Arc::new(Entry::new(&reception.clients, reception.calls_per_second));
@@ -242,6 +247,8 @@ struct Desk {
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
     disk: Option<(Disk, Remembered)>,
     inbox: mpsc::Sender<Input>,
+    /// Where traces go, and by how much the calendar is ahead of the clock.
+    spans: Option<(SpanSink, Duration)>,
 }
 
 impl Desk {
@@ -349,6 +356,12 @@ impl Desk {
             messages.clear();
         }
         marks.into_iter().for_each(|mark| self.reserve(mark));
+        if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.keeper.spans) {
+            let over = spans.take();
+            if !over.is_empty() {
+                sink.put(over, *offset);
+            }
+        }
     }
 
     fn reserve(&mut self, mark: u64) {

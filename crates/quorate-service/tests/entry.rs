@@ -7,7 +7,7 @@ use std::path::Path;
 use quorate_client::{Client, Credentials, Error, Failure, Session, SessionOptions};
 use quorate_core::ProcessId;
 use quorate_net::certs;
-use quorate_service::{Node, NodeConfig, launch};
+use quorate_service::{Extras, Node, NodeConfig, launch};
 use serde_json::json;
 use support::Web;
 
@@ -42,7 +42,7 @@ async fn node(folder: &Path) -> Node {
     let file = folder.join("node.toml");
     std::fs::write(&file, text).expect("a file");
     let config = NodeConfig::read(&file).expect("it is sound");
-    let (node, _) = launch(&config, true, None).await.expect("it starts");
+    let (node, _) = launch(&config, true, Extras::default()).await.expect("it starts");
     while !node.is_ready().await {
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }

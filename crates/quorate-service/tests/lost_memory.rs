@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_client::{Client, SessionOptions};
-use quorate_service::{Disk, Node, NodeConfig, launch};
+use quorate_service::{Disk, Extras, Node, NodeConfig, launch};
 
 /// Three nodes of a file each, with short leases. They have an address of their own, so that nobody takes their ports while
 /// they are away.
@@ -39,7 +39,7 @@ impl Cluster {
         let file = self.folder.path().join(format!("node-{node}.toml"));
         std::fs::write(&file, text).expect("a disk");
         let config = NodeConfig::read(Path::new(&file)).expect("it makes sense");
-        let (started, _) = launch(&config, new, None).await.expect("it starts");
+        let (started, _) = launch(&config, new, Extras::default()).await.expect("it starts");
         self.nodes[node] = Some(started);
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_client::Client;
-use quorate_service::{NodeConfig, launch};
+use quorate_service::{Extras, NodeConfig, launch};
 
 use crate::records::Records;
 
@@ -13,7 +13,8 @@ use crate::records::Records;
 pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io::Result<()> {
     tracing::subscriber::set_global_default(Records::open(records)?).map_err(io::Error::other)?;
     let config = NodeConfig::read(config).map_err(io::Error::other)?;
-    let (_node, _tls) = launch(&config, new_cluster, None).await.map_err(io::Error::other)?;
+    let (_node, _tls) =
+        launch(&config, new_cluster, Extras::default()).await.map_err(io::Error::other)?;
     std::future::pending().await
 }
 

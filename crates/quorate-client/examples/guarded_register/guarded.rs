@@ -6,28 +6,28 @@
 
 /// A value, and the greatest token that was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Guarded {
+pub(crate) struct Guarded {
     greatest: u64,
     value: u64,
 }
 
 /// The token is not the last: somebody has had the lock since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stale {
+pub(crate) struct Stale {
     /// The greatest that was shown.
-    pub greatest: u64,
+    pub(crate) greatest: u64,
 }
 
 impl Guarded {
     /// The value, for whoever has the lock. Reading counts: what is read is the base of what will be written, so nobody
     /// with a smaller token may write in between.
-    pub fn read(&mut self, token: u64) -> Result<u64, Stale> {
+    pub(crate) fn read(&mut self, token: u64) -> Result<u64, Stale> {
         self.admit(token)?;
         Ok(self.value)
     }
 
     /// Another value.
-    pub fn write(&mut self, token: u64, value: u64) -> Result<(), Stale> {
+    pub(crate) fn write(&mut self, token: u64, value: u64) -> Result<(), Stale> {
         self.admit(token)?;
         self.value = value;
         Ok(())

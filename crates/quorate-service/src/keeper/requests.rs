@@ -119,7 +119,11 @@ impl Keeper {
         }
         let Some(interest) = self.interest(key, &name) else { return };
         let waiting = std::mem::take(&mut interest.waiting);
+        let asked_by = waiting.first().map(|waiter| waiter.request);
         interest.holding.extend(waiting.iter().map(|waiter| waiter.request));
+        if let Some(spans) = &mut self.spans {
+            spans.request(&name, ticket, asked_by, (asked, now), Some(token));
+        }
         self.measures.granted.inc();
         self.measures.wait.observe(seconds(now.since(asked)));
         if let Some(freed) = self.freed.remove(&name).filter(|freed| *freed >= asked) {
@@ -205,6 +209,10 @@ impl Keeper {
             return;
         }
         let had = interest.token.map(|token| (token, interest.since));
+        let asked = interest.since;
+        if let (Some(spans), None) = (&mut self.spans, had) {
+            spans.request(&name, ticket, None, (asked, now), None);
+        }
         if let Some(session) = self.sessions.get_mut(&key) {
             session.interests.remove(&name);
         }

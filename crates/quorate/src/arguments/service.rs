@@ -158,6 +158,9 @@ pub(crate) struct NodeFlags {
     /// How much of it: error, warn, info, debug, or per part, as in info,quorate_net=debug
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log_level: String,
+    /// Append traces for OpenTelemetry to this file, as OTLP in JSON: the collector's otlpjsonfile receiver reads them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spans: Option<PathBuf>,
 }
 
 /// How a log is written.
@@ -204,6 +207,9 @@ pub(crate) struct Under {
     /// A command for the shell when the lock was lost and the command has ended
     #[arg(long, value_name = "COMMAND")]
     pub(crate) on_lost: Option<OsString>,
+    /// Append traces for OpenTelemetry to this file, as OTLP in JSON; nodes write theirs of the same traces
+    #[arg(long, value_name = "FILE")]
+    pub(crate) spans: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) cluster: Where,
 }

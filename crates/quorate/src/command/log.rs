@@ -1,6 +1,8 @@
 //! What a node writes to stderr about what happens.
 
+use std::fs::File;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
 
@@ -18,4 +20,10 @@ pub(crate) fn begin(format: LogFormat, level: &str) -> Result<(), Failure> {
         LogFormat::Text => log.with_ansi(io::stderr().is_terminal()).init(),
     }
     Ok(())
+}
+
+/// A file that is written to behind what is there.
+pub(crate) fn appended(path: &Path) -> Result<File, Failure> {
+    let opened = File::options().create(true).append(true).open(path);
+    opened.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_service::{Node, NodeConfig, launch};
+use quorate_service::{Extras, Node, NodeConfig, SpanSink, launch};
 use sd_notify::NotifyState;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,9 +23,16 @@ pub(crate) fn node(flags: &NodeFlags) -> Done {
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
     runtime.block_on(async {
-        let page = quorate_console::page(None);
-        let (node, tls) =
-            launch(&config, flags.new_cluster, Some(page)).await.map_err(Failure::new)?;
+        let spans = match &flags.spans {
+            Some(path) => {
+                let file = super::log::appended(path)?;
+                let instance = config.id.to_string();
+                Some(SpanSink::new("quorate-node", &instance, file).map_err(Failure::new)?)
+            }
+            None => None,
+        };
+        let extras = Extras { pages: Some(quorate_console::page(None)), spans };
+        let (node, tls) = launch(&config, flags.new_cluster, extras).await.map_err(Failure::new)?;
         anstream::eprintln!("node {} is up; clients: {}", config.id, node.address());
         tell_system(&[NotifyState::Ready]);
         let mut reload = signal(SignalKind::hangup())

@@ -49,6 +49,11 @@ pub(crate) fn under(flags: &Under, kind: Kind) -> Done {
 
 async fn run(flags: &Under, kind: Kind) -> Done {
     let client = cluster::client(&flags.cluster)?;
+    if let Some(path) = &flags.spans {
+        let file = super::log::appended(path)?;
+        // A trace that cannot be written is no reason to give a lock back.
+        client.tell_spans(move |line| drop((&file).write_all(line.as_bytes())));
+    }
     let options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
     let session = client.session(options).await.map_err(|error| cluster::failure(&error))?;
     let request = match kind {

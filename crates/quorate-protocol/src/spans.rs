@@ -1,0 +1,110 @@
+//! Traces for OpenTelemetry: what happened to a request, at its client, its node and the voters.
+//!
+//! A session is a trace. Its number and those of its spans follow from the key of the session, which all of them know and
+//! nobody else can find out from them, so that nothing has to be carried along: a client's `acquire` is the parent of its
+//! node's `request`, and that of each voter's `vote`. Written as lines of OTLP in JSON, which the collector's
+//! `otlpjsonfile` receiver reads.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::SessionKey;
+
+/// Something that took time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Of which session.
+    pub session: SessionKey,
+    /// Which one.
+    pub id: u64,
+    /// What it is a part of.
+    pub parent: Option<u64>,
+    /// What.
+    pub name: &'static str,
+    /// From when, in nanoseconds since 1970.
+    pub start: u64,
+    /// Until when.
+    pub end: u64,
+    /// What else there is to say.
+    pub attributes: Vec<(&'static str, String)>,
+    /// Whether it did not come to what was wanted.
+    pub failed: bool,
+}
+
+/// The number of the span of this kind and number in a session.
+pub fn span_id(session: SessionKey, kind: &str, number: u64) -> u64 {
+    let hash = digest(session, kind, number);
+    u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"))
+}
+
+fn digest(session: SessionKey, kind: &str, number: u64) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(session.0.to_be_bytes());
+    hash.update(number.to_be_bytes());
+    hash.update(kind.as_bytes());
+    hash.finalize().into()
+}
+
+/// Spans of one process as a line of OTLP in JSON, with the line's end.
+pub fn line(service: &str, instance: &str, spans: &[Span]) -> String {
+    let spans: Vec<Value> = spans.iter().map(one).collect();
+    let resource = [attribute("service.name", service), attribute("service.instance.id", instance)];
+    let scope = json!({ "scope": { "name": "quorate" }, "spans": spans });
+    let all = json!({ "resourceSpans": [{
+        "resource": { "attributes": resource },
+        "scopeSpans": [scope],
+    }] });
+    format!("{all}\n")
+}
+
+fn attribute(key: &str, value: &str) -> Value {
+    json!({ "key": key, "value": { "stringValue": value } })
+}
+
+fn one(span: &Span) -> Value {
+    let trace = digest(span.session, "trace", 0);
+    let trace: String = trace[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let attributes: Vec<Value> =
+        span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+    // OTLP's numbers for a span inside a process and for one that failed.
+    let (internal, status) = (1, if span.failed { 2 } else { 0 });
+    json!({
+        "traceId": trace,
+        "spanId": format!("{:016x}", span.id),
+        "parentSpanId": span.parent.map_or(String::new(), |parent| format!("{parent:016x}")),
+        "name": span.name,
+        "kind": internal,
+        "startTimeUnixNano": span.start.to_string(),
+        "endTimeUnixNano": span.end.to_string(),
+        "attributes": attributes,
+        "status": { "code": status },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_collectors_read() {
+        let session = SessionKey(7);
+        let span = Span {
+            session,
+            id: span_id(session, "request", 1),
+            parent: Some(span_id(session, "acquire", 0)),
+            name: "request",
+            start: 1,
+            end: 2,
+            attributes: vec![("quorate.lock", "a\"b".to_owned())],
+            failed: false,
+        };
+        let line = line("quorate-node", "0", &[span]);
+        let read: Value = serde_json::from_str(&line).expect("JSON");
+        let written = &read["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+        assert_eq!(written["traceId"].as_str().map(str::len), Some(32));
+        assert_eq!(written["spanId"].as_str().map(str::len), Some(16));
+        assert_eq!(written["attributes"][0]["value"]["stringValue"], "a\"b");
+        // The key of a session is a secret.
+        assert!(!line.contains(&format!("{:032x}", 7)), "{line}");
+    }
+}
