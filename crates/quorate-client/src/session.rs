@@ -78,6 +78,26 @@ impl SessionState {
         self.changed.notified().await;
     }
 
+    /// Waits until it is time to say again that the session is alive: well before what is relied on ends, whichever ends
+    /// first, the session or what nodes lend each other. The latter counts from when a lock is had, which may be soon.
+    async fn wait_for_next(&self, ttl: Duration) {
+        let mut next = None::<Moment>;
+        loop {
+            let changed = self.changed.notified();
+            let pause =
+                (ttl / 4).min(self.deadline().from_now() / 6).max(Duration::from_millis(10));
+            let then = Moment(Moment::now().0 + pause.as_micros() as u64);
+            let due = next.map_or(then, |next| next.min(then));
+            next = Some(due);
+            tokio::select! {
+                () = due.reached() => return,
+                () = changed => if self.is_over() {
+                    return;
+                },
+            }
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -206,7 +226,9 @@ async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
         if inner.state.is_over() {
             return;
         }
-        let call = inner.client.call(Call::KeepAlive(inner.key), Some(ttl));
+        let relied = inner.state.deadline().from_now();
+        let patience = if relied.is_zero() { ttl } else { relied.min(ttl) };
+        let call = inner.client.call(Call::KeepAlive(inner.key), Some(patience));
         let (client_gone, state) = (call.await, Arc::clone(&inner.state));
         drop(inner);
         match client_gone {
@@ -215,8 +237,6 @@ async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
             Err(_) if state.deadline() <= Moment::now() => return state.end(),
             Err(_) => {}
         }
-        // Well before what is relied on ends, whichever of the two ends first: the session, or what nodes lend each other.
-        let relied = state.deadline().from_now();
-        tokio::time::sleep((ttl / 4).min(relied / 6).max(Duration::from_millis(10))).await;
+        state.wait_for_next(ttl).await;
     }
 }

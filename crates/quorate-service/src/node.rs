@@ -11,7 +11,7 @@ use quorate_net::{
     ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls,
     codec,
 };
-use quorate_protocol::{Ask, Say, SessionKey};
+use quorate_protocol::{Answer, Ask, Failure, Say, SessionKey};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -123,6 +123,9 @@ const INBOX: usize = 8192;
 
 /// So many numbers are reserved when a node starts.
 const FIRST_BLOCK: u64 = 1 << 20;
+
+/// So many bytes may a message to a peer have: as many as the mesh takes.
+const MESSAGE_MOST: usize = 1 << 20;
 
 /// So many are dealt with before what came of them is done.
 const BATCH: usize = 512;
@@ -336,9 +339,8 @@ impl Desk {
             match deed {
                 Deed::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
                 Deed::Say(client, say) => {
-                    let slow =
-                        self.clients.get(&client).is_some_and(|to| to.try_send(say).is_err());
-                    if slow {
+                    let Some(to) = self.clients.get(&client) else { continue };
+                    if to.try_send(if_it_reads(to, say)).is_err() {
                         // It does not read. Without its end of the channel the connection is closed.
                         self.clients.remove(&client);
                     }
@@ -350,11 +352,8 @@ impl Desk {
             if messages.is_empty() {
                 continue;
             }
-            let payload: Bytes = codec::encode(messages);
+            send_all(&self.mesh, *peer, messages);
             messages.clear();
-            if let Err(error) = self.mesh.try_send(*peer, payload) {
-                tracing::debug!(%peer, %error, "not sent");
-            }
         }
         marks.into_iter().for_each(|mark| self.reserve(mark));
         if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.keeper.spans) {
@@ -373,6 +372,33 @@ impl Desk {
             Ok(()) => drop(inbox.blocking_send(Input::Reserved(mark))),
             Err(error) => tracing::error!(%error, "numbers cannot be reserved"),
         });
+    }
+}
+
+/// A list is long: whoever has left this many messages unread gets no more of them.
+const UNREAD_MOST: usize = 32;
+
+/// What a client is told: instead of a list that it would not read for a while, that it should read.
+fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
+    match say {
+        Say::Answer(number, Answer::List(_)) if to.max_capacity() - to.capacity() > UNREAD_MOST => {
+            let why = "read what was said before, and ask for a list again";
+            Say::Answer(number, Answer::Failed(Failure::TooMuch(why.to_owned())))
+        }
+        say => say,
+    }
+}
+
+/// Sends all of it in one message, or in as many as are needed.
+fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) {
+    let payload: Bytes = codec::encode(&messages);
+    if payload.len() > MESSAGE_MOST && messages.len() > 1 {
+        let (first, second) = messages.split_at(messages.len() / 2);
+        send_all(mesh, peer, first);
+        return send_all(mesh, peer, second);
+    }
+    if let Err(error) = mesh.try_send(peer, payload) {
+        tracing::debug!(%peer, %error, "not sent");
     }
 }
 

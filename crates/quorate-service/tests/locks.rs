@@ -172,3 +172,18 @@ async fn a_node_that_says_nothing_is_given_up() {
     let second = client.session(options()).await.expect("the next node answers");
     second.lock("x").expect("a name").acquire().await.expect("free").release().await.expect("held");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_session_keeps_what_it_has_for_longer_than_a_lease() {
+    let cluster = cluster(3).await;
+    let client = Client::new([cluster.nodes[0].address().to_string()]);
+    let ttl = Duration::from_secs(600);
+    let session = client.session(SessionOptions { ttl, ..SessionOptions::default() }).await;
+    let session = session.expect("a session");
+    // Until it has said once that it is alive, with nothing to rely on.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let guard = session.lock("x").expect("a name").acquire().await.expect("free");
+    // Nodes lend each other votes for 8 s.
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert!(guard.is_held(), "{:?}", guard.loss());
+}

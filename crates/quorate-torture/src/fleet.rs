@@ -84,7 +84,7 @@ impl Fleet {
         certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
         for (node, clients) in self.clients.iter().enumerate() {
             let mut text = format!(
-                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\n[peers]\n"
+                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\ncalls_per_second = 0\n[peers]\n"
             );
             for (peer, address) in self.peers.iter().enumerate() {
                 text += &format!("{peer} = \"{address}\"\n");

@@ -14,7 +14,6 @@ use crate::log::Log;
 
 /// The same code as the example's.
 #[path = "../../quorate-client/examples/guarded_register/guarded.rs"]
-#[expect(unreachable_pub, reason = "in the example it is a module of its own")]
 mod guarded;
 
 use guarded::{Guarded, Stale};

@@ -37,6 +37,9 @@ pub(crate) struct Phase {
     pub(crate) broken: Vec<String>,
 }
 
+/// A part of the run: its name, and what is done in it, which says what went wrong.
+type Step<'a> = (&'static str, &'a mut dyn FnMut(&Fleet) -> Vec<String>);
+
 /// What each node may have resident: so much for itself and what clients may leave unread, and for each lock that somebody
 /// holds its name, its ballot and its session's part.
 const MEMORY_MOST: u64 = 192 << 20;
@@ -77,7 +80,7 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
     let mut phases = Vec::new();
     let crowd = RefCell::new(Vec::new());
-    let steps: [(&'static str, &mut dyn FnMut(&Fleet) -> Vec<String>); 8] = [
+    let steps: [Step<'_>; 8] = [
         ("nobody else", &mut |_| {
             pause(1_500);
             Vec::new()

@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),

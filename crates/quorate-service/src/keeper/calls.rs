@@ -47,7 +47,12 @@ impl Keeper {
             }
             Call::List { prefix, most } => {
                 let question = Question::Requests(prefix, most.min(100_000));
-                return self.inquire((client, number), question, Waiting::List(Vec::new()), now);
+                return self.inquire(
+                    (client, number),
+                    question,
+                    Waiting::List(Vec::new(), most as usize),
+                    now,
+                );
             }
             Call::CheckToken { name, token } => {
                 let waiting = Waiting::Token { token, counters: BTreeMap::new() };

@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{About, Answer, Failure, SessionKey, TokenStanding};
 
+use super::calls::too_much;
 use super::{Alarm, Client, Keeper};
 use crate::peer::{PeerMessage, Question, Reply};
+
+/// So many questions of one client may be on their way. Each makes work for every node.
+const OPEN_MOST: usize = 4;
 
 /// How long nodes have to answer.
 pub(super) const PATIENCE: Span = Span::from_millis(500);
@@ -22,7 +26,8 @@ pub(super) struct Asked {
 /// What has come so far.
 #[derive(Debug)]
 pub(super) enum Waiting {
-    List(Vec<About>),
+    /// Of which at most so many are wanted.
+    List(Vec<About>, usize),
     Token {
         token: u64,
         counters: BTreeMap<ProcessId, u64>,
@@ -50,6 +55,10 @@ impl Keeper {
         waiting: Waiting,
         now: Time,
     ) {
+        if self.asked.values().filter(|asked| asked.by.0 == by.0).count() >= OPEN_MOST {
+            let most = format!("{OPEN_MOST} questions to all nodes at once are the most");
+            return self.answer(by, too_much(most));
+        }
         self.numbers += 1;
         let number = self.numbers;
         let peers: Vec<ProcessId> = self.peers().collect();
@@ -88,7 +97,7 @@ impl Keeper {
         let Some(asked) = self.asked.get_mut(&number) else { return };
         asked.open.remove(from);
         match (&mut asked.waiting, reply) {
-            (Waiting::List(list), Reply::Requests(more)) => list.extend(more),
+            (Waiting::List(list, _), Reply::Requests(more)) => list.extend(more),
             (Waiting::Token { counters, .. }, Reply::Counter(Some(counter))) => {
                 counters.insert(from, counter);
             }
@@ -109,8 +118,9 @@ impl Keeper {
     pub(super) fn close_question(&mut self, number: u64) {
         let Some(Asked { by, open, waiting }) = self.asked.remove(&number) else { return };
         let answer = match waiting {
-            Waiting::List(mut list) => {
+            Waiting::List(mut list, most) => {
                 list.sort_by(|a, b| (&a.name, a.stamp, a.tie).cmp(&(&b.name, b.stamp, b.tie)));
+                list.truncate(most);
                 Answer::List(list)
             }
             Waiting::Heard | Waiting::Expel(true) => Answer::Done,
