@@ -496,8 +496,10 @@ impl<K: Name> Locks<K> {
             out.send(voter, Message::Sign(sign));
         }
         self.ask_again(out);
-        // A lease that had run out may have been extended.
-        let has_votes = |(_, candidate): &(&Ticket, &Candidate<K>)| !candidate.votes.is_empty();
+        // A lease that had run out may have been extended. Who is inside loses when its leases run out.
+        let has_votes = |(_, candidate): &(&Ticket, &Candidate<K>)| {
+            !candidate.inside && !candidate.votes.is_empty()
+        };
         let hopeful = self.candidates.iter().filter(has_votes);
         let hopeful: Vec<Ticket> = hopeful.map(|(ticket, _)| *ticket).collect();
         hopeful.into_iter().for_each(|ticket| self.advance(ticket, out));
