@@ -292,7 +292,9 @@ fn explore_world(
     if let End::Broken(counterexample) = &found.end {
         let all: Vec<Action> =
             counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
-        let mut story = Scenario { requesters: Default::default(), ..scenario.clone() };
+        // Who asks, and when, is part of the story.
+        let (requesters, request) = Default::default();
+        let mut story = Scenario { requesters, request, ..scenario.clone() };
         checked.story = all.iter().map(Action::to_string).collect();
         // Instants leave open when within one something happens, which a scenario has to say.
         if !is_timed {

@@ -3,6 +3,8 @@
 //! An algorithm is a type, and whatever is written for any type is compiled for each. What is needed here of one are
 //! constants, so they are put together first ([`Facts`]) and this is compiled once.
 
+use std::borrow::Cow;
+
 use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::{Algorithm, ClockSetup, Setup};
 use quorate_core::agreement::Matter;
@@ -185,13 +187,14 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
 }
 
 /// The scenario with what the algorithm decides where nothing is said.
-pub(crate) fn settled(scenario: &Scenario, facts: &Facts) -> Scenario {
-    let mut settled = scenario.clone();
-    settled.bears = scenario.bears.or_else(|| (facts.bears)(scenario.processes));
-    if facts.in_rounds {
-        settled.timing = scenario.timing.or(scenario.delay_bound().map(Timing::Rounds));
+pub(crate) fn settled<'s>(scenario: &'s Scenario, facts: &Facts) -> Cow<'s, Scenario> {
+    let bears = scenario.bears.or_else(|| (facts.bears)(scenario.processes));
+    let rounds = || scenario.delay_bound().map(Timing::Rounds);
+    let timing = scenario.timing.or_else(|| facts.in_rounds.then(rounds).flatten());
+    if (bears, timing) == (scenario.bears, scenario.timing) {
+        return Cow::Borrowed(scenario);
     }
-    settled
+    Cow::Owned(Scenario { bears, timing, ..scenario.clone() })
 }
 
 /// The world that an algorithm is to live in, as the scenario describes it.

@@ -20,13 +20,19 @@ pub struct Accounting {
     /// Bytes of each kind, and of those to oneself, where messages know their size.
     bytes: Vec<Option<u64>>,
     self_bytes: Vec<u64>,
-    /// Sends and receipts of each process, layer after layer.
-    sends: Vec<u64>,
-    self_sends: Vec<u64>,
-    receipts: Vec<u64>,
-    self_receipts: Vec<u64>,
+    /// What each process has sent and received, layer after layer.
+    ends: Vec<Ends>,
     lost: BTreeMap<Loss, u64>,
     duplicated: u64,
+}
+
+/// The messages at one end. Those to oneself are counted apart, too, off the usual path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    sent: u64,
+    self_sent: u64,
+    received: u64,
+    self_received: u64,
 }
 
 impl Accounting {
@@ -41,7 +47,6 @@ impl Accounting {
         }
         let place = |kind: &Kind| layers.iter().position(|layer| *layer == kind.layer).unwrap_or(0);
         let layer_of = kinds.iter().map(place).collect();
-        let zeros = vec![0; n * layers.len()];
         Self {
             kinds,
             layer_of,
@@ -50,11 +55,7 @@ impl Accounting {
             self_by_kind: vec![0; kinds.len()],
             bytes: vec![None; kinds.len()],
             self_bytes: vec![0; kinds.len()],
-            sends: zeros.clone(),
-            // Messages to oneself are counted apart, and kept apart from the usual path.
-            self_sends: zeros.clone(),
-            receipts: zeros.clone(),
-            self_receipts: zeros,
+            ends: vec![Ends::default(); n * layers.len()],
             layers,
             lost: BTreeMap::new(),
             duplicated: 0,
@@ -81,7 +82,7 @@ impl Accounting {
         }
         let place = self.layer_of[kind] * self.n + from.index();
         self.by_kind[kind] += 1;
-        self.sends[place] += 1;
+        self.ends[place].sent += 1;
         // Where nobody counts, the compiler knows, and nothing is done.
         if let Some(bytes) = bytes {
             *self.bytes[kind].get_or_insert(0) += bytes;
@@ -89,7 +90,7 @@ impl Accounting {
         }
         if from == to {
             self.self_by_kind[kind] += 1;
-            self.self_sends[place] += 1;
+            self.ends[place].self_sent += 1;
         }
     }
 
@@ -97,9 +98,9 @@ impl Accounting {
     #[inline]
     pub fn received(&mut self, from: ProcessId, to: ProcessId, kind: usize) {
         let place = self.layer_of[kind] * self.n + to.index();
-        self.receipts[place] += 1;
+        self.ends[place].received += 1;
         if from == to {
-            self.self_receipts[place] += 1;
+            self.ends[place].self_received += 1;
         }
     }
 
@@ -127,9 +128,9 @@ impl Accounting {
     pub fn layer(&self, layer: Layer, with_self: bool) -> LayerAccount {
         let place = self.layers.iter().position(|known| *known == layer).unwrap_or(0);
         let range = place * self.n..(place + 1) * self.n;
-        let without = |all: &[u64], own: &[u64]| -> Vec<u64> {
-            let pairs = all[range.clone()].iter().zip(&own[range.clone()]);
-            pairs.map(|(all, own)| if with_self { *all } else { all - own }).collect()
+        let each = |count: fn(&Ends) -> (u64, u64)| -> Vec<u64> {
+            let counts = self.ends[range.clone()].iter().map(count);
+            counts.map(|(all, own)| if with_self { all } else { all - own }).collect()
         };
         let mut by_kind = KindCounts::default();
         let (mut total, mut to_self) = (0, 0);
@@ -149,8 +150,8 @@ impl Accounting {
                 *bytes.get_or_insert(0) += all - own;
             }
         }
-        let by_sender = without(&self.sends, &self.self_sends);
-        let by_receiver = without(&self.receipts, &self.self_receipts);
+        let by_sender = each(|end| (end.sent, end.self_sent));
+        let by_receiver = each(|end| (end.received, end.self_received));
         LayerAccount { total, to_self, bytes, by_kind, by_sender, by_receiver }
     }
 

@@ -82,6 +82,7 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
             searches(&all),
             properties(&all),
             specimens(&all),
+            smallest(&all),
             storms(&all, request.seeds),
         ],
         notes: notes(&all),
@@ -283,6 +284,55 @@ fn specimens(all: &[(&Cell, &Answer)]) -> Block {
     }
 }
 
+/// With how few processes each specimen breaks, and with how few it cannot.
+fn smallest(all: &[(&Cell, &Answer)]) -> Block {
+    let searches: Vec<(&str, &Small, &Searched)> = all
+        .iter()
+        .filter_map(|(cell, answer)| match (cell, answer) {
+            (Cell::Search { profile, small }, Answer::Search(search)) => {
+                profile.specimen.is_some().then_some((profile.name, small, search))
+            }
+            _ => None,
+        })
+        .collect();
+    let same = |one: &Small, other: &Small| {
+        (one.algorithm, one.quorums, one.only) == (other.algorithm, other.quorums, other.only)
+    };
+    let rows = searches.chunk_by(|one, other| same(one.1, other.1)).map(|group| {
+        let (name, first, _) = &group[0];
+        let broken = group.iter().filter(|(.., search)| search.broken.is_some());
+        let fewest = broken.min_by_key(|(_, small, search)| (small.n, search.steps));
+        let below = fewest.map_or(usize::MAX, |(_, small, _)| small.n);
+        // That two given ones cannot do it says nothing of two others.
+        let held = |n: &usize| {
+            let worlds = || group.iter().filter(|(_, small, _)| small.n == *n);
+            worlds().all(|(.., search)| search.broken.is_none() && !search.bounded)
+                && worlds().any(|(_, small, _)| small.all_ask())
+        };
+        let mut cannot: Vec<usize> = group.iter().map(|(_, small, _)| small.n).collect();
+        cannot.dedup();
+        cannot.retain(|n| *n < below && held(n));
+        let numbers: Vec<String> = cannot.iter().map(usize::to_string).collect();
+        let breaks = match fewest.and_then(|(.., search)| search.broken.clone()) {
+            Some(broken) => broken,
+            None => first.only.map_or_else(|| "any".to_owned(), |only| only.to_string()),
+        };
+        vec![
+            (*name).to_owned(),
+            first.quorums.unwrap_or("-").to_owned(),
+            breaks,
+            fewest.map_or_else(|| "none found".to_owned(), |(_, small, _)| small.n.to_string()),
+            fewest.map_or_else(|| "-".to_owned(), |(_, small, _)| small.words()),
+            if numbers.is_empty() { "-".to_owned() } else { numbers.join(", ") },
+        ]
+    });
+    Block {
+        title: "Specimens: with how few processes each breaks".to_owned(),
+        head: vec!["specimen", "over", "breaks", " fewest", "world", "cannot with"],
+        rows: rows.collect(),
+    }
+}
+
 fn storms(all: &[(&Cell, &Answer)], seeds: u64) -> Block {
     let rows = all.iter().filter_map(|(cell, answer)| match answer {
         Answer::Storm(storm) => {
@@ -336,6 +386,10 @@ fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
         "What is not shown. Small worlds are not large ones: that nothing is wrong with three or four processes and one or \
          two requests each is no proof for five, and storms prove nothing, they fail to disprove. Where a search says \
          `to depth`, what lies deeper was not looked at."
+            .to_owned(),
+        "A specimen cannot break with so many processes if every search with so many came to its end, and all asked in one \
+         of them; asked as often, and with as many crashes, as the table above it says. Where only some ask, which ones \
+         matters: what two cannot do, two others may."
             .to_owned(),
         "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect though as slow as \
          can be, nobody comes back after a crash, and nobody lies; losses, wrong suspicions and links without order are \

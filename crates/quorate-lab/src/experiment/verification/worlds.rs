@@ -12,7 +12,7 @@ use crate::exhaustive::{Question, Reductions};
 pub(super) struct Small {
     pub(super) algorithm: &'static str,
     pub(super) n: usize,
-    quorums: Option<&'static str>,
+    pub(super) quorums: Option<&'static str>,
     requesters: Requesters,
     requests: u8,
     crashes: u8,
@@ -27,8 +27,16 @@ const MEMORY: u64 = 5 << 30;
 impl Small {
     /// Everybody asks once, and nothing goes wrong.
     fn new(algorithm: &'static str, n: usize) -> Self {
-        let (quorums, requesters) = (None, Requesters::All);
-        Self { algorithm, n, quorums, requesters, requests: 1, crashes: 0, bears: None, only: None }
+        Self {
+            algorithm,
+            n,
+            quorums: None,
+            requesters: Requesters::All,
+            requests: 1,
+            crashes: 0,
+            bears: None,
+            only: None,
+        }
     }
 
     fn over(self, quorums: &'static str) -> Self {
@@ -75,6 +83,11 @@ impl Small {
         }
     }
 
+    /// Whether everybody asks.
+    pub(super) fn all_ask(&self) -> bool {
+        self.requesters == Requesters::All
+    }
+
     /// The world in words.
     pub(super) fn words(&self) -> String {
         let mut words = format!("n = {}", self.n);
@@ -82,7 +95,8 @@ impl Small {
             words = format!("{quorums}, {words}");
         }
         match self.requesters {
-            Requesters::First(count) => words += &format!(", {count} ask"),
+            Requesters::First(2) => words += ", p0 and p1 ask",
+            Requesters::First(count) => words += &format!(", p0 to p{} ask", count - 1),
             _ => words += ", all ask",
         }
         if self.requests > 1 {
@@ -161,10 +175,13 @@ pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<Small> {
                 worlds.extend([hangs(2), hangs(3), hangs(3).twice(), hangs(4)]);
             }
             for quorums in ["vcube", "tree", "grid"] {
-                let both = |n: u8| {
-                    small(n.into()).over(quorums).asking(2).crashing(n - 1).only(Property::ME1)
-                };
-                worlds.extend([2, 3, 4].map(both));
+                // Whoever asks: with two given ones it may be impossible where with two others it is not.
+                let both =
+                    |n: u8| small(n.into()).over(quorums).crashing(n - 1).only(Property::ME1);
+                worlds.extend([2, 3].map(both));
+                // Over the tree nothing is found with four, and if all ask there are too many states to go through.
+                let tree = both(4).asking(2);
+                worlds.push(if quorums == "tree" { tree } else { both(4) });
             }
             worlds
         }
