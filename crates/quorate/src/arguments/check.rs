@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use quorate_lab::exhaustive::Reductions;
-use quorate_sim::notation::TreeText;
+use quorate_sim::notation::{SetText, TreeText};
 use quorate_sim::scenario::Requesters;
 
 use super::{Diagram, YesNo};
@@ -43,6 +43,9 @@ pub(crate) struct Check {
     /// Who asks, begins an election or multicasts: one, all or a number
     #[arg(long, value_name = "one|all|K", default_value = "all")]
     pub(crate) requesters: Requesters,
+    /// These ask, in place of the first ones: 0,3
+    #[arg(long, value_name = "P,..", conflicts_with = "requesters")]
+    pub(crate) asking: Option<SetText>,
     /// How many processes may crash
     #[arg(long, value_name = "F", default_value_t = 0)]
     pub(crate) crashes: u8,

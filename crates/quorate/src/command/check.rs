@@ -8,8 +8,10 @@ use std::sync::atomic::Ordering;
 
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_check::{Bounds, Budget, Progress};
-use quorate_core::Property;
+use quorate_core::{Property, Time};
 use quorate_lab::exhaustive::{self, Question};
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{When, Who};
 use quorate_sim::{Conditions, Scenario};
 
 use super::campaign::{interruption, threads, timed};
@@ -73,6 +75,7 @@ fn question(flags: &Check) -> Result<Question, Failure> {
     }
     let scenario = Scenario {
         requesters: flags.requesters,
+        request: asking(flags),
         fifo: flags.keeps_order(),
         quorums: flags.quorums.clone(),
         tree: flags.tree.clone(),
@@ -103,6 +106,12 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         },
         threads: threads(flags.threads)?,
     })
+}
+
+/// Those who ask, if they were named.
+fn asking(flags: &Check) -> Vec<Occasion> {
+    let named = flags.asking.iter().flat_map(|asking| &asking.0);
+    named.map(|process| Occasion { who: Who::Process(process), at: When::At(Time::ZERO) }).collect()
 }
 
 fn property(id: &str) -> Result<Property, Failure> {

@@ -1,8 +1,10 @@
 //! The small worlds that are gone through in every order.
 
 use quorate_check::{Bounds, Budget};
-use quorate_core::{Assumption, Layer, Profile, Property};
+use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Time};
 use quorate_sim::Scenario;
+use quorate_sim::fault::Occasion;
+use quorate_sim::notation::{When, Who};
 use quorate_sim::scenario::Requesters;
 
 use crate::exhaustive::{Question, Reductions};
@@ -14,6 +16,8 @@ pub(super) struct Small {
     pub(super) n: usize,
     pub(super) quorums: Option<&'static str>,
     requesters: Requesters,
+    /// These two ask, in place of the first ones.
+    pair: Option<[u32; 2]>,
     requests: u8,
     crashes: u8,
     /// How many faults an agreement is to bear.
@@ -32,6 +36,7 @@ impl Small {
             n,
             quorums: None,
             requesters: Requesters::All,
+            pair: None,
             requests: 1,
             crashes: 0,
             bears: None,
@@ -51,6 +56,11 @@ impl Small {
         Self { requesters: Requesters::First(requesters), ..self }
     }
 
+    /// Which two ask may matter: they are not neighbours on the cube, or of different trees.
+    fn asked_by(self, pair: [u32; 2]) -> Self {
+        Self { pair: Some(pair), ..self.asking(2) }
+    }
+
     fn crashing(self, crashes: u8) -> Self {
         Self { crashes, ..self }
     }
@@ -67,6 +77,7 @@ impl Small {
     pub(super) fn question(&self) -> Question {
         let scenario = Scenario {
             requesters: self.requesters,
+            request: self.pair.into_iter().flatten().map(asks_at_once).collect(),
             quorums: self.quorums.map(str::to_owned),
             bears: self.bears,
             ..Scenario::new(self.algorithm, self.n)
@@ -94,9 +105,10 @@ impl Small {
         if let Some(quorums) = self.quorums {
             words = format!("{quorums}, {words}");
         }
-        match self.requesters {
-            Requesters::First(2) => words += ", p0 and p1 ask",
-            Requesters::First(count) => words += &format!(", p0 to p{} ask", count - 1),
+        match (self.pair, self.requesters) {
+            (Some([one, other]), _) => words += &format!(", p{one} and p{other} ask"),
+            (None, Requesters::First(2)) => words += ", p0 and p1 ask",
+            (None, Requesters::First(count)) => words += &format!(", p0 to p{} ask", count - 1),
             _ => words += ", all ask",
         }
         if self.requests > 1 {
@@ -156,8 +168,13 @@ fn of_ours(name: &'static str) -> Vec<Small> {
     worlds.extend(["majority", "grid"].map(|quorums| over(quorums, 3).crashing(2)));
     worlds.push(over("vcube", 4));
     worlds.extend([1, 2, 3].map(|crashes| over("vcube", 4).asking(2).crashing(crashes)));
+    worlds.extend([[0, 2], [0, 3]].map(|pair| over("vcube", 4).asked_by(pair).crashing(3)));
     worlds.push(over("majority-live", 4).asking(2).crashing(2));
     worlds
+}
+
+fn asks_at_once(process: u32) -> Occasion {
+    Occasion { who: Who::Process(ProcessId::new(process)), at: When::At(Time::ZERO) }
 }
 
 /// Where what is broken breaks: the smallest world that is known, and for the published quorum mutex also smaller ones,
