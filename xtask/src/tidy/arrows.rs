@@ -24,6 +24,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
             "quorate-draw",
         ],
     ),
+    ("quorate-web", &[]),
     (
         "quorate-console",
         &[
@@ -36,7 +37,6 @@ const MAY_USE: [(&str, &[&str]); 16] = [
             "quorate-web",
         ],
     ),
-    ("quorate-web", &[]),
     ("quorate-net", &["quorate-core"]),
     ("quorate-protocol", &[]),
     ("quorate-client", &["quorate-protocol"]),
