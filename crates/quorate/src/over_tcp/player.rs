@@ -82,6 +82,8 @@ impl Player {
             told,
             stage: io::stdout(),
             trouble: None,
+            rounds: self.role.past.iter().filter_map(|past| past.round_end()).max().unwrap_or(0),
+            early: Vec::new(),
         };
         let options = Drive { suspect_after: None, ..Drive::default() };
         let ended = drive(&mesh, &mut events, &mut part, &options).await;
@@ -193,9 +195,35 @@ struct Part<'w> {
     told: mpsc::UnboundedReceiver<ToPlayer>,
     stage: Stdout,
     trouble: Option<io::Error>,
+    /// How many rounds are over for it.
+    rounds: u64,
+    /// What was sent in a round that has not begun here: word of the end of a round comes sooner to some.
+    early: Vec<(ProcessId, Letter)>,
 }
 
 impl Part<'_> {
+    /// A letter of a round that has begun here.
+    fn take_in(&mut self, from: ProcessId, letter: Letter, out: &mut Outbox) {
+        let (now, Letter { number, clock, bytes, .. }) = (self.clock.now(), letter);
+        if !self.world.receive(from, self.me, &bytes, now) {
+            self.trouble.get_or_insert(io::Error::other(format!("no message from {from}")));
+            return;
+        }
+        self.known.merge(&clock);
+        let check = checksum(&bytes);
+        self.happened(now, What::Arrival { from, number, check }, out);
+    }
+
+    /// What has come early and is in time now.
+    fn take_in_early(&mut self, out: &mut Outbox) {
+        let rounds = self.rounds;
+        let in_time = |(_, letter): &mut (ProcessId, Letter)| letter.round <= rounds;
+        let early: Vec<_> = self.early.extract_if(.., in_time).collect();
+        for (from, letter) in early {
+            self.take_in(from, letter, out);
+        }
+    }
+
     /// Something has happened: it is reported, and what was sent because of it leaves.
     fn happened(&mut self, time: Time, what: What, out: &mut Outbox) {
         self.known.tick(self.me);
@@ -203,7 +231,8 @@ impl Part<'_> {
         self.report(&FromPlayer::Event(Entry { time: time.0, clock, what }));
         for sent in self.world.take_sent() {
             let (number, clock, bytes) = (sent.number, self.known.clone(), sent.bytes);
-            out.send(sent.to, codec::encode(&Letter { number, clock, bytes }));
+            let round = self.rounds;
+            out.send(sent.to, codec::encode(&Letter { number, clock, round, bytes }));
         }
         self.due = self.world.next_errand(self.me);
         self.idle_from = machine_time();
@@ -234,19 +263,13 @@ impl Actor for Part<'_> {
     }
 
     fn on_message(&mut self, _: Time, from: ProcessId, payload: &[u8], out: &mut Outbox) {
-        let now = self.clock.now();
-        let letter = codec::decode::<Letter>(payload);
-        let Ok(Letter { number, clock, bytes }) = letter else {
-            self.trouble.get_or_insert(io::Error::other(format!("nonsense from {from}")));
-            return;
-        };
-        if !self.world.receive(from, self.me, &bytes, now) {
-            self.trouble.get_or_insert(io::Error::other(format!("no message from {from}")));
-            return;
+        match codec::decode::<Letter>(payload) {
+            Ok(letter) if letter.round > self.rounds => self.early.push((from, letter)),
+            Ok(letter) => self.take_in(from, letter, out),
+            Err(_) => {
+                self.trouble.get_or_insert(io::Error::other(format!("nonsense from {from}")));
+            }
         }
-        self.known.merge(&clock);
-        let check = checksum(&bytes);
-        self.happened(now, What::Arrival { from, number, check }, out);
     }
 
     fn next_due(&self) -> Option<Time> {
@@ -278,8 +301,12 @@ impl Actor for Part<'_> {
         match ready!(self.told.poll_recv(context)) {
             Some(ToPlayer::Tell(told)) => {
                 let now = self.clock.now();
+                if let Told::RoundEnd(number) = told {
+                    self.rounds = number;
+                }
                 happen(self.world, self.me, &told, now);
                 self.happened(now, What::Told, out);
+                self.take_in_early(out);
                 Poll::Ready(true)
             }
             Some(_) => Poll::Ready(true),

@@ -55,6 +55,16 @@ pub(crate) struct Past {
     pub(crate) what: PastEvent,
 }
 
+impl Past {
+    /// Which round was over then, if one was.
+    pub(crate) const fn round_end(&self) -> Option<u64> {
+        match &self.what {
+            PastEvent::Told(Told::RoundEnd(number)) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum PastEvent {
     Start,
@@ -114,6 +124,8 @@ pub(crate) enum What {
 pub(crate) struct Letter {
     pub(crate) number: (u32, u64),
     pub(crate) clock: VectorClock,
+    /// How many rounds were over for the sender.
+    pub(crate) round: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
