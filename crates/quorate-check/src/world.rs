@@ -174,7 +174,7 @@ type Next = Successor<State, Action>;
 
 impl<'w> World<'w> {
     /// Of n processes and their users, with reliable links that keep their order, and nothing that goes wrong.
-    pub fn new<P, U>(n: usize, make: impl Fn(ProcessId) -> P + Sync + 'w, users: U) -> Self
+    pub fn new<P, U>(n: usize, make: impl Fn(ProcessId) -> P + Send + Sync + 'w, users: U) -> Self
     where
         P: Process + 'w,
         U: Users<Command = P::Command, Output = P::Output> + 'w,

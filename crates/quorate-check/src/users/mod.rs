@@ -19,7 +19,7 @@ pub use multicast::{MulticastPlace, MulticastUsers};
 pub use mutex::{MutexPlace, MutexUsers};
 
 /// The users of a family of algorithms.
-pub trait Users: Sync {
+pub trait Users: Send + Sync {
     /// What they may ask.
     type Command;
     /// What they may hear.

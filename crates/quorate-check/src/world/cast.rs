@@ -17,7 +17,7 @@ use super::{PROCESSES_MOST, named};
 use crate::{Users, fingerprint_of};
 
 /// What a world asks of its processes and users, whatever their types.
-pub(super) trait Insides: Sync {
+pub(super) trait Insides: Send + Sync {
     /// The number of the node that a process begins with.
     fn begin(&self, id: u8) -> u32;
 
@@ -124,7 +124,7 @@ impl<P, U, F> Cast<P, U, F>
 where
     P: Process,
     U: Users<Command = P::Command, Output = P::Output>,
-    F: Fn(ProcessId) -> P + Sync,
+    F: Fn(ProcessId) -> P + Send + Sync,
 {
     pub(super) fn new(n: usize, make: F, users: U) -> Self {
         let (nodes, messages) = (Shelf::default(), Shelf::default());
@@ -202,7 +202,7 @@ impl<P, U, F> Insides for Cast<P, U, F>
 where
     P: Process,
     U: Users<Command = P::Command, Output = P::Output>,
-    F: Fn(ProcessId) -> P + Sync,
+    F: Fn(ProcessId) -> P + Send + Sync,
 {
     fn begin(&self, id: u8) -> u32 {
         let process = (self.make)(named(id));
