@@ -51,8 +51,8 @@ impl Cluster {
             certs::make(&folder.path().join("certs"), &wanted).map_err(Trouble::new)?;
         }
         let mut processes = Processes::default();
-        for node in 0..nodes {
-            let file = write_config(folder.path(), node, peers, clients[node], wire);
+        for (node, door) in clients.iter().enumerate() {
+            let file = write_config(folder.path(), node, peers, *door, wire);
             let mut command = Command::new(&launch.program);
             processes.start(command.args(&launch.arguments).arg(file.map_err(Trouble::new)?))?;
         }
