@@ -178,7 +178,7 @@ impl Storm {
             locks = locks.with_ceiling(member.mark);
         }
         // Some forget every lock as soon as nobody uses it, and some never.
-        if at % 2 == 0 {
+        if at.is_multiple_of(2) {
             locks = locks.remembering(0);
         }
         (member.locks, member.paused, member.departed) = (Some(locks), false, false);
@@ -346,7 +346,8 @@ impl Storm {
         for (ticket, lock, token, moved) in all {
             let hand_over = Command::HandOver(ticket);
             self.tell(at, |locks, out| locks.on_command(hand_over, out).expect("it is here"));
-            let time = self.now + self.chance.below(if moved % 2 == 0 { LEASE } else { 8 * MS });
+            let time =
+                self.now + self.chance.below(if moved.is_multiple_of(2) { LEASE } else { 8 * MS });
             let take_over = Event::TakeOver { at: to, life, lock, ticket, token, moved };
             self.plan(time, take_over);
         }
