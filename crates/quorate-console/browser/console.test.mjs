@@ -356,8 +356,14 @@ withPage("everything is said in the language that is chosen", async (page) => {
 
 withPage("another language keeps the moment, the run and the address", async (page) => {
   const say = async (code) => {
+    // The page as it was stays until the new one is there.
+    const before = await page.locator("#main").getAttribute("data-shown");
     await page.locator("#language").selectOption(code);
-    await page.waitForFunction((code) => document.documentElement.lang === code, code);
+    await page.waitForFunction(
+      ([code, before]) =>
+        document.documentElement.lang === code && document.getElementById("main")?.dataset.shown !== before,
+      [code, before],
+    );
     await page.locator(".diagram svg").first().waitFor();
   };
   await visit(page, lab.address, `${FIVE}&faults.crash=4@5500us`);
