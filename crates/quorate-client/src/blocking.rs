@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
+use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::session::SessionOptions;
 
@@ -21,10 +22,20 @@ impl Session {
         endpoints: impl IntoIterator<Item = E>,
         options: SessionOptions,
     ) -> Result<Self, Error> {
+        Self::open_with(endpoints, Credentials::default(), options)
+    }
+
+    /// The same, showing something and speaking TLS.
+    pub fn open_with<E: Into<String>>(
+        endpoints: impl IntoIterator<Item = E>,
+        credentials: Credentials,
+        options: SessionOptions,
+    ) -> Result<Self, Error> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| Error::Unreachable(error.to_string()))?;
-        let session =
-            runtime.block_on(async { crate::Client::new(endpoints).session(options).await })?;
+        let session = runtime.block_on(async {
+            crate::Client::with_credentials(endpoints, credentials)?.session(options).await
+        })?;
         Ok(Self { session: Some(session), runtime })
     }
 
