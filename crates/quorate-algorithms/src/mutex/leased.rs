@@ -39,6 +39,7 @@ mod lease;
 mod member;
 mod message;
 mod terms;
+mod voters;
 mod votes;
 
 pub use ballot::{Ballot, Vote};

@@ -17,13 +17,13 @@ use super::terms::Terms;
 pub struct Locks<K: Name> {
     pub(super) id: ProcessId,
     pub(super) n: usize,
-    coterie: AnyCoterie,
+    pub(super) coterie: AnyCoterie,
     pub(super) terms: Terms,
     clock: LamportClock,
     /// Which life of this member it is.
     pub(super) life: u64,
     /// Whom the detector takes for crashed: asked last.
-    suspected: ProcessSet,
+    pub(super) suspected: ProcessSet,
     /// By member.
     pub(super) pairs: Vec<Pair>,
     pub(super) ballots: BTreeMap<K, Ballot>,
@@ -282,17 +282,6 @@ impl<K: Name> Locks<K> {
         }
     }
 
-    /// Whom to ask for a lock: the same for everybody while the same are up.
-    fn voters_of(&self, lock: &K) -> ProcessSet {
-        let n = self.n as u64;
-        let first = spread(lock) % n;
-        let live = (0..n).map(|place| ProcessId::new(((first + place) % n) as u32));
-        let mut live = live.filter(|member| !self.suspected.contains(*member));
-        // With too few of them up, everybody is asked: somebody may be up all the same.
-        live.find_map(|member| self.coterie.quorum(member, &self.suspected))
-            .unwrap_or_else(|| ProcessSet::all(self.n))
-    }
-
     fn sign(&self, now: Time) -> Sign {
         Sign { life: self.life, sent: now }
     }
@@ -529,25 +518,6 @@ impl<K: Name> Locks<K> {
             out.send_to_others(Message::HowFar);
         }
     }
-}
-
-/// A number that differs for most names, the same everywhere.
-fn spread(name: &impl core::hash::Hash) -> u64 {
-    /// FNV-1a.
-    struct Fnv(u64);
-    impl core::hash::Hasher for Fnv {
-        fn write(&mut self, bytes: &[u8]) {
-            for byte in bytes {
-                self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        }
-        fn finish(&self) -> u64 {
-            self.0 ^ self.0 >> 32
-        }
-    }
-    let mut fnv = Fnv(0xcbf2_9ce4_8422_2325);
-    name.hash(&mut fnv);
-    core::hash::Hasher::finish(&fnv)
 }
 
 impl<K: Name> Process for Locks<K> {
