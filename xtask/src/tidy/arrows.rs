@@ -6,7 +6,7 @@ use crate::tree::TextFile;
 
 /// Each crate and which crates of the workspace it may be built with, from the bottom up. Tests may
 /// use more: a test of an algorithm runs it in the simulator.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("quorate-core", &[]),
     ("quorate-algorithms", &["quorate-core"]),
     ("quorate-sim", &["quorate-core"]),
@@ -39,11 +39,22 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ),
     ("quorate-net", &["quorate-core"]),
     ("quorate-protocol", &[]),
-    ("quorate-client", &["quorate-protocol"]),
-    ("quorate-bench", &["quorate-core", "quorate-net", "quorate-protocol", "quorate-client"]),
+    ("quorate-etcd", &[]),
+    ("quorate-client", &["quorate-protocol", "quorate-etcd"]),
+    (
+        "quorate-bench",
+        &["quorate-core", "quorate-net", "quorate-protocol", "quorate-etcd", "quorate-client"],
+    ),
     (
         "quorate-service",
-        &["quorate-core", "quorate-algorithms", "quorate-net", "quorate-protocol", "quorate-web"],
+        &[
+            "quorate-core",
+            "quorate-algorithms",
+            "quorate-net",
+            "quorate-protocol",
+            "quorate-etcd",
+            "quorate-web",
+        ],
     ),
     (
         "quorate-torture",
