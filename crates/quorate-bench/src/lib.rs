@@ -1,20 +1,29 @@
 //! How fast locks are: the same work for quorate and for the services it is compared with.
 //!
 //! A [`Service`] is a running cluster whose clients take and free locks; [`work`] makes them do it in the ways that matter
-//! and measures; [`round_trip`] is what the machine's loopback takes for a message and its answer, in the same run, so that
+//! and measures; [`peers`] are the services of others; [`round_trip`] is what the machine's loopback takes for a message and its answer, in the same run, so that
 //! figures of different machines can be compared.
 
 #![expect(clippy::disallowed_methods, reason = "what is measured is the time of the real world")]
 
 mod cluster;
+pub mod contest;
+mod loopback;
 mod measure;
+mod page;
+pub mod peers;
 mod processes;
 mod raw;
 mod service;
+mod storage;
+mod task;
 pub mod work;
 
 pub use cluster::{Cluster, Launch, Wire};
 pub use measure::{Latency, Measured};
+pub use page::page;
 pub use processes::Processes;
-pub use raw::round_trip;
+pub use raw::{RoundTrip, round_trip};
 pub use service::{LockClient, Service, Trouble};
+pub use storage::Storage;
+pub use task::{Effort, Task, perform};

@@ -1,55 +1,35 @@
-//! `quorate bench`: how fast locks are on this machine.
+//! quorate alone: each result as it comes.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use quorate_bench::{Cluster, Latency, Launch, Measured, Trouble, Wire, round_trip, work};
+use quorate_bench::{
+    Cluster, Effort, Launch, Measured, RoundTrip, Task, Trouble, Wire, perform, round_trip, work,
+};
 use serde_json::{Value, json};
-use tokio::runtime::Builder;
 
+use super::{launch, to_the_end};
 use crate::Done;
-use crate::arguments::{Bench, BenchWire, Work};
+use crate::arguments::Bench;
 use crate::failure::Failure;
 
-/// How many clients each has.
-const APART: usize = 16;
-const TOGETHER: usize = 8;
-const QUEUE: usize = 1_000;
-/// How many locks are many, how often somebody is killed, and how many nodes are idle.
+/// How many locks are many, and how many nodes are idle.
 const MANY: usize = 100_000;
-const KILLS: u32 = 3;
 const IDLE: usize = 8;
 
-/// All work, in the order in which it is done.
-const ALL: [Work; 7] =
-    [Work::Alone, Work::Apart, Work::Together, Work::Queue, Work::Killed, Work::Many, Work::Idle];
-
-pub(crate) fn bench(flags: &Bench) -> Done {
-    let program = std::env::current_exe().map_err(Failure::new)?;
-    let arguments = ["node", "--new-cluster", "--config"].map(str::to_owned).to_vec();
-    let launch = Launch { program, arguments };
-    let time = Duration::from_secs(flags.seconds);
-    let raw = round_trip(time / 3).map_err(Failure::new)?;
-    let mut printer = Printer { raw: raw.percentile(50.0), json: flags.json, results: Vec::new() };
-    printer.begin(&raw)?;
-    // One thread for the clients, so that they wake each other cheaply; another while somebody is killed.
-    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
-    let wires = match flags.wire {
-        None => vec![Wire::Tls, Wire::Plain],
-        Some(BenchWire::Tls) => vec![Wire::Tls],
-        Some(BenchWire::Plain) => vec![Wire::Plain],
-    };
-    for wire in wires {
-        for chosen in ALL {
-            if !flags.work.is_empty() && !flags.work.contains(&chosen) {
-                continue;
-            }
+pub(super) fn bench(flags: &Bench) -> Done {
+    let launch = launch()?;
+    let effort = Effort::new(Duration::from_secs(flags.seconds));
+    let raw = round_trip(effort.time / 3).map_err(Failure::new)?;
+    let mut printer = Printer { raw, json: flags.json, results: Vec::new() };
+    printer.begin()?;
+    for wire in flags.wires() {
+        for task in flags.tasks() {
             let (launch, nodes) = (launch.clone(), flags.nodes as usize);
-            let task = runtime.spawn(async move { done(&launch, nodes, wire, chosen, time).await });
-            let done = runtime.block_on(task).map_err(Failure::new)?.map_err(Failure::new)?;
-            printer.result(wire, chosen, &done)?;
+            let done = async move { done(&launch, nodes, wire, task, &effort).await };
+            let done = to_the_end(done)?.map_err(Failure::new)?;
+            printer.result(wire, task, &done)?;
         }
     }
     printer.end(flags.nodes)?;
@@ -67,50 +47,36 @@ async fn done(
     launch: &Launch,
     nodes: usize,
     wire: Wire,
-    chosen: Work,
-    time: Duration,
+    task: Task,
+    effort: &Effort,
 ) -> Result<Came, Trouble> {
-    let nodes = if chosen == Work::Idle { IDLE } else { nodes };
+    let nodes = if task == Task::Idle { IDLE } else { nodes };
     let cluster = Cluster::start(launch, nodes, wire).await?;
-    let measured = match chosen {
-        Work::Alone => work::alone(&cluster, time).await?,
-        Work::Apart => work::apart(&cluster, APART, time).await?,
-        Work::Together => work::together(&cluster, TOGETHER, time).await?,
-        Work::Queue => work::queue(&cluster, QUEUE).await?,
-        Work::Killed => work::killed(&cluster, KILLS).await?,
-        Work::Many => return work::many(&cluster, MANY).await.map(Came::Many),
-        Work::Idle => {
-            return Ok(Came::Idle(
-                work::nothing(&cluster, time.max(Duration::from_secs(10))).await,
-            ));
+    match task {
+        Task::Many => work::many(&cluster, MANY).await.map(Came::Many),
+        Task::Idle => {
+            let time = effort.time.max(Duration::from_secs(10));
+            Ok(Came::Idle(work::nothing(&cluster, time).await))
         }
-    };
-    Ok(Came::Measured(Box::new(measured)))
-}
-
-const fn word(wire: Wire) -> &'static str {
-    match wire {
-        Wire::Tls => "tls",
-        Wire::Plain => "plain",
+        task => perform(&cluster, task, effort).await.map(|done| Came::Measured(Box::new(done))),
     }
 }
 
 /// Prints each result as it comes, or all of them as JSON in the end.
 struct Printer {
-    /// What a message and its answer take, in microseconds.
-    raw: f64,
+    /// What a message and its answer take.
+    raw: RoundTrip,
     json: bool,
     results: Vec<Value>,
 }
 
 impl Printer {
-    fn begin(&self, raw: &Latency) -> io::Result<()> {
+    fn begin(&self) -> io::Result<()> {
         if self.json {
             return Ok(());
         }
         let mut out = anstream::stdout().lock();
-        let (half, most) = (raw.percentile(50.0), raw.percentile(99.0));
-        writeln!(out, "a message and its answer on loopback: {half:.1} us, 99 %: {most:.1} us")?;
+        writeln!(out, "{}", self.raw)?;
         writeln!(
             out,
             "\n{:<5}  {:<8}  {:>9}  {:>11}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}",
@@ -127,10 +93,10 @@ impl Printer {
         out.flush()
     }
 
-    fn result(&mut self, wire: Wire, chosen: Work, came: &Came) -> io::Result<()> {
-        let work = format!("{chosen:?}").to_lowercase();
+    fn result(&mut self, wire: Wire, task: Task, came: &Came) -> io::Result<()> {
+        let work = task.name();
         let (line, value) = match came {
-            Came::Measured(measured) => (self.line(measured), self.value(measured)),
+            Came::Measured(measured) => (self.line(measured), measured.value(self.raw.median())),
             Came::Many(idle) => (
                 format!(
                     "{} locks in {:.1} s; the nodes together remember {:.0} bytes for each",
@@ -146,12 +112,12 @@ impl Printer {
         if self.json {
             let mut value = value;
             value["work"] = json!(work);
-            value["wire"] = json!(word(wire));
+            value["wire"] = json!(wire.name());
             self.results.push(value);
             return Ok(());
         }
         let mut out = anstream::stdout().lock();
-        writeln!(out, "{:<5}  {work:<8}  {line}", word(wire))?;
+        writeln!(out, "{:<5}  {work:<8}  {line}", wire.name())?;
         out.flush()
     }
 
@@ -165,23 +131,9 @@ impl Printer {
         format!(
             "{:>9.0}  {handed:>11}  {half:>8.1} us  {most:>8.1} us  {:>11.1}  {:>6.1} us  {messages:>8}",
             measured.rate(),
-            half / self.raw,
+            half / self.raw.median(),
             measured.processor_us
         )
-    }
-
-    fn value(&self, measured: &Measured) -> Value {
-        json!({
-            "seconds": measured.seconds,
-            "cycles": measured.cycles,
-            "cycles_per_second": measured.rate(),
-            "hand_offs": measured.hand_offs,
-            "hand_offs_per_second": measured.hand_off_rate(),
-            "latency": measured.latency,
-            "round_trips": measured.latency.percentile(50.0) / self.raw,
-            "processor_us": measured.processor_us,
-            "messages": measured.messages,
-        })
     }
 
     fn end(&self, nodes: u32) -> io::Result<()> {
@@ -189,7 +141,12 @@ impl Printer {
             return Ok(());
         }
         let mut out = anstream::stdout().lock();
-        let all = json!({ "nodes": nodes, "round_trip_us": self.raw, "results": self.results });
+        let all = json!({
+            "nodes": nodes,
+            "round_trip_us": self.raw.median(),
+            "round_trip_one_core_us": self.raw.beside.percentile(50.0),
+            "results": self.results,
+        });
         serde_json::to_writer(&mut out, &all)?;
         writeln!(out)
     }
