@@ -77,10 +77,8 @@ impl Effort {
         Self { time, apart: 16, together: 8, queue: 1_000, kills: 3 }
     }
 
-    /// A queue is given up after so long.
-    fn patience(&self) -> Duration {
-        5 * self.time
-    }
+    /// A queue is given up after so long: without one, a thousand that try again and again take minutes.
+    const PATIENCE: Duration = Duration::from_secs(10);
 }
 
 /// Does a task that is for all. Whatever happens, it is over after some time.
@@ -95,7 +93,7 @@ pub async fn perform(
             Task::Alone => work::alone(service, time).await,
             Task::Apart => work::apart(service, apart, time).await,
             Task::Together => work::together(service, together, time).await,
-            Task::Queue => work::queue(service, queue, effort.patience()).await,
+            Task::Queue => work::queue(service, queue, Effort::PATIENCE).await,
             Task::Killed => work::killed(service, kills).await,
             Task::Many | Task::Idle => Err(Trouble(format!("{} is for quorate only", task.name()))),
         }

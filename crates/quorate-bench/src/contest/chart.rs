@@ -2,8 +2,8 @@
 
 use quorate_draw::chart::{Bar, Bars, Panel};
 
-use super::tables::{number, time};
 use super::{Contest, Figure, Row};
+use crate::say::{number, time};
 
 impl Contest {
     /// The chart as an SVG file.

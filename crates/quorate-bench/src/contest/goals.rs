@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::tables::{number, times};
 use super::{Contest, Figure, Row};
 use crate::peers::Peer;
+use crate::say::{number, times};
 
 /// A goal.
 #[derive(Clone, Debug, PartialEq, Serialize)]

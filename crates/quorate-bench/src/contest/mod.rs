@@ -2,7 +2,6 @@
 
 mod chart;
 mod goals;
-mod grid;
 mod page;
 mod tables;
 mod value;

@@ -1,7 +1,7 @@
 //! The part of the page about locks.
 
-use super::tables::number;
 use super::{Contest, setting};
+use crate::say::number;
 
 /// What each of them promises, which no figure shows.
 const GUARANTEES: &str = "\

@@ -74,18 +74,13 @@ impl Contest {
             .iter()
             .filter(|row| row.peer.is_some())
             .map(|row| {
-                let (state, why) = match row.absent {
-                    None => ("measured", None),
-                    Some(Absent::Missing(why)) => ("missing", Some(why)),
-                    Some(Absent::Failed(why)) => ("did-not-start", Some(why)),
-                };
                 let ratio = |figure: Figure| figure.ratio(&rows[ours?], row);
                 json!({
                     "service": row.service,
                     "setting": row.setting,
                     "version": row.version,
-                    "state": state,
-                    "why": why,
+                    "state": row.absent.map_or("measured", Absent::state),
+                    "why": row.absent.map(Absent::why),
                     "results": row.results.iter().map(|result| self.result(result)).collect::<Vec<_>>(),
                     "times_as_good": {
                         "alone_p50": ratio(Figure::AloneHalf),

@@ -86,6 +86,22 @@ pub enum Absent {
     Failed(String),
 }
 
+impl Absent {
+    /// In a word, for programs.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Missing(_) => "missing",
+            Self::Failed(_) => "did-not-start",
+        }
+    }
+
+    /// What is missing, or the last words.
+    pub fn why(&self) -> &str {
+        let (Self::Missing(why) | Self::Failed(why)) = self;
+        why
+    }
+}
+
 impl std::fmt::Display for Absent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -171,7 +187,7 @@ async fn ran(
 }
 
 /// Where a program is that is called by its name.
-fn program(name: &str) -> Result<PathBuf, Absent> {
+pub(crate) fn program(name: &str) -> Result<PathBuf, Absent> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&paths).map(|folder| folder.join(name));
     found

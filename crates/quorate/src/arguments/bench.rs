@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
+use quorate_bench::engines::Engine;
 use quorate_bench::peers::Peer;
 use quorate_bench::{Task, Wire};
 
@@ -16,6 +17,7 @@ Examples:
   quorate bench --work alone,together --wire plain
   quorate bench --against etcd,redlock
   quorate bench --against etcd,zookeeper,redis,redlock --out report
+  quorate bench --against stateright,madsim,simpy
 
 Each piece of work is done with mutual TLS between the nodes and without, and compared with what a
 message and its answer take on this machine in the same run:
@@ -30,7 +32,10 @@ message and its answer take on this machine in the same run:
 With --against, the servers of others are started where they are installed, on loopback, in temporary
 folders on disk and in memory, and do the same work: etcd and ZooKeeper with three nodes, Redis with one,
 Redlock over five instances of Redis. What is missing is said, and the rest goes on. ZooKeeper is Debian's,
-or that of ZOOKEEPER_HOME. All four take some six minutes.")]
+or that of ZOOKEEPER_HOME. All four take some six minutes.
+
+stateright, madsim and simpy are beside our checker and simulator instead: small programs are built and
+run in a temporary folder, with the cargo or the python3 of the PATH, and what they need is downloaded.")]
 pub(crate) struct Bench {
     /// How long each piece of work lasts
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
@@ -76,6 +81,12 @@ impl Bench {
         let chosen = |peer: &Peer| self.against.iter().any(|other| other.peer() == Some(*peer));
         Peer::ALL.into_iter().filter(chosen).collect()
     }
+
+    /// The simulators and checkers to compare with, each once, in their own order.
+    pub(crate) fn engines(&self) -> Vec<Engine> {
+        let chosen = |engine: &Engine| self.against.iter().any(|o| o.engine() == Some(*engine));
+        Engine::ALL.into_iter().filter(chosen).collect()
+    }
 }
 
 /// A piece of work for `quorate bench`.
@@ -118,6 +129,9 @@ pub(crate) enum Against {
     Zookeeper,
     Redis,
     Redlock,
+    Stateright,
+    Madsim,
+    Simpy,
 }
 
 impl Against {
@@ -127,6 +141,16 @@ impl Against {
             Self::Zookeeper => Some(Peer::Zookeeper),
             Self::Redis => Some(Peer::Redis),
             Self::Redlock => Some(Peer::Redlock),
+            Self::Stateright | Self::Madsim | Self::Simpy => None,
+        }
+    }
+
+    fn engine(self) -> Option<Engine> {
+        match self {
+            Self::Stateright => Some(Engine::Stateright),
+            Self::Madsim => Some(Engine::Madsim),
+            Self::Simpy => Some(Engine::Simpy),
+            Self::Etcd | Self::Zookeeper | Self::Redis | Self::Redlock => None,
         }
     }
 }

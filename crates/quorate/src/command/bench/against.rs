@@ -1,12 +1,14 @@
 //! quorate beside others, in one table.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use quorate_bench::contest::{self, Contest, Plan};
+use quorate_bench::engines::{self, Race};
 use quorate_bench::{Effort, page, round_trip};
+use serde_json::{Value, json};
 
 use super::{launch, to_the_end};
 use crate::Done;
@@ -17,21 +19,28 @@ use crate::files::NewFile;
 pub(super) fn bench(flags: &Bench) -> Done {
     // A file that could not be written in the end is no reason to wait for it.
     let files = flags.out.as_deref().map(Files::begin).transpose()?;
-    let contest = locks(flags)?;
+    let (peers, engines) = (flags.peers(), flags.engines());
+    let found = Found {
+        locks: if peers.is_empty() { None } else { Some(locks(flags)?) },
+        race: if engines.is_empty() { None } else { Some(race(flags)?) },
+    };
     if let Some(files) = files {
-        files.write(&contest)?;
+        files.write(&found)?;
     }
     let mut out = anstream::stdout().lock();
     if flags.json {
-        serde_json::to_writer(&mut out, &contest.value()).map_err(std::io::Error::from)?;
+        serde_json::to_writer(&mut out, &found.value()).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
-        write!(out, "{}", contest.text())?;
+        let texts = [found.locks.as_ref().map(Contest::text), found.race.as_ref().map(Race::text)];
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
+        write!(out, "{}", texts.join("\n"))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The services of others, and ours beside them.
 fn locks(flags: &Bench) -> Result<Contest, Failure> {
     let plan = Plan {
         launch: launch()?,
@@ -49,9 +58,38 @@ fn locks(flags: &Bench) -> Result<Contest, Failure> {
     to_the_end(async move { contest::run(&plan, raw, tell).await })
 }
 
+/// The simulators and checkers of others, and ours beside them.
+fn race(flags: &Bench) -> Result<Race, Failure> {
+    let (engines, time) = (flags.engines(), Duration::from_secs(flags.seconds));
+    to_the_end(async move { engines::race(&engines, time, tell).await })
+}
+
 /// What is done next, for whoever waits.
 fn tell(next: &str) {
     anstream::eprintln!("{next}");
+}
+
+/// What came of it.
+struct Found {
+    locks: Option<Contest>,
+    race: Option<Race>,
+}
+
+impl Found {
+    fn value(&self) -> Value {
+        let mut value = self.locks.as_ref().map_or_else(|| json!({}), Contest::value);
+        if let Some(race) = &self.race {
+            value["engines"] = race.value();
+        }
+        value
+    }
+
+    /// The parts of the page.
+    fn sections(&self) -> Vec<String> {
+        let locks = self.locks.as_ref().map(|contest| contest.section(Some(CHART)));
+        let race = self.race.as_ref().map(Race::section);
+        [locks, race].into_iter().flatten().collect()
+    }
 }
 
 /// The files of a folder.
@@ -78,12 +116,14 @@ impl Files {
         })
     }
 
-    fn write(mut self, contest: &Contest) -> Result<(), Failure> {
-        self.page.write_all(page(&contest.section(Some(CHART))).as_bytes())?;
-        self.chart.write_all(contest.chart().as_bytes())?;
-        serde_json::to_writer_pretty(&mut self.data, &contest.value())
-            .map_err(std::io::Error::from)?;
+    fn write(mut self, found: &Found) -> Result<(), Failure> {
+        self.page.write_all(page(&found.sections()).as_bytes())?;
+        serde_json::to_writer_pretty(&mut self.data, &found.value()).map_err(io::Error::from)?;
         writeln!(self.data)?;
-        [self.page, self.chart, self.data].into_iter().try_for_each(NewFile::keep)
+        if let Some(contest) = &found.locks {
+            self.chart.write_all(contest.chart().as_bytes())?;
+            self.chart.keep()?;
+        }
+        [self.page, self.data].into_iter().try_for_each(NewFile::keep)
     }
 }

@@ -1,13 +1,13 @@
 //! Tables, for a terminal and for a page.
 
 /// Headings and rows of the same length.
-pub(super) struct Grid {
-    pub(super) headings: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
+pub(crate) struct Grid {
+    pub(crate) headings: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Grid {
-    pub(super) fn new(headings: &[&str]) -> Self {
+    pub(crate) fn new(headings: &[&str]) -> Self {
         Self {
             headings: headings.iter().map(|text| (*text).to_owned()).collect(),
             rows: Vec::new(),
@@ -15,7 +15,7 @@ impl Grid {
     }
 
     /// Columns below each other, the first so many to the left and figures to the right.
-    pub(super) fn text(&self, left: usize) -> String {
+    pub(crate) fn text(&self, left: usize) -> String {
         let all = || std::iter::once(&self.headings).chain(&self.rows);
         let width = |column: usize| {
             all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
@@ -32,7 +32,7 @@ impl Grid {
         all().map(line).collect()
     }
 
-    pub(super) fn markdown(&self, left: usize) -> String {
+    pub(crate) fn markdown(&self, left: usize) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let rule: Vec<String> = (0..self.headings.len())
             .map(|column| if column < left { "---" } else { "---:" }.to_owned())
