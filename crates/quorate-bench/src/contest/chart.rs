@@ -15,7 +15,7 @@ impl Contest {
         };
         let panels = vec![
             panel(
-                "A lock that nobody else wants, at the median: less is better",
+                "A lock that nobody else wants, at the median, microseconds: less is better",
                 Figure::AloneHalf,
             ),
             panel(
@@ -29,7 +29,7 @@ impl Contest {
             format!("{}. {}.", panel.heading, bars.collect::<Vec<_>>().join("; "))
         });
         let description = described.collect::<Vec<_>>().join(" ");
-        let title = "Locks on one machine, logarithmic".to_owned();
+        let title = "Locks on one machine".to_owned();
         Bars { title, description, panels }.svg()
     }
 }

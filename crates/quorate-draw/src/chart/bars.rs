@@ -1,15 +1,16 @@
 //! Bars: a few figures of a few things beside each other, over several decades.
 
+use super::axis::figure;
 use crate::look::Theme;
 use crate::svg::{Anchor, Svg};
-use crate::text::{shortened, width};
+use crate::text::shortened;
 
 const WIDTH: f64 = 1_000.0;
 const LABELS: f64 = 260.0;
 const ROW: f64 = 24.0;
 const TOP: f64 = 44.0;
 /// Above the bars of a panel, for its heading, and below them.
-const HEADING: f64 = 40.0;
+const HEADING: f64 = 48.0;
 const BELOW: f64 = 16.0;
 /// Behind the longest bar, for its figure.
 const FIGURE: f64 = 90.0;
@@ -19,7 +20,8 @@ text{font-size:13px}
 .title{font-size:20px}
 .heading{font-size:15px;font-weight:600}
 .faint{fill:$faint}
-.axis{stroke:$line}
+.axis{stroke:$grid}
+.figure{stroke:$paper;stroke-width:3px;paint-order:stroke}
 .bar{fill:$s7}
 .own{fill:$s1}
 ";
@@ -82,31 +84,50 @@ impl Panel {
     }
 
     /// From a power of ten below the least to the greatest, so that even the shortest bar is seen.
-    fn length(&self) -> impl Fn(f64) -> f64 {
+    fn ruler(&self) -> Ruler {
         let values = || self.bars.iter().filter_map(|bar| bar.value).filter(|value| *value > 0.0);
-        let (least, most) =
-            (values().fold(f64::INFINITY, f64::min), values().fold(f64::MIN_POSITIVE, f64::max));
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        if most == 0.0 {
+            return Ruler { start: 0, decades: 1.0 };
+        }
         let start = (least.log10() - 0.1).floor();
-        let decades = (most.log10() - start).max(f64::MIN_POSITIVE);
-        let room = WIDTH - LABELS - FIGURE;
-        move |value| room * (value.log10() - start) / decades
+        Ruler { start: start as i32, decades: most.log10() - start }
     }
 
     fn draw(&self, svg: &mut Svg, top: f64) {
-        svg.text("heading", (16.0, top + 24.0), Anchor::Start, &self.heading);
-        let length = self.length();
-        let end = top + HEADING + ROW * self.bars.len() as f64;
-        svg.line("axis", (LABELS, top + HEADING - 4.0), (LABELS, end));
+        svg.text("heading", (16.0, top + 20.0), Anchor::Start, &self.heading);
+        let (ruler, end) = (self.ruler(), top + HEADING + ROW * self.bars.len() as f64);
+        for power in ruler.powers() {
+            let (x, figure) = (LABELS + ruler.length(power), figure(power));
+            svg.line("axis", (x, top + HEADING - 4.0), (x, end));
+            svg.text("faint", (x, top + HEADING - 8.0), Anchor::Middle, &figure);
+        }
         for (place, bar) in self.bars.iter().enumerate() {
             let y = top + HEADING + ROW * place as f64;
             let label = shortened(&bar.label, 38);
             svg.text("label", (LABELS - 10.0, y + 15.0), Anchor::End, &label);
-            let long = bar.value.filter(|value| *value > 0.0).map_or(0.0, &length);
+            let long = bar.value.filter(|value| *value > 0.0).map_or(0.0, |v| ruler.length(v));
             svg.rect(if bar.own { "own" } else { "bar" }, (LABELS, y + 2.0), (long, ROW - 6.0));
-            let (class, figure) = (if long > 0.0 { "label" } else { "faint" }, &bar.figure);
-            debug_assert!(width(figure, 13.0) < WIDTH - LABELS, "a figure is short");
-            svg.text(class, (LABELS + long + 8.0, y + 15.0), Anchor::Start, figure);
+            let class = if long > 0.0 { "figure" } else { "figure faint" };
+            svg.text(class, (LABELS + long + 8.0, y + 15.0), Anchor::Start, &bar.figure);
         }
+    }
+}
+
+/// A logarithmic axis from a power of ten, so many decades long.
+struct Ruler {
+    start: i32,
+    decades: f64,
+}
+
+impl Ruler {
+    fn length(&self, value: f64) -> f64 {
+        (WIDTH - LABELS - FIGURE) * (value.log10() - f64::from(self.start)) / self.decades
+    }
+
+    /// The powers of ten along it.
+    fn powers(&self) -> impl Iterator<Item = f64> {
+        (self.start..=self.start + self.decades as i32).map(|power| 10f64.powi(power))
     }
 }
 
