@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, FromRequest};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::{Json, RequestExt, Router};
 use futures_util::stream::{self, Stream, StreamExt};
 use quorate_etcd::etcdserverpb::LeaseKeepAliveRequest;
@@ -66,8 +66,13 @@ pub(super) fn router(etcd: &Etcd) -> Router {
                 }
             })
         })
+        // Clients choose their paths by it: these are those of 3.4 and later.
+        .route("/version", get(async || Json(json!({ "etcdserver": SPOKEN, "etcdcluster": SPOKEN }))))
         .layer(DefaultBodyLimit::max(MESSAGE_MOST))
 }
+
+/// The version whose paths these are.
+const SPOKEN: &str = "3.4.0";
 
 /// A call from JSON. Its connection is one for a single request, and nothing hangs on it.
 struct Asked<T>(tonic::Request<T>);
