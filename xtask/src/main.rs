@@ -8,11 +8,13 @@
 )]
 
 mod cargo;
+mod compat;
 mod console;
 mod fix;
 mod manifest;
 mod no_std;
 mod performance;
+mod programs;
 mod tidy;
 mod torture;
 mod tree;
