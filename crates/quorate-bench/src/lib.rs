@@ -26,7 +26,7 @@ pub mod work;
 pub use cluster::{Cluster, Launch, Wire};
 pub use measure::{Latency, Measured};
 pub use page::page;
-pub use processes::Processes;
+pub use processes::{Processes, allow_many_files};
 pub use raw::{RoundTrip, round_trip};
 pub use service::{LockClient, Service, Trouble};
 pub use storage::Storage;

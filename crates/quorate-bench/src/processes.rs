@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 use crate::service::Trouble;
 
@@ -74,6 +74,14 @@ impl Processes {
         let pages: u64 = self.children.iter().filter_map(|child| pages(child.id())).sum();
         pages * rustix::param::page_size() as u64
     }
+}
+
+/// Allows as many open files as the system lets us have, here and in what is started from here: a thousand clients and more
+/// have a connection each, and many systems begin with a thousand files.
+pub fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, whoever runs out of files says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// How much processor time we have used ourselves, threads that are over included.

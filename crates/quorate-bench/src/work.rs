@@ -250,13 +250,16 @@ fn hold_and_die(service: &impl Service) -> Result<Instant, Trouble> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(Trouble::new)?;
-    let holder = runtime.block_on(async {
+    let holds = async {
         let mut holder = service.connect(0, BRIEF).await?;
         holder.acquire("bench/killed").await?;
         // It has been heard of since.
         tokio::time::sleep(BRIEF / 2).await;
         Ok::<_, Trouble>(holder)
-    })?;
+    };
+    let holder = runtime.block_on(async { tokio::time::timeout(TTL, holds).await });
+    let holder =
+        holder.map_err(|_| Trouble::new("who was to be killed did not get the lock"))??;
     // Whoever is killed frees nothing.
     std::mem::forget(holder);
     runtime.shutdown_background();

@@ -177,7 +177,9 @@ async fn ran(
     mut tell: impl FnMut(&str),
 ) -> Ran {
     tell("warms up");
-    let _ = work::apart(service, effort.apart, warm_up).await;
+    // Whatever is wrong is seen again where it counts.
+    let warm = work::apart(service, effort.apart, warm_up);
+    let _ = tokio::time::timeout(warm_up + START, warm).await;
     let mut results = Vec::new();
     for task in tasks.iter().filter(|task| task.is_for_all()) {
         tell(task.name());

@@ -5,7 +5,7 @@ mod own;
 
 use std::future::Future;
 
-use quorate_bench::Launch;
+use quorate_bench::{Launch, allow_many_files};
 use tokio::runtime::Builder;
 
 use crate::Done;
@@ -13,6 +13,7 @@ use crate::arguments::Bench;
 use crate::failure::Failure;
 
 pub(crate) fn bench(flags: &Bench) -> Done {
+    allow_many_files();
     if flags.against.is_empty() { own::bench(flags) } else { against::bench(flags) }
 }
 
