@@ -4,26 +4,19 @@
 
 mod support;
 
-use std::path::Path;
-
 use serde_json::Value;
-use support::{Run, command};
+use support::{Run, command, quorate};
 
-fn bench(folder: &Path, arguments: &str, path: Option<&str>) -> Run {
-    let mut command = command(folder);
-    command.args(["bench", "--seconds", "1", "--wire", "plain"]);
-    command.args(arguments.split_whitespace());
-    if let Some(path) = path {
-        command.env("PATH", path).env("ZOOKEEPER_HOME", "nowhere");
-    }
-    Run::of(command)
-}
+const BRIEFLY: &str = "bench --seconds 1 --wire plain";
 
 #[test]
 fn what_is_missing_is_said_and_the_rest_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let all = "--against etcd,zookeeper,redis,redlock,madsim,simpy --work alone --json";
-    let run = bench(folder.path(), all, Some(""));
+    let mut command = command(folder.path());
+    command.args(BRIEFLY.split(' ').chain(all.split(' ')));
+    command.env("PATH", "").env("ZOOKEEPER_HOME", "nowhere");
+    let run = Run::of(command);
     assert_eq!(run.code, Some(0), "{run}");
     let value: Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert!(value["results"][0]["cycles"].as_u64().is_some_and(|cycles| cycles > 0), "{run}");
@@ -43,7 +36,8 @@ fn what_is_missing_is_said_and_the_rest_goes_on() {
 #[test]
 fn a_page_a_chart_and_the_data_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let run = bench(folder.path(), "--against redis --work alone --out report", None);
+    let run =
+        quorate(folder.path(), &format!("{BRIEFLY} --against redis --work alone --out report"));
     assert_eq!(run.code, Some(0), "{run}");
     if run.stdout.contains("missing: redis-server") {
         let required = std::env::var("QUORATE_PEERS").is_ok_and(|said| said == "required");
@@ -78,7 +72,7 @@ fn what_cannot_be_done_is_refused_before_anything_is_measured() {
         ("--against redis --out taken", "taken cannot be made"),
         ("--against redis --work many", "that work is for quorate only"),
     ] {
-        let run = bench(folder.path(), arguments, None);
+        let run = quorate(folder.path(), &format!("{BRIEFLY} {arguments}"));
         assert_eq!(run.code, Some(2), "{run}");
         assert!(run.stderr.contains(part) && run.stdout.is_empty(), "{run}");
         assert_eq!(run.stderr.trim_end().lines().count(), 1, "{run}");

@@ -29,13 +29,14 @@ message and its answer take on this machine in the same run:
   many      100,000 different locks: what the nodes remember of them (quorate only)
   idle      eight nodes and nobody who wants anything (quorate only)
 
-With --against, the servers of others are started where they are installed, on loopback, in temporary
-folders on disk and in memory, and do the same work: etcd and ZooKeeper with three nodes, Redis with one,
-Redlock over five instances of Redis. What is missing is said, and the rest goes on. ZooKeeper is Debian's,
-or that of ZOOKEEPER_HOME. All four take some six minutes.
+With --against, the servers of others are started where they are installed, on loopback, in
+temporary folders on disk and in memory, and do the same work: etcd and ZooKeeper with three nodes,
+Redis with one, Redlock over five instances of Redis. What is missing is said, and the rest goes on.
+ZooKeeper is Debian's, or that of ZOOKEEPER_HOME. All four take some six minutes.
 
-stateright, madsim and simpy are beside our checker and simulator instead: small programs are built and
-run in a temporary folder, with the cargo or the python3 of the PATH, and what they need is downloaded.")]
+stateright, madsim and simpy are beside our checker and simulator instead: small programs are built
+and run in a temporary folder, with the cargo or the python3 of the PATH; what they need is
+downloaded.")]
 pub(crate) struct Bench {
     /// How long each piece of work lasts
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
