@@ -34,8 +34,8 @@ impl Storage {
     /// Whether temporary folders are in memory, too, so that nothing here is on a disk: TMPDIR says where they are.
     pub fn disk_is_memory() -> bool {
         /// The number by which Linux knows such a file system.
-        const TMPFS: i64 = 0x0102_1994;
-        let found = rustix::fs::statfs(&std::env::temp_dir());
-        found.is_ok_and(|found| i64::from(found.f_type) == TMPFS)
+        const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+        let found = rustix::fs::statfs(std::env::temp_dir());
+        found.is_ok_and(|found| found.f_type == TMPFS)
     }
 }

@@ -1,7 +1,6 @@
 //! A moment of each service that is installed here. With QUORATE_PEERS=required, etcd and Redis must be.
 
 #![expect(clippy::print_stderr, reason = "what was not run is said")]
-#![expect(clippy::disallowed_methods, reason = "real servers take real time")]
 
 use std::time::Duration;
 
