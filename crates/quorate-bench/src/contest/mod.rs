@@ -6,6 +6,8 @@ mod page;
 mod tables;
 mod value;
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::cluster::{Cluster, Launch, Wire};
@@ -66,10 +68,12 @@ pub struct Machine {
     pub disk_is_memory: bool,
     /// Whether this program was optimised: figures of one that was not say little.
     pub optimised: bool,
+    /// Which share of all cores others used in the second before, where the system tells.
+    pub busy: Option<f64>,
 }
 
 impl Machine {
-    fn here() -> Self {
+    async fn here() -> Self {
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model =
             cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split(':').nth(1));
@@ -78,13 +82,35 @@ impl Machine {
             processor: model.map_or_else(|| "unknown".to_owned(), |model| model.trim().to_owned()),
             disk_is_memory: Storage::disk_is_memory(),
             optimised: !cfg!(debug_assertions),
+            busy: busy().await,
         }
     }
+}
+
+/// Which share of all cores is used while we do nothing.
+async fn busy() -> Option<f64> {
+    let before = ticks()?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let after = ticks()?;
+    let [all, idle] = [0, 1].map(|place| after[place].saturating_sub(before[place]) as f64);
+    (all > 0.0).then(|| 1.0 - idle / all)
+}
+
+/// How much time of all cores has gone by so far, and how much of it with nothing to do.
+fn ticks() -> Option<[u64; 2]> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Option<Vec<u64>> = line.split_whitespace().map(|word| word.parse().ok()).collect();
+    let ticks = ticks?;
+    // The fourth and the fifth: idle, and waiting for a disk.
+    Some([ticks.iter().take(8).sum(), ticks.iter().skip(3).take(2).sum()])
 }
 
 /// Runs all of it, one after the other. `tell` hears what is done next.
 pub async fn run(plan: &Plan, round_trip: RoundTrip, mut tell: impl FnMut(&str)) -> Contest {
     let Plan { nodes, effort, .. } = *plan;
+    // Before anything that we do ourselves is counted.
+    let machine = Machine::here().await;
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     for wire in &plan.wires {
         let mut results = Results::new();
@@ -101,7 +127,7 @@ pub async fn run(plan: &Plan, round_trip: RoundTrip, mut tell: impl FnMut(&str))
             others.push(peers::run(*peer, storage, &plan.tasks, &effort, tell).await);
         }
     }
-    Contest { round_trip, nodes, effort, ours, others, machine: Machine::here() }
+    Contest { round_trip, nodes, effort, ours, others, machine }
 }
 
 async fn own(plan: &Plan, wire: Wire, task: Task) -> Result<Measured, Trouble> {

@@ -167,13 +167,25 @@ impl Contest {
 
 impl super::Machine {
     /// What a reader must know before believing the figures.
-    pub(super) fn notes(&self) -> Vec<&'static str> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.disk_is_memory {
-            notes.push("temporary folders are in memory here, so that nothing was on a disk; TMPDIR chooses another place");
+            notes.push(
+                "temporary folders are in memory here, so that nothing was on a disk; TMPDIR chooses another place"
+                    .to_owned(),
+            );
         }
         if !self.optimised {
-            notes.push("this quorate was built without optimisation; figures need a release build");
+            notes.push(
+                "this quorate was built without optimisation; figures need a release build"
+                    .to_owned(),
+            );
+        }
+        if let Some(busy) = self.busy.filter(|busy| *busy > 0.1) {
+            notes.push(format!(
+                "others used {:.0} % of this machine before it began; measure again when it does nothing else",
+                100.0 * busy
+            ));
         }
         notes
     }
