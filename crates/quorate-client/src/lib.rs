@@ -20,17 +20,22 @@
 //! counts the time that the machine sleeps, and ends before the cluster may give the lock to somebody else. Whatever is
 //! guarded by a lock should be told the token and refuse smaller ones.
 
+mod backend;
 pub mod blocking;
+mod client;
 mod clock;
 mod connection;
 mod credentials;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod guard;
 mod session;
 mod spans;
 
+pub use backend::{Backend, BadBackend, System};
+pub use client::Client;
 pub use clock::Moment;
-pub use connection::Client;
 pub use credentials::Credentials;
 pub use error::Error;
 pub use guard::{Guard, LockRequest, Loss};
