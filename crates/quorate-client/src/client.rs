@@ -125,7 +125,8 @@ impl Client {
         Session::open(self.clone(), options).await
     }
 
-    /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order.
+    /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order. etcd knows
+    /// leases only: `who` is `lease` and its number, `place` is empty, `node` and `for_ms` are zero.
     pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<About>, Error> {
         match self.call(Call::List { prefix: prefix.to_owned(), most }, Some(REACH)).await? {
             Answer::List(list) => Ok(list),
@@ -133,7 +134,7 @@ impl Client {
         }
     }
 
-    /// Whether nobody can have had a greater token.
+    /// Whether nobody can have had a greater token. etcd knows while somebody has it; else it is [`Failure::Free`](crate::Failure::Free).
     pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStanding, Error> {
         match self.call(Call::CheckToken { name, token }, Some(REACH)).await? {
             Answer::Token(standing) => Ok(standing),
@@ -141,7 +142,7 @@ impl Client {
         }
     }
 
-    /// Takes a lock away from whoever has it. The reason is written down.
+    /// Takes a lock away from whoever has it. The reason is written down. Not with etcd.
     pub async fn force_release(&self, name: Name, reason: &str) -> Result<(), Error> {
         match self.call(Call::Expel { name, reason: reason.to_owned() }, Some(REACH)).await? {
             Answer::Done => Ok(()),
@@ -149,7 +150,7 @@ impl Client {
         }
     }
 
-    /// How the node and its cluster are.
+    /// How the node and its cluster are. Not with etcd.
     pub async fn status(&self) -> Result<NodeStatus, Error> {
         match self.call(Call::Status, Some(REACH)).await? {
             Answer::Status(status) => Ok(*status),
@@ -157,7 +158,7 @@ impl Client {
         }
     }
 
-    /// All changes from now on of names that begin so.
+    /// All changes from now on of names that begin so. Not with etcd.
     pub async fn watch(&self, prefix: &str) -> Result<mpsc::UnboundedReceiver<Change>, Error> {
         let (changes, told) = mpsc::unbounded_channel();
         self.post(Job::Watch(changes))?;

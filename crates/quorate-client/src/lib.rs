@@ -19,6 +19,8 @@
 //! A lock is relied on for a time only. The time is counted from when the client last asked for more, by a clock that
 //! counts the time that the machine sleeps, and ends before the cluster may give the lock to somebody else. Whatever is
 //! guarded by a lock should be told the token and refuse smaller ones.
+//!
+//! [`Client::of`] takes a [`Backend`]: with the feature `etcd` a cluster of etcd gives the same locks, `etcd://HOST:PORT`.
 
 mod backend;
 pub mod blocking;

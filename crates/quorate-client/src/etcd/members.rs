@@ -74,8 +74,10 @@ impl Members {
     ) -> Result<Self, Error> {
         let unusable = |what: &str| Err(Error::Credentials(what.to_owned()));
         match (system == System::EtcdTls, credentials.authority.is_some()) {
-            (true, false) => return unusable("etcds:// needs that of the authority"),
-            (false, true) => return unusable("etcd:// is plain text, and etcds:// is TLS"),
+            (true, false) => {
+                return unusable("etcds:// needs that of the authority, and there is none");
+            }
+            (false, true) => return unusable("etcd:// is plain text; etcds:// speaks TLS"),
             _ => {}
         }
         let login = credentials.token.as_deref().map(Login::new).transpose()?;
@@ -125,7 +127,7 @@ impl Members {
                 Ok(Err(status)) => status,
                 Err(_) => Status::unavailable("it says nothing"),
             };
-            if !self.is_worth_another_try(&status) {
+            if !self.asks_again(&status) {
                 return Err(refusal(&member.endpoint, &status));
             }
             self.give_up(current);
@@ -146,11 +148,12 @@ impl Members {
         Ok(Asked { channel, token })
     }
 
-    fn is_worth_another_try(&self, status: &Status) -> bool {
+    /// Whether something is asked again after this answer.
+    fn asks_again(&self, status: &Status) -> bool {
         if let Some(login) = &self.login
             && (status.code() == Code::Unauthenticated || is_of_old(status))
         {
-            // What etcd gave is good for a while only.
+            // What etcd gave is good for a while only: it is asked for another.
             return login.forget();
         }
         match status.code() {
@@ -183,7 +186,7 @@ fn refusal(endpoint: &str, status: &Status) -> Error {
         Code::InvalidArgument if said.contains("user") => Failure::NotAllowed(said).into(),
         Code::ResourceExhausted => Failure::TooMuch(said).into(),
         Code::FailedPrecondition if said.contains("authentication is not enabled") => {
-            Error::Credentials(format!("{endpoint} does not ask who its clients are"))
+            Error::Unsupported(format!("{endpoint} knows no users: {said}"))
         }
         Code::Unimplemented => {
             Error::Unreachable(format!("{endpoint}: it does not speak etcd's API, version 3"))
@@ -217,7 +220,7 @@ impl Member {
 
 impl Login {
     fn new(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Credentials("etcd knows clients by USER:PASSWORD".to_owned());
+        let wrong = || Error::Unsupported("etcd knows its clients by USER:PASSWORD".to_owned());
         let (user, password) = text.split_once(':').ok_or_else(wrong)?;
         let (user, password) = (user.to_owned(), password.to_owned());
         Ok(Self { user, password, token: Mutex::default() })

@@ -65,7 +65,8 @@ impl Desk {
                 let (orders, taken) = mpsc::unbounded_channel();
                 self.requests.retain(|_, orders| !orders.is_closed());
                 self.requests.insert((session, request), orders);
-                let asked = Request { members, lease, number: request, name, wait, value };
+                let hold = lease.hold(name.text());
+                let asked = Request { members, lease, hold, number: request, name, wait, value };
                 tokio::spawn(asked.run(reply, taken));
             }
             Call::Release { session, request } => {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_etcd::etcdserverpb::TxnRequest;
+use quorate_etcd::mvccpb::KeyValue;
 use quorate_protocol::{Answer, Failure, Name};
-use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
+use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 
 use super::lease::Lease;
 use super::members::Members;
@@ -42,6 +43,7 @@ pub(super) struct Hold {
 pub(super) struct Request {
     pub(super) members: Arc<Members>,
     pub(super) lease: Arc<Lease>,
+    pub(super) hold: Arc<Mutex<Hold>>,
     pub(super) number: u64,
     pub(super) name: Name,
     pub(super) wait: Option<Duration>,
@@ -79,7 +81,7 @@ impl Request {
             // Nobody waits for it any longer.
             return drop(self.release(created).await);
         }
-        self.hold(created, &mut orders).await;
+        self.keep(created, &mut orders).await;
     }
 
     fn key(&self) -> Vec<u8> {
@@ -89,41 +91,30 @@ impl Request {
     /// Waits until the lock is had: when its key was created.
     async fn acquire(&self, reply: &mut Reply) -> Result<i64, Error> {
         let until = self.wait.map(|wait| Moment::now().later(wait));
-        let hold = self.lease.hold(self.name.text());
         let mut hold = match self.wait {
             // The session itself waits for it.
-            Some(Duration::ZERO) => hold.try_lock_owned().map_err(|_| Failure::Busy)?,
-            _ => patiently(until, reply, async { Ok(hold.lock_owned().await) }).await?,
+            Some(Duration::ZERO) => self.hold.try_lock().map_err(|_| Failure::Busy)?,
+            _ => patiently(until, reply, async { Ok(self.hold.lock().await) }).await?,
         };
         if hold.times == 0 {
-            self.wait_for_turn(&mut hold, until, reply).await?;
+            hold.created = self.wait_for_turn(until, reply).await?;
         }
         hold.times += 1;
         Ok(hold.created)
     }
 
-    async fn wait_for_turn(
-        &self,
-        hold: &mut OwnedMutexGuard<Hold>,
-        until: Option<Moment>,
-        reply: &mut Reply,
-    ) -> Result<(), Error> {
+    async fn wait_for_turn(&self, until: Option<Moment>, reply: &mut Reply) -> Result<i64, Error> {
         loop {
             let created = match self.enter(until, reply).await? {
-                Place::First(created) => {
-                    hold.created = created;
-                    return Ok(());
-                }
+                Place::First(created) => return Ok(created),
                 Place::Behind(created) => created,
             };
             match patiently(until, reply, self.become_first(created)).await {
-                Ok(true) => {
-                    hold.created = created;
-                    return Ok(());
-                }
+                Ok(true) => return Ok(created),
                 // The key was taken away: in again, if the session is still there.
                 Ok(false) => {}
                 Err(error) => {
+                    // If that cannot be said, the key goes with the session.
                     let _ = self.take_out(created, TAKE_BACK).await;
                     return Err(error);
                 }
@@ -175,16 +166,12 @@ impl Request {
     async fn become_first(&self, created: i64) -> Result<bool, Error> {
         loop {
             let range = keys::no_younger(self.name.text(), created);
-            let there = store::range(&self.members, &range, TELL).await;
-            let there = match there {
+            let there = match store::range(&self.members, &range, TELL).await {
                 Err(Error::Unreachable(_)) => continue,
                 there => there?.kvs,
             };
-            let ours = |own: &&_| -> bool {
-                let own: &quorate_etcd::mvccpb::KeyValue = own;
-                own.key == self.key() && own.create_revision == created
-            };
-            if there.first().filter(ours).is_none() {
+            let is_ours = |kv: &KeyValue| kv.key == self.key() && kv.create_revision == created;
+            if !there.first().is_some_and(is_ours) {
                 return Ok(false);
             }
             let Some(before) = there.get(1) else { return Ok(true) };
@@ -195,7 +182,7 @@ impl Request {
     }
 
     /// Holds it until somebody orders otherwise.
-    async fn hold(&self, created: i64, orders: &mut mpsc::UnboundedReceiver<Order>) {
+    async fn keep(&self, created: i64, orders: &mut mpsc::UnboundedReceiver<Order>) {
         let key = self.key();
         let gone = store::gone(&self.members, &key, created);
         tokio::pin!(gone);
@@ -212,8 +199,14 @@ impl Request {
             };
             match order {
                 Some(Order::Release(reply)) => {
-                    let released = self.release(created).await.map(|()| Answer::Done);
-                    return drop(reply.send(released));
+                    let released = self.release(created).await;
+                    let mut unheard = matches!(released, Err(Error::Unreachable(_)));
+                    drop(reply.send(released.map(|()| Answer::Done)));
+                    // The session lives on, and would keep it.
+                    while unheard && !orders.is_closed() {
+                        unheard = matches!(self.release(created).await, Err(Error::Unreachable(_)));
+                    }
+                    return;
                 }
                 Some(Order::Proclaim(value, reply)) => {
                     drop(reply.send(self.proclaim(created, &value).await));
@@ -224,24 +217,27 @@ impl Request {
         }
     }
 
+    /// What the session has of this name, if that is still the key that was created then. Whoever of the session keeps
+    /// it for long waits for another key.
+    async fn held(&self, created: i64) -> Option<MutexGuard<'_, Hold>> {
+        let hold = tokio::time::timeout(TELL, self.hold.lock()).await.ok()?;
+        Some(hold).filter(|hold| hold.created == created && hold.times > 0)
+    }
+
     /// The key is no longer there: who asks again has to put in another.
     async fn forget(&self, created: i64) {
-        let mut hold = self.lease.hold(self.name.text()).lock_owned().await;
-        if hold.created == created {
+        if let Some(mut hold) = self.held(created).await {
             *hold = Hold::default();
         }
     }
 
     async fn release(&self, created: i64) -> Result<(), Error> {
-        let mut hold = self.lease.hold(self.name.text()).lock_owned().await;
-        if hold.created != created || hold.times == 0 {
-            return Ok(());
+        let Some(mut hold) = self.held(created).await else { return Ok(()) };
+        if hold.times == 1 {
+            self.take_out(created, TELL).await?;
         }
         hold.times -= 1;
-        match hold.times {
-            0 => self.take_out(created, TELL).await,
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Takes our key out, and no other: not one that was put in later, either.

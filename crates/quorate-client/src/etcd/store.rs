@@ -11,6 +11,7 @@ use quorate_etcd::etcdserverpb::{
     RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest,
 };
 use quorate_etcd::mvccpb::event::EventType;
+use tonic::metadata::MetadataValue;
 
 use super::keys;
 use super::members::Members;
@@ -60,7 +61,7 @@ pub(super) async fn gone(members: &Members, key: &[u8], created: i64) {
                 _ = moves.changed() => {}
             }
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
@@ -77,7 +78,10 @@ async fn deleted(members: &Members, key: &[u8], from: i64) -> Result<bool, Error
         let create = WatchRequest { request_union: Some(create) };
         // A watch lasts while its client might say more.
         let words = stream::iter([create]).chain(stream::pending());
-        WatchClient::new(asked.channel.clone()).watch(asked.request(words)).await
+        let mut words = asked.request(words);
+        // A member that has lost the others would be silent, and so says that it has.
+        words.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
+        WatchClient::new(asked.channel.clone()).watch(words).await
     });
     let mut told = watched.await?.into_inner();
     while let Ok(Some(told)) = told.message().await {
