@@ -8,9 +8,9 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::cargo::Cargo;
+use crate::programs::{self, found, runs, succeeds};
 
 /// The folder of the browser tests.
 const TESTS: &str = "crates/quorate-console/browser";
@@ -41,18 +41,12 @@ pub(crate) fn holds(root: &Path) -> io::Result<bool> {
     let Some(chromium) = CHROMIUMS.into_iter().find(|program| runs(program)) else {
         return Ok(without("chromium", "the browser tests were not run", required));
     };
-    // The binary that the tests before have built, if they were run.
-    let build = Cargo { environment: &[], arguments: "test --workspace --locked --no-run" };
-    eprintln!("    {build}");
-    if !build.succeeds(root)? {
-        return Ok(false);
-    }
+    let Some(binary) = programs::quorate(root)? else { return Ok(false) };
     eprintln!("    the page in {chromium}; its pictures go to target/browser/screens");
     let tests = format!("{TESTS}/console.test.mjs");
-    let binary = PathBuf::from("target/debug").join(format!("quorate{}", env::consts::EXE_SUFFIX));
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=spec"]).arg(tests).current_dir(root);
-    node.env("QUORATE_BIN", root.join(binary)).env("QUORATE_BROWSER_MODULES", &tools);
+    node.env("QUORATE_BIN", binary).env("QUORATE_BROWSER_MODULES", &tools);
     node.env("QUORATE_CHROMIUM", found(chromium)).env("QUORATE_SCREENS", tools.join("screens"));
     succeeds(&mut node)
 }
@@ -82,21 +76,4 @@ fn install(root: &Path, tools: &Path) -> io::Result<bool> {
     let mut npm = Command::new("npm");
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]);
     succeeds(npm.current_dir(tools))
-}
-
-fn runs(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-/// Where a program is, since browsers are started by their path.
-fn found(program: &str) -> PathBuf {
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let places = env::split_paths(&folders).map(|folder| folder.join(program));
-    places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into())
-}
-
-fn succeeds(command: &mut Command) -> io::Result<bool> {
-    Ok(command.status()?.success())
 }

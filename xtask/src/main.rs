@@ -8,10 +8,12 @@
 )]
 
 mod cargo;
+mod compat;
 mod console;
 mod fix;
 mod manifest;
 mod no_std;
+mod programs;
 mod tidy;
 mod torture;
 mod tree;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::cargo::Cargo;
-use crate::{console, no_std, tidy, tree};
+use crate::{compat, console, no_std, tidy, tree};
 
 /// One named check.
 pub(crate) struct Step {
@@ -21,9 +21,10 @@ enum Work {
     Tidy,
     NoStd,
     Console,
+    Compat,
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step {
         name: "fmt",
         promise: "the code is formatted",
@@ -73,6 +74,12 @@ const STEPS: [Step; 8] = [
         promise: "the page's scripts have types, and the page works in a browser",
         work: Work::Console,
         way_out: None,
+    },
+    Step {
+        name: "compat",
+        promise: "etcd's clients do with quorate what they do with etcd, but for what is listed",
+        work: Work::Compat,
+        way_out: Some("`UPDATE=1 cargo xtask verify compat` writes a changed list into docs/etcd.md"),
     },
     Step {
         name: "doc",
@@ -143,6 +150,7 @@ impl Work {
             Work::Tidy => "the house rules".to_owned(),
             Work::NoStd => "core and algorithms without an operating system".to_owned(),
             Work::Console => "the page of the lab".to_owned(),
+            Work::Compat => "clients of etcd".to_owned(),
         }
     }
 
@@ -152,6 +160,7 @@ impl Work {
             Work::Tidy => Ok(report(&tidy::problems(&tree::text_files(root)?))),
             Work::NoStd => no_std_holds(root),
             Work::Console => console::holds(root),
+            Work::Compat => compat::holds(root),
         }
     }
 }

@@ -208,6 +208,10 @@ fn server(
         .map_err(unusable)?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
+    if !nodes_only {
+        // Clients of gRPC insist on being told that it is HTTP/2 that is spoken.
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    }
     Ok(config)
 }
 

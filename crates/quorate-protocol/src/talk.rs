@@ -198,6 +198,24 @@ pub enum Answer {
     Status(Box<NodeStatus>),
     /// It could not be done.
     Failed(Failure),
+    /// How long a session lives.
+    Life(Life),
+    /// The leases that there are.
+    Leases(Vec<i64>),
+}
+
+/// How long a session lives that is a lease of etcd's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Life {
+    /// Without a word, in milliseconds.
+    pub ttl_ms: u64,
+    /// From now on, in milliseconds.
+    pub left_ms: u64,
+    /// So long may be relied on what it has, in milliseconds from when it was last heard; less than its time to live if
+    /// what nodes lend each other ends before.
+    pub relied_ms: u64,
+    /// What it has and wants.
+    pub requests: Vec<About>,
 }
 
 /// Why something could not be done.
@@ -230,6 +248,9 @@ pub enum Failure {
     /// The node stops.
     #[error("the node is leaving: ask another one")]
     Leaving,
+    /// There was a session, and it ended while it waited.
+    #[error("the session ended while it waited")]
+    Ended,
 }
 
 /// A request, for others to see.
@@ -249,6 +270,8 @@ pub struct About {
     pub place: String,
     /// Why, or what a leader proclaims.
     pub why: String,
+    /// Its lease, if it came through etcd's API; otherwise zero.
+    pub lease: i64,
     /// For how many milliseconds it has been like this.
     pub for_ms: u64,
     /// Like what.

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
 use crate::keeper::Client;
+use crate::lease::{LeaseId, Leased};
 use crate::node::{Inbox, Input, Looks};
 use crate::rights::Rights;
 
@@ -37,15 +38,7 @@ impl Door {
 
     /// Asks, and waits for the answer. What a session relies on is counted from now on.
     pub(crate) async fn ask(&self, rights: &Rights, call: Call) -> Result<Answer, Failure> {
-        let mut hearing = self.begin(rights, call, 8).await?;
-        loop {
-            match hearing.says.recv().await {
-                Some(Say::Answer(_, Answer::Failed(failure))) => return Err(failure),
-                Some(Say::Answer(_, answer)) => return Ok(answer),
-                Some(_) => {}
-                None => return Err(Failure::Leaving),
-            }
-        }
+        answer(self.begin(rights, call, 8).await?).await
     }
 
     /// Hears of all changes of names that begin so.
@@ -53,16 +46,46 @@ impl Door {
         self.begin(rights, Call::Watch { prefix }, WATCHING).await
     }
 
+    /// Asks for something of a lease of the caller's, and waits. What is not waited for any longer is taken back.
+    pub(crate) async fn leased(
+        &self,
+        rights: &Rights,
+        id: i64,
+        what: Leased,
+    ) -> Result<Answer, Failure> {
+        if let Leased::Acquire { name, .. } = &what {
+            rights.may_acquire(name).map_err(Failure::NotAllowed)?;
+        }
+        let lease = LeaseId { owner: rights.name.clone(), id };
+        answer(self.come(|client| Input::Leased(client, lease, what), 8).await?).await
+    }
+
+    /// The leases that the caller has.
+    pub(crate) async fn leases(&self, rights: &Rights) -> Result<Answer, Failure> {
+        let owner = rights.name.clone();
+        answer(self.come(|client| Input::Leases(client, owner), 8).await?).await
+    }
+
     async fn begin(&self, rights: &Rights, call: Call, room: usize) -> Result<Hearing, Failure> {
         if let Some(why) = rights.objection(&call) {
             return Err(Failure::NotAllowed(why));
         }
-        let (client, (say, says)) = (self.next_client(), mpsc::channel(room));
         let ask = Ask { number: 1, sent: clock::now().0 / 1_000, call };
-        for input in [Input::Come(client, say), Input::Ask(client, ask)] {
+        self.come(|client| Input::Ask(client, ask), room).await
+    }
+
+    /// A client of its own for one question.
+    async fn come(
+        &self,
+        question: impl FnOnce(Client) -> Input,
+        room: usize,
+    ) -> Result<Hearing, Failure> {
+        let (client, (say, says)) = (self.next_client(), mpsc::channel(room));
+        let hearing = Hearing { client, inbox: self.inbox.clone(), heard: false, says };
+        for input in [Input::Come(client, say), question(client)] {
             self.inbox.send(input).await.map_err(|_| Failure::Leaving)?;
         }
-        Ok(Hearing { client, inbox: self.inbox.clone(), says })
+        Ok(hearing)
     }
 
     /// What the node looks like from inside.
@@ -80,11 +103,30 @@ impl Door {
     }
 }
 
+/// Waits for the answer to the one question that was asked.
+async fn answer(mut hearing: Hearing) -> Result<Answer, Failure> {
+    loop {
+        match hearing.says.recv().await {
+            Some(Say::Answer(_, answer)) => {
+                hearing.heard = true;
+                return match answer {
+                    Answer::Failed(failure) => Err(failure),
+                    answer => Ok(answer),
+                };
+            }
+            Some(_) => {}
+            None => return Err(Failure::Leaving),
+        }
+    }
+}
+
 /// What the node says to one client, which is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Hearing {
     client: Client,
     inbox: Inbox,
+    /// Whether the answer has come.
+    heard: bool,
     pub(crate) says: mpsc::Receiver<Say>,
 }
 
@@ -92,7 +134,7 @@ impl Drop for Hearing {
     fn drop(&mut self) {
         // The loop of the node may be busy; whoever is dropped cannot wait.
         if let Err(mpsc::error::TrySendError::Full(gone)) =
-            self.inbox.try_send(Input::Gone(self.client))
+            self.inbox.try_send(Input::Gone(self.client, self.heard))
         {
             let inbox = self.inbox.clone();
             tokio::spawn(async move { inbox.send(gone).await });

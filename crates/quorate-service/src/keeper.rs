@@ -3,6 +3,7 @@
 //! It knows no clock and no chance: it is told the time, and the keys of sessions. So it can be run anywhere.
 
 mod calls;
+mod leases;
 mod moves;
 mod questions;
 mod requests;
@@ -76,6 +77,7 @@ pub struct Keeper {
     member: Member,
     timers: Vec<(Time, <Member as Process>::Timer)>,
     sessions: BTreeMap<SessionKey, Session>,
+    leases: leases::Leases,
     /// Whose each ticket is, and of what.
     tickets: BTreeMap<Ticket, (SessionKey, Name)>,
     /// What to look after, and when.
@@ -108,6 +110,8 @@ enum Alarm {
     Waiter(Ticket),
     /// Who was asked may have had time enough to answer.
     Question(u64),
+    /// Who was handed something on to may have had time enough to answer.
+    Relay(u64),
 }
 
 impl Keeper {
@@ -127,6 +131,7 @@ impl Keeper {
             member: Stack::new(locks, detector),
             timers: Vec::new(),
             sessions: BTreeMap::new(),
+            leases: leases::Leases::default(),
             tickets: BTreeMap::new(),
             alarms: BTreeSet::new(),
             asked: BTreeMap::new(),
@@ -188,7 +193,8 @@ impl Keeper {
             match alarm {
                 Alarm::Session(key) => self.look_after_session(key, now),
                 Alarm::Waiter(ticket) => self.look_after_waiters(ticket, now),
-                Alarm::Question(number) => self.close_question(number),
+                Alarm::Question(number) => self.close_question(number, now),
+                Alarm::Relay(number) => self.look_after_relay(number, now),
             }
         }
     }
@@ -206,7 +212,7 @@ impl Keeper {
                 let reply = self.reply(question, now);
                 self.send(from, PeerMessage::Reply(number, reply));
             }
-            PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply),
+            PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply, now),
             PeerMessage::Watching(prefixes) => {
                 self.watching.remove(&from);
                 if !prefixes.is_empty() {
@@ -215,6 +221,10 @@ impl Keeper {
             }
             PeerMessage::Changed(change) => self.tell_watchers(&change),
             PeerMessage::Door(door) => drop(self.doors.insert(from, door)),
+            PeerMessage::Relay(number, lease, what) => {
+                self.on_relay(from, number, &lease, what, now);
+            }
+            PeerMessage::Relayed(number, answer) => self.on_relayed(number, answer, now),
         }
     }
 
@@ -224,6 +234,8 @@ impl Keeper {
             let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
             self.send(peer, PeerMessage::Watching(prefixes.into_iter().collect()));
             self.tell_door(peer);
+        } else {
+            self.fail_relays_to(peer);
         }
         self.up.insert(peer, up);
     }

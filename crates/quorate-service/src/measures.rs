@@ -43,7 +43,7 @@ pub(crate) struct Measures {
 }
 
 /// What nodes say to each other beside the algorithms.
-const OTHERS: [&str; 5] = ["QUESTION", "REPLY", "WATCHING", "CHANGED", "DOOR"];
+const OTHERS: [&str; 7] = ["QUESTION", "REPLY", "WATCHING", "CHANGED", "DOOR", "RELAY", "RELAYED"];
 
 fn kinds() -> impl Iterator<Item = &'static str> {
     let of_process = <<Member as Process>::Message as Message>::KINDS.iter().map(|kind| kind.name);
@@ -134,6 +134,8 @@ impl Measures {
             PeerMessage::Watching(_) => own + 2,
             PeerMessage::Changed(_) => own + 3,
             PeerMessage::Door(_) => own + 4,
+            PeerMessage::Relay(..) => own + 5,
+            PeerMessage::Relayed(..) => own + 6,
         };
         self.sent[place].inc();
     }

@@ -19,8 +19,10 @@ use tokio::task::JoinHandle;
 use crate::clock;
 use crate::disk::{Disk, DiskError, Remembered};
 use crate::door::Door;
+use crate::etcd::{self, Etcd};
 use crate::http::{self, House};
 use crate::keeper::{Client, Deed, Keeper, Settings};
+use crate::lease::{LeaseId, Leased};
 use crate::peer::PeerMessage;
 use crate::rights::{ClientConfig, Entry};
 use crate::serve::{self, Doorman};
@@ -95,8 +97,12 @@ pub(crate) enum Input {
     Come(Client, mpsc::Sender<Say>),
     /// A client asks.
     Ask(Client, Ask),
-    /// A client is gone.
-    Gone(Client),
+    /// A client asks for something of a lease.
+    Leased(Client, LeaseId, Leased),
+    /// A client asks which leases it has.
+    Leases(Client, String),
+    /// A client is gone, and has heard the answer that it waited for or not.
+    Gone(Client, bool),
     /// Numbers up to this one are on the disk.
     Reserved(u64),
     /// Clients are to go elsewhere.
@@ -167,6 +173,7 @@ impl Node {
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
+        let (cluster, node) = (settings.cluster as u64, settings.id.index());
         let mut keeper = Keeper::new(settings, clock::now());
         keeper.spans = spans.is_some().then(Spans::default);
         let desk = Desk {
@@ -181,12 +188,19 @@ impl Node {
         let door = Door::new(inbox);
         let entry = Arc::new(Entry::new(&reception.clients, reception.calls_per_second));
         let house = House { door: door.clone(), entry: Arc::clone(&entry) };
+        let etcd = Etcd { door: door.clone(), entry: Arc::clone(&entry), cluster, node };
         let doorman = Doorman {
             door: door.clone(),
             entry,
             plain: reception.plain_anywhere || address.ip().is_loopback(),
             tls: reception.tls,
-            pages: http::router(house, address, reception.names, reception.pages),
+            pages: http::router(
+                house,
+                address,
+                reception.names,
+                etcd::router(etcd),
+                reception.pages,
+            ),
         };
         let tasks = vec![
             tokio::spawn(desk.run(events, told)),
@@ -316,10 +330,14 @@ impl Desk {
                 self.clients.insert(client, say);
             }
             Input::Ask(client, ask) => self.keeper.ask(client, ask, random_key, now),
-            Input::Gone(client) => {
+            Input::Gone(client, heard) => {
                 self.clients.remove(&client);
-                self.keeper.client_is_gone(client);
+                self.keeper.client_is_gone(client, heard, now);
             }
+            Input::Leased(client, lease, what) => {
+                self.keeper.ask_leased(client, lease, what, random_key, now);
+            }
+            Input::Leases(client, owner) => self.keeper.ask_leases(client, owner, now),
             Input::Reserved(mark) => self.keeper.reserved(mark, now),
             Input::Leave => self.keeper.leave(now),
             Input::Look(answer) => {

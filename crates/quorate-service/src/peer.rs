@@ -1,10 +1,11 @@
 //! What nodes say to each other.
 
 use crate::keeper::Moving;
+use crate::lease::{LeaseId, Leased};
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased::Locks;
 use quorate_core::{Process, Stack};
-use quorate_protocol::{About, Change, Name};
+use quorate_protocol::{About, Answer, Change, Name};
 use serde::{Deserialize, Serialize};
 
 /// Locks over a detector.
@@ -25,6 +26,10 @@ pub enum PeerMessage {
     Changed(Change),
     /// Clients reach me here.
     Door(String),
+    /// A client of mine asks for this of a lease that you have. The answer has the same number.
+    Relay(u64, LeaseId, Leased),
+    /// The answer to that.
+    Relayed(u64, Answer),
 }
 
 /// What a node asks all others.
@@ -40,6 +45,10 @@ pub enum Question {
     Heard,
     /// I leave: have this session.
     TakeOver(Box<Moving>),
+    /// Have you this lease?
+    HasLease(LeaseId),
+    /// Which leases of this client have you?
+    Leases(String),
 }
 
 /// What a node answers.
@@ -55,4 +64,8 @@ pub enum Reply {
     Heard,
     /// Whether I have it.
     TakenOver(bool),
+    /// Whether I have it.
+    HasLease(bool),
+    /// These.
+    Leases(Vec<i64>),
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use quorate_protocol::Call;
+use quorate_protocol::{Call, Name};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -73,11 +73,21 @@ impl Rights {
         Self { name: String::new(), acquire: all(), observe: all(), admin: all(), bucket }
     }
 
+    /// Why it may not take this lock, or become this leader.
+    pub(crate) fn may_acquire(&self, name: &Name) -> Result<(), String> {
+        self.may("acquire", &self.acquire, name.text())
+    }
+
+    fn may(&self, right: &str, allowed: &[String], name: &str) -> Result<(), String> {
+        let shown = if name.is_empty() { "everything" } else { name };
+        match allowed.iter().any(|prefix| name.starts_with(prefix.as_str())) {
+            true => Ok(()),
+            false => Err(format!("{} has no right to {right} {shown}", self.name)),
+        }
+    }
+
     /// Why not, if it may not.
     pub(crate) fn objection(&self, call: &Call) -> Option<String> {
-        let within = |allowed: &[String], name: &str| {
-            allowed.iter().any(|prefix| name.starts_with(prefix.as_str()))
-        };
         let (right, allowed, name) = match call {
             Call::Acquire { name, .. } => ("acquire", &self.acquire, name.text()),
             Call::List { prefix, .. } | Call::Watch { prefix } => {
@@ -88,8 +98,7 @@ impl Rights {
             // Who knows the key of a session has the session.
             _ => return None,
         };
-        let shown = if name.is_empty() { "everything" } else { name };
-        (!within(allowed, name)).then(|| format!("{} has no right to {right} {shown}", self.name))
+        self.may(right, allowed, name).err()
     }
 
     /// How long to wait before one more call is dealt with.
@@ -208,7 +217,6 @@ fn digest(text: &str) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_protocol::Name;
 
     fn ci() -> ClientConfig {
         ClientConfig {

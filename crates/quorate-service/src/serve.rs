@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::door::Door;
+use crate::etcd::Lifeline;
 use crate::node::Input;
 use crate::rights::{Entry, Rights, Shown};
 
@@ -24,6 +25,9 @@ const CONNECTIONS: usize = 16_384;
 
 /// So much may wait for one client before it counts as one that does not read.
 const OUTBOX: usize = 4_096;
+
+/// So many calls of one connection of HTTP/2 may wait.
+const STREAMS: u32 = 4_096;
 
 /// How long a client has for its first words, those of TLS included.
 const GREETING: Duration = Duration::from_secs(5);
@@ -125,8 +129,18 @@ impl Doorman {
         if let Ok(rights) = self.entry.admit_strangers() {
             pages = pages.layer(axum::Extension(rights));
         }
-        let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
+        // What lives as long as the connection knows when it ends. It hangs on connections that are kept.
+        let (_alive, lifeline) = Lifeline::new();
+        let pages = pages.layer(axum::Extension(lifeline));
+        let mut server = auto::Builder::new(TokioExecutor::new());
         server.http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(10));
+        server
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(16 << 10)
+            .keep_alive_interval(Duration::from_secs(20))
+            .keep_alive_timeout(Duration::from_secs(20));
         let served = server.serve_connection(io, TowerToHyperService::new(pages)).await;
         if let Err(error) = served {
             tracing::debug!(%error, "a connection broke");
@@ -172,7 +186,7 @@ impl Doorman {
             () = asks => {}
             () = say_all(write, to_say) => {}
         }
-        let _ = inbox.send(Input::Gone(client)).await;
+        let _ = inbox.send(Input::Gone(client, true)).await;
     }
 }
 

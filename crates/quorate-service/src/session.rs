@@ -7,6 +7,7 @@ use quorate_core::{Span, Time};
 use quorate_protocol::Name;
 
 use crate::keeper::Client;
+use crate::lease::LeaseId;
 
 /// A session.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Session {
     pub(crate) heard: (Time, u64),
     /// Through which connection.
     pub(crate) client: Client,
+    /// If it is one of etcd's API.
+    pub(crate) lease: Option<LeaseId>,
     pub(crate) who: String,
     pub(crate) place: String,
     pub(crate) interests: BTreeMap<Name, Interest>,

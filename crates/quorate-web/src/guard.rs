@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -36,9 +36,10 @@ impl Guard {
         Self { any_name: true, ..self }
     }
 
-    /// Why a request is not for us, if it is not.
-    fn objection(&self, headers: &HeaderMap) -> Option<&'static str> {
+    /// Why a request is not for us, if it is not. HTTP/2 says in the address what HTTP/1 says in `Host`.
+    fn objection(&self, headers: &HeaderMap, address: &Uri) -> Option<&'static str> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = host.or_else(|| address.authority().map(|authority| authority.as_str()));
         let Some(host) = host.filter(|host| self.is_ours(host)) else {
             return Some("this server is not called by that name; --name tells it another");
         };
@@ -90,7 +91,7 @@ fn split(host: &str) -> Option<(&str, u16)> {
 
 /// Lets requests through that are for us.
 pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    if let Some(why) = guard.objection(request.headers()) {
+    if let Some(why) = guard.objection(request.headers(), request.uri()) {
         return refusal(StatusCode::FORBIDDEN, why);
     }
     if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(request.method()) {

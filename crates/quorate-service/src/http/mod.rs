@@ -89,6 +89,7 @@ pub(crate) fn router(
     house: House,
     address: SocketAddr,
     names: Vec<String>,
+    etcd: Router,
     pages: Option<Router>,
 ) -> Router {
     let open = house.entry.is_open();
@@ -96,7 +97,8 @@ pub(crate) fn router(
     let api = api
         .route("/openapi.json", axum::routing::get(|| async { Json(description) }))
         .layer(DefaultBodyLimit::max(BODY_MOST))
-        .with_state(house);
+        .with_state(house)
+        .merge(etcd);
     let all = match pages {
         Some(pages) => api.merge(pages),
         None => api.fallback(async || Refusal::unknown("see /openapi.json for what there is")),

@@ -72,7 +72,7 @@ impl From<Failure> for Refusal {
         let (status, code) = match &failure {
             Failure::Busy => (StatusCode::CONFLICT, "busy"),
             Failure::TimedOut => (StatusCode::CONFLICT, "timed-out"),
-            Failure::NoSession => (StatusCode::NOT_FOUND, "no-session"),
+            Failure::NoSession | Failure::Ended => (StatusCode::NOT_FOUND, "no-session"),
             Failure::NoRequest => (StatusCode::NOT_FOUND, "no-request"),
             Failure::NotAllowed(_) => (StatusCode::FORBIDDEN, "not-allowed"),
             Failure::TooMuch(_) => (StatusCode::TOO_MANY_REQUESTS, "too-much"),

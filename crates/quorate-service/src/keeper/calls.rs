@@ -28,6 +28,10 @@ impl Keeper {
             return;
         }
         let answer = match call {
+            Call::Open { ttl_ms, .. } if !TTL_MS.contains(&ttl_ms) => {
+                let (least, most) = TTL_MS.into_inner();
+                too_much(format!("a session lives {least} to {most} ms without a word"))
+            }
             Call::Open { ttl_ms, who, place } => {
                 self.open(client, (ttl_ms, who, place), key(), (now, sent))
             }
@@ -35,7 +39,8 @@ impl Keeper {
             Call::Close(key) => self.close(key, now),
             Call::Acquire { session, request, name, mode: _, wait_ms, why } => {
                 let heard = (now, sent);
-                let wanted = super::requests::Wanted { request, name, wait_ms, why };
+                let once = false;
+                let wanted = super::requests::Wanted { request, name, wait_ms, why, once };
                 match self.acquire(client, number, session, wanted, heard) {
                     Some(answer) => answer,
                     None => return,
@@ -79,17 +84,22 @@ impl Keeper {
     }
 
     pub(super) fn answer(&mut self, (client, number): (Client, u64), answer: Answer) {
+        if self.answer_leased(client, number, &answer) {
+            return;
+        }
         self.deeds.push(Deed::Say(client, Say::Answer(number, answer)));
     }
 
     /// The connection of a client is gone. Its sessions live on until their time is up: it may come back.
-    pub fn client_is_gone(&mut self, client: Client) {
+    /// What it has asked for a lease it may not have heard the answer to.
+    pub fn client_is_gone(&mut self, client: Client, heard: bool, now: Time) {
+        self.give_up(client, heard, now);
         if self.watchers.remove(&client).is_some() {
             self.tell_peers_what_is_watched();
         }
     }
 
-    fn open(
+    pub(super) fn open(
         &mut self,
         client: Client,
         (ttl_ms, who, place): (u32, String, String),
@@ -106,10 +116,6 @@ impl Keeper {
         if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
             return too_much(format!("a text has {TEXT_MOST} bytes at most"));
         }
-        if !TTL_MS.contains(&ttl_ms) {
-            let (least, most) = TTL_MS.into_inner();
-            return too_much(format!("a session lives {least} to {most} ms without a word"));
-        }
         let ttl = Span::from_millis(ttl_ms.into());
         let until = heard.0 + ttl;
         let (interests, requests) = (BTreeMap::new(), BTreeMap::new());
@@ -118,6 +124,7 @@ impl Keeper {
             until,
             heard,
             client,
+            lease: None,
             who,
             place,
             interests,

@@ -8,21 +8,26 @@ use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased::{Command, Ticket};
 use quorate_core::{ProcessId, Span, Time};
-use quorate_protocol::{Name, Say, SessionKey};
+use quorate_protocol::{Answer, Failure, Name, Say, SessionKey};
 use serde::{Deserialize, Serialize};
 
 use super::questions::{Asked, PATIENCE, Waiting};
 use super::{Alarm, Client, Deed, Keeper};
+use crate::lease::LeaseId;
 use crate::peer::{PeerMessage, Question};
 use crate::session::{Interest, Session, Waiter};
 
 /// Nobody has this connection: whoever waits has not come here yet.
 const NOBODY: Client = Client(u64::MAX);
 
+/// How long a request waits for whoever has to ask for it again.
+const ASKED_AGAIN: Span = Span::from_millis(5_000);
+
 /// A session on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moving {
     key: u128,
+    lease: Option<LeaseId>,
     ttl: Span,
     who: String,
     place: String,
@@ -100,6 +105,8 @@ impl Keeper {
     fn pack(&self, key: SessionKey, now: Time) -> Option<Moving> {
         let session = self.sessions.get(&key)?;
         let reliance = self.reliance_of(key, now);
+        // Whoever speaks etcd's language has to ask again, and has so long to do so before its place in the queue is lost.
+        let again = session.lease.as_ref().map(|_| ASKED_AGAIN);
         let interest = |(name, interest): (&Name, &Interest)| MovingInterest {
             name: name.clone(),
             ticket: interest.ticket,
@@ -111,11 +118,14 @@ impl Keeper {
             waiting: interest
                 .waiting
                 .iter()
-                .map(|waiter| (waiter.request, waiter.until.map(|until| until.since(now))))
+                .map(|waiter| {
+                    (waiter.request, waiter.until.map(|until| until.since(now)).or(again))
+                })
                 .collect(),
         };
         Some(Moving {
             key: key.0,
+            lease: session.lease.clone(),
             ttl: session.ttl,
             who: session.who.clone(),
             place: session.place.clone(),
@@ -126,7 +136,7 @@ impl Keeper {
 
     /// A session comes from a node that leaves. Whether it can.
     pub(super) fn take_over(&mut self, moving: Moving, now: Time) -> bool {
-        let Moving { key, ttl, who, place, reliable_until, interests } = moving;
+        let Moving { key, lease, ttl, who, place, reliable_until, interests } = moving;
         let key = SessionKey(key);
         let room = self.settings.sessions_most.saturating_sub(self.sessions.len()) > 0;
         if self.leaving || !room || self.sessions.contains_key(&key) {
@@ -138,6 +148,7 @@ impl Keeper {
             until,
             heard: (now, 0),
             client: NOBODY,
+            lease,
             who,
             place,
             interests: BTreeMap::new(),
@@ -168,6 +179,7 @@ impl Keeper {
             self.tickets.insert(ticket, (key, name.clone()));
             commands.push(Command::TakeOver { lock: name, ticket, token, moved });
         }
+        self.leases.here.extend(session.lease.clone().map(|lease| (lease, key)));
         self.sessions.insert(key, session);
         self.alarms.insert((until, Alarm::Session(key)));
         commands.into_iter().for_each(|command| self.command(command, now));
@@ -178,6 +190,15 @@ impl Keeper {
     pub(super) fn was_sent_away(&mut self, key: SessionKey, peer: ProcessId, taken: bool) {
         let Some(session) = self.sessions.remove(&key) else { return };
         session.interests.values().for_each(|it| drop(self.tickets.remove(&it.ticket)));
+        if let Some(lease) = &session.lease {
+            self.leases.here.remove(lease);
+            let waiting = session.interests.values().flat_map(|it| &it.waiting);
+            for waiter in waiting {
+                // Through whichever node it asks again, it finds its lease.
+                self.answer((waiter.client, waiter.number), Answer::Failed(Failure::Leaving));
+            }
+            return;
+        }
         let say = match self.doors.get(&peer).filter(|_| taken) {
             Some(to) => Say::Moved { session: key, to: to.clone() },
             None => Say::Leaving,

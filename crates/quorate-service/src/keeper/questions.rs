@@ -34,6 +34,9 @@ pub(super) enum Waiting {
     },
     Expel(bool),
     Heard,
+    /// A client asks for a lease.
+    Lease,
+    Leases(Vec<i64>),
     /// A session goes to this node.
     Move(SessionKey, ProcessId),
 }
@@ -71,7 +74,7 @@ impl Keeper {
         self.asked.insert(number, Asked { by, open, waiting });
         self.alarms.insert((now + PATIENCE, Alarm::Question(number)));
         let reply = self.reply(question, now);
-        self.on_reply(number, self.settings.id, reply);
+        self.on_reply(number, self.settings.id, reply, now);
     }
 
     /// What this node answers.
@@ -89,11 +92,13 @@ impl Keeper {
                 Reply::Expelled(had)
             }
             Question::Heard => Reply::Heard,
+            Question::HasLease(lease) => Reply::HasLease(self.leases.here.contains_key(&lease)),
+            Question::Leases(owner) => Reply::Leases(self.leases_here(&owner)),
             Question::TakeOver(moving) => Reply::TakenOver(self.take_over(*moving, now)),
         }
     }
 
-    pub(super) fn on_reply(&mut self, number: u64, from: ProcessId, reply: Reply) {
+    pub(super) fn on_reply(&mut self, number: u64, from: ProcessId, reply: Reply, now: Time) {
         let Some(asked) = self.asked.get_mut(&number) else { return };
         asked.open.remove(from);
         match (&mut asked.waiting, reply) {
@@ -102,6 +107,12 @@ impl Keeper {
                 counters.insert(from, counter);
             }
             (Waiting::Expel(done), Reply::Expelled(had)) => *done |= had,
+            (Waiting::Leases(all), Reply::Leases(more)) => all.extend(more),
+            (Waiting::Lease, Reply::HasLease(true)) => {
+                let client = asked.by.0;
+                self.asked.remove(&number);
+                return self.lease_is_at(client, from, now);
+            }
             (Waiting::Move(key, peer), Reply::TakenOver(taken)) => {
                 let (key, peer) = (*key, *peer);
                 self.asked.remove(&number);
@@ -110,18 +121,23 @@ impl Keeper {
             _ => {}
         }
         if asked.open.is_empty() {
-            self.close_question(number);
+            self.close_question(number, now);
         }
     }
 
     /// Answers with what has come.
-    pub(super) fn close_question(&mut self, number: u64) {
+    pub(super) fn close_question(&mut self, number: u64, now: Time) {
         let Some(Asked { by, open, waiting }) = self.asked.remove(&number) else { return };
         let answer = match waiting {
             Waiting::List(mut list, most) => {
                 list.sort_by(|a, b| (&a.name, a.stamp, a.tie).cmp(&(&b.name, b.stamp, b.tie)));
                 list.truncate(most);
                 Answer::List(list)
+            }
+            Waiting::Lease => return self.lease_is_nowhere(by.0, now),
+            Waiting::Leases(mut all) => {
+                all.sort_unstable();
+                Answer::Leases(all)
             }
             Waiting::Heard | Waiting::Expel(true) => Answer::Done,
             Waiting::Expel(false) if open.is_empty() => Answer::Failed(Failure::Free),

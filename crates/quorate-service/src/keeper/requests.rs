@@ -17,7 +17,12 @@ pub(super) struct Wanted {
     pub(super) name: Name,
     pub(super) wait_ms: Option<u64>,
     pub(super) why: String,
+    /// Whether it is held once, however often it is asked for.
+    pub(super) once: bool,
 }
+
+/// So often may a session have one lock, and so many may wait for it.
+const TIMES_MOST: usize = 1_024;
 
 impl Keeper {
     /// A client wants a lock. It is answered at once only if that can be.
@@ -29,7 +34,7 @@ impl Keeper {
         wanted: Wanted,
         heard: (Time, u64),
     ) -> Option<Answer> {
-        let Wanted { request, name, wait_ms, why } = wanted;
+        let Wanted { request, name, wait_ms, why, once } = wanted;
         let (leaving, now) = (self.leaving, heard.0);
         let full = self.tickets.len() >= self.settings.requests_most;
         let lonely = wait_ms == Some(0) && !self.locks().has_quorum();
@@ -44,7 +49,10 @@ impl Keeper {
         if let Some(interest) = session.interests.get_mut(&name) {
             let known = interest.holding.contains(&request);
             if let Some(token) = interest.token {
-                if !known {
+                if !known && !once {
+                    if interest.holding.len() >= TIMES_MOST {
+                        return Some(too_often());
+                    }
                     interest.holding.push(request);
                     session.requests.insert(request, name);
                 }
@@ -53,6 +61,9 @@ impl Keeper {
             }
             // The same request again, from a client that does not know whether it was heard.
             interest.waiting.retain(|other| other.request != request);
+            if interest.waiting.len() >= TIMES_MOST {
+                return Some(too_often());
+            }
             interest.waiting.push(waiter);
             let ticket = interest.ticket;
             session.requests.insert(request, name);
@@ -142,12 +153,16 @@ impl Keeper {
         let Some(interest) = session.interests.remove(&name) else { return };
         self.measures.loses(if expelled { "expelled" } else { "no-quorum" });
         self.measures.hold.observe(seconds(now.since(interest.since)));
-        let client = session.client;
+        let (client, leased) = (session.client, session.lease.is_some());
         for request in interest.holding {
             session.requests.remove(&request);
             self.deeds.push(Deed::Say(client, Say::Lost { session: key, request, expelled }));
         }
         self.publish(Change { name, holder: None });
+        if leased {
+            // Whoever speaks etcd's language hears of a loss only if its lease is over.
+            self.end_session(key, now, None);
+        }
     }
 
     pub(super) fn on_behind(&mut self, ticket: Ticket, place: u32, now: Time) {
@@ -239,13 +254,17 @@ impl Keeper {
     /// Ends a session and frees what it has. Why that is a loss, if it is one.
     pub(super) fn end_session(&mut self, key: SessionKey, now: Time, loss: Option<&'static str>) {
         let Some(session) = self.sessions.remove(&key) else { return };
+        if let Some(lease) = &session.lease {
+            self.leases.here.remove(lease);
+        }
+        let over = if session.lease.is_some() { Failure::Ended } else { Failure::NoSession };
         for (name, interest) in session.interests {
             for request in interest.holding {
                 let lost = Say::Lost { session: key, request, expelled: false };
                 self.deeds.push(Deed::Say(session.client, lost));
             }
             for waiter in interest.waiting {
-                let over = Answer::Failed(Failure::NoSession);
+                let over = Answer::Failed(over.clone());
                 self.answer((waiter.client, waiter.number), over);
             }
             self.tickets.remove(&interest.ticket);
@@ -310,6 +329,7 @@ impl Keeper {
             who: session.who.clone(),
             place: session.place.clone(),
             why: interest.why.clone(),
+            lease: session.lease.as_ref().map_or(0, |lease| lease.id),
             for_ms: now.since(interest.since).0 / 1_000_000,
             standing: match interest.token {
                 Some(token) => Standing::Holding { token, times: interest.holding.len() as u32 },
@@ -347,6 +367,10 @@ impl Keeper {
         self.command(Command::Expel { lock, ticket, home }, now);
         true
     }
+}
+
+fn too_often() -> Answer {
+    too_much(format!("{TIMES_MOST} times is the most that one session may have one lock"))
 }
 
 /// Of so many locks it is kept when they were freed.

@@ -1,0 +1,32 @@
+//! Names and passwords: a client's token of ours is its password, and what it shows from then on.
+
+use quorate_etcd::etcdserverpb::auth_server::Auth;
+use quorate_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
+use tonic::{Request, Response, Status};
+
+use super::Etcd;
+use crate::rights::Shown;
+
+#[tonic::async_trait]
+impl Auth for Etcd {
+    async fn authenticate(
+        &self,
+        request: Request<AuthenticateRequest>,
+    ) -> Result<Response<AuthenticateResponse>, Status> {
+        let AuthenticateRequest { name, password } = request.into_inner();
+        if self.entry.is_open() {
+            return Err(Status::failed_precondition("etcdserver: authentication is not enabled"));
+        }
+        let shown = Shown { token: Some(password.clone()), certificate: None };
+        // A wrong name is not told from a wrong password.
+        match self.entry.admit(&shown) {
+            Ok(rights) if rights.name == name => {
+                let header = self.header(0);
+                Ok(Response::new(AuthenticateResponse { header, token: password }))
+            }
+            _ => Err(Status::invalid_argument(
+                "etcdserver: authentication failed, invalid user ID or password",
+            )),
+        }
+    }
+}

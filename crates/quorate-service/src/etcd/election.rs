@@ -1,0 +1,197 @@
+//! Elections.
+
+use std::pin::Pin;
+
+use futures_util::stream::{self, Stream, StreamExt};
+use quorate_etcd::v3electionpb::election_server::Election;
+use quorate_etcd::v3electionpb::{
+    CampaignRequest, CampaignResponse, LeaderKey, LeaderRequest, LeaderResponse, ProclaimRequest,
+    ProclaimResponse, ResignRequest, ResignResponse,
+};
+use quorate_protocol::{About, Answer, Call, Failure, Kind, Name, Say, Standing};
+use tonic::{Request, Response, Status};
+
+use super::{Caller, Etcd, names, status};
+use crate::door::Hearing;
+use crate::lease::Leased;
+
+/// So many requests are looked through for a leader.
+const LISTED_MOST: u32 = 100_000;
+
+impl Etcd {
+    /// Who leads.
+    async fn leader_of(&self, caller: &Caller, name: &Name) -> Result<Option<About>, Status> {
+        let call = Call::List { prefix: name.text().to_owned(), most: LISTED_MOST };
+        match self.door.ask(&caller.rights, call).await {
+            Ok(Answer::List(list)) => {
+                let holds = |about: &About| matches!(about.standing, Standing::Holding { .. });
+                Ok(list.into_iter().find(|about| about.name == *name && holds(about)))
+            }
+            Ok(_) => Err(status::confused()),
+            Err(failure) => Err(status::of(failure, "election")),
+        }
+    }
+
+    fn led_by(&self, about: &About) -> LeaderResponse {
+        let kv = names::kv(about);
+        LeaderResponse { header: self.header(kv.create_revision as u64), kv: Some(kv) }
+    }
+}
+
+/// The name, the lease and the token of a leader, as its caller knows them.
+fn leader(key: Option<LeaderKey>) -> Result<(Name, i64, u64), Status> {
+    let Some(LeaderKey { name, key, rev, lease }) = key else {
+        return Err(Status::invalid_argument("\"leader\" field must be provided"));
+    };
+    let name = names::name(Kind::Election, &name)?;
+    // Who leaves the lease out has said it in the key.
+    let lease = match names::split(Kind::Election, &key) {
+        Some((_, of_key)) if lease == 0 => of_key,
+        _ => lease,
+    };
+    Ok((name, lease, rev as u64))
+}
+
+#[tonic::async_trait]
+impl Election for Etcd {
+    async fn campaign(
+        &self,
+        request: Request<CampaignRequest>,
+    ) -> Result<Response<CampaignResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let CampaignRequest { name, lease, value } = request.into_inner();
+        let name = names::name(Kind::Election, &name)?;
+        let lease = self.lease_or_own(&caller, lease).await?;
+        let value = names::text(&value);
+        let token = self.take(&caller, lease, &name, value.clone(), "election").await?;
+        // Who leads already proclaims what it says now.
+        let proclaim = Leased::Proclaim { name: name.clone(), token, value };
+        match self.leased(&caller, lease, proclaim).await {
+            Ok(_) => {}
+            Err(Failure::NoRequest) => {
+                return Err(Status::failed_precondition("election: not leader"));
+            }
+            Err(failure) => return Err(status::of(failure, "election")),
+        }
+        let leader = LeaderKey {
+            name: name.text().as_bytes().to_vec(),
+            key: names::key(name.text(), lease),
+            rev: token as i64,
+            lease,
+        };
+        Ok(Response::new(CampaignResponse { header: self.header(token), leader: Some(leader) }))
+    }
+
+    async fn proclaim(
+        &self,
+        request: Request<ProclaimRequest>,
+    ) -> Result<Response<ProclaimResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let ProclaimRequest { leader: key, value } = request.into_inner();
+        let (name, lease, token) = leader(key)?;
+        let proclaim = Leased::Proclaim { name, token, value: names::text(&value) };
+        match self.leased(&caller, lease, proclaim).await {
+            Ok(_) => Ok(Response::new(ProclaimResponse { header: self.header(token) })),
+            Err(Failure::NoSession | Failure::NoRequest) => {
+                Err(Status::failed_precondition("election: not leader"))
+            }
+            Err(failure) => Err(status::of(failure, "election")),
+        }
+    }
+
+    async fn leader(
+        &self,
+        request: Request<LeaderRequest>,
+    ) -> Result<Response<LeaderResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let name = names::name(Kind::Election, &request.into_inner().name)?;
+        match self.leader_of(&caller, &name).await? {
+            Some(about) => Ok(Response::new(self.led_by(&about))),
+            None => Err(Status::not_found("election: no leader")),
+        }
+    }
+
+    type ObserveStream = Pin<Box<dyn Stream<Item = Result<LeaderResponse, Status>> + Send>>;
+
+    async fn observe(
+        &self,
+        request: Request<LeaderRequest>,
+    ) -> Result<Response<Self::ObserveStream>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let name = names::name(Kind::Election, &request.into_inner().name)?;
+        let watch = self.door.watch(&caller.rights, name.text().to_owned()).await;
+        let mut hearing = watch.map_err(|failure| status::of(failure, "election"))?;
+        // Nothing is missed once all nodes know; who leads by then is asked.
+        let mut missed = Vec::new();
+        loop {
+            match hearing.says.recv().await {
+                Some(Say::Answer(_, Answer::Done)) => break,
+                Some(Say::Answer(_, Answer::Failed(failure))) => {
+                    return Err(status::of(failure, "election"));
+                }
+                Some(Say::Changed(change)) => missed.extend(change.holder),
+                Some(_) => {}
+                None => return Err(status::of(Failure::Leaving, "election")),
+            }
+        }
+        let first = self.leader_of(&caller, &name).await?.or_else(|| missed.pop());
+        let seen = Seen { etcd: self.clone(), name, hearing, first, last: None };
+        Ok(Response::new(stream::try_unfold(seen, Seen::next).boxed()))
+    }
+
+    async fn resign(
+        &self,
+        request: Request<ResignRequest>,
+    ) -> Result<Response<ResignResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let (name, lease, token) = leader(request.into_inner().leader)?;
+        match self.leased(&caller, lease, Leased::Leave { name, token: Some(token) }).await {
+            // Who does not lead has nothing to resign from.
+            Ok(_) | Err(Failure::NoSession | Failure::NoRequest) => {
+                Ok(Response::new(ResignResponse { header: self.header(token) }))
+            }
+            Err(failure) => Err(status::of(failure, "election")),
+        }
+    }
+}
+
+/// What an observer has seen.
+struct Seen {
+    etcd: Etcd,
+    name: Name,
+    hearing: Hearing,
+    first: Option<About>,
+    /// The token and what was proclaimed with it.
+    last: Option<(u64, String)>,
+}
+
+impl Seen {
+    /// The next leader, or what a leader says next. Never one that was before.
+    async fn next(mut self) -> Result<Option<(LeaderResponse, Self)>, Status> {
+        loop {
+            let about = match self.first.take() {
+                Some(first) => first,
+                None => match self.hearing.says.recv().await {
+                    Some(Say::Changed(change)) => match change.holder {
+                        Some(about) => about,
+                        None => continue,
+                    },
+                    Some(Say::Leaving) | None => {
+                        return Err(status::of(Failure::Leaving, "election"));
+                    }
+                    Some(_) => continue,
+                },
+            };
+            let Standing::Holding { token, .. } = about.standing else { continue };
+            let now = (token, about.why.clone());
+            let older =
+                |(last, said): &(u64, String)| token < *last || now == (*last, said.clone());
+            if about.name != self.name || self.last.as_ref().is_some_and(older) {
+                continue;
+            }
+            let led = self.etcd.led_by(&about);
+            self.last = Some(now);
+            return Ok(Some((led, self)));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Leases.
+
+use std::pin::Pin;
+
+use futures_util::stream::{self, Stream, StreamExt};
+use quorate_etcd::etcdserverpb::lease_server::Lease;
+use quorate_etcd::etcdserverpb::{
+    LeaseGrantRequest, LeaseGrantResponse, LeaseKeepAliveRequest, LeaseKeepAliveResponse,
+    LeaseLeasesRequest, LeaseLeasesResponse, LeaseRevokeRequest, LeaseRevokeResponse, LeaseStatus,
+    LeaseTimeToLiveRequest, LeaseTimeToLiveResponse,
+};
+use quorate_protocol::{Answer, Failure, Life};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::{Caller, Etcd, names, status};
+use crate::lease::{LeaseId, Leased};
+use crate::node::random_number;
+
+/// The shortest a lease lives, as with etcd's own settings.
+const LEAST: i64 = 2;
+
+/// More seconds than these are refused, as etcd refuses them.
+const MOST: i64 = 9_000_000_000;
+
+/// The longest that we can count.
+const LONGEST: i64 = u32::MAX as i64 / 1_000;
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+impl Etcd {
+    /// A new lease; its number, and how long it lives.
+    pub(super) async fn grant(
+        &self,
+        caller: &Caller,
+        id: i64,
+        seconds: i64,
+    ) -> Result<(i64, i64), Status> {
+        if seconds > MOST {
+            return Err(Status::out_of_range("etcdserver: too large lease TTL"));
+        }
+        let seconds = seconds.clamp(LEAST, LONGEST);
+        let fresh = id == 0;
+        let id = if fresh { LeaseId::chosen(random_number() as u64, self.node) } else { id };
+        let ttl_ms = (seconds * 1_000) as u32;
+        let grant = Leased::Grant { ttl_ms, fresh, place: caller.place.clone() };
+        match self.leased(caller, id, grant).await {
+            Ok(Answer::Life(_)) => Ok((id, seconds)),
+            Ok(_) => Err(status::confused()),
+            Err(Failure::Busy) => {
+                Err(Status::failed_precondition("etcdserver: lease already exists"))
+            }
+            Err(failure) => Err(status::of(failure, "lease")),
+        }
+    }
+
+    /// How long a lease may be relied on from now, in seconds; zero if it is over.
+    pub(super) async fn renew(&self, caller: &Caller, id: i64) -> Result<i64, Status> {
+        match self.leased(caller, id, Leased::KeepAlive).await {
+            // A lease that lives is never told to be over.
+            Ok(Answer::Life(life)) => Ok((life.relied_ms.min(life.ttl_ms) as i64 / 1_000).max(1)),
+            Ok(_) => Err(status::confused()),
+            Err(Failure::NoSession) => Ok(0),
+            Err(failure) => Err(status::of(failure, "lease")),
+        }
+    }
+
+    pub(super) async fn kept_alive(
+        &self,
+        caller: &Caller,
+        id: i64,
+    ) -> Result<LeaseKeepAliveResponse, Status> {
+        let ttl = self.renew(caller, id).await?;
+        Ok(LeaseKeepAliveResponse { header: self.header(0), id, ttl })
+    }
+}
+
+#[tonic::async_trait]
+impl Lease for Etcd {
+    async fn lease_grant(
+        &self,
+        request: Request<LeaseGrantRequest>,
+    ) -> Result<Response<LeaseGrantResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let LeaseGrantRequest { ttl, id } = request.into_inner();
+        let (id, ttl) = self.grant(&caller, id, ttl).await?;
+        let header = self.header(0);
+        Ok(Response::new(LeaseGrantResponse { header, id, ttl, error: String::new() }))
+    }
+
+    async fn lease_revoke(
+        &self,
+        request: Request<LeaseRevokeRequest>,
+    ) -> Result<Response<LeaseRevokeResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let id = request.into_inner().id;
+        let over = self.leased(&caller, id, Leased::Revoke).await;
+        over.map_err(|failure| status::of(failure, "lease"))?;
+        Ok(Response::new(LeaseRevokeResponse { header: self.header(0) }))
+    }
+
+    type LeaseKeepAliveStream = Answers<LeaseKeepAliveResponse>;
+
+    async fn lease_keep_alive(
+        &self,
+        request: Request<Streaming<LeaseKeepAliveRequest>>,
+    ) -> Result<Response<Self::LeaseKeepAliveStream>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let etcd = self.clone();
+        let words = (etcd, caller, request.into_inner());
+        let answers = stream::try_unfold(words, async |(etcd, caller, mut asks)| {
+            let Some(ask) = asks.message().await? else { return Ok(None) };
+            if let Some(pause) = caller.rights.pause() {
+                tokio::time::sleep(pause).await;
+            }
+            let answer = etcd.kept_alive(&caller, ask.id).await?;
+            Ok(Some((answer, (etcd, caller, asks))))
+        });
+        Ok(Response::new(answers.boxed()))
+    }
+
+    async fn lease_time_to_live(
+        &self,
+        request: Request<LeaseTimeToLiveRequest>,
+    ) -> Result<Response<LeaseTimeToLiveResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let LeaseTimeToLiveRequest { id, keys } = request.into_inner();
+        let header = self.header(0);
+        let answer = match self.leased(&caller, id, Leased::Life).await {
+            Ok(Answer::Life(Life { ttl_ms, left_ms, requests, .. })) => LeaseTimeToLiveResponse {
+                header,
+                id,
+                ttl: left_ms as i64 / 1_000,
+                granted_ttl: ttl_ms as i64 / 1_000,
+                keys: match keys {
+                    true => requests.iter().map(|it| names::key(it.name.text(), id)).collect(),
+                    false => Vec::new(),
+                },
+            },
+            Ok(_) => return Err(status::confused()),
+            Err(Failure::NoSession) => {
+                LeaseTimeToLiveResponse { header, id, ttl: -1, granted_ttl: 0, keys: Vec::new() }
+            }
+            Err(failure) => return Err(status::of(failure, "lease")),
+        };
+        Ok(Response::new(answer))
+    }
+
+    async fn lease_leases(
+        &self,
+        request: Request<LeaseLeasesRequest>,
+    ) -> Result<Response<LeaseLeasesResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        match self.door.leases(&caller.rights).await {
+            Ok(Answer::Leases(all)) => {
+                let leases = all.into_iter().map(|id| LeaseStatus { id }).collect();
+                Ok(Response::new(LeaseLeasesResponse { header: self.header(0), leases }))
+            }
+            Ok(_) => Err(status::confused()),
+            Err(failure) => Err(status::of(failure, "lease")),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Locks.
+
+use std::time::Duration;
+
+use quorate_etcd::v3lockpb::lock_server::Lock;
+use quorate_etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest, UnlockResponse};
+use quorate_protocol::{Answer, Failure, Kind, Name};
+use tonic::{Request, Response, Status};
+
+use super::{Caller, Etcd, names, status};
+use crate::lease::Leased;
+use crate::node::random_number;
+
+/// How long a lease lives that nobody has asked for, in seconds.
+const OWN: i64 = 60;
+
+/// How often it is renewed while its connection lives.
+const RENEWED: Duration = Duration::from_secs(20);
+
+impl Etcd {
+    /// Takes a lock or wins an election; the token.
+    pub(super) async fn take(
+        &self,
+        caller: &Caller,
+        lease: i64,
+        name: &Name,
+        value: String,
+        service: &str,
+    ) -> Result<u64, Status> {
+        let request = random_number() as u64;
+        let acquire = Leased::Acquire { name: name.clone(), request, value };
+        match self.leased(caller, lease, acquire).await {
+            Ok(Answer::Granted { token, .. }) => Ok(token),
+            Ok(_) => Err(status::confused()),
+            Err(failure) => Err(status::of(failure, service)),
+        }
+    }
+
+    /// The lease to use: the caller's, or one that lives as long as its connection. Where the connection is one for a
+    /// single request, it lives as long as etcd's does.
+    pub(super) async fn lease_or_own(&self, caller: &Caller, lease: i64) -> Result<i64, Status> {
+        if lease != 0 {
+            return Ok(lease);
+        }
+        let (lease, _) = self.grant(caller, 0, OWN).await?;
+        if let Some(lifeline) = caller.lifeline.clone() {
+            let (etcd, caller) = (self.clone(), caller.clone());
+            tokio::spawn(async move { etcd.keep_while_connected(&caller, lease, lifeline).await });
+        }
+        Ok(lease)
+    }
+
+    async fn keep_while_connected(&self, caller: &Caller, lease: i64, lifeline: super::Lifeline) {
+        let ended = lifeline.ended();
+        tokio::pin!(ended);
+        loop {
+            tokio::select! {
+                () = &mut ended => break,
+                () = tokio::time::sleep(RENEWED) => match self.renew(caller, lease).await {
+                    Ok(0) => return,
+                    Ok(_) | Err(_) => {}
+                },
+            }
+        }
+        let _ = self.leased(caller, lease, Leased::Revoke).await;
+    }
+}
+
+#[tonic::async_trait]
+impl Lock for Etcd {
+    async fn lock(&self, request: Request<LockRequest>) -> Result<Response<LockResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let LockRequest { name, lease } = request.into_inner();
+        let name = names::name(Kind::Lock, &name)?;
+        let lease = self.lease_or_own(&caller, lease).await?;
+        let token = self.take(&caller, lease, &name, String::new(), "mutex").await?;
+        let (header, key) = (self.header(token), names::key(name.text(), lease));
+        Ok(Response::new(LockResponse { header, key }))
+    }
+
+    async fn unlock(
+        &self,
+        request: Request<UnlockRequest>,
+    ) -> Result<Response<UnlockResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let key = request.into_inner().key;
+        let Some((name, lease)) = names::split(Kind::Lock, &key) else {
+            return Err(Status::invalid_argument(
+                "etcdserver: key is not provided: Unlock takes the key that Lock has answered",
+            ));
+        };
+        match self.leased(&caller, lease, Leased::Leave { name, token: None }).await {
+            // What is free already is free: whoever does not know whether it was heard may ask again.
+            Ok(_) | Err(Failure::NoSession | Failure::NoRequest) => {
+                Ok(Response::new(UnlockResponse { header: self.header(0) }))
+            }
+            Err(failure) => Err(status::of(failure, "mutex")),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Keys and values: etcd's are bytes, our names and texts are texts.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use quorate_etcd::mvccpb::KeyValue;
+use quorate_protocol::{About, Kind, Name, Standing};
+use tonic::Status;
+
+/// How a text begins that stands for bytes.
+const ENCODED: &str = "base64:";
+
+/// The name that these bytes are.
+pub(super) fn name(kind: Kind, bytes: &[u8]) -> Result<Name, Status> {
+    if bytes.is_empty() {
+        return Err(Status::invalid_argument("etcdserver: key is not provided"));
+    }
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| Status::invalid_argument("a name has to be text in UTF-8"))?;
+    Name::new(kind, text).map_err(|bad| Status::invalid_argument(bad.to_string()))
+}
+
+/// The key of a lease for a name.
+pub(super) fn key(name: &str, lease: i64) -> Vec<u8> {
+    format!("{name}/{lease:x}").into_bytes()
+}
+
+/// The name and the lease that a key stands for.
+pub(super) fn split(kind: Kind, key: &[u8]) -> Option<(Name, i64)> {
+    let (name, lease) = std::str::from_utf8(key).ok()?.rsplit_once('/')?;
+    let lease = u64::from_str_radix(lease, 16).ok()?;
+    Some((Name::new(kind, name).ok()?, lease as i64))
+}
+
+/// Bytes as a text, from which they can be read again.
+pub(super) fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.starts_with(ENCODED) => text.to_owned(),
+        _ => format!("{ENCODED}{}", STANDARD.encode(bytes)),
+    }
+}
+
+/// The bytes that a text stands for.
+pub(super) fn bytes(text: &str) -> Vec<u8> {
+    let encoded = text.strip_prefix(ENCODED).and_then(|text| STANDARD.decode(text).ok());
+    encoded.unwrap_or_else(|| text.as_bytes().to_vec())
+}
+
+/// A holder as etcd shows one. Who came by our own way has no lease, and a key that no lease has.
+pub(super) fn kv(about: &About) -> KeyValue {
+    let Standing::Holding { token, .. } = about.standing else { return KeyValue::default() };
+    let name = about.name.text();
+    let key = match about.lease {
+        0 => format!("{name}/quorate-{token}").into_bytes(),
+        lease => key(name, lease),
+    };
+    let revision = token as i64;
+    KeyValue {
+        key,
+        create_revision: revision,
+        mod_revision: revision,
+        version: 1,
+        value: bytes(&about.why),
+        lease: about.lease,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_its_name_and_its_lease() {
+        assert_eq!(key("foo", 777), b"foo/309");
+        for lease in [777, 1, i64::MAX, -1] {
+            let (name, found) = split(Kind::Lock, &key("a/b", lease)).expect("a key");
+            assert_eq!((name.text(), found), ("a/b", lease));
+        }
+        for no_key in ["foo", "foo/", "/309", "foo/xyz", "foo/+309"] {
+            let split = split(Kind::Lock, no_key.as_bytes());
+            assert!(split.is_none() || no_key == "foo/+309", "{no_key}");
+        }
+    }
+
+    #[test]
+    fn values_come_back_as_they_were() {
+        for value in [&b""[..], b"leader-1", b"base64:x", b"\xff\x00", "São".as_bytes()] {
+            assert_eq!(bytes(&text(value)), value);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What there is not, and what to use instead.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, post};
+
+/// gRPC's number for what there is not.
+const UNIMPLEMENTED: &str = "12";
+
+/// Answers for all of etcd's other services.
+pub(super) fn router() -> Router {
+    Router::new()
+        .route("/etcdserverpb.KV/{method}", post(async || stray(KV)))
+        .route("/etcdserverpb.Watch/{method}", post(async || stray(KV)))
+        .route("/etcdserverpb.Cluster/{method}", post(async || stray(CLUSTER)))
+        .route("/etcdserverpb.Maintenance/{method}", post(async || stray(CLUSTER)))
+        .route("/v3/{*path}", any(async |Path(path): Path<String>| json(&path)))
+}
+
+const KV: &str = "quorate keeps no keys: call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
+const CLUSTER: &str =
+    "quorate is not etcd inside: ask for /v1/status, or `quorate status` and `quorate members`";
+
+fn stray(instead: &str) -> Response {
+    let words = [
+        (header::CONTENT_TYPE.as_str(), "application/grpc"),
+        ("grpc-status", UNIMPLEMENTED),
+        ("grpc-message", instead),
+    ];
+    (StatusCode::OK, words).into_response()
+}
+
+fn json(path: &str) -> Response {
+    let instead =
+        if path.starts_with("cluster") || path.starts_with("maintenance") { CLUSTER } else { KV };
+    let body = serde_json::json!({ "error": instead, "message": instead, "code": 12 });
+    (StatusCode::NOT_IMPLEMENTED, axum::Json(body)).into_response()
+}

@@ -1,0 +1,384 @@
+//! What is asked for leases, through whichever node.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_protocol::{Answer, Failure, Life, Name, SessionKey};
+
+use super::questions::Waiting;
+use super::requests::Wanted;
+use super::{Alarm, Client, Keeper};
+use crate::lease::{LeaseId, Leased};
+use crate::peer::{PeerMessage, Question};
+
+/// How long another node has to answer what is handed on to it.
+const ANSWERED: Span = Span::from_millis(2_000);
+
+/// How often it is asked again for a lock, in case it has not heard.
+const ASKED_AGAIN: Span = Span::from_millis(5_000);
+
+/// How often a lease is looked for that was not where it had been.
+const SEARCHES_MOST: u8 = 3;
+
+/// Of so many leases it is known which other node has them.
+const HOMES_MOST: usize = 65_536;
+
+/// So many leases does one node tell of.
+const LISTED_MOST: usize = 50_000;
+
+/// Leases, and what is asked for them.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    /// Those that this node has.
+    pub(super) here: BTreeMap<LeaseId, SessionKey>,
+    /// Where others were last.
+    homes: BTreeMap<LeaseId, ProcessId>,
+    /// What clients of this node wait for, or have been granted and may not have heard.
+    pending: BTreeMap<Client, Pending>,
+    /// Whose answer comes from another node under this number.
+    relays: BTreeMap<u64, Client>,
+}
+
+/// A call, until whoever asks has heard the answer.
+#[derive(Clone, Debug)]
+struct Pending {
+    number: u64,
+    lease: LeaseId,
+    what: Leased,
+    /// For a new lease.
+    key: Option<SessionKey>,
+    /// The other node that was asked, and under which number.
+    relay: Option<(ProcessId, u64)>,
+    searches: u8,
+}
+
+/// The connection of a call that another node has handed on: it is answered there.
+const RELAYED: u64 = 1 << 63;
+const NUMBER_BITS: u32 = 48;
+
+fn relayed(from: ProcessId, number: u64) -> Client {
+    let number = number & ((1 << NUMBER_BITS) - 1);
+    Client(RELAYED | (from.index() as u64) << NUMBER_BITS | number)
+}
+
+impl Keeper {
+    /// A client asks for something of a lease. `key` is for a new one.
+    pub fn ask_leased(
+        &mut self,
+        client: Client,
+        lease: LeaseId,
+        what: Leased,
+        key: impl FnOnce() -> SessionKey,
+        now: Time,
+    ) {
+        let key = matches!(what, Leased::Grant { .. }).then(key);
+        let fresh = matches!(what, Leased::Grant { fresh: true, .. });
+        if fresh || self.leases.here.contains_key(&lease) {
+            // What is here needs no looking for; whoever waits may give up.
+            if matches!(what, Leased::Acquire { .. }) {
+                self.remember(client, lease.clone(), what.clone(), None);
+            }
+            let answer = self.do_leased((client, 1), &lease, what, key, now);
+            return answer.into_iter().for_each(|answer| self.answer((client, 1), answer));
+        }
+        self.remember(client, lease.clone(), what, key);
+        let home = self.leases.homes.get(&lease).copied();
+        match home.filter(|home| matches!(self.up.get(home), Some(Ok(())))) {
+            Some(home) => self.relay(client, home, now),
+            None => self.look_for_lease(client, now),
+        }
+    }
+
+    fn remember(&mut self, client: Client, lease: LeaseId, what: Leased, key: Option<SessionKey>) {
+        let pending = Pending { number: 1, lease, what, key, relay: None, searches: 0 };
+        self.leases.pending.insert(client, pending);
+    }
+
+    fn look_for_lease(&mut self, client: Client, now: Time) {
+        let Some(pending) = self.leases.pending.get_mut(&client) else { return };
+        pending.searches += 1;
+        let (by, question) = ((client, pending.number), Question::HasLease(pending.lease.clone()));
+        self.inquire(by, question, Waiting::Lease, now);
+    }
+
+    /// Another node has the lease that a client asks for.
+    pub(super) fn lease_is_at(&mut self, client: Client, home: ProcessId, now: Time) {
+        let Some(pending) = self.leases.pending.get(&client) else { return };
+        if matches!(pending.what, Leased::Grant { .. }) {
+            let by = (client, pending.number);
+            return self.answer(by, Answer::Failed(Failure::Busy));
+        }
+        if self.leases.homes.len() >= HOMES_MOST {
+            self.leases.homes.clear();
+        }
+        self.leases.homes.insert(pending.lease.clone(), home);
+        self.relay(client, home, now);
+    }
+
+    /// Nobody who could be asked has the lease.
+    pub(super) fn lease_is_nowhere(&mut self, client: Client, now: Time) {
+        let Some(pending) = self.leases.pending.get(&client).cloned() else { return };
+        let by = (client, pending.number);
+        if matches!(pending.what, Leased::Grant { .. }) {
+            let answer = self.do_leased(by, &pending.lease, pending.what, pending.key, now);
+            return answer.into_iter().for_each(|answer| self.answer(by, answer));
+        }
+        // Whoever has chosen its number may have it still, and not be heard.
+        let chosen_by = ProcessId::from_index(pending.lease.chosen_by());
+        let unheard = matches!(self.up.get(&chosen_by), Some(Err(_)));
+        let why = if unheard { Failure::NoQuorum } else { Failure::NoSession };
+        self.answer(by, Answer::Failed(why));
+    }
+
+    fn relay(&mut self, client: Client, home: ProcessId, now: Time) {
+        let number = self.numbers + 1;
+        let Some(pending) = self.leases.pending.get_mut(&client) else { return };
+        self.numbers = number;
+        pending.relay = Some((home, number));
+        let pause = match pending.what {
+            Leased::Acquire { .. } => ASKED_AGAIN,
+            _ => ANSWERED,
+        };
+        let message = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
+        self.leases.relays.insert(number, client);
+        self.alarms.insert((now + pause, Alarm::Relay(number)));
+        self.send(home, message);
+    }
+
+    /// An answer may not come.
+    pub(super) fn look_after_relay(&mut self, number: u64, now: Time) {
+        let Some(client) = self.leases.relays.get(&number).copied() else { return };
+        let Some(pending) = self.leases.pending.get(&client) else { return };
+        match (&pending.what, pending.relay) {
+            (Leased::Acquire { .. }, Some((home, _))) => {
+                let again = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
+                self.alarms.insert((now + ASKED_AGAIN, Alarm::Relay(number)));
+                self.send(home, again);
+            }
+            _ => {
+                let by = (client, pending.number);
+                self.answer(by, Answer::Failed(Failure::NoQuorum));
+            }
+        }
+    }
+
+    /// Another node hands on what its client asks.
+    pub(super) fn on_relay(
+        &mut self,
+        from: ProcessId,
+        number: u64,
+        lease: &LeaseId,
+        what: Leased,
+        now: Time,
+    ) {
+        let by = (relayed(from, number), number);
+        let answer = match (self.leases.here.contains_key(lease), &what) {
+            // It is only ever granted where it is asked for.
+            (_, Leased::Grant { .. }) | (false, _) => Some(Answer::Failed(Failure::NoSession)),
+            (true, _) => self.do_leased(by, lease, what, None, now),
+        };
+        answer.into_iter().for_each(|answer| self.answer(by, answer));
+    }
+
+    /// The node that has the lease has answered.
+    pub(super) fn on_relayed(&mut self, number: u64, answer: Answer, now: Time) {
+        let Some(client) = self.leases.relays.remove(&number) else { return };
+        let Some(pending) = self.leases.pending.get_mut(&client) else { return };
+        pending.relay = None;
+        let gone = matches!(answer, Answer::Failed(Failure::NoSession | Failure::Leaving));
+        if gone && pending.searches < SEARCHES_MOST {
+            let lease = pending.lease.clone();
+            self.leases.homes.remove(&lease);
+            return self.look_for_lease(client, now);
+        }
+        let by = (client, pending.number);
+        self.answer(by, answer);
+    }
+
+    /// A node that was asked cannot be heard any more.
+    pub(super) fn fail_relays_to(&mut self, peer: ProcessId) {
+        let to_it = |(client, pending): (&Client, &Pending)| match pending.relay {
+            Some((home, number)) if home == peer && self.leases.relays.contains_key(&number) => {
+                Some((*client, pending.number))
+            }
+            _ => None,
+        };
+        let failed: Vec<_> = self.leases.pending.iter().filter_map(to_it).collect();
+        for by in failed {
+            self.answer(by, Answer::Failed(Failure::NoQuorum));
+        }
+    }
+
+    /// The answer to a call for a lease. Whether it goes to another node.
+    pub(super) fn answer_leased(&mut self, client: Client, number: u64, answer: &Answer) -> bool {
+        if client.0 & RELAYED != 0 && client.0 != u64::MAX {
+            let peer = ((client.0 & !RELAYED) >> NUMBER_BITS) as usize;
+            let relayed = PeerMessage::Relayed(number, answer.clone());
+            self.send(ProcessId::from_index(peer), relayed);
+            return true;
+        }
+        if let Some(pending) = self.leases.pending.get(&client) {
+            if let Some((_, number)) = pending.relay {
+                self.leases.relays.remove(&number);
+            }
+            // Whoever has given up meanwhile does not hear that it was granted, and does not have it.
+            if !matches!(pending.what, Leased::Acquire { .. }) {
+                self.leases.pending.remove(&client);
+            }
+        }
+        false
+    }
+
+    /// Nobody waits any more for what this client has asked. Whether it has heard the answer.
+    pub(super) fn give_up(&mut self, client: Client, heard: bool, now: Time) {
+        let Some(pending) = self.leases.pending.remove(&client) else { return };
+        if let Some((_, number)) = pending.relay {
+            self.leases.relays.remove(&number);
+        }
+        let Leased::Acquire { request, .. } = pending.what else { return };
+        if heard {
+            return;
+        }
+        let withdraw = Leased::Withdraw { request };
+        match (pending.relay, self.leases.here.get(&pending.lease).copied()) {
+            (Some((home, _)), _) => {
+                self.numbers += 1;
+                let (number, lease) = (self.numbers, pending.lease);
+                self.send(home, PeerMessage::Relay(number, lease, withdraw));
+            }
+            (None, Some(key)) => drop(self.release(key, request, now)),
+            (None, None) => {}
+        }
+    }
+
+    /// Does it here. What is answered at once.
+    fn do_leased(
+        &mut self,
+        by: (Client, u64),
+        lease: &LeaseId,
+        what: Leased,
+        new: Option<SessionKey>,
+        now: Time,
+    ) -> Option<Answer> {
+        let known = self.leases.here.get(lease).copied();
+        if let (Leased::Grant { ttl_ms, place, .. }, Some(new)) = (&what, new) {
+            return Some(match known {
+                Some(_) => Answer::Failed(Failure::Busy),
+                None => self.grant(by.0, lease, (*ttl_ms, place.clone()), new, now),
+            });
+        }
+        let Some(key) = known else { return Some(Answer::Failed(Failure::NoSession)) };
+        if self.sessions.get(&key).is_some_and(|session| session.moving) {
+            return Some(Answer::Failed(Failure::Leaving));
+        }
+        Some(match what {
+            Leased::Grant { .. } => Answer::Failed(Failure::Busy),
+            Leased::Revoke => {
+                self.end_session(key, now, None);
+                Answer::Done
+            }
+            Leased::KeepAlive => {
+                self.touch(by.0, key, (now, 0));
+                self.life(key, now)
+            }
+            Leased::Life => self.life(key, now),
+            Leased::Acquire { name, request, value } => {
+                let wanted = Wanted { request, name, wait_ms: None, why: value, once: true };
+                return self.acquire(by.0, by.1, key, wanted, (now, 0));
+            }
+            Leased::Withdraw { request } => self.release(key, request, now),
+            Leased::Leave { name, token } => self.leave_name(key, &name, token, now),
+            Leased::Proclaim { name, token, value } => {
+                let session = self.sessions.get(&key);
+                let interest = session.and_then(|session| session.interests.get(&name));
+                let held = interest.filter(|interest| interest.token == Some(token));
+                match held.and_then(|interest| interest.holding.first().copied()) {
+                    Some(request) => self.proclaim(key, request, value, now),
+                    None => Answer::Failed(Failure::NoRequest),
+                }
+            }
+        })
+    }
+
+    fn grant(
+        &mut self,
+        client: Client,
+        lease: &LeaseId,
+        (ttl_ms, place): (u32, String),
+        key: SessionKey,
+        now: Time,
+    ) -> Answer {
+        let opened = self.open(client, (ttl_ms, lease.owner.clone(), place), key, (now, 0));
+        if let Answer::Opened(key) = opened {
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.lease = Some(lease.clone());
+            }
+            self.leases.here.insert(lease.clone(), key);
+            return self.life(key, now);
+        }
+        opened
+    }
+
+    /// The numbers of a client's leases that are here.
+    pub(super) fn leases_here(&self, owner: &str) -> Vec<i64> {
+        let first = LeaseId { owner: owner.to_owned(), id: i64::MIN };
+        let own = self.leases.here.range(first..).take_while(|(lease, _)| lease.owner == owner);
+        own.map(|(lease, _)| lease.id).take(LISTED_MOST).collect()
+    }
+
+    /// A client wants to know the leases that it has.
+    pub fn ask_leases(&mut self, client: Client, owner: String, now: Time) {
+        self.inquire((client, 1), Question::Leases(owner), Waiting::Leases(Vec::new()), now);
+    }
+
+    /// How long a session lives, and what it has.
+    fn life(&self, key: SessionKey, now: Time) -> Answer {
+        let Some(session) = self.sessions.get(&key) else {
+            return Answer::Failed(Failure::NoSession);
+        };
+        let (heard, ttl) = (session.heard.0, session.ttl);
+        let held = session.interests.values().filter(|interest| interest.token.is_some());
+        let deadlines = held.filter_map(|it| self.locks().deadline(it.ticket, now));
+        let soonest = deadlines.min().unwrap_or(Time::NEVER);
+        let relied = match soonest < heard + ttl {
+            true => self.reliance(soonest, heard),
+            false => ttl,
+        };
+        Answer::Life(Life {
+            ttl_ms: ttl.0 / 1_000_000,
+            left_ms: session.until.since(now).0 / 1_000_000,
+            relied_ms: relied.0 / 1_000_000,
+            requests: self.requests_of(session, "", now),
+        })
+    }
+
+    /// All that a session has and wants of a name is free, or not wanted any more.
+    fn leave_name(
+        &mut self,
+        key: SessionKey,
+        name: &Name,
+        token: Option<u64>,
+        now: Time,
+    ) -> Answer {
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return Answer::Failed(Failure::NoSession);
+        };
+        let Some(interest) = session.interests.get_mut(name) else {
+            return Answer::Failed(Failure::NoRequest);
+        };
+        if token.is_some() && token != interest.token {
+            return Answer::Failed(Failure::NoRequest);
+        }
+        let (held, waiting) =
+            (std::mem::take(&mut interest.holding), std::mem::take(&mut interest.waiting));
+        let ticket = interest.ticket;
+        let requests = held.into_iter().chain(waiting.iter().map(|waiter| waiter.request));
+        requests.for_each(|request| drop(session.requests.remove(&request)));
+        for waiter in waiting {
+            let over = Answer::Failed(Failure::NoRequest);
+            self.answer((waiter.client, waiter.number), over);
+        }
+        self.drop_unwanted(ticket, now);
+        Answer::Done
+    }
+}

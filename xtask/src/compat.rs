@@ -1,0 +1,28 @@
+//! `cargo xtask verify compat`: etcd's clients do with quorate what they do with etcd, but for what is listed.
+//!
+//! The Rust client needs protoc to build, and etcd itself has to be there: where one is missing the step says so, and with
+//! `QUORATE_PEERS=required`, as in CI, that is a failure.
+
+use std::env;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use crate::programs::{self, runs, succeeds};
+
+/// Says whether it is so, as far as this machine can tell.
+pub(crate) fn holds(root: &Path) -> io::Result<bool> {
+    for program in ["protoc", "etcd"] {
+        if !runs(program) {
+            let way_out = "install etcd-server, protobuf-compiler and libprotobuf-dev to check it here too";
+            eprintln!("    {program} is missing: etcd's clients were not tried; {way_out}");
+            return Ok(!env::var("QUORATE_PEERS").is_ok_and(|wish| wish == "required"));
+        }
+    }
+    let Some(binary) = programs::quorate(root)? else { return Ok(false) };
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut tests = Command::new(cargo);
+    tests.current_dir(root.join("compat")).args(["test", "--locked"]);
+    tests.env("QUORATE_BIN", binary).env("CARGO_TARGET_DIR", root.join("target/compat"));
+    succeeds(&mut tests)
+}
