@@ -13,15 +13,18 @@ pub mod mvccpb;
 
 #[rustfmt::skip]
 #[expect(missing_docs, reason = "the protocol's names are its description")]
+#[expect(clippy::allow_attributes, reason = "what makes the code writes it so")]
 #[path = "generated/etcdserverpb.rs"]
 pub mod etcdserverpb;
 
 #[rustfmt::skip]
 #[expect(missing_docs, reason = "the protocol's names are its description")]
+#[expect(clippy::allow_attributes, reason = "what makes the code writes it so")]
 #[path = "generated/v3lockpb.rs"]
 pub mod v3lockpb;
 
 #[rustfmt::skip]
 #[expect(missing_docs, reason = "the protocol's names are its description")]
+#[expect(clippy::allow_attributes, reason = "what makes the code writes it so")]
 #[path = "generated/v3electionpb.rs"]
 pub mod v3electionpb;

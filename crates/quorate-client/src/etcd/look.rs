@@ -114,6 +114,7 @@ fn about(name: &str, kv: &KeyValue, holds: bool, value: &[u8]) -> Option<About> 
         who: format!("lease {:x}", kv.lease),
         place: String::new(),
         why: String::from_utf8_lossy(value).into_owned(),
+        lease: kv.lease,
         for_ms: 0,
         standing: if holds { Standing::Holding { token, times: 1 } } else { Standing::Waiting },
     })

@@ -188,9 +188,9 @@ fn refusal(endpoint: &str, status: &Status) -> Error {
         Code::FailedPrecondition if said.contains("authentication is not enabled") => {
             Error::Unsupported(format!("{endpoint} knows no users: {said}"))
         }
-        Code::Unimplemented => {
-            Error::Unreachable(format!("{endpoint}: it does not speak etcd's API, version 3"))
-        }
+        Code::Unimplemented => Error::Unreachable(format!(
+            "{endpoint} does not have keys and values as etcd 3 has; quorate itself is quorate://{endpoint}"
+        )),
         _ => Error::Unreachable(format!("{endpoint}: {said}")),
     }
 }

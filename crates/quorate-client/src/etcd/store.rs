@@ -49,7 +49,7 @@ pub(super) async fn gone(members: &Members, key: &[u8], created: i64) {
     loop {
         let mut moves = members.moves();
         if let Ok(there) = range(members, &keys::alone(key), LOOK).await {
-            if !there.kvs.first().is_some_and(|there| there.create_revision == created) {
+            if there.kvs.first().is_none_or(|there| there.create_revision != created) {
                 return;
             }
             let from = there.header.map_or(0, |header| header.revision) + 1;
