@@ -24,11 +24,14 @@ impl Cluster {
             .spawn()
             .expect("it starts");
         let out = BufReader::new(process.stdout.take().expect("it is piped"));
-        let nodes = out.lines().take(n).map(|line| {
+        // The page is told last: a cluster that cannot say all it has to say ends.
+        let told = out.lines().take(n + 1).map(|line| {
             let line = line.expect("it says where its nodes are");
             line.split_whitespace().last().expect("an address").to_owned()
         });
-        Self { nodes: nodes.collect(), process }
+        let mut nodes: Vec<String> = told.collect();
+        nodes.truncate(n);
+        Self { nodes, process }
     }
 
     fn quorate(&self, arguments: &[&str]) -> Command {
