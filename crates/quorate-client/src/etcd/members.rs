@@ -176,7 +176,7 @@ fn is_of_old(status: &Status) -> bool {
     status.message().contains("revision of auth store is old")
 }
 
-/// What a member has refused.
+/// What a member has refused, which no other member would do: asking again is no use.
 fn refusal(endpoint: &str, status: &Status) -> Error {
     let said = status.message().to_owned();
     match status.code() {
@@ -188,10 +188,10 @@ fn refusal(endpoint: &str, status: &Status) -> Error {
         Code::FailedPrecondition if said.contains("authentication is not enabled") => {
             Error::Unsupported(format!("{endpoint} knows no users: {said}"))
         }
-        Code::Unimplemented => Error::Unreachable(format!(
+        Code::Unimplemented => Error::Unsupported(format!(
             "{endpoint} does not have keys and values as etcd 3 has; quorate itself is quorate://{endpoint}"
         )),
-        _ => Error::Unreachable(format!("{endpoint}: {said}")),
+        _ => Error::Unsupported(format!("{endpoint}: {said}")),
     }
 }
 
