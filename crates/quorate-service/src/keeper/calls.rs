@@ -39,8 +39,8 @@ impl Keeper {
             Call::Close(key) => self.close(key, now),
             Call::Acquire { session, request, name, mode: _, wait_ms, why } => {
                 let heard = (now, sent);
-                let once = false;
-                let wanted = super::requests::Wanted { request, name, wait_ms, why, once };
+                let (once, queued) = (false, false);
+                let wanted = super::requests::Wanted { request, name, wait_ms, why, once, queued };
                 match self.acquire(client, number, session, wanted, heard) {
                     Some(answer) => answer,
                     None => return,

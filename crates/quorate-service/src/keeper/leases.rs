@@ -75,7 +75,7 @@ impl Keeper {
         let fresh = matches!(what, Leased::Grant { fresh: true, .. });
         if fresh || self.leases.here.contains_key(&lease) {
             // What is here needs no looking for; whoever waits may give up.
-            if matches!(what, Leased::Acquire { .. }) {
+            if what.waits() {
                 self.remember(client, lease.clone(), what.clone(), None);
             }
             let answer = self.do_leased((client, 1), &lease, what, key, now);
@@ -136,7 +136,7 @@ impl Keeper {
         self.numbers = number;
         pending.relay = Some((home, number));
         let pause = match pending.what {
-            Leased::Acquire { .. } => ASKED_AGAIN,
+            ref what if what.waits() => ASKED_AGAIN,
             _ => ANSWERED,
         };
         let message = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
@@ -149,8 +149,8 @@ impl Keeper {
     pub(super) fn look_after_relay(&mut self, number: u64, now: Time) {
         let Some(client) = self.leases.relays.get(&number).copied() else { return };
         let Some(pending) = self.leases.pending.get(&client) else { return };
-        match (&pending.what, pending.relay) {
-            (Leased::Acquire { .. }, Some((home, _))) => {
+        match pending.relay {
+            Some((home, _)) if pending.what.waits() => {
                 let again = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
                 self.alarms.insert((now + ASKED_AGAIN, Alarm::Relay(number)));
                 self.send(home, again);
@@ -222,7 +222,7 @@ impl Keeper {
                 self.leases.relays.remove(&number);
             }
             // Whoever has given up meanwhile does not hear that it was granted, and does not have it.
-            if !matches!(pending.what, Leased::Acquire { .. }) {
+            if !pending.what.waits() {
                 self.leases.pending.remove(&client);
             }
         }
@@ -235,7 +235,10 @@ impl Keeper {
         if let Some((_, number)) = pending.relay {
             self.leases.relays.remove(&number);
         }
-        let Leased::Acquire { request, .. } = pending.what else { return };
+        let (Leased::Acquire { request, .. } | Leased::Enqueue { request, .. }) = pending.what
+        else {
+            return;
+        };
         if heard {
             return;
         }
@@ -283,7 +286,14 @@ impl Keeper {
             }
             Leased::Life => self.life(key, now),
             Leased::Acquire { name, request, value } => {
-                let wanted = Wanted { request, name, wait_ms: None, why: value, once: true };
+                let why = value;
+                let wanted =
+                    Wanted { request, name, wait_ms: None, why, once: true, queued: false };
+                return self.acquire(by.0, by.1, key, wanted, (now, 0));
+            }
+            Leased::Enqueue { name, request, value } => {
+                let why = value;
+                let wanted = Wanted { request, name, wait_ms: None, why, once: true, queued: true };
                 return self.acquire(by.0, by.1, key, wanted, (now, 0));
             }
             Leased::Withdraw { request } => self.release(key, request, now),
