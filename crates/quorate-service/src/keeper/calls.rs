@@ -207,7 +207,7 @@ impl Keeper {
     fn tell_peers_what_is_watched(&mut self) {
         let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
         for peer in up.collect::<Vec<_>>() {
-            self.peer_is(peer, Ok(()));
+            self.tell_peer(peer);
         }
     }
 

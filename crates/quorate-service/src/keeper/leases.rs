@@ -101,12 +101,19 @@ impl Keeper {
         self.inquire(by, question, Waiting::Lease, now);
     }
 
-    /// Another node has the lease that a client asks for.
+    /// A node has the lease that a client asks for.
     pub(super) fn lease_is_at(&mut self, client: Client, home: ProcessId, now: Time) {
         let Some(pending) = self.leases.pending.get(&client) else { return };
         if matches!(pending.what, Leased::Grant { .. }) {
             let by = (client, pending.number);
             return self.answer(by, Answer::Failed(Failure::Busy));
+        }
+        if home == self.settings.id {
+            // It has come here meanwhile.
+            let (by, lease, what) =
+                ((client, pending.number), pending.lease.clone(), pending.what.clone());
+            let answer = self.do_leased(by, &lease, what, None, now);
+            return answer.into_iter().for_each(|answer| self.answer(by, answer));
         }
         if self.leases.homes.len() >= HOMES_MOST {
             self.leases.homes.clear();
@@ -206,6 +213,23 @@ impl Keeper {
         let failed: Vec<_> = self.leases.pending.iter().filter_map(to_it).collect();
         for by in failed {
             self.answer(by, Answer::Failed(Failure::NoQuorum));
+        }
+    }
+
+    /// What was asked through a node that cannot be heard any more is not answered there: it may have begun again, and
+    /// have other questions under the same numbers. Whoever asked has a while to ask again before its place is lost.
+    pub(super) fn forget_relays_of(&mut self, peer: ProcessId, now: Time) {
+        let through = relayed(peer, 0).0;
+        let through = |client: Client| client.0 >> NUMBER_BITS == through >> NUMBER_BITS;
+        let until = now + ASKED_AGAIN;
+        for key in self.leases.here.values() {
+            let Some(session) = self.sessions.get_mut(key) else { continue };
+            for interest in session.interests.values_mut() {
+                for waiter in interest.waiting.iter_mut().filter(|it| through(it.client)) {
+                    (waiter.client, waiter.until) = (super::moves::NOBODY, Some(until));
+                    self.alarms.insert((until, Alarm::Waiter(interest.ticket)));
+                }
+            }
         }
     }
 
