@@ -14,7 +14,8 @@ use crate::programs::{self, runs, succeeds};
 pub(crate) fn holds(root: &Path) -> io::Result<bool> {
     for program in ["protoc", "etcd"] {
         if !runs(program) {
-            let way_out = "install etcd-server, protobuf-compiler and libprotobuf-dev to check it here too";
+            let way_out =
+                "install etcd-server, protobuf-compiler and libprotobuf-dev to check it here too";
             eprintln!("    {program} is missing: etcd's clients were not tried; {way_out}");
             return Ok(!env::var("QUORATE_PEERS").is_ok_and(|wish| wish == "required"));
         }

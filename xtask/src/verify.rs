@@ -79,7 +79,9 @@ const STEPS: [Step; 9] = [
         name: "compat",
         promise: "etcd's clients do with quorate what they do with etcd, but for what is listed",
         work: Work::Compat,
-        way_out: Some("`UPDATE=1 cargo xtask verify compat` writes a changed list into docs/etcd.md"),
+        way_out: Some(
+            "`UPDATE=1 cargo xtask verify compat` writes a changed list into docs/etcd.md",
+        ),
     },
     Step {
         name: "doc",

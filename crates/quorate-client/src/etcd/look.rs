@@ -115,6 +115,7 @@ fn about(name: &str, kv: &KeyValue, holds: bool, value: &[u8]) -> Option<About> 
         place: String::new(),
         why: String::from_utf8_lossy(value).into_owned(),
         lease: kv.lease,
+        revision: token,
         for_ms: 0,
         standing: if holds { Standing::Holding { token, times: 1 } } else { Standing::Waiting },
     })

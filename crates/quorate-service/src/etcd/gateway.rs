@@ -67,7 +67,10 @@ pub(super) fn router(etcd: &Etcd) -> Router {
             })
         })
         // Clients choose their paths by it: these are those of 3.4 and later.
-        .route("/version", get(async || Json(json!({ "etcdserver": SPOKEN, "etcdcluster": SPOKEN }))))
+        .route(
+            "/version",
+            get(async || Json(json!({ "etcdserver": SPOKEN, "etcdcluster": SPOKEN }))),
+        )
         .layer(DefaultBodyLimit::max(MESSAGE_MOST))
 }
 
