@@ -168,11 +168,9 @@ fn a_cluster_can_be_looked_at() {
     let status = cluster.run(&["status", "--json", "--endpoint", &cluster.nodes[4]]);
     let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!((&status["node"], &status["quorum"]), (&4.into(), &true.into()));
-    // It answers some of etcd's calls, and not those that a client of ours would make.
-    let backend = format!("etcd://{}", cluster.nodes[0]);
-    let output = cluster.run(&["lock", "a", "--backend", &backend, "--", "true"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("quorate://"), "{}", text(&output.stderr));
+    let unknown = cluster.run(&["lock", "a", "--backend", "consul://a:1", "--", "true"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("etcd://"), "{}", text(&unknown.stderr));
     let backend = format!("quorate://{}", cluster.nodes[0]);
     let output = cluster.run(&["lock", "a", "--backend", &backend, "--", "true"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -54,13 +54,13 @@ pub(super) fn oldest(name: &str) -> RangeRequest {
     }
 }
 
-/// The keys of a name that are no younger than that, the youngest first.
-pub(super) fn no_younger(name: &str, created: i64) -> RangeRequest {
+/// The keys of a name that are older than that, the youngest of them first.
+pub(super) fn older(name: &str, created: i64) -> RangeRequest {
     let key = prefix(name);
     RangeRequest {
         range_end: end(&key),
         key,
-        max_create_revision: created,
+        max_create_revision: created - 1,
         keys_only: true,
         sort_order: SortOrder::Descend.into(),
         sort_target: SortTarget::Create.into(),

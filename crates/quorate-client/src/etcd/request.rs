@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_etcd::etcdserverpb::TxnRequest;
+use quorate_etcd::etcdserverpb::{RangeRequest, TxnRequest};
 use quorate_etcd::mvccpb::KeyValue;
 use quorate_protocol::{Answer, Failure, Name};
 use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
@@ -164,20 +164,24 @@ impl Request {
 
     /// Waits until no key is older; false if our own is gone.
     async fn become_first(&self, created: i64) -> Result<bool, Error> {
+        let older = keys::older(self.name.text(), created);
         loop {
-            let range = keys::no_younger(self.name.text(), created);
-            let there = match store::range(&self.members, &range, TELL).await {
-                Err(Error::Unreachable(_)) => continue,
-                there => there?.kvs,
-            };
-            let is_ours = |kv: &KeyValue| kv.key == self.key() && kv.create_revision == created;
-            if !there.first().is_some_and(is_ours) {
-                return Ok(false);
-            }
-            let Some(before) = there.get(1) else { return Ok(true) };
-            let position = u32::try_from(there.len() - 1).unwrap_or(u32::MAX);
-            self.lease.state.place(self.number, position);
+            let older = self.there(&older).await?;
+            let Some(before) = older.first() else { break };
+            self.lease.state.place(self.number, u32::try_from(older.len()).unwrap_or(u32::MAX));
             store::gone(&self.members, &before.key, before.create_revision).await;
+        }
+        let own = self.there(&keys::alone(&self.key())).await?;
+        Ok(own.first().is_some_and(|own| own.create_revision == created))
+    }
+
+    /// The keys of a range, however long that takes.
+    async fn there(&self, range: &RangeRequest) -> Result<Vec<KeyValue>, Error> {
+        loop {
+            match store::range(&self.members, range, TELL).await {
+                Err(Error::Unreachable(_)) => {}
+                there => return there.map(|there| there.kvs),
+            }
         }
     }
 
