@@ -146,6 +146,12 @@ impl<P: Process> Effects<P> {
         &self.wanted
     }
 
+    /// Whether nothing is wanted.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
     /// Takes everything out, in order, and keeps the memory.
     pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
         self.wanted.drain(..)

@@ -84,7 +84,10 @@ impl Words {
     /// The word at a place; zero where there is none.
     #[inline]
     pub(crate) fn get(&self, place: usize) -> u64 {
-        self.as_slice().get(place).copied().unwrap_or(0)
+        match self {
+            Self::Few(words) => words.get(place).copied().unwrap_or(0),
+            Self::Many(words) => words.get(place).copied().unwrap_or(0),
+        }
     }
 
     /// The word at a place, if there is room for it.

@@ -153,6 +153,10 @@ where
         at: Moment,
         effects: &mut Effects<P>,
     ) -> bool {
+        // Every other message is taken note of and no more.
+        if effects.is_empty() {
+            return false;
+        }
         for effect in effects.drain() {
             match effect {
                 Effect::Send { to, message } => self.send(node, at, to, message),
