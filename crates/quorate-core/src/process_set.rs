@@ -204,9 +204,7 @@ impl Sub for &ProcessSet {
     type Output = ProcessSet;
     #[inline]
     fn sub(self, other: Self) -> ProcessSet {
-        let mut set = self.clone();
-        set.subtract(other);
-        set
+        ProcessSet { words: self.words.without(&other.words) }
     }
 }
 

@@ -146,6 +146,22 @@ impl Words {
         }
     }
 
+    /// The bits that others do not have.
+    #[inline]
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        match self {
+            Self::Few(mine) => {
+                let theirs = others.front();
+                Self::Few([mine[0] & !theirs[0], mine[1] & !theirs[1]])
+            }
+            Self::Many(_) => {
+                let mut left = self.clone();
+                left.subtract(others);
+                left
+            }
+        }
+    }
+
     /// Whether all bits are among others.
     #[inline]
     pub(crate) fn is_subset(&self, others: &Self) -> bool {

@@ -71,14 +71,15 @@ impl Views {
     /// them: without them it would have been settled before. Finding the greatest settled set costs n times as much, and
     /// is in vain for all but the last of n acknowledgements.
     fn may_settle(&self, mut news: ProcessSet) -> bool {
-        let outside = &ProcessSet::all(self.n) - &self.known;
-        for process in &outside {
+        for (set, process) in self.acknowledged.iter().zip(ProcessId::all(self.n)).rev() {
+            if !self.known.contains(process) {
+                news.intersect_with(set);
+            }
             if news.is_empty() {
                 return false;
             }
-            news.intersect_with(&self.acknowledged[process.index()]);
         }
-        !news.is_empty()
+        true
     }
 
     /// Shrinks what anybody has acknowledged until everyone outside it has acknowledged all of it.
