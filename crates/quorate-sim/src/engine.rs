@@ -226,14 +226,9 @@ where
     ) -> bool {
         let sends_left = node.crash_after_sends();
         let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
-        let n = self.n;
-        let mut send = |to| self.send(node, at, to, message.clone());
-        match to {
-            Recipients::Others => {
-                let others = ProcessId::all(n).filter(|&to| to != at.process);
-                others.take(most).for_each(&mut send);
-            }
-            Recipients::Set(set) => set.iter().take(most).for_each(&mut send),
+        // One loop for both, as all that sending is would be compiled into each.
+        for to in to.among(self.n, at.process).take(most) {
+            self.send(node, at, to, message.clone());
         }
         sends_left.is_some()
     }
