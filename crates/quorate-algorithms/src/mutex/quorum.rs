@@ -166,6 +166,7 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
         }
     }
 
+    #[inline]
     fn yield_if_hopeless(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(candidacy) = &mut self.phase else { return };
         // Most of the time nobody wants a vote back.

@@ -63,8 +63,12 @@ impl<C: Claim> Ballot<C> {
             None => {}
         }
         let Some(granted) = self.granted else {
-            self.waiting.insert(theirs);
-            return self.grant_best(say);
+            // Nobody waits for a vote that could have been given.
+            match self.closed {
+                true => self.waiting.insert(theirs),
+                false => self.grant(theirs, say),
+            }
+            return;
         };
         let head = self.waiting.first();
         self.waiting.insert(theirs);
@@ -126,16 +130,21 @@ impl<C: Claim> Ballot<C> {
         known.find(|claim| claim.process() == process).copied()
     }
 
-    fn grant_best(&mut self, mut say: impl FnMut(Answer<C>)) {
+    fn grant_best(&mut self, say: impl FnMut(Answer<C>)) {
         self.granted = None;
         self.inquired = false;
         if self.closed {
             return;
         }
         if let Some(best) = self.waiting.pop_first() {
-            self.granted = Some(best);
-            say(Answer::Reply(best));
+            self.grant(best, say);
         }
+    }
+
+    fn grant(&mut self, theirs: C, mut say: impl FnMut(Answer<C>)) {
+        self.granted = Some(theirs);
+        self.inquired = false;
+        say(Answer::Reply(theirs));
     }
 }
 

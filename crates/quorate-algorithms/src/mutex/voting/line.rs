@@ -29,15 +29,16 @@ impl<C> Line<C> {
 impl<C: Copy + Ord> Line<C> {
     /// Adds a claim, unless it is there.
     pub(super) fn insert(&mut self, claim: C) {
-        if let Err(place) = self.find(&claim) {
-            self.claims.insert(place, claim);
+        let worse = self.claims.iter().take_while(|other| **other > claim).count();
+        if self.claims.get(worse) != Some(&claim) {
+            self.claims.insert(worse, claim);
         }
     }
 
     /// Takes a claim out; tells whether it was there.
     pub(super) fn remove(&mut self, claim: &C) -> bool {
-        let place = self.find(claim);
-        place.map(|place| self.claims.remove(place)).is_ok()
+        let place = self.claims.iter().position(|other| other == claim);
+        place.map(|place| self.claims.remove(place)).is_some()
     }
 
     /// The best.
@@ -53,10 +54,6 @@ impl<C: Copy + Ord> Line<C> {
     /// Keeps those of whom this is true.
     pub(super) fn retain(&mut self, stays: impl FnMut(&C) -> bool) {
         self.claims.retain(stays);
-    }
-
-    fn find(&self, claim: &C) -> Result<usize, usize> {
-        self.claims.binary_search_by(|other| claim.cmp(other))
     }
 }
 
