@@ -13,6 +13,7 @@ mod console;
 mod fix;
 mod manifest;
 mod no_std;
+mod performance;
 mod programs;
 mod tidy;
 mod torture;
@@ -34,6 +35,7 @@ Usage: cargo xtask COMMAND
   fix --snapshots     then also rewrite the expected outputs of the tests
   torture [OPTIONS]   a cluster of real processes under faults for minutes (--seconds S, --seed N); needs root and iproute2
   torture stress      many waiters, many locks, clients that do not behave
+  performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
   --help              print this text
 
 Exit codes: 0 done, 1 a check failed, 2 it could not run.
@@ -42,7 +44,7 @@ Exit codes: 0 done, 1 a check failed, 2 it could not run.
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let own = words.first() != Some(&"torture");
+    let own = !matches!(words.first(), Some(&("torture" | "performance")));
     if own && words.iter().any(|word| ["help", "-h", "--help"].contains(word)) {
         return print_help();
     }
@@ -52,6 +54,10 @@ fn main() -> ExitCode {
             Err(unknown) => refuse(&format!("there is no step `{unknown}`\n\n{}", verify::list())),
         },
         ["torture", words @ ..] => match torture::run(&root(), words) {
+            Ok(code) => ExitCode::from(code),
+            Err(error) => refuse(&error.to_string()),
+        },
+        ["performance", words @ ..] => match performance::run(&root(), words) {
             Ok(code) => ExitCode::from(code),
             Err(error) => refuse(&error.to_string()),
         },

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quorate_bench::{Cluster, Launch, Trouble, Wire, round_trip, work};
+use quorate_bench::contest::{self, Plan};
+use quorate_bench::peers::Peer;
+use quorate_bench::{Cluster, Effort, Launch, Task, Trouble, Wire, round_trip, work};
 use quorate_service::{Extras, NodeConfig, launch};
 use tokio::runtime::Builder;
 
@@ -24,9 +26,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let said = std::env::var("BENCH_MS").ok().and_then(|said| said.parse().ok());
     let time = Duration::from_millis(said.unwrap_or(100));
-    let raw = round_trip(time)?.percentile(50.0);
+    if let Some(named) = arguments.iter().find_map(|word| word.strip_prefix("--against=")) {
+        return against(named, time);
+    }
+    let raw = round_trip(time)?.median();
     println!("a message and its answer: {raw:.1} us");
-    let node = Launch { program: std::env::current_exe()?, arguments: vec!["node".to_owned()] };
+    let node = node()?;
     // Work that has to wait for somebody who is killed wants a second thread.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let task = runtime.spawn(async move {
@@ -36,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 work::alone(&cluster, time).await?,
                 work::apart(&cluster, 16, time).await?,
                 work::together(&cluster, 8, time).await?,
-                work::queue(&cluster, 200).await?,
+                work::queue(&cluster, 200, 10 * time).await?,
             ];
             for done in all {
                 let (half, most) = (done.latency.percentile(50.0), done.latency.percentile(99.0));
@@ -57,4 +62,35 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok::<_, Trouble>(())
     });
     Ok(runtime.block_on(task)??)
+}
+
+fn node() -> std::io::Result<Launch> {
+    Ok(Launch { program: std::env::current_exe()?, arguments: vec!["node".to_owned()] })
+}
+
+/// The whole comparison with these services.
+fn against(named: &str, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
+    let peers =
+        Peer::ALL.into_iter().filter(|peer| named.split(',').any(|name| name == peer.name()));
+    let plan = Plan {
+        launch: node()?,
+        nodes: 3,
+        wires: vec![Wire::Tls, Wire::Plain],
+        tasks: Task::ALL.to_vec(),
+        effort: Effort::new(time),
+        peers: peers.collect(),
+    };
+    let raw = round_trip(time)?;
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let task =
+        runtime.spawn(async move { contest::run(&plan, raw, |next| println!("{next}")).await });
+    let contest = runtime.block_on(task)?;
+    println!(
+        "{}\n{}\n{}",
+        contest.text(),
+        contest.section(Some("performance.svg")),
+        contest.value()
+    );
+    std::fs::write(std::env::temp_dir().join("performance.svg"), contest.chart())?;
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! A quorate cluster on loopback, each node a process of its own.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use quorate_core::ProcessId;
 use quorate_net::certs;
 use tempfile::TempDir;
 
+use crate::loopback::free_ports;
 use crate::processes::Processes;
 use crate::service::{LockClient, Service, Trouble};
 
@@ -80,13 +81,6 @@ impl Cluster {
         }
         Ok(())
     }
-}
-
-/// Ports that nobody has just now.
-fn free_ports(count: usize) -> std::io::Result<Vec<SocketAddr>> {
-    let listeners: Result<Vec<_>, _> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect();
-    listeners?.iter().map(TcpListener::local_addr).collect()
 }
 
 fn write_config(

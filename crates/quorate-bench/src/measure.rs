@@ -75,6 +75,8 @@ pub struct Measured {
     pub latency: Latency,
     /// Processor time of the servers for each cycle, in microseconds.
     pub processor_us: f64,
+    /// Processor time of the clients for each cycle, in microseconds.
+    pub client_us: f64,
     /// Messages between the servers for each cycle, if they say.
     pub messages: Option<f64>,
 }
@@ -83,6 +85,11 @@ impl Measured {
     /// Cycles in a second.
     pub fn rate(&self) -> f64 {
         self.cycles as f64 / self.seconds
+    }
+
+    /// How often in a hundred cycles the lock went to the client that had it before.
+    pub fn kept_percent(&self) -> f64 {
+        100.0 * (1.0 - self.hand_offs as f64 / self.cycles.max(1) as f64)
     }
 
     /// Hand-offs in a second.

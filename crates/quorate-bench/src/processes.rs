@@ -1,9 +1,11 @@
 //! The processes of servers: how much of the processor and of the memory they have used, and that they end with us.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 use crate::service::Trouble;
 
@@ -11,16 +13,47 @@ use crate::service::Trouble;
 #[derive(Debug, Default)]
 pub struct Processes {
     children: Vec<Child>,
+    /// Where what they say goes, if it is kept.
+    logs: Vec<Option<PathBuf>>,
 }
 
 impl Processes {
     /// Starts one more, which says nothing.
     pub fn start(&mut self, command: &mut Command) -> Result<(), Trouble> {
-        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let program = quiet.get_program().to_string_lossy().into_owned();
-        let child = quiet.spawn().map_err(|error| Trouble(format!("{program}: {error}")))?;
-        self.children.push(child);
+        self.spawn(command.stdout(Stdio::null()).stderr(Stdio::null()), None)
+    }
+
+    /// Starts one more, what it says going to a file.
+    pub(crate) fn start_logged(
+        &mut self,
+        command: &mut Command,
+        log: &Path,
+    ) -> Result<(), Trouble> {
+        let file = File::create(log).map_err(Trouble::new)?;
+        let same = file.try_clone().map_err(Trouble::new)?;
+        self.spawn(command.stdout(file).stderr(same), Some(log.to_owned()))
+    }
+
+    fn spawn(&mut self, command: &mut Command, log: Option<PathBuf>) -> Result<(), Trouble> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command.stdin(Stdio::null()).spawn();
+        self.children.push(child.map_err(|error| Trouble(format!("{program}: {error}")))?);
+        self.logs.push(log);
         Ok(())
+    }
+
+    /// Whether one still runs.
+    pub(crate) fn is_alive(&mut self, number: usize) -> bool {
+        self.children.get_mut(number).is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// The last line that one has said, or else this trouble.
+    pub(crate) fn last_words(&self, number: usize, trouble: &Trouble) -> String {
+        let log = self.logs.get(number).cloned().flatten();
+        let said = log.and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        last.map_or_else(|| trouble.to_string(), ToOwned::to_owned)
     }
 
     /// Ends one as a crash would.
@@ -41,6 +74,20 @@ impl Processes {
         let pages: u64 = self.children.iter().filter_map(|child| pages(child.id())).sum();
         pages * rustix::param::page_size() as u64
     }
+}
+
+/// Allows as many open files as the system lets us have, here and in what is started from here: a thousand clients and more
+/// have a connection each, and many systems begin with a thousand files.
+pub fn allow_many_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, whoever runs out of files says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// How much processor time we have used ourselves, threads that are over included.
+pub(crate) fn own_processor() -> Duration {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
 /// The processor time of all threads of a process. What a thread has used that is over is not in it.

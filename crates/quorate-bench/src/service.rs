@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::processes::Processes;
 
 /// Something went wrong, in words.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Trouble(pub String);
 

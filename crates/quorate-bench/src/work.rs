@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use crate::measure::{Latency, Measured};
+use crate::processes::own_processor;
 use crate::service::{LockClient, Service, Trouble};
 
 /// How long clients live that nobody kills.
@@ -21,13 +22,15 @@ fn warm_up(time: Duration) -> Duration {
 struct Before {
     start: Instant,
     processor: Duration,
+    /// What the clients had used, which are here.
+    own: Duration,
     messages: Option<u64>,
 }
 
 impl Before {
     async fn now(service: &impl Service) -> Self {
         let (processor, messages) = (service.processes().processor(), service.messages().await);
-        Self { start: Instant::now(), processor, messages }
+        Self { start: Instant::now(), processor, own: own_processor(), messages }
     }
 
     async fn measured(
@@ -45,8 +48,9 @@ impl Before {
         };
         let each = |what: f64| what / (cycles.max(1)) as f64;
         let processor_us = each(used.as_secs_f64() * 1e6);
+        let client_us = each(own_processor().saturating_sub(self.own).as_secs_f64() * 1e6);
         let messages = sent.map(|sent| each(sent as f64));
-        Measured { work, seconds, cycles, hand_offs, latency, processor_us, messages }
+        Measured { work, seconds, cycles, hand_offs, latency, processor_us, client_us, messages }
     }
 }
 
@@ -111,8 +115,48 @@ struct Shared {
     /// Who had it last, counted from one.
     last: AtomicUsize,
     freed: Mutex<Option<Instant>>,
+    latency: Mutex<Latency>,
     hand_offs: AtomicU64,
     cycles: AtomicU64,
+}
+
+impl Shared {
+    /// So much was done until now.
+    fn done(&self) -> ((u64, u64), Latency) {
+        let counts = (self.cycles.load(Ordering::Relaxed), self.hand_offs.load(Ordering::Relaxed));
+        (counts, guarded(&self.latency).clone())
+    }
+
+    /// Somebody has it.
+    fn has(&self, number: usize) {
+        self.cycles.fetch_add(1, Ordering::Relaxed);
+        if self.last.swap(number + 1, Ordering::Relaxed) != number + 1 {
+            self.hand_offs.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(freed) = guarded(&self.freed).take() {
+            guarded(&self.latency).add(freed.elapsed());
+        }
+    }
+
+    /// It is about to be free.
+    fn frees(&self) {
+        *guarded(&self.freed) = Some(Instant::now());
+    }
+}
+
+fn guarded<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for all of them, but not for ever: those that are not done by then are given up, and what they did counts.
+async fn join(tasks: &mut JoinSet<Result<(), Trouble>>, patience: Duration) -> Result<(), Trouble> {
+    let all = async {
+        while let Some(done) = tasks.join_next().await {
+            done.map_err(Trouble::new)??;
+        }
+        Ok(())
+    };
+    tokio::time::timeout(patience, all).await.unwrap_or(Ok(()))
 }
 
 /// So many clients and one lock. Measured is the time from freeing it to the next one's having it.
@@ -128,40 +172,26 @@ pub async fn together(
     for (number, mut client) in all.into_iter().enumerate() {
         let shared = Arc::clone(&shared);
         tasks.spawn(async move {
-            let mut latency = Latency::default();
             while start.elapsed() < time {
                 client.acquire("bench/together").await?;
-                note(&shared, number, &mut latency);
-                *freed(&shared) = Some(Instant::now());
+                shared.has(number);
+                shared.frees();
                 client.release().await?;
             }
-            Ok::<_, Trouble>(latency)
+            Ok(())
         });
     }
-    let mut latency = Latency::default();
-    while let Some(done) = tasks.join_next().await {
-        latency.merge(&done.map_err(Trouble::new)??);
-    }
-    let counts = (shared.cycles.load(Ordering::Relaxed), shared.hand_offs.load(Ordering::Relaxed));
+    join(&mut tasks, 2 * time).await?;
+    let (counts, latency) = shared.done();
     Ok(before.measured(service, "together", counts, latency).await)
 }
 
-fn freed(shared: &Shared) -> std::sync::MutexGuard<'_, Option<Instant>> {
-    shared.freed.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn note(shared: &Shared, number: usize, latency: &mut Latency) {
-    shared.cycles.fetch_add(1, Ordering::Relaxed);
-    if shared.last.swap(number + 1, Ordering::Relaxed) != number + 1 {
-        shared.hand_offs.fetch_add(1, Ordering::Relaxed);
-    }
-    if let Some(freed) = freed(shared).take() {
-        latency.add(freed.elapsed());
-    }
-}
-
-/// So many clients wait for one lock that somebody has; then it is freed, and each has it once.
-pub async fn queue(service: &impl Service, clients: usize) -> Result<Measured, Trouble> {
+/// So many clients wait for one lock that somebody has; then it is freed, and each has it once, as far as time allows.
+pub async fn queue(
+    service: &impl Service,
+    clients: usize,
+    time: Duration,
+) -> Result<Measured, Trouble> {
     let mut holder = service.connect(0, TTL).await?;
     holder.acquire("bench/queue").await?;
     let all = connect(service, clients).await?;
@@ -170,25 +200,30 @@ pub async fn queue(service: &impl Service, clients: usize) -> Result<Measured, T
     for (number, mut client) in all.into_iter().enumerate() {
         let shared = Arc::clone(&shared);
         tasks.spawn(async move {
-            let mut latency = Latency::default();
             client.acquire("bench/queue").await?;
-            note(&shared, number, &mut latency);
-            *freed(&shared) = Some(Instant::now());
-            client.release().await?;
-            Ok::<_, Trouble>(latency)
+            shared.has(number);
+            shared.frees();
+            client.release().await
         });
     }
-    // All of them are to be in the queue.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    settle(service).await;
     let before = Before::now(service).await;
-    *freed(&shared) = Some(Instant::now());
+    shared.frees();
     holder.release().await?;
-    let mut latency = Latency::default();
-    while let Some(done) = tasks.join_next().await {
-        latency.merge(&done.map_err(Trouble::new)??);
-    }
-    let counts = (shared.cycles.load(Ordering::Relaxed), shared.hand_offs.load(Ordering::Relaxed));
+    join(&mut tasks, time).await?;
+    let (counts, latency) = shared.done();
     Ok(before.measured(service, "queue", counts, latency).await)
+}
+
+/// Waits until all who want something are in the queue: until the servers have little to do, but for five seconds at most,
+/// since those without a queue are asked all the time.
+async fn settle(service: &impl Service) {
+    const LOOKS: u32 = 10;
+    for _ in 0..LOOKS {
+        if nothing(service, Duration::from_millis(500)).await < 0.2 {
+            return;
+        }
+    }
 }
 
 /// How long those live who are killed.
@@ -215,13 +250,16 @@ fn hold_and_die(service: &impl Service) -> Result<Instant, Trouble> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(Trouble::new)?;
-    let holder = runtime.block_on(async {
+    let holds = async {
         let mut holder = service.connect(0, BRIEF).await?;
         holder.acquire("bench/killed").await?;
         // It has been heard of since.
         tokio::time::sleep(BRIEF / 2).await;
         Ok::<_, Trouble>(holder)
-    })?;
+    };
+    let holder = runtime.block_on(async { tokio::time::timeout(TTL, holds).await });
+    let holder =
+        holder.map_err(|_| Trouble::new("who was to be killed did not get the lock"))??;
     // Whoever is killed frees nothing.
     std::mem::forget(holder);
     runtime.shutdown_background();

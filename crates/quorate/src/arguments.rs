@@ -1,5 +1,6 @@
 //! The command line: names, flags and help.
 
+mod bench;
 mod campaign;
 mod certs;
 mod check;
@@ -30,6 +31,7 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
+pub(crate) use bench::Bench;
 pub(crate) use campaign::Campaign;
 pub(crate) use certs::Certs;
 pub(crate) use check::Check;
@@ -39,8 +41,7 @@ pub(crate) use lab::Lab;
 pub(crate) use merge::Merge;
 pub(crate) use quorum::Quorum;
 pub(crate) use service::{
-    BecomeCommand, Bench, BenchWire, LocksFlags, LogFormat, NodeFlags, Release, Status, Under, Up,
-    Where, Work,
+    BecomeCommand, LocksFlags, LogFormat, NodeFlags, Release, Status, Under, Up, Where,
 };
 
 use crate::memory::Memory;

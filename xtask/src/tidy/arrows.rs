@@ -43,7 +43,17 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("quorate-client", &["quorate-protocol", "quorate-etcd"]),
     (
         "quorate-bench",
-        &["quorate-core", "quorate-net", "quorate-protocol", "quorate-etcd", "quorate-client"],
+        &[
+            "quorate-core",
+            "quorate-algorithms",
+            "quorate-sim",
+            "quorate-check",
+            "quorate-draw",
+            "quorate-net",
+            "quorate-protocol",
+            "quorate-etcd",
+            "quorate-client",
+        ],
     ),
     (
         "quorate-service",

@@ -4,7 +4,10 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+// The same two files are what `quorate bench --against stateright` hands to stateright.
+#[path = "../../../quorate-bench/peers/stateright/in_stateright.rs"]
 mod in_stateright;
+#[path = "../../../quorate-bench/peers/stateright/lamport.rs"]
 mod lamport;
 mod plain;
 

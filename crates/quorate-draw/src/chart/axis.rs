@@ -124,7 +124,7 @@ fn linear_figures(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// A figure as it stands along an axis: `0.05`, `2`, `10,000`, and where that would be too long `10 M` and `1 G`.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     for (unit, name) in [(1e9, "G"), (1e6, "M")] {
         if value >= 10e6 && value >= unit && value % unit == 0.0 {
             return format!("{:.0} {name}", value / unit);

@@ -1,6 +1,7 @@
-//! Line charts.
+//! Charts: lines, and bars.
 
 mod axis;
+mod bars;
 mod look;
 
 use std::fmt::Write;
@@ -13,6 +14,7 @@ use plotters::prelude::{
 
 use axis::Ruler;
 pub use axis::{Axis, Scale};
+pub use bars::{Bar, Bars, Panel};
 use look::Look;
 
 use crate::look::{FONT, SERIES, Theme, sheet};

@@ -64,60 +64,6 @@ pub(crate) struct Up {
     pub(crate) open: bool,
 }
 
-/// `quorate bench`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  quorate bench                        three nodes on this machine, each a process of its own
-  quorate bench --seconds 5 --json
-  quorate bench --work alone,together --wire plain
-
-Each piece of work is done with mutual TLS between the nodes and without, and compared with what a
-message and its answer take on this machine in the same run:
-  alone     one client takes and frees a lock that nobody else wants
-  apart     16 clients, each with a lock of its own
-  together  8 clients and one lock: how often it is handed on, and how quickly
-  queue     1,000 clients wait for one lock, and each has it once
-  killed    the holder's process is killed: how long until the next one has the lock
-  many      100,000 different locks: what the nodes remember of them
-  idle      eight nodes and nobody who wants anything")]
-pub(crate) struct Bench {
-    /// How long each piece of work lasts
-    #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
-    pub(crate) seconds: u64,
-    /// Which work
-    #[arg(long, value_name = "WORK,..", value_delimiter = ',', value_enum)]
-    pub(crate) work: Vec<Work>,
-    /// How nodes talk to each other; without, both ways are measured
-    #[arg(long, value_enum)]
-    pub(crate) wire: Option<BenchWire>,
-    /// How many nodes
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
-    pub(crate) nodes: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// A piece of work for `quorate bench`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Work {
-    Alone,
-    Apart,
-    Together,
-    Queue,
-    Killed,
-    Many,
-    Idle,
-}
-
-/// How nodes talk to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchWire {
-    Tls,
-    Plain,
-}
-
 /// `quorate node`
 #[derive(Debug, Args)]
 #[command(after_help = "\

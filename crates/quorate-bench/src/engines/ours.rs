@@ -1,0 +1,80 @@
+//! Our simulator and our checker at work, on one thread and with nobody watching, as nobody watches the others.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use quorate_algorithms::mutex::RicartAgrawala;
+use quorate_check::{Bounds, End, explore};
+use quorate_core::{ProcessId, Span};
+use quorate_sim::network::LinkModel;
+use quorate_sim::plan::Plan;
+use quorate_sim::{Clocks, Delay, Limits, MutexUsers, Timing, World, WorldModel};
+
+use super::Work;
+use super::lamport::LamportMutex;
+use super::ring::{self, Nobody, Ring};
+
+/// Deliveries or states in a second: the best of several runs, being the least disturbed.
+pub(super) fn rate(work: Work, time: Duration) -> f64 {
+    let (start, mut best) = (Instant::now(), 0f64);
+    while best == 0.0 || start.elapsed() < time {
+        let (amount, seconds) = run(work);
+        assert_eq!(amount, work.amount(), "{}: other work", work.title());
+        best = best.max(amount as f64 / seconds);
+    }
+    best
+}
+
+/// How many deliveries or states there were, and how long they took.
+fn run(work: Work) -> (u64, f64) {
+    let start = Instant::now();
+    let amount = match work {
+        Work::Ring { hops } => {
+            let make = move |id| Ring::new(id, hops);
+            let mut world = World::new(model(ring::PROCESSES), make, Nobody, ());
+            world.run();
+            world.deliveries()
+        }
+        Work::RicartAgrawala(n) => {
+            let first = ProcessId::all(n).map(|process| (process, Span::ZERO)).collect();
+            let users = MutexUsers::new(n, first, 1, Span(1_000), Span::ZERO);
+            let make = move |id| RicartAgrawala::new(n, id);
+            let mut world = World::new(model(n), make, users, ());
+            world.run();
+            world.deliveries()
+        }
+        Work::Lamport { .. } => states(work),
+    };
+    (amount, start.elapsed().as_secs_f64())
+}
+
+/// How many states there are, found by going through all of them.
+pub(super) fn states(work: Work) -> u64 {
+    let Work::Lamport { clock_most } = work else { return 0 };
+    let model = LamportMutex { clock_most };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread more");
+    let bounds = Bounds { memory: u64::MAX, depth: u32::MAX };
+    let explored = pool.install(|| explore(&model, bounds, |_| ControlFlow::Continue(())));
+    assert!(matches!(explored.end, End::Exhausted), "nothing stops it before the end");
+    explored.progress.states
+}
+
+/// Links that lose nothing, with delays from 1 to 1,000 ticks.
+fn model(n: usize) -> WorldModel {
+    let delay = Delay::Uniform(Span(1), Span(1_000));
+    WorldModel {
+        n,
+        seed: 7,
+        links: LinkModel {
+            delay,
+            link_delay: Vec::new(),
+            timing: Timing::Synchronous,
+            fifo: false,
+        },
+        handling: Span::ZERO,
+        oracle: None,
+        clocks: Clocks::default(),
+        plan: Plan::default(),
+        limits: Limits::default(),
+    }
+}

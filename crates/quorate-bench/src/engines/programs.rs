@@ -1,0 +1,143 @@
+//! The programs of others: written into a temporary folder, built there, and run.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::{Engine, Work};
+use crate::peers::{Absent, program};
+use crate::service::Trouble;
+
+/// What is not built by then is given up.
+const BUILD: Duration = Duration::from_secs(300);
+
+/// A program that can be run.
+pub(super) struct Program {
+    engine: Engine,
+    program: PathBuf,
+    /// What it is given first.
+    script: Option<PathBuf>,
+    _folder: TempDir,
+}
+
+/// The files of a program, by name.
+pub(super) fn sources(engine: Engine) -> Vec<(&'static str, &'static str)> {
+    match engine {
+        Engine::Stateright => vec![
+            ("Cargo.toml", include_str!("../../peers/stateright/manifest.toml")),
+            ("main.rs", include_str!("../../peers/stateright/main.rs")),
+            ("stand_in.rs", include_str!("../../peers/stateright/stand_in.rs")),
+            ("lamport.rs", include_str!("../../peers/stateright/lamport.rs")),
+            ("in_stateright.rs", include_str!("../../peers/stateright/in_stateright.rs")),
+        ],
+        Engine::Madsim => vec![
+            ("Cargo.toml", include_str!("../../peers/madsim/manifest.toml")),
+            ("main.rs", include_str!("../../peers/madsim/main.rs")),
+        ],
+        Engine::Simpy => {
+            vec![("deliveries.py", include_str!("../../peers/simpy/deliveries.py"))]
+        }
+    }
+}
+
+impl Program {
+    pub(super) async fn build(engine: Engine) -> Result<Self, Absent> {
+        let tool = program(if engine == Engine::Simpy { "python3" } else { "cargo" })?;
+        let folder = tempfile::tempdir().map_err(Trouble::new)?;
+        for (name, text) in sources(engine) {
+            std::fs::write(folder.path().join(name), text).map_err(Trouble::new)?;
+        }
+        let (program, script) = match engine {
+            Engine::Stateright => (cargo(&tool, folder.path(), "explores", None).await?, None),
+            Engine::Madsim => {
+                (cargo(&tool, folder.path(), "delivers", Some("--cfg madsim")).await?, None)
+            }
+            Engine::Simpy => {
+                let script = folder.path().join("deliveries.py");
+                (python(&tool, folder.path()).await?, Some(script))
+            }
+        };
+        Ok(Self { engine, program, script, _folder: folder })
+    }
+
+    /// Deliveries or states in a second, for each way in which it goes about it.
+    pub(super) async fn rates(
+        &self,
+        work: Work,
+        time: Duration,
+    ) -> Result<Vec<(&'static str, f64)>, Trouble> {
+        let seconds = time.as_secs().max(1).to_string();
+        let mut command = Command::new(&self.program);
+        command.args(self.script.iter());
+        match work {
+            Work::Ring { hops } => command.args(["ring", &hops.to_string(), &seconds]),
+            Work::RicartAgrawala(n) => command.args(["ricart-agrawala", &n.to_string(), &seconds]),
+            Work::Lamport { clock_most } => command.arg(clock_most.to_string()),
+        };
+        let said = output(&mut command, 20 * time + Duration::from_secs(60)).await?;
+        let figures: Option<Vec<f64>> =
+            said.split_whitespace().map(|word| word.parse().ok()).collect();
+        let Some([amount, second, third]) = figures.as_deref().and_then(|all| all.first_chunk())
+        else {
+            return Err(Trouble(format!("it printed `{}`", said.trim())));
+        };
+        if *amount != work.amount() as f64 {
+            return Err(Trouble(format!("{}: it did other work: {amount}", work.title())));
+        }
+        Ok(match self.engine {
+            Engine::Stateright => {
+                vec![("breadth first", amount / second), ("depth first", amount / third)]
+            }
+            Engine::Madsim | Engine::Simpy => vec![("", amount * second / third)],
+        })
+    }
+}
+
+/// Builds the program of a folder; where it is then.
+async fn cargo(
+    tool: &Path,
+    folder: &Path,
+    name: &str,
+    flags: Option<&str>,
+) -> Result<PathBuf, Trouble> {
+    let target = folder.join("target");
+    let mut command = Command::new(tool);
+    command.current_dir(folder).args(["build", "--release", "--quiet", "--target-dir"]);
+    command.arg(&target);
+    // Whatever we were built with is no business of theirs.
+    command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("RUSTFLAGS");
+    command.envs(flags.map(|flags| ("RUSTFLAGS", flags)));
+    output(&mut command, BUILD).await?;
+    Ok(target.join("release").join(name))
+}
+
+/// An environment with SimPy in it; its Python.
+async fn python(tool: &Path, folder: &Path) -> Result<PathBuf, Trouble> {
+    let place = folder.join("venv");
+    output(Command::new(tool).args(["-m", "venv"]).arg(&place), BUILD).await?;
+    let python = place.join("bin").join("python");
+    let wanted = format!("simpy=={}", Engine::Simpy.version());
+    let mut command = Command::new(&python);
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &wanted]);
+    output(&mut command, BUILD).await?;
+    Ok(python)
+}
+
+/// What a command prints, or the last line of its complaint.
+async fn output(command: &mut Command, limit: Duration) -> Result<String, Trouble> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let late = |_| Trouble(format!("not done within {} s", limit.as_secs()));
+    let done = tokio::time::timeout(limit, command.output()).await.map_err(late)?;
+    let done = done.map_err(Trouble::new)?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
+    // Of cargo's words the first that begins so says what is wrong; of Python's the last line does.
+    let error = complaint.lines().find(|line| line.starts_with("error"));
+    let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
+    Err(Trouble(error.or(last).unwrap_or("it failed without a word").to_owned()))
+}

@@ -1,0 +1,156 @@
+//! etcd: three nodes, its own lock service (`v3lock`) called over gRPC.
+//!
+//! A client has a connection and a lease of its own, which it keeps alive. Waiting is the server's: there is nothing to try
+//! again.
+
+use std::process::Command;
+use std::time::Duration;
+
+use futures_util::stream;
+use quorate_etcd::etcdserverpb::lease_client::LeaseClient;
+use quorate_etcd::etcdserverpb::{LeaseGrantRequest, LeaseKeepAliveRequest};
+use quorate_etcd::v3lockpb::lock_client::LockClient as Locks;
+use quorate_etcd::v3lockpb::{LockRequest, UnlockRequest};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tonic::transport::{Channel, Endpoint};
+
+use super::{Absent, NODES, START, program, version_line};
+use crate::loopback;
+use crate::processes::Processes;
+use crate::service::{LockClient, Service, Trouble};
+use crate::storage::Storage;
+
+pub(super) struct Etcd {
+    doors: Vec<String>,
+    processes: Processes,
+    version: String,
+    _folder: TempDir,
+}
+
+impl Etcd {
+    pub(super) async fn start(storage: Storage) -> Result<Self, Absent> {
+        let server = program("etcd")?;
+        let version = version_line(&server, &["--version"])?;
+        let folder = storage.folder()?;
+        let ports = loopback::free_ports(2 * NODES).map_err(Trouble::new)?;
+        let url = |port: &std::net::SocketAddr| format!("http://{port}");
+        let (peers, doors): (Vec<_>, Vec<_>) =
+            (ports[..NODES].iter().map(url).collect(), ports[NODES..].iter().map(url).collect());
+        let cluster: Vec<String> =
+            peers.iter().enumerate().map(|(node, peer)| format!("n{node}={peer}")).collect();
+        let mut processes = Processes::default();
+        for (node, (peer, door)) in peers.iter().zip(&doors).enumerate() {
+            let home = folder.path().join(format!("n{node}"));
+            let mut command = Command::new(&server);
+            command.args(["--name", &format!("n{node}"), "--log-level", "error", "--data-dir"]);
+            command.arg(&home);
+            command.args(["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]);
+            command.args(["--listen-client-urls", door, "--advertise-client-urls", door]);
+            command.args(["--initial-cluster", &cluster.join(",")]);
+            // A machine may be configured for an etcd of its own.
+            for (name, _) in std::env::vars_os() {
+                if name.to_string_lossy().starts_with("ETCD_") {
+                    command.env_remove(name);
+                }
+            }
+            processes.start_logged(&mut command, &folder.path().join(format!("log-{node}")))?;
+        }
+        let mut all = Self { doors, processes, version, _folder: folder };
+        for node in 0..NODES {
+            all.ready(node).await?;
+        }
+        Ok(all)
+    }
+
+    /// A node is ready when it grants a lease: then it knows a leader.
+    async fn ready(&mut self, node: usize) -> Result<(), Absent> {
+        let door = self.doors[node].clone();
+        let processes = &mut self.processes;
+        let attempt = async || {
+            let leased = async { lease(&mut LeaseClient::new(channel(&door).await?), 2).await };
+            let soon = tokio::time::timeout(Duration::from_secs(3), leased).await;
+            soon.unwrap_or_else(|_| Err(Trouble::new("it does not answer")))
+        };
+        match loopback::until(START, || processes.is_alive(node), attempt).await {
+            Ok(_) => Ok(()),
+            Err(trouble) => Err(Absent::Failed(self.processes.last_words(node, &trouble))),
+        }
+    }
+
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+async fn channel(door: &str) -> Result<Channel, Trouble> {
+    let endpoint = Endpoint::from_shared(door.to_owned()).map_err(Trouble::new)?;
+    endpoint.tcp_nodelay(true).connect().await.map_err(Trouble::new)
+}
+
+async fn lease(leases: &mut LeaseClient<Channel>, seconds: i64) -> Result<i64, Trouble> {
+    let wanted = LeaseGrantRequest { ttl: seconds, id: 0 };
+    Ok(leases.lease_grant(wanted).await.map_err(Trouble::new)?.into_inner().id)
+}
+
+impl Service for Etcd {
+    type Client = Holder;
+
+    async fn connect(&self, number: usize, ttl: Duration) -> Result<Holder, Trouble> {
+        let channel = channel(&self.doors[number % NODES]).await?;
+        let mut leases = LeaseClient::new(channel.clone());
+        let lease = lease(&mut leases, ttl.as_secs().max(1) as i64).await?;
+        let kept = tokio::spawn(async move {
+            let _ = keep_alive(leases, lease, ttl / 3).await;
+        });
+        Ok(Holder { locks: Locks::new(channel), lease, key: Vec::new(), kept })
+    }
+
+    fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    async fn messages(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Says again and again that the client lives.
+async fn keep_alive(
+    mut leases: LeaseClient<Channel>,
+    lease: i64,
+    pause: Duration,
+) -> Result<(), tonic::Status> {
+    loop {
+        tokio::time::sleep(pause).await;
+        let alive = stream::iter([LeaseKeepAliveRequest { id: lease }]);
+        leases.lease_keep_alive(alive).await?.into_inner().message().await?;
+    }
+}
+
+pub(super) struct Holder {
+    locks: Locks<Channel>,
+    lease: i64,
+    key: Vec<u8>,
+    kept: JoinHandle<()>,
+}
+
+impl LockClient for Holder {
+    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
+        let wanted = LockRequest { name: name.as_bytes().to_vec(), lease: self.lease };
+        self.key = self.locks.lock(wanted).await.map_err(Trouble::new)?.into_inner().key;
+        Ok(())
+    }
+
+    async fn release(&mut self) -> Result<(), Trouble> {
+        let key = std::mem::take(&mut self.key);
+        self.locks.unlock(UnlockRequest { key }).await.map_err(Trouble::new)?;
+        Ok(())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        self.kept.abort();
+    }
+}

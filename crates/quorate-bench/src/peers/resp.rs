@@ -1,0 +1,129 @@
+//! As much of Redis' protocol as locks need: a question is an array of texts, the answers come in the order of the
+//! questions.
+//!
+//! A connection is asked by one client, which waits for the answer: nothing goes through another task, so that Redis is
+//! not charged for a client that does more than a lock needs.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+
+use crate::loopback;
+use crate::service::Trouble;
+
+/// No text in an answer is longer.
+const TEXT_MOST: i64 = 1 << 20;
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Nothing: what was asked for is not there, or was not done.
+    Nothing,
+    Text(String),
+    Number(i64),
+}
+
+pub(super) struct Connection {
+    stream: BufReader<TcpStream>,
+    line: String,
+}
+
+impl Connection {
+    pub(super) async fn open(address: SocketAddr) -> Result<Self, Trouble> {
+        let stream = loopback::dial(address).await.map_err(Trouble::new)?;
+        Ok(Self { stream: BufReader::new(stream), line: String::new() })
+    }
+
+    /// Asks and waits for the answer.
+    pub(super) async fn ask(&mut self, words: &[&str]) -> Result<Answer, Trouble> {
+        self.send(words).await?;
+        self.answer().await
+    }
+
+    /// Asks only: the answer is to be fetched before the next question.
+    pub(super) async fn send(&mut self, words: &[&str]) -> Result<(), Trouble> {
+        let mut text = format!("*{}\r\n", words.len());
+        for word in words {
+            text += &format!("${}\r\n{word}\r\n", word.len());
+        }
+        self.stream.write_all(text.as_bytes()).await.map_err(Trouble::new)
+    }
+
+    /// The answer to what was asked.
+    pub(super) async fn answer(&mut self) -> Result<Answer, Trouble> {
+        self.line.clear();
+        let read = self.stream.read_line(&mut self.line).await.map_err(Trouble::new)?;
+        if read == 0 {
+            return Err(Trouble::new("Redis has closed the connection"));
+        }
+        let (kind, rest) = (self.line.chars().next(), self.line.get(1..).unwrap_or("").trim_end());
+        let number = || rest.parse().map_err(|_| Trouble(format!("`{rest}` is no number")));
+        match kind {
+            Some('+') => Ok(Answer::Text(rest.to_owned())),
+            Some('-') => Err(Trouble(format!("Redis says: {rest}"))),
+            Some(':') => Ok(Answer::Number(number()?)),
+            Some('_') => Ok(Answer::Nothing),
+            Some('$') => match number()? {
+                -1 => Ok(Answer::Nothing),
+                length @ 0..=TEXT_MOST => self.text(length as usize).await,
+                length => Err(Trouble(format!("a text of {length} bytes"))),
+            },
+            _ => Err(Trouble(format!("`{}` is no answer of Redis", self.line.trim_end()))),
+        }
+    }
+
+    /// A text and the end of its line.
+    async fn text(&mut self, length: usize) -> Result<Answer, Trouble> {
+        let mut bytes = vec![0; length + 2];
+        self.stream.read_exact(&mut bytes).await.map_err(Trouble::new)?;
+        bytes.truncate(length);
+        Ok(Answer::Text(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What a client makes of these bytes.
+    async fn answers(bytes: &'static str, count: usize) -> Vec<Result<Answer, String>> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(bytes.as_bytes()).await.unwrap();
+        });
+        let mut connection = Connection::open(address).await.unwrap();
+        let mut all = Vec::new();
+        for _ in 0..count {
+            all.push(connection.answer().await.map_err(|trouble| trouble.0));
+        }
+        server.await.unwrap();
+        all
+    }
+
+    #[tokio::test]
+    async fn answers_are_read_one_by_one() {
+        let all = answers("+OK\r\n$-1\r\n:7\r\n$3\r\na\r\n\r\n-ERR no\r\n", 5).await;
+        assert_eq!(all[0], Ok(Answer::Text("OK".to_owned())));
+        assert_eq!(all[1], Ok(Answer::Nothing));
+        assert_eq!(all[2], Ok(Answer::Number(7)));
+        assert_eq!(all[3], Ok(Answer::Text("a\r\n".to_owned())));
+        assert_eq!(all[4], Err("Redis says: ERR no".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn nonsense_is_trouble_and_no_panic() {
+        for (bytes, text) in [
+            ("", "Redis has closed the connection"),
+            ("\r\n", "`` is no answer of Redis"),
+            ("$99999999999\r\n", "a text of 99999999999 bytes"),
+            (":x\r\n", "`x` is no number"),
+        ] {
+            assert_eq!(answers(bytes, 1).await, [Err(text.to_owned())]);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! ZooKeeper: three nodes, and locks by the recipe that Curator made known.
+//!
+//! Make a node that goes with the session and has a number; whoever has the lowest has the lock, the others watch the one
+//! before them; freeing is deleting. The recipe lists all nodes again whenever something happened, and so do we.
+
+mod wire;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::{Absent, NODES, START, program};
+use crate::loopback;
+use crate::processes::Processes;
+use crate::service::{LockClient, Service, Trouble};
+use crate::storage::Storage;
+use wire::{Mode, NO_NODE, NODE_EXISTS, Refusal, Session};
+
+const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+
+/// A session may be as short as two ticks and as long as twenty: from one second to ten.
+const TICK_MS: u32 = 500;
+
+/// Where Debian has it.
+const DEBIAN: &str = "/usr/share/java/zookeeper.jar";
+
+pub(super) struct Zookeeper {
+    doors: Vec<SocketAddr>,
+    processes: Processes,
+    version: String,
+    _folder: TempDir,
+}
+
+impl Zookeeper {
+    pub(super) async fn start(storage: Storage) -> Result<Self, Absent> {
+        let (java, classes) = (program("java")?, class_path()?);
+        let folder = storage.folder()?;
+        let ports = loopback::free_ports(3 * NODES).map_err(Trouble::new)?;
+        let doors = ports[2 * NODES..].to_vec();
+        let mut processes = Processes::default();
+        for node in 0..NODES {
+            let file = write_config(folder.path(), node, &ports).map_err(Trouble::new)?;
+            let mut command = Command::new(&java);
+            command.args(["-Xmx512m", "-Dzookeeper.admin.enableServer=false", "-cp", &classes]);
+            command.arg(MAIN).arg(file);
+            processes.start_logged(&mut command, &folder.path().join(format!("log-{node}")))?;
+        }
+        let mut all = Self { doors, processes, version: String::new(), _folder: folder };
+        for node in 0..NODES {
+            all.ready(node).await?;
+        }
+        all.version = version(all.doors[0]).await?;
+        Ok(all)
+    }
+
+    /// A node is ready when it gives a session: then it knows a leader.
+    async fn ready(&mut self, node: usize) -> Result<(), Absent> {
+        let door = self.doors[node];
+        let processes = &mut self.processes;
+        let attempt = async || {
+            let session = Session::open(door, Duration::from_secs(1));
+            let soon = tokio::time::timeout(Duration::from_secs(3), session).await;
+            soon.unwrap_or_else(|_| Err(Trouble::new("it does not answer")))
+        };
+        match loopback::until(START, || processes.is_alive(node), attempt).await {
+            Ok(_) => Ok(()),
+            Err(trouble) => Err(Absent::Failed(self.processes.last_words(node, &trouble))),
+        }
+    }
+
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+}
+
+/// What Java has to load: of a folder that ZOOKEEPER_HOME names, or Debian's.
+fn class_path() -> Result<String, Absent> {
+    if let Some(home) = std::env::var_os("ZOOKEEPER_HOME") {
+        let home = PathBuf::from(home);
+        return match home.join("lib").is_dir() {
+            true => Ok(format!("{}/lib/*", home.display())),
+            false => Err(Absent::Missing(format!("{} has no folder lib", home.display()))),
+        };
+    }
+    match Path::new(DEBIAN).exists() {
+        true => Ok(DEBIAN.to_owned()),
+        false => {
+            Err(Absent::Missing(format!("there is no {DEBIAN}, and ZOOKEEPER_HOME is not set")))
+        }
+    }
+}
+
+fn write_config(folder: &Path, node: usize, ports: &[SocketAddr]) -> std::io::Result<PathBuf> {
+    let home = folder.join(format!("n{node}"));
+    std::fs::create_dir(&home)?;
+    std::fs::write(home.join("myid"), format!("{}", node + 1))?;
+    let mut text = format!(
+        "tickTime={TICK_MS}\ninitLimit=40\nsyncLimit=20\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr\n\
+         dataDir={}\nclientPort={}\nclientPortAddress=127.0.0.1\n",
+        home.display(),
+        ports[2 * NODES + node].port()
+    );
+    for other in 0..NODES {
+        let (peer, election) = (ports[other].port(), ports[NODES + other].port());
+        text += &format!("server.{}=127.0.0.1:{peer}:{election}\n", other + 1);
+    }
+    let file = folder.join(format!("n{node}.cfg"));
+    std::fs::write(&file, text)?;
+    Ok(file)
+}
+
+/// What a server says of itself.
+async fn version(door: SocketAddr) -> Result<String, Trouble> {
+    let mut stream = loopback::dial(door).await.map_err(Trouble::new)?;
+    stream.write_all(b"srvr").await.map_err(Trouble::new)?;
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.map_err(Trouble::new)?;
+    let line = said.lines().find_map(|line| line.strip_prefix("Zookeeper version: "));
+    let number = line.and_then(|line| line.split(['-', ',']).next()).unwrap_or("unknown");
+    Ok(format!("ZooKeeper {number}"))
+}
+
+impl Service for Zookeeper {
+    type Client = Holder;
+
+    async fn connect(&self, number: usize, ttl: Duration) -> Result<Holder, Trouble> {
+        let session = Session::open(self.doors[number % NODES], ttl).await?;
+        Ok(Holder { session, parent: String::new(), own: None })
+    }
+
+    fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    async fn messages(&self) -> Option<u64> {
+        None
+    }
+}
+
+pub(super) struct Holder {
+    session: Session,
+    /// The node below which nodes of the last lock are: it stays.
+    parent: String,
+    own: Option<String>,
+}
+
+impl Holder {
+    /// Makes the nodes above those of a lock, unless they were there the last time.
+    async fn parents(&mut self, name: &str) -> Result<(), Refusal> {
+        if self.parent.get(1..) == Some(name) {
+            return Ok(());
+        }
+        let mut path = String::new();
+        for part in name.split('/') {
+            path = format!("{path}/{part}");
+            match self.session.create(&path, Mode::Persistent).await {
+                Ok(_) | Err(Refusal::Said(NODE_EXISTS)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        self.parent = path;
+        Ok(())
+    }
+
+    async fn take(&mut self, name: &str) -> Result<(), Refusal> {
+        self.parents(name).await?;
+        let path = format!("{}/lock-", self.parent);
+        let own = self.session.create(&path, Mode::EphemeralSequential).await?;
+        let own_name = own.rsplit('/').next().unwrap_or("").to_owned();
+        self.own = Some(own);
+        loop {
+            let others = self.session.children(&self.parent).await?;
+            let Some(before) = others.into_iter().filter(|other| *other < own_name).max() else {
+                return Ok(());
+            };
+            match self.session.watch(&format!("{}/{before}", self.parent)).await {
+                Ok(()) => self.session.event().await?,
+                // It has gone meanwhile.
+                Err(Refusal::Said(NO_NODE)) => {}
+                Err(other) => return Err(other),
+            }
+        }
+    }
+}
+
+impl LockClient for Holder {
+    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
+        Ok(self.take(name).await?)
+    }
+
+    async fn release(&mut self) -> Result<(), Trouble> {
+        match self.own.take() {
+            Some(own) => Ok(self.session.delete(&own).await?),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! As much of ZooKeeper's protocol as locks need: frames with a length in front, numbers of four and eight bytes, and texts
+//! and lists with a length in front.
+//!
+//! A connection is used by one client, which reads the answers itself: nothing goes through another task, so that ZooKeeper
+//! is not charged for a client that does more than a lock needs. Only the words by which a session lives come from elsewhere.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+
+use crate::loopback;
+use crate::service::Trouble;
+
+/// No frame is longer: a list of thousands of names is far below.
+const FRAME_MOST: usize = 16 << 20;
+
+/// Numbers that the protocol has for questions.
+const CREATE: i32 = 1;
+const DELETE: i32 = 2;
+const GET_DATA: i32 = 4;
+const GET_CHILDREN: i32 = 8;
+const PING: i32 = 11;
+
+/// Numbers of what is no answer to a question: an event, and the answer to a sign of life.
+const EVENT: i32 = -1;
+const ALIVE: i32 = -2;
+
+/// Errors that are part of the recipe.
+pub(super) const NO_NODE: i32 = -101;
+pub(super) const NODE_EXISTS: i32 = -110;
+
+/// How a node is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode {
+    Persistent = 0,
+    /// It goes with its session, and its name ends in a number that counts up.
+    EphemeralSequential = 3,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// ZooKeeper says so, by number.
+    Said(i32),
+    Lost(Trouble),
+}
+
+impl From<Refusal> for Trouble {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Said(number) => Self(format!("ZooKeeper says: error {number}")),
+            Refusal::Lost(trouble) => trouble,
+        }
+    }
+}
+
+fn lost(why: impl ToString) -> Refusal {
+    Refusal::Lost(Trouble::new(why))
+}
+
+/// A session with a connection of its own.
+pub(super) struct Session {
+    reader: BufReader<OwnedReadHalf>,
+    writer: Arc<Mutex<OwnedWriteHalf>>,
+    alive: JoinHandle<()>,
+    /// The number of the last question.
+    number: i32,
+    /// How many events have come that nobody has waited for.
+    events: usize,
+}
+
+impl Session {
+    /// A new session, which is over if it is not heard of for so long.
+    pub(super) async fn open(address: SocketAddr, ttl: Duration) -> Result<Self, Trouble> {
+        let (reader, mut writer) =
+            loopback::dial(address).await.map_err(Trouble::new)?.into_split();
+        let mut reader = BufReader::new(reader);
+        let mut hello = Words::default();
+        hello.number(0).long(0).number(ttl.as_millis() as i32).long(0).bytes(&[0; 16]).flag(false);
+        writer.write_all(&hello.frame()).await.map_err(Trouble::new)?;
+        let welcome = frame(&mut reader).await?;
+        let mut welcome = Reading(&welcome);
+        let (_, granted) = (welcome.number()?, welcome.number()?);
+        if granted <= 0 {
+            return Err(Trouble::new("ZooKeeper gives no session"));
+        }
+        let writer = Arc::new(Mutex::new(writer));
+        let alive =
+            tokio::spawn(say_alive(Arc::clone(&writer), Duration::from_millis(granted as u64) / 3));
+        Ok(Self { reader, writer, alive, number: 0, events: 0 })
+    }
+
+    /// Makes a node; its name, which is longer than the one asked for if it is counted up.
+    pub(super) async fn create(&mut self, path: &str, mode: Mode) -> Result<String, Refusal> {
+        const ALL_RIGHTS: i32 = 31;
+        let mut words = Words::default();
+        words.text(path).bytes(&[]);
+        words.number(1).number(ALL_RIGHTS).text("world").text("anyone").number(mode as i32);
+        let answer = self.ask(CREATE, words).await?;
+        Ok(Reading(&answer).text()?)
+    }
+
+    pub(super) async fn delete(&mut self, path: &str) -> Result<(), Refusal> {
+        const ANY_VERSION: i32 = -1;
+        let mut words = Words::default();
+        words.text(path).number(ANY_VERSION);
+        self.ask(DELETE, words).await?;
+        Ok(())
+    }
+
+    /// The names of the nodes below one.
+    pub(super) async fn children(&mut self, path: &str) -> Result<Vec<String>, Refusal> {
+        let mut words = Words::default();
+        words.text(path).flag(false);
+        let answer = self.ask(GET_CHILDREN, words).await?;
+        let mut answer = Reading(&answer);
+        let count = answer.number()?;
+        let names: Result<Vec<String>, Trouble> = (0..count).map(|_| answer.text()).collect();
+        Ok(names?)
+    }
+
+    /// Asks to be told when a node goes or changes. It is an error if there is none.
+    pub(super) async fn watch(&mut self, path: &str) -> Result<(), Refusal> {
+        let mut words = Words::default();
+        words.text(path).flag(true);
+        self.events = 0;
+        self.ask(GET_DATA, words).await?;
+        Ok(())
+    }
+
+    /// Waits until that is told.
+    pub(super) async fn event(&mut self) -> Result<(), Refusal> {
+        while self.events == 0 {
+            let (number, _) = self.next().await?;
+            if number != EVENT && number != ALIVE {
+                return Err(lost(format!("ZooKeeper answers what nobody asked: {number}")));
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask(&mut self, kind: i32, words: Words) -> Result<Vec<u8>, Refusal> {
+        self.number += 1;
+        let mut question = Words::default();
+        question.number(self.number).number(kind);
+        question.0.extend(words.0);
+        let frame = question.frame();
+        self.writer.lock().await.write_all(&frame).await.map_err(lost)?;
+        loop {
+            let (number, answer) = self.next().await?;
+            if number == self.number {
+                let mut heading = Reading(&answer);
+                heading.long()?;
+                return match heading.number()? {
+                    0 => Ok(heading.0.to_vec()),
+                    error => Err(Refusal::Said(error)),
+                };
+            }
+        }
+    }
+
+    /// What comes next: which question it answers, and the rest. Events are counted.
+    async fn next(&mut self) -> Result<(i32, Vec<u8>), Refusal> {
+        let bytes = frame(&mut self.reader).await?;
+        let mut reading = Reading(&bytes);
+        let number = reading.number()?;
+        self.events += usize::from(number == EVENT);
+        Ok((number, reading.0.to_vec()))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.alive.abort();
+    }
+}
+
+impl From<Trouble> for Refusal {
+    fn from(trouble: Trouble) -> Self {
+        Self::Lost(trouble)
+    }
+}
+
+async fn say_alive(writer: Arc<Mutex<OwnedWriteHalf>>, pause: Duration) {
+    let mut words = Words::default();
+    words.number(ALIVE).number(PING);
+    let ping = words.frame();
+    loop {
+        tokio::time::sleep(pause).await;
+        if writer.lock().await.write_all(&ping).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Vec<u8>, Trouble> {
+    let length = reader.read_i32().await.map_err(Trouble::new)?;
+    let length = usize::try_from(length).ok().filter(|length| *length <= FRAME_MOST);
+    let length = length.ok_or_else(|| Trouble::new("a frame of an impossible length"))?;
+    let mut bytes = vec![0; length];
+    reader.read_exact(&mut bytes).await.map_err(Trouble::new)?;
+    Ok(bytes)
+}
+
+/// What is said.
+#[derive(Default)]
+struct Words(Vec<u8>);
+
+impl Words {
+    fn number(&mut self, number: i32) -> &mut Self {
+        self.0.extend(number.to_be_bytes());
+        self
+    }
+
+    fn long(&mut self, number: i64) -> &mut Self {
+        self.0.extend(number.to_be_bytes());
+        self
+    }
+
+    fn flag(&mut self, flag: bool) -> &mut Self {
+        self.0.push(u8::from(flag));
+        self
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.number(bytes.len() as i32).0.extend(bytes);
+        self
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        self.bytes(text.as_bytes())
+    }
+
+    fn frame(&self) -> Vec<u8> {
+        let mut frame = (self.0.len() as i32).to_be_bytes().to_vec();
+        frame.extend(&self.0);
+        frame
+    }
+}
+
+/// What is left to read of an answer.
+struct Reading<'b>(&'b [u8]);
+
+impl Reading<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Trouble> {
+        let short = || Trouble::new("ZooKeeper's answer is too short");
+        let (first, rest) = self.0.split_first_chunk().ok_or_else(short)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn number(&mut self) -> Result<i32, Trouble> {
+        self.take().map(i32::from_be_bytes)
+    }
+
+    fn long(&mut self) -> Result<i64, Trouble> {
+        self.take().map(i64::from_be_bytes)
+    }
+
+    fn text(&mut self) -> Result<String, Trouble> {
+        let length = usize::try_from(self.number()?).unwrap_or(0);
+        let text = self.0.split_at_checked(length);
+        let (text, rest) = text.ok_or_else(|| Trouble::new("ZooKeeper's answer is too short"))?;
+        self.0 = rest;
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_can_be_read() {
+        let mut words = Words::default();
+        words.number(-7).long(1 << 40).text("lock-0000000001");
+        let mut reading = Reading(&words.0);
+        assert_eq!(reading.number().unwrap(), -7);
+        assert_eq!(reading.long().unwrap(), 1 << 40);
+        assert_eq!(reading.text().unwrap(), "lock-0000000001");
+        assert!(reading.number().is_err(), "nothing is left");
+    }
+
+    #[test]
+    fn a_text_that_is_cut_off_is_trouble_and_no_panic() {
+        let mut words = Words::default();
+        words.number(100).flag(true);
+        assert!(Reading(&words.0).text().is_err());
+    }
+}

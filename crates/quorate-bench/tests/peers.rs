@@ -1,0 +1,74 @@
+//! A moment of each service that is installed here. With QUORATE_PEERS=required, etcd and Redis must be.
+
+#![expect(clippy::print_stderr, reason = "what was not run is said")]
+
+use std::time::Duration;
+
+use quorate_bench::peers::{self, Absent, Peer, Ran};
+use quorate_bench::{Effort, Storage, Task};
+
+const TASKS: [Task; 5] = [Task::Alone, Task::Apart, Task::Together, Task::Queue, Task::Killed];
+
+/// What a service does in a moment, or nothing where it is not installed.
+async fn ran(peer: Peer) -> Option<Ran> {
+    let required = std::env::var("QUORATE_PEERS").is_ok_and(|said| said == "required");
+    let effort = Effort {
+        apart: 3,
+        together: 3,
+        queue: 12,
+        kills: 1,
+        ..Effort::new(Duration::from_millis(200))
+    };
+    match peers::run(peer, Storage::Memory, &TASKS, &effort, |_| {}).await.came {
+        Ok(ran) => Some(ran),
+        Err(Absent::Missing(what)) if required && peer != Peer::Zookeeper => {
+            panic!("{} is required: {what}", peer.name())
+        }
+        Err(Absent::Missing(what)) => {
+            eprintln!("{} was not run: {what}", peer.name());
+            None
+        }
+        Err(Absent::Failed(why)) => panic!("{} did not start: {why}", peer.name()),
+    }
+}
+
+/// Every task is done, and somebody else has the lock whenever that is what it is about.
+async fn works(peer: Peer) {
+    let Some(ran) = ran(peer).await else { return };
+    assert!(ran.version.contains(char::is_numeric), "{}", ran.version);
+    assert_eq!(ran.results.iter().map(|(task, _)| *task).collect::<Vec<_>>(), TASKS);
+    for (task, result) in ran.results {
+        let done = result.unwrap_or_else(|trouble| panic!("{}: {trouble}", task.name()));
+        match task {
+            Task::Queue => assert_eq!((done.cycles, done.hand_offs), (12, 12)),
+            Task::Killed => {
+                // The holder was heard of at most a third of its second, and a little, before it was killed.
+                assert_eq!(done.latency.count(), 1);
+                assert!(done.latency.longest() > 500_000.0, "{} us", done.latency.longest());
+            }
+            Task::Together => assert!(done.hand_offs > 0 && done.hand_offs <= done.cycles),
+            _ => assert!(done.cycles > 0 && done.latency.count() == done.cycles),
+        }
+        assert!(done.processor_us > 0.0, "{}: servers use the processor", task.name());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn etcd_gives_locks() {
+    works(Peer::Etcd).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn zookeeper_gives_locks() {
+    works(Peer::Zookeeper).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn redis_gives_locks() {
+    works(Peer::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn redlock_gives_locks() {
+    works(Peer::Redlock).await;
+}
