@@ -69,12 +69,15 @@ pub struct Effort {
     pub queue: usize,
     /// How often a holder is killed.
     pub kills: u32,
+    /// How long what runs in Java works before anything counts: it is slow until it has been compiled.
+    pub warm_up: Duration,
 }
 
 impl Effort {
     /// As `quorate bench` does it.
     pub const fn new(time: Duration) -> Self {
-        Self { time, apart: 16, together: 8, queue: 1_000, kills: 3 }
+        let warm_up = Duration::from_secs(8);
+        Self { time, apart: 16, together: 8, queue: 1_000, kills: 3, warm_up }
     }
 
     /// A queue is given up after so long: without one, a thousand that try again and again take minutes.
@@ -87,7 +90,7 @@ pub async fn perform(
     task: Task,
     effort: &Effort,
 ) -> Result<Measured, Trouble> {
-    let Effort { time, apart, together, queue, kills } = *effort;
+    let Effort { time, apart, together, queue, kills, .. } = *effort;
     let done = async {
         match task {
             Task::Alone => work::alone(service, time).await,

@@ -17,6 +17,7 @@ async fn ran(peer: Peer) -> Option<Ran> {
         together: 3,
         queue: 12,
         kills: 1,
+        warm_up: Duration::ZERO,
         ..Effort::new(Duration::from_millis(200))
     };
     match peers::run(peer, Storage::Memory, &TASKS, &effort, |_| {}).await.came {

@@ -68,10 +68,10 @@ impl Peer {
         }
     }
 
-    /// For so long it works before anything counts: what runs in Java is slow until it has been compiled.
+    /// For so long it works before anything counts.
     fn warm_up(self, effort: &Effort) -> Duration {
         match self {
-            Self::Zookeeper => 2 * effort.time,
+            Self::Zookeeper => effort.warm_up,
             _ => effort.time / 10,
         }
     }
