@@ -20,6 +20,12 @@ impl Moment {
         Duration::from_micros(self.0.saturating_sub(Self::now().0))
     }
 
+    /// So much later.
+    #[must_use]
+    pub fn later(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(by.as_micros() as u64))
+    }
+
     /// So much earlier.
     #[must_use]
     pub fn earlier(self, by: Duration) -> Self {

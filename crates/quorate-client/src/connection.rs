@@ -1,4 +1,4 @@
-//! The connection to a node: asked again after a break, since every call may be made twice.
+//! The connection to a node of quorate: asked again after a break, since every call may be made twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,38 +6,15 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{
-    About, Answer, Ask, Call, Change, Failure, Name, NodeStatus, Say, SessionKey, TokenStanding,
-    greeting,
-};
+use quorate_protocol::{Answer, Ask, Call, Change, Failure, Say, SessionKey, greeting};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::client::Job;
 use crate::clock::Moment;
-use crate::credentials::{Credentials, Dialler, Stream};
+use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
-use crate::session::{Session, SessionOptions, SessionState};
-use crate::spans::Spans;
-
-/// A client of a cluster. Clones share one connection.
-#[derive(Clone, Debug)]
-pub struct Client {
-    jobs: mpsc::UnboundedSender<Job>,
-    pub(crate) spans: Spans,
-}
-
-pub(crate) enum Job {
-    Call {
-        call: Call,
-        patience: Option<Duration>,
-        reply: oneshot::Sender<Result<Answer, Error>>,
-    },
-    /// What is said of this session goes there.
-    Listen(SessionKey, Arc<SessionState>),
-    Forget(SessionKey),
-    /// Changes go there.
-    Watch(mpsc::UnboundedSender<Change>),
-}
+use crate::session::SessionState;
 
 struct Pending {
     call: Call,
@@ -46,118 +23,11 @@ struct Pending {
     reply: oneshot::Sender<Result<Answer, Error>>,
 }
 
-/// How long a call waits for a node to be reached, where it does not say.
-const REACH: Duration = Duration::from_secs(5);
-
 /// How long a node may take to read what it is asked.
 const WRITE: Duration = Duration::from_secs(5);
 
-impl Client {
-    /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
-    /// runtime of tokio around it.
-    pub fn new<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Self {
-        Self::dialling(endpoints, Dialler::plain())
-    }
-
-    /// The same, showing something and speaking TLS.
-    pub fn with_credentials<E: Into<String>>(
-        endpoints: impl IntoIterator<Item = E>,
-        credentials: Credentials,
-    ) -> Result<Self, Error> {
-        Ok(Self::dialling(endpoints, Dialler::new(credentials)?))
-    }
-
-    fn dialling<E: Into<String>>(endpoints: impl IntoIterator<Item = E>, dialler: Dialler) -> Self {
-        let endpoints = endpoints.into_iter().map(Into::into).collect();
-        let (jobs, to_do) = mpsc::unbounded_channel();
-        let worker = Worker {
-            endpoints,
-            dialler,
-            current: 0,
-            pending: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            watchers: Vec::new(),
-            numbers: 0,
-            trouble: String::new(),
-            moved: None,
-        };
-        tokio::spawn(worker.run(to_do));
-        Self { jobs, spans: Spans::default() }
-    }
-
-    /// Tells of each request and each lock that was held, as a line of OTLP in JSON, from now on: for OpenTelemetry. The
-    /// nodes tell their parts of the same traces.
-    pub fn tell_spans(&self, sink: impl Fn(&str) + Send + Sync + 'static) {
-        self.spans.tell(Box::new(sink));
-    }
-
-    pub(crate) fn post(&self, job: Job) -> Result<(), Error> {
-        self.jobs.send(job).map_err(|_| Error::Closed)
-    }
-
-    pub(crate) async fn call(
-        &self,
-        call: Call,
-        patience: Option<Duration>,
-    ) -> Result<Answer, Error> {
-        let (reply, answer) = oneshot::channel();
-        self.post(Job::Call { call, patience, reply })?;
-        match answer.await {
-            Ok(Ok(Answer::Failed(failure))) => Err(failure.into()),
-            Ok(answer) => answer,
-            Err(_) => Err(Error::Closed),
-        }
-    }
-
-    /// A session, which keeps itself alive until it is dropped.
-    pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
-        Session::open(self.clone(), options).await
-    }
-
-    /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order.
-    pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<About>, Error> {
-        match self.call(Call::List { prefix: prefix.to_owned(), most }, Some(REACH)).await? {
-            Answer::List(list) => Ok(list),
-            _ => Err(Error::Confused),
-        }
-    }
-
-    /// Whether nobody can have had a greater token.
-    pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStanding, Error> {
-        match self.call(Call::CheckToken { name, token }, Some(REACH)).await? {
-            Answer::Token(standing) => Ok(standing),
-            _ => Err(Error::Confused),
-        }
-    }
-
-    /// Takes a lock away from whoever has it. The reason is written down.
-    pub async fn force_release(&self, name: Name, reason: &str) -> Result<(), Error> {
-        match self.call(Call::Expel { name, reason: reason.to_owned() }, Some(REACH)).await? {
-            Answer::Done => Ok(()),
-            _ => Err(Error::Confused),
-        }
-    }
-
-    /// How the node and its cluster are.
-    pub async fn status(&self) -> Result<NodeStatus, Error> {
-        match self.call(Call::Status, Some(REACH)).await? {
-            Answer::Status(status) => Ok(*status),
-            _ => Err(Error::Confused),
-        }
-    }
-
-    /// All changes from now on of names that begin so.
-    pub async fn watch(&self, prefix: &str) -> Result<mpsc::UnboundedReceiver<Change>, Error> {
-        let (changes, told) = mpsc::unbounded_channel();
-        self.post(Job::Watch(changes))?;
-        match self.call(Call::Watch { prefix: prefix.to_owned() }, Some(REACH)).await? {
-            Answer::Done => Ok(told),
-            _ => Err(Error::Confused),
-        }
-    }
-}
-
-struct Worker {
+/// Does the jobs of a client, at these nodes.
+pub(crate) struct Worker {
     endpoints: Vec<String>,
     dialler: Dialler,
     current: usize,
@@ -172,7 +42,21 @@ struct Worker {
 }
 
 impl Worker {
-    async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    pub(crate) fn new(endpoints: Vec<String>, dialler: Dialler) -> Self {
+        Self {
+            endpoints,
+            dialler,
+            current: 0,
+            pending: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            watchers: Vec::new(),
+            numbers: 0,
+            trouble: String::new(),
+            moved: None,
+        }
+    }
+
+    pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         let mut pause = Duration::from_millis(10);
         loop {
             if self.pending.is_empty() && self.sessions.is_empty() {

@@ -16,7 +16,7 @@ use crate::error::Error;
 /// loopback.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    /// By which the cluster knows it.
+    /// By which the cluster knows it; for etcd, `USER:PASSWORD`.
     pub token: Option<String>,
     /// The certificate of the cluster's authority, as PEM: with it TLS is spoken.
     pub authority: Option<Vec<u8>>,
@@ -38,6 +38,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 /// How connections are made.
 #[derive(Clone)]
 pub(crate) struct Dialler {
+    /// Shown to nodes of quorate when they are greeted.
     pub(crate) token: Option<String>,
     tls: Option<TlsConnector>,
 }
@@ -49,6 +50,11 @@ impl Dialler {
     }
 
     pub(crate) fn new(credentials: Credentials) -> Result<Self, Error> {
+        Self::speaking(credentials, &[])
+    }
+
+    /// The same for one of these protocols, by which TLS is told what will be spoken.
+    pub(crate) fn speaking(credentials: Credentials, protocols: &[&[u8]]) -> Result<Self, Error> {
         let Credentials { token, authority, certificate } = credentials;
         let unusable = |what: &str| Error::Credentials(what.to_owned());
         let Some(authority) = authority else {
@@ -72,7 +78,7 @@ impl Dialler {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| unusable(&error.to_string()))?
             .with_root_certificates(roots);
-        let config = match certificate {
+        let mut config = match certificate {
             None => config.with_no_client_auth(),
             Some((certificate, key)) => {
                 let chain: Result<Vec<_>, _> =
@@ -85,6 +91,7 @@ impl Dialler {
                     .map_err(|error| unusable(&error.to_string()))?
             }
         };
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
         Ok(Self { token, tls: Some(TlsConnector::from(Arc::new(config))) })
     }
 

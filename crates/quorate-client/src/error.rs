@@ -3,6 +3,8 @@
 use quorate_protocol::greeting::Unfit;
 use quorate_protocol::{BadName, Failure};
 
+use crate::backend::BadBackend;
+
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,6 +21,12 @@ pub enum Error {
     /// A name that cannot be one.
     #[error(transparent)]
     Name(#[from] BadName),
+    /// A backend that cannot be one.
+    #[error(transparent)]
+    Backend(#[from] BadBackend),
+    /// The backend cannot give this; the text says what to do instead.
+    #[error("{0}")]
+    Unsupported(String),
     /// Certificates that cannot be used.
     #[error("the certificates cannot be used: {0}")]
     Credentials(String),

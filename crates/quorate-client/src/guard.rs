@@ -6,8 +6,8 @@ use std::time::Duration;
 use quorate_protocol::{Answer, Call, Failure, Mode, Name};
 use tokio::sync::{oneshot, watch};
 
+use crate::client::Job;
 use crate::clock::Moment;
-use crate::connection::Job;
 use crate::error::Error;
 use crate::session::{Fate, Inner};
 

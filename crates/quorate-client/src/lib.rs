@@ -19,18 +19,25 @@
 //! A lock is relied on for a time only. The time is counted from when the client last asked for more, by a clock that
 //! counts the time that the machine sleeps, and ends before the cluster may give the lock to somebody else. Whatever is
 //! guarded by a lock should be told the token and refuse smaller ones.
+//!
+//! [`Client::of`] takes a [`Backend`]: with the feature `etcd` a cluster of etcd gives the same locks, `etcd://HOST:PORT`.
 
+mod backend;
 pub mod blocking;
+mod client;
 mod clock;
 mod connection;
 mod credentials;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod guard;
 mod session;
 mod spans;
 
+pub use backend::{Backend, BadBackend, System};
+pub use client::Client;
 pub use clock::Moment;
-pub use connection::Client;
 pub use credentials::Credentials;
 pub use error::Error;
 pub use guard::{Guard, LockRequest, Loss};

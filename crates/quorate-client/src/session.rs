@@ -8,8 +8,8 @@ use std::time::Duration;
 use quorate_protocol::{Answer, BadName, Call, Kind, Name, Reliance, SessionKey};
 use tokio::sync::{Notify, watch};
 
+use crate::client::{Client, Job};
 use crate::clock::Moment;
-use crate::connection::{Client, Job};
 use crate::error::Error;
 use crate::guard::{LockRequest, Loss};
 
@@ -163,14 +163,15 @@ pub(crate) struct Inner {
 
 impl Session {
     pub(crate) async fn open(client: Client, options: SessionOptions) -> Result<Self, Error> {
-        let ttl_ms = u32::try_from(options.ttl.as_millis()).unwrap_or(u32::MAX);
+        let ttl = client.system().ttl(options.ttl);
+        let ttl_ms = u32::try_from(ttl.as_millis()).unwrap_or(u32::MAX);
         let open = Call::Open { ttl_ms, who: options.who, place: options.place };
         let Answer::Opened(key) = client.call(open, Some(options.reach)).await? else {
             return Err(Error::Confused);
         };
         let state = Arc::new(SessionState::new());
         client.post(Job::Listen(key, Arc::clone(&state)))?;
-        let (requests, ttl) = (AtomicU64::new(0), options.ttl);
+        let requests = AtomicU64::new(0);
         let inner = Arc::new(Inner { client, key, state, ttl, requests });
         tokio::spawn(keep_alive(Arc::downgrade(&inner), ttl));
         Ok(Self { inner })
@@ -189,6 +190,11 @@ impl Session {
     /// Until when all that it has may be relied on, if nothing more is heard.
     pub fn deadline(&self) -> Moment {
         self.inner.state.deadline()
+    }
+
+    /// How long it lasts without a word: what was asked for, or the least more that the backend can do.
+    pub fn ttl(&self) -> Duration {
+        self.inner.ttl
     }
 
     /// Ends it.

@@ -71,6 +71,21 @@ pub enum Recipients {
     Set(ProcessSet),
 }
 
+impl Recipients {
+    /// They one by one, in ascending order, if this one of n processes sends.
+    #[inline]
+    pub fn among(&self, n: usize, sender: ProcessId) -> impl Iterator<Item = ProcessId> + '_ {
+        let (mut others, mut members) = match self {
+            Self::Others => (0..n, None),
+            Self::Set(set) => (0..0, Some(set.iter())),
+        };
+        core::iter::from_fn(move || match &mut members {
+            Some(members) => members.next(),
+            None => others.by_ref().map(ProcessId::from_index).find(|other| *other != sender),
+        })
+    }
+}
+
 /// The buffer into which a process puts what it wants. Drivers keep one and drain it after each input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects<P: Process> {
@@ -144,6 +159,12 @@ impl<P: Process> Effects<P> {
     /// What is wanted so far.
     pub fn as_slice(&self) -> &[Effect<P>] {
         &self.wanted
+    }
+
+    /// Whether nothing is wanted.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
     }
 
     /// Takes everything out, in order, and keeps the memory.

@@ -33,6 +33,7 @@ mod vector_clock;
 mod veiled;
 #[cfg(feature = "serde")]
 mod wire;
+mod words;
 
 pub use detector::{Belief, Tempo};
 pub use effects::{Effect, Effects, Recipients};

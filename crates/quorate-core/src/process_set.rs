@@ -3,35 +3,27 @@
 use core::fmt;
 use core::ops::{BitAnd, BitOr, Sub};
 
-use smallvec::SmallVec;
-
 use crate::ProcessId;
-
-const BITS: usize = u64::BITS as usize;
+use crate::words::{BITS, Words};
 
 /// A set of processes. Iteration is in ascending order on every machine, so replays are identical.
 ///
-/// The last word is never zero: equal sets have equal words, whatever way they came about, and an
-/// empty set of a large world costs nothing.
-#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Equal sets are equal whatever way they came about, and an empty set of a large world costs nothing.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessSet {
-    words: SmallVec<[u64; 2]>,
+    words: Words,
 }
 
 impl ProcessSet {
     /// The empty set.
     #[inline]
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Self { words: Words::NONE }
     }
 
     /// The processes 0 to n - 1.
     pub fn all(n: usize) -> Self {
-        let mut words = SmallVec::from_elem(u64::MAX, n / BITS);
-        if !n.is_multiple_of(BITS) {
-            words.push((1 << (n % BITS)) - 1);
-        }
-        Self { words }
+        Self { words: Words::ones(n) }
     }
 
     /// Everyone of a world of n processes but this one.
@@ -44,27 +36,20 @@ impl ProcessSet {
     /// The set as words of 64 processes each, for a wire.
     #[cfg(feature = "serde")]
     pub(crate) fn words(&self) -> &[u64] {
-        &self.words
+        self.words.trimmed()
     }
 
     /// The set of these words.
     #[cfg(feature = "serde")]
     pub(crate) fn from_words(words: &[u64]) -> Self {
-        let mut set = Self { words: SmallVec::from_slice(words) };
-        set.trim();
-        set
+        Self { words: Words::new(words) }
     }
 
     /// Adds a process; tells whether it was new.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        let fresh = self.words[word] & bit == 0;
-        self.words[word] |= bit;
-        fresh
+        self.words.set(word, bit)
     }
 
     /// Takes a process out; tells whether it was in.
@@ -75,7 +60,7 @@ impl ProcessSet {
         let was_in = *found & bit != 0;
         *found &= !bit;
         if *found == 0 {
-            self.trim();
+            self.words.trim();
         }
         was_in
     }
@@ -84,13 +69,13 @@ impl ProcessSet {
     #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
         let (word, bit) = place(process);
-        self.words.get(word).is_some_and(|found| found & bit != 0)
+        self.words.get(word) & bit != 0
     }
 
     /// How many members there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.words.count()
     }
 
     /// Whether there is no member.
@@ -114,93 +99,79 @@ impl ProcessSet {
     /// The greatest member.
     #[inline]
     pub fn last(&self) -> Option<ProcessId> {
-        let word = self.words.last()?;
-        let high = BITS - 1 - word.leading_zeros() as usize;
-        Some(ProcessId::from_index((self.words.len() - 1) * BITS + high))
+        let words = self.words.trimmed();
+        let high = BITS - 1 - words.last()?.leading_zeros() as usize;
+        Some(ProcessId::from_index((words.len() - 1) * BITS + high))
     }
 
     /// The smallest process from this one on that is not a member.
     pub fn next_absent(&self, from: ProcessId) -> ProcessId {
         let (first, bit) = place(from);
+        let words = self.words.as_slice();
         let mut earlier = bit - 1;
-        for (word, found) in self.words.iter().enumerate().skip(first) {
+        for (word, found) in words.iter().enumerate().skip(first) {
             let absent = !(found | earlier);
             if absent != 0 {
                 return ProcessId::from_index(word * BITS + absent.trailing_zeros() as usize);
             }
             earlier = 0;
         }
-        from.max(ProcessId::from_index(self.words.len() * BITS))
+        from.max(ProcessId::from_index(words.len() * BITS))
     }
 
     /// The members in ascending order.
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
-        Iter { words: &self.words, next_word: 0, rest: 0 }
+        Iter { words: self.words.as_slice(), next_word: 0, rest: 0 }
     }
 
     /// Whether every member is one of `other`'s.
     #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.words.len() <= other.words.len()
-            && self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & !theirs == 0)
+        self.words.is_subset(&other.words)
     }
 
     /// Whether the two have no member in common.
     #[inline]
     pub fn is_disjoint(&self, other: &Self) -> bool {
-        self.words.iter().zip(&other.words).all(|(mine, theirs)| mine & theirs == 0)
+        self.words.is_disjoint(&other.words)
     }
 
     /// Adds all members of `other`.
     #[inline]
     pub fn union_with(&mut self, other: &Self) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
-        }
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
-            *mine |= theirs;
-        }
+        self.words.unite(&other.words);
     }
 
     /// Keeps only members of `other`.
     #[inline]
     pub fn intersect_with(&mut self, other: &Self) {
-        self.words.truncate(other.words.len());
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
-            *mine &= theirs;
-        }
-        self.trim();
+        self.words.intersect(&other.words);
     }
 
     /// Takes all members of `other` out.
     #[inline]
     pub fn subtract(&mut self, other: &Self) {
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
-            *mine &= !theirs;
-        }
-        self.trim();
-    }
-
-    #[inline]
-    fn trim(&mut self) {
-        while self.words.last() == Some(&0) {
-            self.words.pop();
-        }
+        self.words.subtract(&other.words);
     }
 }
 
-/// Words are copied as they are: the vector's own way takes them one by one.
 impl Clone for ProcessSet {
     #[inline]
     fn clone(&self) -> Self {
-        Self { words: SmallVec::from_slice(&self.words) }
+        Self { words: self.words.clone() }
     }
 
     #[inline]
     fn clone_from(&mut self, other: &Self) {
-        self.words.clear();
-        self.words.extend_from_slice(&other.words);
+        self.words.clone_from(&other.words);
+    }
+}
+
+impl Default for ProcessSet {
+    #[inline]
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -233,9 +204,7 @@ impl Sub for &ProcessSet {
     type Output = ProcessSet;
     #[inline]
     fn sub(self, other: Self) -> ProcessSet {
-        let mut set = self.clone();
-        set.subtract(other);
-        set
+        ProcessSet { words: self.words.without(&other.words) }
     }
 }
 
@@ -301,8 +270,10 @@ impl fmt::Debug for ProcessSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cmp::Ordering;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+    use std::hash::{DefaultHasher, Hash, Hasher};
     use std::string::ToString;
     use std::vec::Vec;
 
@@ -318,10 +289,24 @@ mod tests {
         set.iter().map(ProcessId::number).collect()
     }
 
+    fn hash(set: &ProcessSet) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        set.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The same set after it was large: its words are where those of a large set are.
+    fn shrunk(mut set: ProcessSet) -> ProcessSet {
+        set.insert(ProcessId::new(5000));
+        set.remove(ProcessId::new(5000));
+        set
+    }
+
     proptest! {
         #[test]
-        fn algebra_agrees_with_a_tree_set(a in numbers(), b in numbers()) {
-            let (x, y) = (set(&a), set(&b));
+        fn algebra_agrees_with_a_tree_set(a in numbers(), b in numbers(), large in any::<[bool; 2]>()) {
+            let made = |numbers, large| if large { shrunk(set(numbers)) } else { set(numbers) };
+            let (x, y) = (made(&a, large[0]), made(&b, large[1]));
             prop_assert_eq!(twin(&(&x | &y)), &a | &b);
             prop_assert_eq!(twin(&(&x & &y)), &a & &b);
             prop_assert_eq!(twin(&(&x - &y)), &a - &b);
@@ -342,7 +327,12 @@ mod tests {
             for &number in gone.difference(&a) {
                 prop_assert!(x.remove(ProcessId::new(number)));
             }
-            prop_assert_eq!(x, set(&a));
+            prop_assert_eq!(&x, &set(&a));
+            prop_assert_eq!(x.cmp(&set(&a)), Ordering::Equal);
+            prop_assert_eq!(hash(&x), hash(&set(&a)));
+            let mut copy = set(&gone);
+            copy.clone_from(&x);
+            prop_assert_eq!(copy, x);
         }
 
         #[test]
@@ -369,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_hundred_and_twenty_eight_members_need_no_allocation() {
-        assert!(!ProcessSet::all(128).words.spilled());
+        assert!(matches!(ProcessSet::all(128).words, Words::Few(_)));
         assert!(size_of::<ProcessSet>() <= 24);
     }
 

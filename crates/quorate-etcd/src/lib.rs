@@ -12,16 +12,28 @@ pub mod json;
 pub mod mvccpb;
 
 #[rustfmt::skip]
-#[expect(missing_docs, reason = "the protocol's names are its description")]
+#[expect(
+    missing_docs,
+    clippy::allow_attributes,
+    reason = "the protocol's names are its description, and the code is not ours"
+)]
 #[path = "generated/etcdserverpb.rs"]
 pub mod etcdserverpb;
 
 #[rustfmt::skip]
-#[expect(missing_docs, reason = "the protocol's names are its description")]
+#[expect(
+    missing_docs,
+    clippy::allow_attributes,
+    reason = "the protocol's names are its description, and the code is not ours"
+)]
 #[path = "generated/v3lockpb.rs"]
 pub mod v3lockpb;
 
 #[rustfmt::skip]
-#[expect(missing_docs, reason = "the protocol's names are its description")]
+#[expect(
+    missing_docs,
+    clippy::allow_attributes,
+    reason = "the protocol's names are its description, and the code is not ours"
+)]
 #[path = "generated/v3electionpb.rs"]
 pub mod v3electionpb;

@@ -202,6 +202,8 @@ pub enum Answer {
     Life(Life),
     /// The leases that there are.
     Leases(Vec<i64>),
+    /// It waits in the queue; the create revision of its key.
+    Queued(u64),
 }
 
 /// How long a session lives that is a lease of etcd's.
@@ -272,6 +274,9 @@ pub struct About {
     pub why: String,
     /// Its lease, if it came through etcd's API; otherwise zero.
     pub lease: i64,
+    /// The create revision of its key for those who speak etcd's language: the token, unless they were told another number
+    /// before there was one.
+    pub revision: u64,
     /// For how many milliseconds it has been like this.
     pub for_ms: u64,
     /// Like what.

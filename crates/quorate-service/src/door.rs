@@ -53,7 +53,7 @@ impl Door {
         id: i64,
         what: Leased,
     ) -> Result<Answer, Failure> {
-        if let Leased::Acquire { name, .. } = &what {
+        if let Leased::Acquire { name, .. } | Leased::Enqueue { name, .. } = &what {
             rights.may_acquire(name).map_err(Failure::NotAllowed)?;
         }
         let lease = LeaseId { owner: rights.name.clone(), id };

@@ -229,15 +229,21 @@ impl Keeper {
     }
 
     /// A peer can be talked to, or not any more and why.
-    pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>) {
+    pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         if up.is_ok() {
-            let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
-            self.send(peer, PeerMessage::Watching(prefixes.into_iter().collect()));
-            self.tell_door(peer);
+            self.tell_peer(peer);
         } else {
             self.fail_relays_to(peer);
+            self.forget_relays_of(peer, now);
         }
         self.up.insert(peer, up);
+    }
+
+    /// Tells a peer what clients here watch, and where they come to.
+    fn tell_peer(&mut self, peer: ProcessId) {
+        let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
+        self.send(peer, PeerMessage::Watching(prefixes.into_iter().collect()));
+        self.tell_door(peer);
     }
 
     /// Numbers up to this one may be used.

@@ -59,6 +59,15 @@ pub enum Leased {
         /// What a leader proclaims.
         value: String,
     },
+    /// A lock, as [`Leased::Acquire`]; the answer comes when it is known whether it has to wait.
+    Enqueue {
+        /// Which.
+        name: Name,
+        /// Tells calls apart.
+        request: u64,
+        /// What a leader proclaims.
+        value: String,
+    },
     /// Nobody waits for this any more.
     Withdraw {
         /// Which call.
@@ -80,6 +89,13 @@ pub enum Leased {
         /// What.
         value: String,
     },
+}
+
+impl Leased {
+    /// Whether it may take as long as others have what is wanted.
+    pub(crate) fn waits(&self) -> bool {
+        matches!(self, Self::Acquire { .. } | Self::Enqueue { .. })
+    }
 }
 
 #[cfg(test)]

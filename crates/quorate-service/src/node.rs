@@ -315,10 +315,10 @@ impl Desk {
                 }
                 Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
             },
-            Event::Up { peer, .. } => self.keeper.peer_is(peer, Ok(())),
+            Event::Up { peer, .. } => self.keeper.peer_is(peer, Ok(()), now),
             Event::Down { peer, why } => {
                 tracing::info!(%peer, %why, "a peer is gone");
-                self.keeper.peer_is(peer, Err(why.to_string()));
+                self.keeper.peer_is(peer, Err(why.to_string()), now);
             }
         }
     }

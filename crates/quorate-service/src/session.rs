@@ -44,6 +44,8 @@ pub(crate) struct Interest {
     pub(crate) token: Option<u64>,
     pub(crate) holding: Vec<u64>,
     pub(crate) waiting: Vec<Waiter>,
+    /// The create revision that its client was told before there was a token.
+    pub(crate) revision: Option<u64>,
     /// It was granted through another node, and has not yet been confirmed through this one.
     pub(crate) resumed: bool,
 }
@@ -57,6 +59,16 @@ pub(crate) struct Waiter {
     pub(crate) number: u64,
     /// Until when.
     pub(crate) until: Option<Time>,
-    /// Whether only a free lock is wanted.
-    pub(crate) only_free: bool,
+    pub(crate) waits: Waits,
+}
+
+/// For what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Until it has it.
+    ToHaveIt,
+    /// Until it is known whether it is free: otherwise it is not wanted.
+    OnlyIfFree,
+    /// Until it is known whether it is free: otherwise nobody waits for an answer, and it stays in the queue.
+    InTheQueue,
 }

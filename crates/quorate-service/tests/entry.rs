@@ -109,6 +109,31 @@ async fn http_wants_the_token_too() {
     assert_eq!(ci.post("/v1/force-release", expelled).await.0, 403);
 }
 
+#[tokio::test]
+async fn the_words_of_etcd_want_the_token_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let node = node(folder.path()).await;
+    let stranger = Web { address: node.address(), token: None };
+    let lease = json!({ "TTL": 30, "ID": 7 });
+    let (status, why) = stranger.post("/v3/lease/grant", lease.clone()).await;
+    assert_eq!((status, &why["code"]), (401, &json!(16)), "{why}");
+    let show = |password: &str| json!({ "name": "ci", "password": password });
+    let (status, why) = stranger.post("/v3/auth/authenticate", show("guess")).await;
+    assert_eq!(status, 400, "{why}");
+    let (status, shown) = stranger.post("/v3/auth/authenticate", show("secret")).await;
+    assert_eq!((status, &shown["token"]), (200, &json!("secret")), "{shown}");
+    let ci = Web { address: node.address(), token: Some("secret") };
+    assert_eq!(ci.post("/v3/lease/grant", lease).await.0, 200);
+    // In base64: deploy/x and other.
+    let lock = |name: &str| json!({ "name": name, "lease": 7 });
+    let (status, held) = ci.post("/v3/lock/lock", lock("ZGVwbG95L3g=")).await;
+    assert_eq!(status, 200, "{held}");
+    let (status, why) = ci.post("/v3/lock/lock", lock("b3RoZXI=")).await;
+    assert_eq!((status, &why["code"]), (403, &json!(7)), "{why}");
+    // The same number is another lease for somebody else, and the key alone opens nothing.
+    assert_eq!(stranger.post("/v3/lock/unlock", json!({ "key": held["key"] })).await.0, 401);
+}
+
 #[test]
 fn an_open_door_is_for_loopback_only() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -6,10 +6,16 @@ use std::time::Duration;
 
 use quorate_etcd::etcdserverpb::kv_client::KvClient;
 use quorate_etcd::etcdserverpb::lease_client::LeaseClient;
+use quorate_etcd::etcdserverpb::watch_client::WatchClient;
+use quorate_etcd::etcdserverpb::{
+    Compare, DeleteRangeRequest, PutRequest, RequestOp, TxnRequest, WatchCreateRequest,
+    WatchRequest, compare, range_request, request_op, response_op, watch_request,
+};
 use quorate_etcd::etcdserverpb::{
     LeaseGrantRequest, LeaseKeepAliveRequest, LeaseLeasesRequest, LeaseRevokeRequest,
     LeaseTimeToLiveRequest, LeaseTimeToLiveResponse, RangeRequest,
 };
+use quorate_etcd::mvccpb::event;
 use quorate_etcd::v3electionpb::election_client::ElectionClient;
 use quorate_etcd::v3electionpb::{
     CampaignRequest, LeaderKey, LeaderRequest, ProclaimRequest, ResignRequest,
@@ -299,4 +305,146 @@ async fn what_there_is_not_names_what_there_is() {
     let error = KvClient::new(channel).range(request).await.expect_err("no keys");
     assert_eq!(error.code(), Code::Unimplemented);
     assert!(error.message().contains("v3lockpb.Lock"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_leases_through_all_nodes_never_have_one_lock_at_once() {
+    let cluster = cluster(3).await;
+    let inside = std::sync::Arc::new(std::sync::atomic::AtomicI64::new(0));
+    let mut clients = tokio::task::JoinSet::new();
+    for number in 0..9 {
+        // Each lease is at one node, and its locks are asked for through another.
+        let (home, other) =
+            (channel(&cluster, number % 3).await, channel(&cluster, number / 3).await);
+        let (lease, _) = grant(&home, 60, 0).await.expect("a lease");
+        let inside = std::sync::Arc::clone(&inside);
+        clients.spawn(async move {
+            let mut revisions = Vec::new();
+            for _ in 0..20 {
+                let held = lock(&other, "one", lease).await.expect("its turn comes");
+                let order = std::sync::atomic::Ordering::SeqCst;
+                assert_eq!(inside.swap(lease, order), 0, "somebody else has it");
+                tokio::task::yield_now().await;
+                assert_eq!(inside.swap(0, order), lease, "somebody else has it");
+                revisions.push(revision(&held));
+                unlock(&home, &held.key).await.expect("it has it");
+            }
+            revisions
+        });
+    }
+    let mut all: Vec<i64> = clients.join_all().await.into_iter().flatten().collect();
+    assert_eq!(all.len(), 180);
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 180, "each holder has a token of its own");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_goes_to_another_node_when_its_own_leaves() {
+    let mut cluster = cluster(3).await;
+    let (home, other) = (channel(&cluster, 0).await, channel(&cluster, 1).await);
+    let (holder, _) = grant(&home, 30, 0).await.expect("a lease");
+    let (waiter, _) = grant(&home, 30, 0).await.expect("a lease");
+    let held = lock(&home, "moves", holder).await.expect("it is free");
+    let through = other.clone();
+    let waiting = tokio::spawn(async move { lock(&through, "moves", waiter).await });
+    tokio::time::sleep(SHORT).await;
+    cluster.nodes.remove(0).stop(Duration::from_secs(5)).await;
+    assert_eq!(life(&other, holder).await.keys, std::slice::from_ref(&held.key));
+    let again = lock(&other, "moves", holder).await.expect("it has it");
+    assert_eq!((&again.key, revision(&again)), (&held.key, revision(&held)), "the same token");
+    assert!(!waiting.is_finished(), "it is held");
+    unlock(&other, &held.key).await.expect("it has it");
+    let next = waiting.await.expect("it ends").expect("its turn has come");
+    assert!(revision(&next) > revision(&held));
+}
+
+/// What Go's concurrency package asks for when it takes a lock: puts its key if it is not there, and looks who is first.
+async fn recipe(
+    channel: &Channel,
+    name: &str,
+    lease: i64,
+) -> Result<(i64, Option<Vec<u8>>), Status> {
+    let key = format!("{name}/{lease:x}").into_bytes();
+    let compare = Compare {
+        result: compare::CompareResult::Equal.into(),
+        target: compare::CompareTarget::Create.into(),
+        key: key.clone(),
+        target_union: Some(compare::TargetUnion::CreateRevision(0)),
+        ..Compare::default()
+    };
+    let put = PutRequest { key, lease, ..PutRequest::default() };
+    let first = RangeRequest {
+        key: format!("{name}/").into_bytes(),
+        range_end: format!("{name}0").into_bytes(),
+        limit: 1,
+        sort_order: range_request::SortOrder::Ascend.into(),
+        sort_target: range_request::SortTarget::Create.into(),
+        ..RangeRequest::default()
+    };
+    let op = |request| RequestOp { request: Some(request) };
+    let success = vec![
+        op(request_op::Request::RequestPut(put)),
+        op(request_op::Request::RequestRange(first)),
+    ];
+    let txn = TxnRequest { compare: vec![compare], success, failure: Vec::new() };
+    let done = KvClient::new(channel.clone()).txn(txn).await?.into_inner();
+    let revision = done.header.expect("a header").revision;
+    let Some(response_op::Response::ResponseRange(first)) = done.responses[1].response.clone()
+    else {
+        panic!("a range was asked for");
+    };
+    let owner = first.kvs.first().filter(|kv| kv.create_revision != revision);
+    Ok((revision, owner.map(|kv| kv.key.clone())))
+}
+
+/// Who is before the request with this create revision.
+async fn before(channel: &Channel, name: &str, revision: i64) -> Result<Vec<Vec<u8>>, Status> {
+    let range = RangeRequest {
+        key: format!("{name}/").into_bytes(),
+        range_end: format!("{name}0").into_bytes(),
+        limit: 1,
+        sort_order: range_request::SortOrder::Descend.into(),
+        sort_target: range_request::SortTarget::Create.into(),
+        max_create_revision: revision - 1,
+        ..RangeRequest::default()
+    };
+    let ranged = KvClient::new(channel.clone()).range(range).await?.into_inner();
+    Ok(ranged.kvs.into_iter().map(|kv| kv.key).collect())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn recipes_over_keys_conclude_what_was_granted() {
+    let cluster = cluster(3).await;
+    let (here, there) = (channel(&cluster, 0).await, channel(&cluster, 1).await);
+    let (mine, _) = grant(&here, 60, 0).await.expect("a lease");
+    let (theirs, _) = grant(&there, 60, 0).await.expect("a lease");
+    let (short, _) = grant(&there, 2, 0).await.expect("a lease");
+    let (_, owner) = recipe(&here, "r", mine).await.expect("it is free");
+    assert_eq!(owner, None);
+    let key = |lease: i64| format!("r/{lease:x}").into_bytes();
+    let (revision, owner) = recipe(&there, "r", theirs).await.expect("it waits");
+    assert_eq!(owner, Some(key(mine)));
+    let (late, _) = recipe(&there, "r", short).await.expect("it waits");
+    assert_eq!(before(&there, "r", revision).await.expect("it waits"), [key(mine)]);
+    // One whose lease is over must not conclude that nobody is before it.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let error = before(&there, "r", late).await.expect_err("its lease is over");
+    assert_eq!(error.message(), "mutex: session is expired");
+    let watched = WatchCreateRequest { key: key(mine), ..WatchCreateRequest::default() };
+    let create = watch_request::RequestUnion::CreateRequest(watched);
+    let asks = futures_util::stream::iter([WatchRequest { request_union: Some(create) }]);
+    let events = WatchClient::new(there.clone()).watch(asks).await.expect("a stream");
+    let mut events = events.into_inner();
+    assert!(events.message().await.expect("it lasts").expect("it lasts").created);
+    let delete = DeleteRangeRequest { key: key(mine), ..DeleteRangeRequest::default() };
+    KvClient::new(here.clone()).delete_range(delete).await.expect("it has it");
+    let told = tokio::time::timeout(LONG, events.message()).await.expect("in time");
+    let told = told.expect("it lasts").expect("it lasts").events;
+    assert_eq!(told[0].r#type(), event::EventType::Delete);
+    assert!(before(&there, "r", revision).await.expect("it has it").is_empty());
+    // Nothing else is kept.
+    let plain = PutRequest { key: b"plain".to_vec(), ..PutRequest::default() };
+    let error = KvClient::new(here).put(plain).await.expect_err("no store");
+    assert_eq!(error.code(), Code::Unimplemented);
 }

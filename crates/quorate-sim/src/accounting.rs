@@ -12,18 +12,24 @@ use crate::observer::Departure;
 pub struct Accounting {
     kinds: &'static [Kind],
     layers: Vec<Layer>,
-    /// The place in `layers` of each kind's layer.
-    layer_of: Vec<usize>,
     n: usize,
-    by_kind: Vec<u64>,
-    self_by_kind: Vec<u64>,
-    /// Bytes of each kind, and of those to oneself, where messages know their size.
-    bytes: Vec<Option<u64>>,
-    self_bytes: Vec<u64>,
+    by_kind: Vec<OfKind>,
     /// What each process has sent and received, layer after layer.
     ends: Vec<Ends>,
     lost: BTreeMap<Loss, u64>,
     duplicated: u64,
+}
+
+/// The messages of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfKind {
+    /// Where among the ends those of its layer begin.
+    ends: usize,
+    sent: u64,
+    self_sent: u64,
+    /// Bytes, and those to oneself, where messages know their size.
+    bytes: Option<u64>,
+    self_bytes: u64,
 }
 
 /// The messages at one end. Those to oneself are counted apart, too, off the usual path.
@@ -46,15 +52,11 @@ impl Accounting {
             }
         }
         let place = |kind: &Kind| layers.iter().position(|layer| *layer == kind.layer).unwrap_or(0);
-        let layer_of = kinds.iter().map(place).collect();
+        let of_kind = |kind| OfKind { ends: place(kind) * n, ..OfKind::default() };
         Self {
             kinds,
-            layer_of,
             n,
-            by_kind: vec![0; kinds.len()],
-            self_by_kind: vec![0; kinds.len()],
-            bytes: vec![None; kinds.len()],
-            self_bytes: vec![0; kinds.len()],
+            by_kind: kinds.iter().map(of_kind).collect(),
             ends: vec![Ends::default(); n * layers.len()],
             layers,
             lost: BTreeMap::new(),
@@ -80,27 +82,28 @@ impl Accounting {
         if departure != Departure::Sent && !self.odd_departure(departure) {
             return;
         }
-        let place = self.layer_of[kind] * self.n + from.index();
-        self.by_kind[kind] += 1;
-        self.ends[place].sent += 1;
+        let of_kind = &mut self.by_kind[kind];
+        let end = &mut self.ends[of_kind.ends + from.index()];
+        of_kind.sent += 1;
+        end.sent += 1;
         // Where nobody counts, the compiler knows, and nothing is done.
         if let Some(bytes) = bytes {
-            *self.bytes[kind].get_or_insert(0) += bytes;
-            self.self_bytes[kind] += if from == to { bytes } else { 0 };
+            *of_kind.bytes.get_or_insert(0) += bytes;
+            of_kind.self_bytes += if from == to { bytes } else { 0 };
         }
         if from == to {
-            self.self_by_kind[kind] += 1;
-            self.ends[place].self_sent += 1;
+            of_kind.self_sent += 1;
+            end.self_sent += 1;
         }
     }
 
     /// A message has arrived.
     #[inline]
     pub fn received(&mut self, from: ProcessId, to: ProcessId, kind: usize) {
-        let place = self.layer_of[kind] * self.n + to.index();
-        self.ends[place].received += 1;
+        let end = &mut self.ends[self.by_kind[kind].ends + to.index()];
+        end.received += 1;
         if from == to {
-            self.ends[place].self_received += 1;
+            end.self_received += 1;
         }
     }
 
@@ -135,18 +138,18 @@ impl Accounting {
         let mut by_kind = KindCounts::default();
         let (mut total, mut to_self) = (0, 0);
         let mut bytes = None;
-        for (index, kind) in self.kinds.iter().enumerate().filter(|(_, kind)| kind.layer == layer) {
-            let counted =
-                self.by_kind[index] - if with_self { 0 } else { self.self_by_kind[index] };
+        let kinds = self.kinds.iter().zip(&self.by_kind);
+        for (kind, of_kind) in kinds.filter(|(kind, _)| kind.layer == layer) {
+            let counted = of_kind.sent - if with_self { 0 } else { of_kind.self_sent };
             // A detector may be any of several, and only its own kinds are of interest.
-            let foreign = layer == Layer::Detector && place > 0 && self.by_kind[index] == 0;
+            let foreign = layer == Layer::Detector && place > 0 && of_kind.sent == 0;
             if !foreign {
                 by_kind.0.push((kind.name, counted));
             }
             total += counted;
-            to_self += self.self_by_kind[index];
-            if let Some(all) = self.bytes[index] {
-                let own = if with_self { 0 } else { self.self_bytes[index] };
+            to_self += of_kind.self_sent;
+            if let Some(all) = of_kind.bytes {
+                let own = if with_self { 0 } else { of_kind.self_bytes };
                 *bytes.get_or_insert(0) += all - own;
             }
         }

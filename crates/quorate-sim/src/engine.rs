@@ -153,6 +153,10 @@ where
         at: Moment,
         effects: &mut Effects<P>,
     ) -> bool {
+        // Every other message is taken note of and no more.
+        if effects.is_empty() {
+            return false;
+        }
         for effect in effects.drain() {
             match effect {
                 Effect::Send { to, message } => self.send(node, at, to, message),
@@ -222,14 +226,9 @@ where
     ) -> bool {
         let sends_left = node.crash_after_sends();
         let most = sends_left.map_or(usize::MAX, |sends| sends as usize);
-        let n = self.n;
-        let mut send = |to| self.send(node, at, to, message.clone());
-        match to {
-            Recipients::Others => {
-                let others = ProcessId::all(n).filter(|&to| to != at.process);
-                others.take(most).for_each(&mut send);
-            }
-            Recipients::Set(set) => set.iter().take(most).for_each(&mut send),
+        // One loop for both, as all that sending is would be compiled into each.
+        for to in to.among(self.n, at.process).take(most) {
+            self.send(node, at, to, message.clone());
         }
         sends_left.is_some()
     }

@@ -46,6 +46,9 @@ pub enum Mark {
     Recovered(Memory),
 }
 
+/// Room for as many marks as a short run leaves.
+const FIRST_ROOM: usize = 64;
+
 /// How many entries are kept in order.
 const ORDER_MOST: usize = 10_000;
 
@@ -66,6 +69,9 @@ impl History {
 
     /// Sees something of a process.
     pub fn see(&mut self, at: Moment, mark: Mark) {
+        if self.marks.capacity() == 0 {
+            self.marks.reserve(self.most.min(FIRST_ROOM));
+        }
         if mark == Mark::Entered && self.order.len() < ORDER_MOST {
             self.order.push(at.process.number());
         }

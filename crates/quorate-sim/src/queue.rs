@@ -1,37 +1,21 @@
-//! The event queue: a timing wheel with an overflow heap.
+//! The event queue. Items leave in the order (time, order of arrival).
 //!
-//! Entries leave in the order (time, order of arrival). Entries within the wheel's horizon go to the
-//! slot of their time, unsorted, which costs O(1); a slot is put in order when its turn comes, by
-//! sorting small keys, and not at all if it spans a single tick. Whatever lies beyond the horizon
-//! waits in a heap and moves to the wheel as the horizon advances.
-//!
-//! ```text
-//!   current slot         slots (unsorted)                    far (heap)
-//!   [ sorted | late ] -> [ ][ ][ ][ ][ ][ ][ ][ ] horizon -> ...
-//! ```
+//! As long as they are few they are kept in order (`few.rs`); from then on until all have left, a timing wheel holds
+//! them (`wheel.rs`).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod few;
+mod wheel;
+
+use few::Few;
+use wheel::Wheel;
 
 /// A queue of labelled items by time; equal times keep the order of arrival.
 #[derive(Debug)]
 pub struct Queue<T> {
-    slots: Vec<Vec<Option<Entry<T>>>>,
-    /// A bit for each slot that holds something.
-    occupied: Vec<u64>,
-    /// The slot width is two to this power, and at most 32, so that an offset fits 32 bits.
-    width_log2: u32,
-    /// The current slot, counted from time zero.
-    current: u64,
-    open: Open<T>,
-    far: BinaryHeap<Far<T>>,
-    arrivals: u64,
-    len: usize,
-    /// How much room a slot gets at first: growing from nothing would cost a large world dear.
-    first_room: usize,
-    /// Buffers that are free. A slot has one only while it holds something: where each kept its own, a small world
-    /// would mostly make buffers, and a large one where all is due at the same times would fill the memory.
-    free: Vec<Vec<Option<Entry<T>>>>,
+    few: Few<T>,
+    wheel: Wheel<T>,
+    /// Whether the wheel holds all there is.
+    crowded: bool,
 }
 
 /// What every item carries. With the time it takes 16 bytes.
@@ -45,308 +29,75 @@ pub struct Label {
     pub tag: u32,
 }
 
-#[derive(Debug)]
-struct Entry<T> {
-    /// The time since the start of the slot.
-    offset: u32,
-    label: Label,
-    item: T,
-}
-
-/// The slot whose turn it is.
-#[derive(Debug)]
-struct Open<T> {
-    /// When it starts.
-    start: u64,
-    entries: Vec<Option<Entry<T>>>,
-    order: Order,
-}
-
-/// In which order the entries of a slot leave.
-#[derive(Debug, Default)]
-struct Order {
-    /// The first so many entries were there when the slot was opened; this many of them have left.
-    there: usize,
-    gone: usize,
-    /// The order in which those leave, if it is not the order of arrival.
-    sorted: Vec<Key>,
-    /// What arrived since.
-    late: BinaryHeap<Reverse<Key>>,
-}
-
-/// An entry's offset in the upper half, its place in the lower.
-type Key = u64;
-
 impl<T> Queue<T> {
-    /// A queue for items that mostly lie less than `horizon` ahead, about `crowd` of them at a time.
+    /// A queue for items that mostly lie less than `horizon` ahead, at most about `crowd` of them at a time.
     pub fn new(horizon: u64, crowd: usize) -> Self {
-        // Few slots make small worlds cheap to create; many keep the slots of large ones small. No more than
-        // the horizon needs, for each has a buffer that wants to stay in the cache.
-        let most = crowd.next_power_of_two().clamp(64, 4096) as u64;
-        let width_log2 =
-            (0..32).find(|&log2| (horizon >> log2).saturating_add(2) <= most).unwrap_or(32);
-        let slots = ((horizon >> width_log2) + 2).next_power_of_two().clamp(64, most) as usize;
-        Self {
-            slots: std::iter::repeat_with(Vec::new).take(slots).collect(),
-            occupied: vec![0; slots / 64],
-            width_log2,
-            current: 0,
-            open: Open { start: 0, entries: Vec::new(), order: Order::default() },
-            far: BinaryHeap::new(),
-            arrivals: 0,
-            len: 0,
-            free: Vec::new(),
-            first_room: if crowd < 8192 { (crowd / 256).max(4) } else { 512 },
-        }
+        Self { few: Few::new(), wheel: Wheel::new(horizon, crowd), crowded: false }
     }
 
     /// How many items there are.
     pub fn len(&self) -> usize {
-        self.len
+        if self.crowded { self.wheel.len() } else { self.few.len() }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
-    /// The bytes that an item takes while it waits.
+    /// The bytes that an item takes while it waits, where there are many.
     pub const fn bytes_per_item() -> usize {
-        size_of::<Option<Entry<T>>>()
+        Wheel::<T>::bytes_per_item()
     }
 
     /// Adds an item. Its time must not be before that of the last one taken out.
     #[inline(always)]
     pub fn push(&mut self, time: u64, label: Label, item: T) {
-        self.len += 1;
-        let slot = time >> self.width_log2;
-        let offset = (time - (slot << self.width_log2)) as u32;
-        let entry = Entry { offset, label, item };
-        let ahead = slot - self.current;
-        if ahead == 0 {
-            self.open.push(entry);
-        } else if ahead < self.slots.len() as u64 {
-            self.put(slot, entry);
-        } else {
-            self.arrivals += 1;
-            self.far.push(Far { time, arrival: self.arrivals, entry });
+        if !self.crowded {
+            if !self.few.is_full() {
+                return self.few.push(time, label, item);
+            }
+            self.get_crowded();
         }
+        self.wheel.push(time, label, item);
     }
 
     /// Takes out the first item and its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(u64, Label, T)> {
-        loop {
-            if let Some(Entry { offset, label, item }) = self.open.pop() {
-                self.len -= 1;
-                return Some((self.open.start + u64::from(offset), label, item));
-            }
-            if !self.open_next_slot() {
-                return None;
-            }
+        if !self.crowded {
+            return self.few.pop();
         }
+        let first = self.wheel.pop()?;
+        if self.wheel.len() == 0 {
+            self.crowded = false;
+            self.few.set_now(first.0);
+        }
+        Some(first)
     }
 
     /// The time of the first item. Nothing is moved: what comes next may be earlier.
     pub fn peek_time(&self) -> Option<u64> {
-        if let Some(offset) = self.open.order.peek() {
-            return Some(self.open.start + offset);
-        }
-        let Some(slot) = next_occupied(&self.occupied, self.current) else {
-            return self.far.peek().map(|far| far.time);
-        };
-        let mut first = None;
-        for entry in self.slots[self.index(slot)].iter().flatten() {
-            let offset = u64::from(entry.offset);
-            first = Some(first.map_or(offset, |first: u64| first.min(offset)));
-        }
-        first.map(|offset| (slot << self.width_log2) + offset)
+        if self.crowded { self.wheel.peek_time() } else { self.few.peek_time() }
     }
 
-    #[inline(always)]
-    fn put(&mut self, slot: u64, entry: Entry<T>) {
-        let index = self.index(slot);
-        let slot = &mut self.slots[index];
-        if slot.capacity() == 0 {
-            *slot = self.free.pop().unwrap_or_else(|| Vec::with_capacity(self.first_room));
-        }
-        slot.push(Some(entry));
-        self.occupied[index / 64] |= 1 << (index % 64);
-    }
-
-    fn index(&self, slot: u64) -> usize {
-        slot as usize & (self.slots.len() - 1)
-    }
-
-    /// Moves on to the next slot that holds something; tells whether there is one.
-    #[inline(never)]
-    fn open_next_slot(&mut self) -> bool {
-        let next = match (next_occupied(&self.occupied, self.current), self.far.peek()) {
-            (Some(slot), _) => slot,
-            (None, Some(far)) => far.time >> self.width_log2,
-            (None, None) => return false,
-        };
-        self.current = next;
-        self.open.start = next << self.width_log2;
-        let index = self.index(next);
-        self.occupied[index / 64] &= !(1 << (index % 64));
-        let slot = &mut self.slots[index];
-        self.open.refill(slot, self.width_log2 == 0);
-        // What is left in the slot is empty.
-        if slot.capacity() > 0 {
-            self.free.push(std::mem::take(slot));
-        }
-        self.fetch_far();
-        true
-    }
-
-    /// The horizon has advanced: brings in what it now covers. Far entries of a slot arrived before the
-    /// slot came within the horizon, so they precede whatever is pushed to it from now on.
-    fn fetch_far(&mut self) {
-        while let Some(first) = self.far.peek() {
-            let slot = first.time >> self.width_log2;
-            if slot - self.current >= self.slots.len() as u64 {
-                return;
-            }
-            let Some(Far { entry, .. }) = self.far.pop() else { return };
-            if slot == self.current { self.open.push(entry) } else { self.put(slot, entry) }
-        }
+    /// There are no longer few.
+    #[cold]
+    fn get_crowded(&mut self) {
+        self.crowded = true;
+        self.wheel.turn(self.few.now());
+        self.few.drain().for_each(|(time, label, item)| self.wheel.push(time, label, item));
     }
 }
-
-/// The next slot that holds something, if the current one is this and these do, a bit for each.
-fn next_occupied(occupied: &[u64], current: u64) -> Option<u64> {
-    let words = occupied.len();
-    let slots = words * 64;
-    let start = current as usize & (slots - 1);
-    // From just after the current slot, round the wheel, to just before it again.
-    for step in 0..=words {
-        let word = (start / 64 + step) % words;
-        let mut bits = occupied[word];
-        if step == 0 {
-            bits &= u64::MAX << (start % 64);
-        } else if step == words {
-            bits &= (1 << (start % 64)) - 1;
-        }
-        if bits != 0 {
-            let index = word * 64 + bits.trailing_zeros() as usize;
-            let ahead = (index + slots - start) & (slots - 1);
-            return Some(current + ahead as u64);
-        }
-    }
-    None
-}
-
-impl<T> Open<T> {
-    /// Takes over the entries of a slot and leaves it the spent memory.
-    fn refill(&mut self, slot: &mut Vec<Option<Entry<T>>>, one_tick: bool) {
-        self.entries.clear();
-        std::mem::swap(&mut self.entries, slot);
-        self.order.begin(self.entries.len());
-        if !one_tick {
-            self.order.sorted.reserve(self.entries.len());
-            for (entry, place) in self.entries.iter().zip(0..) {
-                self.order.sorted.push(key(entry.as_ref().map_or(0, |entry| entry.offset), place));
-            }
-            self.order.sort();
-        }
-    }
-
-    #[inline(never)]
-    fn push(&mut self, entry: Entry<T>) {
-        self.order.push_late(entry.offset, self.entries.len());
-        self.entries.push(Some(entry));
-    }
-
-    #[inline(always)]
-    fn pop(&mut self) -> Option<Entry<T>> {
-        let place = self.order.pop()?;
-        self.entries[place].take()
-    }
-}
-
-impl Order {
-    /// A slot with so many entries is opened.
-    #[inline]
-    fn begin(&mut self, there: usize) {
-        (self.there, self.gone) = (there, 0);
-        self.sorted.clear();
-    }
-
-    fn sort(&mut self) {
-        self.sorted.sort_unstable();
-    }
-
-    fn push_late(&mut self, offset: u32, place: usize) {
-        let place = u32::try_from(place).expect("a slot holds less than 2^32 entries");
-        self.late.push(Reverse(key(offset, place)));
-    }
-
-    /// The place of the entry that leaves next.
-    #[inline(always)]
-    fn pop(&mut self) -> Option<usize> {
-        if self.gone == self.there {
-            return self.pop_late();
-        }
-        // Without an order of their own, all of them are due at once: in the order of arrival.
-        let first = self.sorted.get(self.gone).copied().unwrap_or(self.gone as u64);
-        if self.late.peek().is_some_and(|late| late.0 < first) {
-            return self.pop_late();
-        }
-        self.gone += 1;
-        Some(first as u32 as usize)
-    }
-
-    #[inline(never)]
-    fn pop_late(&mut self) -> Option<usize> {
-        self.late.pop().map(|Reverse(late)| late as u32 as usize)
-    }
-
-    /// The offset of the entry that leaves next.
-    fn peek(&self) -> Option<u64> {
-        let first =
-            (self.gone < self.there).then(|| self.sorted.get(self.gone).copied().unwrap_or(0));
-        let late = self.late.peek().map(|late| late.0);
-        first.into_iter().chain(late).min().map(|key| key >> 32)
-    }
-}
-
-fn key(offset: u32, place: u32) -> Key {
-    u64::from(offset) << 32 | u64::from(place)
-}
-
-/// An entry beyond the horizon, the earliest greatest as the heap wants it.
-#[derive(Debug)]
-struct Far<T> {
-    time: u64,
-    arrival: u64,
-    entry: Entry<T>,
-}
-
-impl<T> Ord for Far<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.time, other.arrival).cmp(&(self.time, self.arrival))
-    }
-}
-
-impl<T> PartialOrd for Far<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Far<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T> Eq for Far<T> {}
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+
     use proptest::prelude::*;
+
+    use super::*;
 
     /// Pushes so far ahead, or takes one out.
     #[derive(Clone, Debug)]
@@ -355,9 +106,15 @@ mod tests {
         Pop,
     }
 
+    /// Times when more come and times when more leave, so that there are few, many, and few again.
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let ahead = prop_oneof![Just(0), 0u64..4, 0u64..300, 0u64..100_000, Just(1 << 40)];
-        proptest::collection::vec(prop_oneof![ahead.prop_map(Step::Push), Just(Step::Pop)], 0..300)
+        let phase = |pushes: u32, pops: u32| {
+            let ahead = prop_oneof![Just(0), 0u64..4, 0u64..300, 0u64..100_000, Just(1 << 40)];
+            let step = prop_oneof![pushes => ahead.prop_map(Step::Push), pops => Just(Step::Pop)];
+            proptest::collection::vec(step, 0..150)
+        };
+        let phases = prop_oneof![phase(1, 1), phase(9, 1), phase(1, 9)];
+        proptest::collection::vec(phases, 0..6).prop_map(|phases| phases.concat())
     }
 
     proptest! {

@@ -222,8 +222,9 @@ fn prepare<'t, U, M: Monitors>(
     let accounting = Accounting::new(n, subject.profile.layer, subject.kinds);
     let mut watch = Watch::new(accounting, stage.monitors, trace);
     watch.incidents.traitors = stage.plan.traitors.clone();
-    watch.clock_condition = watches_clocks(scenario, &subject.profile)
-        .then(|| ClockCondition::new(n, stage.plan.traitors()));
+    if watches_clocks(scenario, &subject.profile) {
+        watch.watch_clocks(ClockCondition::new(n, stage.plan.traitors()));
+    }
     let model = WorldModel {
         n,
         seed: scenario.seed,

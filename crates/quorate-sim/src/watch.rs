@@ -33,6 +33,8 @@ pub struct Watch<'t, M> {
     pub(crate) clock_condition: Option<ClockCondition>,
     pub(crate) tracer: Option<Tracer<'t>>,
     carried: Slab<Carried>,
+    /// Whether messages carry anything for their watchers.
+    carries: bool,
 }
 
 /// What travels with a message for its watchers.
@@ -48,6 +50,7 @@ impl<'t, M: Monitors> Watch<'t, M> {
     /// Watches with these monitors and writes to this trace, if there is one.
     pub fn new(accounting: Accounting, monitors: M, trace: Option<&'t mut dyn TraceSink>) -> Self {
         Self {
+            carries: monitors.marks_messages() || trace.is_some(),
             accounting,
             incidents: Incidents::default(),
             monitors,
@@ -61,10 +64,10 @@ impl<'t, M: Monitors> Watch<'t, M> {
         }
     }
 
-    /// Whether messages carry anything for their watchers.
-    #[inline]
-    fn carries(&self) -> bool {
-        self.monitors.marks_messages() || self.tracer.is_some() || self.clock_condition.is_some()
+    /// Watches for the clock condition, too.
+    pub(crate) fn watch_clocks(&mut self, condition: ClockCondition) {
+        self.clock_condition = Some(condition);
+        self.carries = true;
     }
 
     fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
@@ -270,7 +273,7 @@ where
     ) -> u32 {
         self.accounting.sent(at.process, to, message.kind(), message.bytes(), departure);
         self.monitors.sent(at, message.kind(), departure);
-        if !self.carries() {
+        if !self.carries {
             return 0;
         }
         self.write_on(at, Seen::new(id, at.process, to, message), departure)
@@ -279,14 +282,14 @@ where
     #[inline]
     fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
         self.accounting.received(from, at.process, message.kind());
-        if self.carries() {
+        if self.carries {
             self.pick_up(at, tag, Seen::new(0, from, at.process, message), None);
         }
     }
 
     fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
         self.accounting.lost(why);
-        if self.carries() {
+        if self.carries {
             self.pick_up(at, tag, Seen::new(0, from, at.process, message), Some(why));
         }
     }

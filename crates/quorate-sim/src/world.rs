@@ -395,6 +395,9 @@ where
     /// as long as the process lives.
     fn schedule(&mut self, because_of: Option<u64>) {
         let Self { nodes, engine, .. } = self;
+        if engine.agenda.is_empty() {
+            return;
+        }
         let mut agenda = std::mem::take(&mut engine.agenda);
         for (process, after, command) in agenda.drain(..) {
             let node = &nodes[process.index()];

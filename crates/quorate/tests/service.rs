@@ -24,11 +24,14 @@ impl Cluster {
             .spawn()
             .expect("it starts");
         let out = BufReader::new(process.stdout.take().expect("it is piped"));
-        let nodes = out.lines().take(n).map(|line| {
+        // The page is told last: a cluster that cannot say all it has to say ends.
+        let told = out.lines().take(n + 1).map(|line| {
             let line = line.expect("it says where its nodes are");
             line.split_whitespace().last().expect("an address").to_owned()
         });
-        Self { nodes: nodes.collect(), process }
+        let mut nodes: Vec<String> = told.collect();
+        nodes.truncate(n);
+        Self { nodes, process }
     }
 
     fn quorate(&self, arguments: &[&str]) -> Command {
@@ -165,6 +168,12 @@ fn a_cluster_can_be_looked_at() {
     let status = cluster.run(&["status", "--json", "--endpoint", &cluster.nodes[4]]);
     let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!((&status["node"], &status["quorum"]), (&4.into(), &true.into()));
+    let unknown = cluster.run(&["lock", "a", "--backend", "consul://a:1", "--", "true"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("etcd://"), "{}", text(&unknown.stderr));
+    let backend = format!("quorate://{}", cluster.nodes[0]);
+    let output = cluster.run(&["lock", "a", "--backend", &backend, "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 /// Three nodes with files of their own.

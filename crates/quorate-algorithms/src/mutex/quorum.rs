@@ -166,8 +166,13 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
         }
     }
 
+    #[inline]
     fn yield_if_hopeless(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(candidacy) = &mut self.phase else { return };
+        // Most of the time nobody wants a vote back.
+        if candidacy.inquiries.is_empty() {
+            return;
+        }
         let back = candidacy.give_back();
         tell(&candidacy.asked, &back, Message::Yield, out);
     }
@@ -189,16 +194,17 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
         if matches!(self.phase, Phase::Inside(_)) {
             return;
         }
-        let others = &ProcessSet::others(self.basis.processes(), self.id) - &self.crashed;
         let Basis::Agreed { views, .. } = &mut self.basis else { return };
         if views.has_acknowledged(self.id, &self.crashed) {
             return;
         }
         views.acknowledge(self.id, &self.crashed);
-        match O::acknowledged(&self.crashed) {
-            Some(said) => out.output(said),
-            None if others.is_empty() => {}
-            None => out.multicast(others, Message::Acknowledge(self.crashed.clone())),
+        if let Some(said) = O::acknowledged(&self.crashed) {
+            return out.output(said);
+        }
+        let others = &ProcessSet::others(self.basis.processes(), self.id) - &self.crashed;
+        if !others.is_empty() {
+            out.multicast(others, Message::Acknowledge(self.crashed.clone()));
         }
     }
 
@@ -314,6 +320,9 @@ fn tell<R: Rule, O: Saying>(
 ) {
     if voters.is_empty() {
         return;
+    }
+    if let Some(ticket) = asked.only_ticket() {
+        return out.multicast(voters.clone(), message(ticket));
     }
     asked.by_ticket(voters).for_each(|(to, ticket)| out.multicast(to, message(ticket)));
 }

@@ -11,7 +11,7 @@ use quorate_etcd::v3electionpb::{
 use quorate_protocol::{About, Answer, Call, Failure, Kind, Name, Say, Standing};
 use tonic::{Request, Response, Status};
 
-use super::{Caller, Etcd, names, status};
+use super::{Caller, Etcd, keys, names, status};
 use crate::door::Hearing;
 use crate::lease::Leased;
 
@@ -33,8 +33,13 @@ impl Etcd {
     }
 
     fn led_by(&self, about: &About) -> LeaderResponse {
-        let kv = names::kv(about);
-        LeaderResponse { header: self.header(kv.create_revision as u64), kv: Some(kv) }
+        let kv = keys::kv(about);
+        // Who was told another number when it asked is known by that; the token is in the header.
+        let token = match about.standing {
+            Standing::Holding { token, .. } => token,
+            Standing::Waiting => 0,
+        };
+        LeaderResponse { header: self.header(token), kv: Some(kv) }
     }
 }
 

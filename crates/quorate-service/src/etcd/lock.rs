@@ -56,10 +56,11 @@ impl Etcd {
         loop {
             tokio::select! {
                 () = &mut ended => break,
-                () = tokio::time::sleep(RENEWED) => match self.renew(caller, lease).await {
-                    Ok(0) => return,
-                    Ok(_) | Err(_) => {}
-                },
+                () = tokio::time::sleep(RENEWED) => {
+                    if let Ok(0) = self.renew(caller, lease).await {
+                        return;
+                    }
+                }
             }
         }
         let _ = self.leased(caller, lease, Leased::Revoke).await;

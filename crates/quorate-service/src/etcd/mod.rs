@@ -1,28 +1,33 @@
 //! etcd's API for locks, elections and leases: for clients that speak it already.
 //!
 //! The words are etcd's, over gRPC and as JSON; what is done is ours. A lease is a session, the key's create revision is
-//! the token, and the header of an answer carries it. Where etcd's way is known to harm its users, ours differs:
+//! the token, and the header of an answer carries it. Of keys and watches there is what recipes for locks and elections
+//! call (etcdctl, Go's concurrency package): a view of who has and who wants a name, and nothing that is kept. Where etcd's way is known to harm its users, ours differs:
 //! docs/etcd.md has the list.
 
 mod auth;
 mod election;
 mod gateway;
+mod keys;
 mod lease;
 mod lock;
 mod names;
 mod status;
 mod stray;
+mod watch;
 
 use std::sync::Arc;
 
 use axum::Router;
 use quorate_etcd::etcdserverpb::ResponseHeader;
 use quorate_etcd::etcdserverpb::auth_server::AuthServer;
+use quorate_etcd::etcdserverpb::kv_server::KvServer;
 use quorate_etcd::etcdserverpb::lease_server::LeaseServer;
+use quorate_etcd::etcdserverpb::watch_server::WatchServer;
 use quorate_etcd::v3electionpb::election_server::ElectionServer;
 use quorate_etcd::v3lockpb::lock_server::LockServer;
 use quorate_protocol::{Answer, Failure};
-use tokio::sync::watch;
+use tokio::sync::watch::{Receiver, Sender, channel};
 use tonic::metadata::MetadataMap;
 use tonic::{Extensions, Status};
 
@@ -46,12 +51,12 @@ pub(crate) struct Etcd {
 
 /// Ends with the connection that a call came through.
 #[derive(Clone, Debug)]
-pub(crate) struct Lifeline(watch::Receiver<()>);
+pub(crate) struct Lifeline(Receiver<()>);
 
 impl Lifeline {
     /// One, and what has to be kept until the connection ends.
-    pub(crate) fn new() -> (watch::Sender<()>, Self) {
-        let (alive, hears) = watch::channel(());
+    pub(crate) fn new() -> (Sender<()>, Self) {
+        let (alive, hears) = channel(());
         (alive, Self(hears))
     }
 
@@ -67,6 +72,8 @@ pub(crate) fn router(etcd: Etcd) -> Router {
     )
     .add_service(ElectionServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
     .add_service(LeaseServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
+    .add_service(KvServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
+    .add_service(WatchServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST))
     .add_service(AuthServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST));
     // What there is not is said by us, not by the library.
     let services = services.into_axum_router().reset_fallback();

@@ -2,8 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use quorate_etcd::mvccpb::KeyValue;
-use quorate_protocol::{About, Kind, Name, Standing};
+use quorate_protocol::{About, Kind, Name};
 use tonic::Status;
 
 /// How a text begins that stands for bytes.
@@ -45,22 +44,12 @@ pub(super) fn bytes(text: &str) -> Vec<u8> {
     encoded.unwrap_or_else(|| text.as_bytes().to_vec())
 }
 
-/// A holder as etcd shows one. Who came by our own way has no lease, and a key that no lease has.
-pub(super) fn kv(about: &About) -> KeyValue {
-    let Standing::Holding { token, .. } = about.standing else { return KeyValue::default() };
+/// The key of a request. Who came by our own way has no lease, and a key that no lease has.
+pub(super) fn key_of(about: &About) -> Vec<u8> {
     let name = about.name.text();
-    let key = match about.lease {
-        0 => format!("{name}/quorate-{token}").into_bytes(),
+    match about.lease {
+        0 => format!("{name}/quorate-{}-{}", about.stamp, about.tie).into_bytes(),
         lease => key(name, lease),
-    };
-    let revision = token as i64;
-    KeyValue {
-        key,
-        create_revision: revision,
-        mod_revision: revision,
-        version: 1,
-        value: bytes(&about.why),
-        lease: about.lease,
     }
 }
 

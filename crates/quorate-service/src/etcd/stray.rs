@@ -12,14 +12,13 @@ const UNIMPLEMENTED: &str = "12";
 /// Answers for all of etcd's other services.
 pub(super) fn router() -> Router {
     Router::new()
-        .route("/etcdserverpb.KV/{method}", post(async || stray(KV)))
-        .route("/etcdserverpb.Watch/{method}", post(async || stray(KV)))
         .route("/etcdserverpb.Cluster/{method}", post(async || stray(CLUSTER)))
         .route("/etcdserverpb.Maintenance/{method}", post(async || stray(CLUSTER)))
         .route("/v3/{*path}", any(async |Path(path): Path<String>| json(&path)))
 }
 
-const KV: &str = "quorate keeps no keys: call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
+/// What there is instead of keys.
+pub(super) const KV: &str = "quorate keeps no keys but those of locks and elections (NAME/LEASE): call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
 const CLUSTER: &str =
     "quorate is not etcd inside: ask for /v1/status, or `quorate status` and `quorate members`";
 

@@ -39,8 +39,8 @@ impl Keeper {
             Call::Close(key) => self.close(key, now),
             Call::Acquire { session, request, name, mode: _, wait_ms, why } => {
                 let heard = (now, sent);
-                let once = false;
-                let wanted = super::requests::Wanted { request, name, wait_ms, why, once };
+                let (once, queued) = (false, false);
+                let wanted = super::requests::Wanted { request, name, wait_ms, why, once, queued };
                 match self.acquire(client, number, session, wanted, heard) {
                     Some(answer) => answer,
                     None => return,
@@ -207,7 +207,7 @@ impl Keeper {
     fn tell_peers_what_is_watched(&mut self) {
         let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
         for peer in up.collect::<Vec<_>>() {
-            self.peer_is(peer, Ok(()));
+            self.tell_peer(peer);
         }
     }
 

@@ -75,7 +75,7 @@ impl Keeper {
         let fresh = matches!(what, Leased::Grant { fresh: true, .. });
         if fresh || self.leases.here.contains_key(&lease) {
             // What is here needs no looking for; whoever waits may give up.
-            if matches!(what, Leased::Acquire { .. }) {
+            if what.waits() {
                 self.remember(client, lease.clone(), what.clone(), None);
             }
             let answer = self.do_leased((client, 1), &lease, what, key, now);
@@ -101,12 +101,19 @@ impl Keeper {
         self.inquire(by, question, Waiting::Lease, now);
     }
 
-    /// Another node has the lease that a client asks for.
+    /// A node has the lease that a client asks for.
     pub(super) fn lease_is_at(&mut self, client: Client, home: ProcessId, now: Time) {
         let Some(pending) = self.leases.pending.get(&client) else { return };
         if matches!(pending.what, Leased::Grant { .. }) {
             let by = (client, pending.number);
             return self.answer(by, Answer::Failed(Failure::Busy));
+        }
+        if home == self.settings.id {
+            // It has come here meanwhile.
+            let (by, lease, what) =
+                ((client, pending.number), pending.lease.clone(), pending.what.clone());
+            let answer = self.do_leased(by, &lease, what, None, now);
+            return answer.into_iter().for_each(|answer| self.answer(by, answer));
         }
         if self.leases.homes.len() >= HOMES_MOST {
             self.leases.homes.clear();
@@ -136,7 +143,7 @@ impl Keeper {
         self.numbers = number;
         pending.relay = Some((home, number));
         let pause = match pending.what {
-            Leased::Acquire { .. } => ASKED_AGAIN,
+            ref what if what.waits() => ASKED_AGAIN,
             _ => ANSWERED,
         };
         let message = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
@@ -149,8 +156,8 @@ impl Keeper {
     pub(super) fn look_after_relay(&mut self, number: u64, now: Time) {
         let Some(client) = self.leases.relays.get(&number).copied() else { return };
         let Some(pending) = self.leases.pending.get(&client) else { return };
-        match (&pending.what, pending.relay) {
-            (Leased::Acquire { .. }, Some((home, _))) => {
+        match pending.relay {
+            Some((home, _)) if pending.what.waits() => {
                 let again = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
                 self.alarms.insert((now + ASKED_AGAIN, Alarm::Relay(number)));
                 self.send(home, again);
@@ -209,6 +216,23 @@ impl Keeper {
         }
     }
 
+    /// What was asked through a node that cannot be heard any more is not answered there: it may have begun again, and
+    /// have other questions under the same numbers. Whoever asked has a while to ask again before its place is lost.
+    pub(super) fn forget_relays_of(&mut self, peer: ProcessId, now: Time) {
+        let through = relayed(peer, 0).0;
+        let through = |client: Client| client.0 >> NUMBER_BITS == through >> NUMBER_BITS;
+        let until = now + ASKED_AGAIN;
+        for key in self.leases.here.values() {
+            let Some(session) = self.sessions.get_mut(key) else { continue };
+            for interest in session.interests.values_mut() {
+                for waiter in interest.waiting.iter_mut().filter(|it| through(it.client)) {
+                    (waiter.client, waiter.until) = (super::moves::NOBODY, Some(until));
+                    self.alarms.insert((until, Alarm::Waiter(interest.ticket)));
+                }
+            }
+        }
+    }
+
     /// The answer to a call for a lease. Whether it goes to another node.
     pub(super) fn answer_leased(&mut self, client: Client, number: u64, answer: &Answer) -> bool {
         if client.0 & RELAYED != 0 && client.0 != u64::MAX {
@@ -222,7 +246,7 @@ impl Keeper {
                 self.leases.relays.remove(&number);
             }
             // Whoever has given up meanwhile does not hear that it was granted, and does not have it.
-            if !matches!(pending.what, Leased::Acquire { .. }) {
+            if !pending.what.waits() {
                 self.leases.pending.remove(&client);
             }
         }
@@ -235,7 +259,10 @@ impl Keeper {
         if let Some((_, number)) = pending.relay {
             self.leases.relays.remove(&number);
         }
-        let Leased::Acquire { request, .. } = pending.what else { return };
+        let (Leased::Acquire { request, .. } | Leased::Enqueue { request, .. }) = pending.what
+        else {
+            return;
+        };
         if heard {
             return;
         }
@@ -283,7 +310,14 @@ impl Keeper {
             }
             Leased::Life => self.life(key, now),
             Leased::Acquire { name, request, value } => {
-                let wanted = Wanted { request, name, wait_ms: None, why: value, once: true };
+                let why = value;
+                let wanted =
+                    Wanted { request, name, wait_ms: None, why, once: true, queued: false };
+                return self.acquire(by.0, by.1, key, wanted, (now, 0));
+            }
+            Leased::Enqueue { name, request, value } => {
+                let why = value;
+                let wanted = Wanted { request, name, wait_ms: None, why, once: true, queued: true };
                 return self.acquire(by.0, by.1, key, wanted, (now, 0));
             }
             Leased::Withdraw { request } => self.release(key, request, now),

@@ -15,10 +15,10 @@ use super::questions::{Asked, PATIENCE, Waiting};
 use super::{Alarm, Client, Deed, Keeper};
 use crate::lease::LeaseId;
 use crate::peer::{PeerMessage, Question};
-use crate::session::{Interest, Session, Waiter};
+use crate::session::{Interest, Session, Waiter, Waits};
 
 /// Nobody has this connection: whoever waits has not come here yet.
-const NOBODY: Client = Client(u64::MAX);
+pub(super) const NOBODY: Client = Client(u64::MAX);
 
 /// How long a request waits for whoever has to ask for it again.
 const ASKED_AGAIN: Span = Span::from_millis(5_000);
@@ -44,6 +44,7 @@ struct MovingInterest {
     /// How often it has moved.
     moved: u32,
     token: Option<u64>,
+    revision: Option<u64>,
     why: String,
     /// For how long it has been as it is.
     age: Span,
@@ -112,6 +113,7 @@ impl Keeper {
             ticket: interest.ticket,
             moved: self.locks().candidate(interest.ticket).map_or(0, |it| it.moved()) + 1,
             token: interest.token,
+            revision: interest.revision,
             why: interest.why.clone(),
             age: now.since(interest.since),
             holding: interest.holding.clone(),
@@ -119,7 +121,8 @@ impl Keeper {
                 .waiting
                 .iter()
                 .map(|waiter| {
-                    (waiter.request, waiter.until.map(|until| until.since(now)).or(again))
+                    let left = waiter.until.map(|until| until.since(now));
+                    (waiter.request, left.or(again.filter(|_| waiter.client != NOBODY)))
                 })
                 .collect(),
         };
@@ -158,7 +161,7 @@ impl Keeper {
         };
         let mut commands = Vec::new();
         for it in interests {
-            let MovingInterest { name, ticket, moved, token, .. } = it;
+            let MovingInterest { name, ticket, moved, token, revision, .. } = it;
             let waits = it.waiting.iter().map(|(request, _)| *request);
             let requests = it.holding.iter().copied().chain(waits);
             session.requests.extend(requests.map(|request| (request, name.clone())));
@@ -167,14 +170,15 @@ impl Keeper {
                 client: NOBODY,
                 number: 0,
                 until: left.map(|left| now + left),
-                only_free: false,
+                waits: Waits::ToHaveIt,
             };
             let waiting: Vec<Waiter> = it.waiting.into_iter().map(waiter).collect();
             let ends = waiting.iter().filter_map(|waiter| waiter.until);
             self.alarms.extend(ends.map(|until| (until, Alarm::Waiter(ticket))));
             let since = Time(now.0.saturating_sub(it.age.0));
             let (why, holding, resumed) = (it.why, it.holding, token.is_some());
-            let interest = Interest { ticket, since, why, token, holding, waiting, resumed };
+            let interest =
+                Interest { ticket, since, why, token, holding, waiting, revision, resumed };
             session.interests.insert(name.clone(), interest);
             self.tickets.insert(ticket, (key, name.clone()));
             commands.push(Command::TakeOver { lock: name, ticket, token, moved });

@@ -9,7 +9,7 @@ use quorate_protocol::{
 use super::calls::too_much;
 use super::{Alarm, Client, Deed, Keeper};
 use crate::measures::seconds;
-use crate::session::{Interest, Session, Waiter};
+use crate::session::{Interest, Session, Waiter, Waits};
 
 /// What a client wants.
 pub(super) struct Wanted {
@@ -19,6 +19,8 @@ pub(super) struct Wanted {
     pub(super) why: String,
     /// Whether it is held once, however often it is asked for.
     pub(super) once: bool,
+    /// Whether it is enough to know that it has to wait.
+    pub(super) queued: bool,
 }
 
 /// So often may a session have one lock, and so many may wait for it.
@@ -34,7 +36,7 @@ impl Keeper {
         wanted: Wanted,
         heard: (Time, u64),
     ) -> Option<Answer> {
-        let Wanted { request, name, wait_ms, why, once } = wanted;
+        let Wanted { request, name, wait_ms, why, once, queued } = wanted;
         let (leaving, now) = (self.leaving, heard.0);
         let full = self.tickets.len() >= self.settings.requests_most;
         let lonely = wait_ms == Some(0) && !self.locks().has_quorum();
@@ -42,10 +44,14 @@ impl Keeper {
             return Some(Answer::Failed(Failure::NoSession));
         };
         let until = wait_ms.map(|wait| now + Span::from_millis(wait.min(1 << 40)));
-        let only_free = wait_ms == Some(0);
-        // Whoever wants to take it only if it is free waits for word whether it is, and not for ever.
-        let until = if only_free { Some(now + ONLY_FREE) } else { until };
-        let waiter = Waiter { request, client, number, until, only_free };
+        let waits = match wait_ms {
+            Some(0) => Waits::OnlyIfFree,
+            _ if queued => Waits::InTheQueue,
+            _ => Waits::ToHaveIt,
+        };
+        // Whoever wants to know whether it is free waits for word, and not for ever.
+        let until = if waits == Waits::ToHaveIt { until } else { Some(now + ONLY_FREE) };
+        let waiter = Waiter { request, client, number, until, waits };
         if let Some(interest) = session.interests.get_mut(&name) {
             let known = interest.holding.contains(&request);
             if let Some(token) = interest.token {
@@ -87,8 +93,8 @@ impl Keeper {
         }
         let ticket = self.ticket_of(key, name.clone(), now);
         let (holding, waiting) = (Vec::new(), vec![waiter]);
-        let (since, token, resumed) = (now, None, false);
-        let interest = Interest { ticket, since, why, token, holding, waiting, resumed };
+        let (since, token, revision, resumed) = (now, None, None, false);
+        let interest = Interest { ticket, since, why, token, holding, waiting, revision, resumed };
         self.tickets.insert(ticket, (key, name.clone()));
         if let Some(session) = self.sessions.get_mut(&key) {
             session.interests.insert(name, interest);
@@ -168,12 +174,14 @@ impl Keeper {
     pub(super) fn on_behind(&mut self, ticket: Ticket, place: u32, now: Time) {
         let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
         let Some(interest) = self.interest(key, &name) else { return };
-        let refused: Vec<Waiter> = interest.waiting.extract_if(.., |w| w.only_free).collect();
+        let refused: Vec<Waiter> =
+            interest.waiting.extract_if(.., |w| w.waits == Waits::OnlyIfFree).collect();
         let told: Vec<(Client, u64)> =
             interest.waiting.iter().map(|waiter| (waiter.client, waiter.request)).collect();
         for waiter in refused {
             self.refuse(key, waiter, Failure::Busy);
         }
+        self.leave_in_queue(key, &name);
         for (client, request) in told {
             let say = Say::Position { session: key, request, position: place };
             self.deeds.push(Deed::Say(client, say));
@@ -181,13 +189,34 @@ impl Keeper {
         self.drop_unwanted(ticket, now);
     }
 
+    /// Whoever wants to know only that it has to wait is told so: from then on nobody waits for an answer.
+    fn leave_in_queue(&mut self, key: SessionKey, name: &Name) {
+        let node = self.settings.id.index() as u64;
+        let Some(interest) = self.interest(key, name) else { return };
+        let Ticket { stamp, number, .. } = interest.ticket;
+        // Greater than all tokens, so that the two cannot be taken for each other.
+        let revision = QUEUED | stamp << 16 | (number & 0xff) << 8 | node & 0xff;
+        let mut told = Vec::new();
+        for waiter in interest.waiting.iter_mut().filter(|it| it.waits == Waits::InTheQueue) {
+            let nobody = super::moves::NOBODY;
+            told.push((std::mem::replace(&mut waiter.client, nobody), waiter.number));
+            (waiter.waits, waiter.until) = (Waits::ToHaveIt, None);
+        }
+        if !told.is_empty() {
+            interest.revision = Some(revision);
+        }
+        told.into_iter().for_each(|by| self.answer(by, Answer::Queued(revision)));
+    }
+
     pub(super) fn look_after_waiters(&mut self, ticket: Ticket, now: Time) {
         let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
+        self.leave_in_queue(key, &name);
         let Some(interest) = self.interest(key, &name) else { return };
         let late = |waiter: &mut Waiter| waiter.until.is_some_and(|until| until <= now);
         let late: Vec<Waiter> = interest.waiting.extract_if(.., late).collect();
         for waiter in late {
-            let why = if waiter.only_free { Failure::Busy } else { Failure::TimedOut };
+            let only_free = waiter.waits == Waits::OnlyIfFree;
+            let why = if only_free { Failure::Busy } else { Failure::TimedOut };
             self.refuse(key, waiter, why);
         }
         self.drop_unwanted(ticket, now);
@@ -330,6 +359,7 @@ impl Keeper {
             place: session.place.clone(),
             why: interest.why.clone(),
             lease: session.lease.as_ref().map_or(0, |lease| lease.id),
+            revision: interest.revision.or(interest.token).unwrap_or(0),
             for_ms: now.since(interest.since).0 / 1_000_000,
             standing: match interest.token {
                 Some(token) => Standing::Holding { token, times: interest.holding.len() as u32 },
@@ -372,6 +402,9 @@ impl Keeper {
 fn too_often() -> Answer {
     too_much(format!("{TIMES_MOST} times is the most that one session may have one lock"))
 }
+
+/// What create revisions have in them that were told before there was a token.
+const QUEUED: u64 = 1 << 62;
 
 /// Of so many locks it is kept when they were freed.
 const FREED_MOST: usize = 1_024;

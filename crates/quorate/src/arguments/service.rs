@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
+use quorate_client::Backend;
 use quorate_sim::notation::parse_span;
 
 /// A time as everywhere else: 5ms, 2s.
@@ -17,6 +18,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Where the cluster is.
 #[derive(Debug, Args)]
 pub(crate) struct Where {
+    /// Who gives the locks, and where: quorate://HOST:PORT, etcd://HOST:PORT, or etcds://HOST:PORT for TLS; several
+    /// HOST:PORT with commas between them. Without, QUORATE_BACKEND says, or --endpoint
+    #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
+    pub(crate) backend: Option<Backend>,
     /// A node of the cluster; several with commas between them, which are tried in turn. Without, QUORATE_ENDPOINT
     /// says, or else 127.0.0.1:7480
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
@@ -30,7 +35,7 @@ pub(crate) struct Where {
     /// The key of your certificate. Without, QUORATE_KEY says
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Who you are")]
     pub(crate) key: Option<PathBuf>,
-    /// A file with the token by which you are known. Without, QUORATE_TOKEN_FILE says
+    /// A file with the token by which you are known, or with USER:PASSWORD for etcd. Without, QUORATE_TOKEN_FILE says
     #[arg(long, value_name = "FILE", help_heading = "Who you are")]
     pub(crate) token_file: Option<PathBuf>,
 }
@@ -123,6 +128,7 @@ Examples:
   quorate lock deploy -- ./deploy.sh
   quorate lock deploy --timeout 2s -- make install
   quorate lock nightly --timeout 0s --on-lost 'logger lost the lock' -- ./nightly.sh
+  quorate lock deploy --backend etcd://127.0.0.1:2379 -- ./deploy.sh
 
 The command gets QUORATE_TOKEN, a number greater than that of any holder before: tell it to whatever
 the lock guards, so that it can refuse smaller ones. QUORATE_LOCK is the name, and QUORATE_DEADLINE

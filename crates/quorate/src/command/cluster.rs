@@ -2,26 +2,41 @@
 
 use std::path::PathBuf;
 
-use quorate_client::{Client, Credentials, DEFAULT_ENDPOINT};
+use quorate_client::{
+    Backend, Client, Credentials, DEFAULT_ENDPOINT, Error, Failure as Refusal, System,
+};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::arguments::Where;
 use crate::failure::Failure;
 
-/// Where the cluster is: the flag says, or the environment, or it is on this machine.
-pub(crate) fn endpoints(flags: &Where) -> Vec<String> {
-    if !flags.endpoint.is_empty() {
-        return flags.endpoint.clone();
+/// Who gives the locks, and where: the flags say, or the environment, or it is on this machine.
+fn backend(flags: &Where) -> Result<Backend, Failure> {
+    let quorate = |endpoints| Backend { system: System::Quorate, endpoints };
+    if let Some(backend) = &flags.backend {
+        return Ok(backend.clone());
     }
-    match std::env::var("QUORATE_ENDPOINT") {
-        Ok(said) if !said.is_empty() => said.split(',').map(|one| one.trim().to_owned()).collect(),
-        _ => vec![DEFAULT_ENDPOINT.to_owned()],
+    if !flags.endpoint.is_empty() {
+        return Ok(quorate(flags.endpoint.clone()));
+    }
+    let said = |variable| std::env::var(variable).ok().filter(|said| !said.is_empty());
+    match (said("QUORATE_BACKEND"), said("QUORATE_ENDPOINT")) {
+        (Some(_), Some(_)) => Err(Failure::new(
+            "QUORATE_BACKEND and QUORATE_ENDPOINT are both set; unset one, or use --backend",
+        )),
+        (Some(backend), None) => {
+            backend.parse().map_err(|error| Failure::new(format!("QUORATE_BACKEND: {error}")))
+        }
+        (None, Some(endpoints)) => {
+            Ok(quorate(endpoints.split(',').map(|one| one.trim().to_owned()).collect()))
+        }
+        (None, None) => Ok(quorate(vec![DEFAULT_ENDPOINT.to_owned()])),
     }
 }
 
 /// A client of the cluster. Needs a runtime around it.
 pub(crate) fn client(flags: &Where) -> Result<Client, Failure> {
-    Client::with_credentials(endpoints(flags), credentials(flags)?).map_err(Failure::new)
+    Client::of(backend(flags)?, credentials(flags)?).map_err(Failure::new)
 }
 
 /// What the flags and the environment say about who asks.
@@ -50,14 +65,22 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 }
 
 /// What went wrong with a cluster, and a way out.
-pub(crate) fn failure(error: &quorate_client::Error) -> Failure {
-    match error {
-        quorate_client::Error::Unreachable(why) if why.contains("does not let this client in") => {
+pub(crate) fn failure(client: &Client, error: &Error) -> Failure {
+    match (error, client.system()) {
+        (Error::Unreachable(why), System::Quorate)
+            if why.contains("does not let this client in") =>
+        {
             Failure::new(format!("{why}; show it --token-file FILE, or --cert FILE and --key FILE"))
         }
-        quorate_client::Error::Unreachable(why) => Failure::new(format!(
+        (Error::Unreachable(why), System::Quorate) => Failure::new(format!(
             "no cluster can be reached ({why}); `quorate up` starts one here, --endpoint names another"
         )),
-        error => Failure::new(error),
+        (Error::Unreachable(why), _) => {
+            Failure::new(format!("no etcd can be reached ({why}); --backend names another"))
+        }
+        (Error::Failed(Refusal::NotAllowed(why)), System::Etcd | System::EtcdTls) => {
+            Failure::new(format!("{why}; --token-file FILE says who you are, as USER:PASSWORD"))
+        }
+        (error, _) => Failure::new(error),
     }
 }

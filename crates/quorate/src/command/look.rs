@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use quorate_client::{About, Error, Failure as Refusal, Kind, Name, NodeStatus, Standing};
+use quorate_client::{About, Error, Failure as Refusal, Kind, Name, NodeStatus, Standing, System};
 use serde_json::json;
 
 use super::cluster;
@@ -80,7 +80,7 @@ pub(crate) fn members(flags: &Status) -> Done {
 fn ask(flags: &Status) -> Result<NodeStatus, Failure> {
     cluster::runtime()?.block_on(async {
         let client = cluster::client(&flags.cluster)?;
-        client.status().await.map_err(|error| cluster::failure(&error))
+        client.status().await.map_err(|error| cluster::failure(&client, &error))
     })
 }
 
@@ -119,13 +119,17 @@ fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
 }
 
 pub(crate) fn locks(flags: &LocksFlags) -> Done {
-    let list = cluster::runtime()?.block_on(async {
+    let (list, system) = cluster::runtime()?.block_on(async {
         let client = cluster::client(&flags.cluster)?;
-        client.list(&flags.prefix, flags.most).await.map_err(|error| cluster::failure(&error))
+        let list = client.list(&flags.prefix, flags.most).await;
+        Ok::<_, Failure>((
+            list.map_err(|error| cluster::failure(&client, &error))?,
+            client.system(),
+        ))
     })?;
     let mut out = anstream::stdout().lock();
     if flags.json {
-        let list: Vec<_> = list.iter().map(about_json).collect();
+        let list: Vec<_> = list.iter().map(|about| about_json(about, system)).collect();
         serde_json::to_writer(&mut out, &json!({ "locks": list })).map_err(std::io::Error::from)?;
         writeln!(out)?;
         out.flush()?;
@@ -148,12 +152,16 @@ pub(crate) fn locks(flags: &LocksFlags) -> Done {
         let why =
             if about.why.is_empty() { String::new() } else { format!(": {}", plain(&about.why)) };
         let (who, place) = (plain(&about.who), plain(&about.place));
-        writeln!(
-            out,
-            "  {how:<22} {:>8.1} s  {who} at {place} through node {}{why}",
-            about.for_ms as f64 / 1_000.0,
-            about.node
-        )?;
+        match system {
+            System::Quorate => writeln!(
+                out,
+                "  {how:<22} {:>8.1} s  {who} at {place} through node {}{why}",
+                about.for_ms as f64 / 1_000.0,
+                about.node
+            )?,
+            // Nothing else is known.
+            _ => writeln!(out, "  {how:<22} {who}{why}")?,
+        }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -164,12 +172,12 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-fn about_json(about: &About) -> serde_json::Value {
+fn about_json(about: &About, system: System) -> serde_json::Value {
     let (standing, token, times) = match about.standing {
         Standing::Holding { token, times } => ("holding", Some(token), Some(times)),
         Standing::Waiting => ("waiting", None, None),
     };
-    json!({
+    let mut json = json!({
         "name": about.name.text(),
         "kind": if about.name.kind() == Kind::Election { "election" } else { "lock" },
         "standing": standing,
@@ -180,7 +188,13 @@ fn about_json(about: &About) -> serde_json::Value {
         "where": about.place,
         "why": about.why,
         "for_ms": about.for_ms,
-    })
+    });
+    if system != System::Quorate {
+        for unknown in ["times", "node", "where", "for_ms"] {
+            json[unknown] = serde_json::Value::Null;
+        }
+    }
+    json
 }
 
 pub(crate) fn release(flags: &Release) -> Done {
@@ -188,14 +202,14 @@ pub(crate) fn release(flags: &Release) -> Done {
     let name = Name::new(kind, &flags.name).map_err(Failure::new)?;
     let released = cluster::runtime()?.block_on(async {
         let client = cluster::client(&flags.cluster)?;
-        Ok::<_, Failure>(client.force_release(name, &flags.reason).await)
-    })?;
-    match released {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(Error::Failed(Refusal::Free)) => {
-            anstream::eprintln!("nobody has {}", flags.name);
-            Ok(ExitCode::FAILURE)
+        let released = client.force_release(name, &flags.reason).await;
+        match released {
+            Err(Error::Failed(Refusal::Free)) => Ok(false),
+            released => released.map(|()| true).map_err(|error| cluster::failure(&client, &error)),
         }
-        Err(error) => Err(cluster::failure(&error)),
+    })?;
+    if !released {
+        anstream::eprintln!("nobody has {}", flags.name);
     }
+    Ok(code(released))
 }

@@ -38,24 +38,31 @@ const FORWARDED: [(SignalKind, Signal); 6] = [
 ];
 
 pub(crate) fn under(flags: &Under, kind: Kind) -> Done {
-    if flags.grace * 2 >= flags.ttl {
-        return Err(Failure::new(
-            "--grace has to be less than half of --ttl, so that a command is stopped in time",
-        ));
-    }
     // On this thread alone: the command dies with the thread that started it.
     cluster::runtime()?.block_on(run(flags, kind))
 }
 
 async fn run(flags: &Under, kind: Kind) -> Done {
     let client = cluster::client(&flags.cluster)?;
+    let ttl = client.system().ttl(flags.ttl);
+    if flags.grace * 2 >= ttl {
+        return Err(Failure::new(
+            "--grace has to be less than half of --ttl, so that a command is stopped in time",
+        ));
+    }
+    if ttl != flags.ttl {
+        let (asked, ttl) = (flags.ttl, ttl.as_secs());
+        let odd = format!("etcd counts whole seconds, two at least, and --ttl is {asked:?}");
+        Failure::new(odd).warn(&format!("the lock is free for others after {ttl} s"));
+    }
     if let Some(path) = &flags.spans {
         let file = super::log::appended(path)?;
         // A trace that cannot be written is no reason to give a lock back.
         client.tell_spans(move |line| drop((&file).write_all(line.as_bytes())));
     }
     let options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
-    let session = client.session(options).await.map_err(|error| cluster::failure(&error))?;
+    let session =
+        client.session(options).await.map_err(|error| cluster::failure(&client, &error))?;
     let request = match kind {
         Kind::Lock => session.lock(&flags.name),
         Kind::Election => session.election(&flags.name),
@@ -80,7 +87,7 @@ async fn run(flags: &Under, kind: Kind) -> Done {
             let _ = session.close().await;
             return Ok(ExitCode::from(NOT_IN_TIME));
         }
-        Err(error) => return Err(cluster::failure(&error)),
+        Err(error) => return Err(cluster::failure(&client, &error)),
     };
     let code = guarded(flags, &guard).await?;
     match code {

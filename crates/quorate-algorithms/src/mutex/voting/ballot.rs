@@ -1,9 +1,9 @@
 //! The voting side of quorum algorithms: a process gives its one vote to the best request it knows, and asks
 //! for it back when a better one comes.
 
-use alloc::collections::BTreeSet;
-
 use quorate_core::{ProcessId, ProcessSet, Stamp};
+
+use super::Line;
 
 /// A request as a voter knows it. The smaller, the better.
 pub(in crate::mutex) trait Claim: Copy + Ord {
@@ -23,7 +23,7 @@ pub(in crate::mutex) struct Ballot<C> {
     granted: Option<C>,
     /// Whether the vote has been asked back.
     inquired: bool,
-    waiting: BTreeSet<C>,
+    waiting: Line<C>,
     /// A closed ballot takes requests and gives no vote.
     closed: bool,
 }
@@ -41,7 +41,7 @@ pub(in crate::mutex) enum Answer<C> {
 
 impl<C> Default for Ballot<C> {
     fn default() -> Self {
-        Self { granted: None, inquired: false, waiting: BTreeSet::new(), closed: false }
+        Self { granted: None, inquired: false, waiting: Line::default(), closed: false }
     }
 }
 
@@ -55,19 +55,22 @@ impl<C: Claim> Ballot<C> {
     /// also one that was the best until now. What its process had asked before is over.
     pub(in crate::mutex) fn request(&mut self, theirs: C, mut say: impl FnMut(Answer<C>)) {
         // Of each process one claim is known at most, the newest.
-        let mut known = self.granted.iter().chain(&self.waiting);
-        match known.find(|claim| claim.process() == theirs.process()) {
-            Some(newer) if *newer > theirs => return,
-            Some(&older) => {
+        match self.of(theirs.process()) {
+            Some(newer) if newer > theirs => return,
+            Some(older) => {
                 self.release(older, &mut say);
             }
             None => {}
         }
         let Some(granted) = self.granted else {
-            self.waiting.insert(theirs);
-            return self.grant_best(say);
+            // Nobody waits for a vote that could have been given.
+            match self.closed {
+                true => self.waiting.insert(theirs),
+                false => self.grant(theirs, say),
+            }
+            return;
         };
-        let head = self.waiting.first().copied();
+        let head = self.waiting.first();
         self.waiting.insert(theirs);
         if theirs > granted || head.is_some_and(|head| head < theirs) {
             return say(Answer::Failed(theirs));
@@ -121,16 +124,27 @@ impl<C: Claim> Ballot<C> {
         self.granted.iter().map(Claim::process).collect()
     }
 
-    fn grant_best(&mut self, mut say: impl FnMut(Answer<C>)) {
+    /// What the process is known to claim.
+    fn of(&self, process: ProcessId) -> Option<C> {
+        let mut known = self.granted.iter().chain(self.waiting.iter());
+        known.find(|claim| claim.process() == process).copied()
+    }
+
+    fn grant_best(&mut self, say: impl FnMut(Answer<C>)) {
         self.granted = None;
         self.inquired = false;
         if self.closed {
             return;
         }
         if let Some(best) = self.waiting.pop_first() {
-            self.granted = Some(best);
-            say(Answer::Reply(best));
+            self.grant(best, say);
         }
+    }
+
+    fn grant(&mut self, theirs: C, mut say: impl FnMut(Answer<C>)) {
+        self.granted = Some(theirs);
+        self.inquired = false;
+        say(Answer::Reply(theirs));
     }
 }
 

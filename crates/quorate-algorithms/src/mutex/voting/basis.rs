@@ -63,8 +63,11 @@ fn topped_up(
     crashed: &ProcessSet,
     needed: usize,
 ) -> ProcessSet {
-    let vcube = VCube::new(system.processes());
     let mut quorum = system.quorum(id, crashed).unwrap_or_default();
+    if quorum.len() >= needed {
+        return quorum;
+    }
+    let vcube = VCube::new(system.processes());
     let others = vcube.clusters().flat_map(|s| vcube.cluster(id, s));
     for other in core::iter::once(id).chain(others).filter(|other| !crashed.contains(*other)) {
         if quorum.len() >= needed {

@@ -71,6 +71,11 @@ impl Asked {
         Ticket { time: self.time, attempt }
     }
 
+    /// What the request is known by at every voter, unless it was ever taken back.
+    pub(in crate::mutex) fn only_ticket(&self) -> Option<Ticket> {
+        self.attempts.is_empty().then_some(Ticket { time: self.time, attempt: 0 })
+    }
+
     /// These voters, grouped by what they know the request by.
     pub(in crate::mutex) fn by_ticket(
         &self,

@@ -58,8 +58,7 @@ impl Views {
         let news = crashed - &self.acknowledged[process.index()];
         self.acknowledged[process.index()].union_with(&news);
         self.known.union_with(&news);
-        // Whatever more is settled now contains some of the news: without them it would have been settled before.
-        if !news.iter().any(|crash| self.may_be_settled(crash)) {
+        if !self.may_settle(news) {
             return false;
         }
         let settled = self.greatest_settled();
@@ -68,11 +67,19 @@ impl Views {
         more
     }
 
-    /// Whether nobody is missing who would have to acknowledge the crash. Finding the greatest settled set costs n
-    /// times as much, and is in vain for all but the last of n acknowledgements.
-    fn may_be_settled(&self, crash: ProcessId) -> bool {
-        let mut all = self.acknowledged.iter().zip(ProcessId::all(self.n)).rev();
-        all.all(|(set, process)| set.contains(crash) || self.known.contains(process))
+    /// Whether everyone who would have to has acknowledged some of the news. Whatever more is settled now contains some of
+    /// them: without them it would have been settled before. Finding the greatest settled set costs n times as much, and
+    /// is in vain for all but the last of n acknowledgements.
+    fn may_settle(&self, mut news: ProcessSet) -> bool {
+        for (set, process) in self.acknowledged.iter().zip(ProcessId::all(self.n)).rev() {
+            if !self.known.contains(process) {
+                news.intersect_with(set);
+            }
+            if news.is_empty() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Shrinks what anybody has acknowledged until everyone outside it has acknowledged all of it.

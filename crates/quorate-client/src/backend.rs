@@ -1,0 +1,148 @@
+//! Who gives the locks, and where: `quorate://a:7480,b:7480`, `etcd://127.0.0.1:2379`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Who gives the locks, and where. Read from a text: `quorate://HOST:PORT`, `etcd://HOST:PORT`, or `etcds://HOST:PORT` for
+/// etcd with TLS; several `HOST:PORT` with commas between them are tried in turn. `HOST:PORT` alone is quorate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backend {
+    /// Who.
+    pub system: System,
+    /// Where, each as `HOST:PORT`.
+    pub endpoints: Vec<String>,
+}
+
+/// Who gives the locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum System {
+    /// A cluster of quorate, in plain text or with TLS, as credentials say.
+    Quorate,
+    /// A cluster of etcd, in plain text.
+    Etcd,
+    /// A cluster of etcd, with TLS.
+    EtcdTls,
+}
+
+/// What is no backend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadBackend {
+    /// Nothing of that name is known.
+    #[error("`{0}://` is not known; there are quorate://, etcd:// and, with TLS, etcds://")]
+    System(String),
+    /// Not where something can listen.
+    #[error("`{0}` is not HOST:PORT, as in etcd://127.0.0.1:2379 or quorate://[::1]:7480")]
+    Endpoint(String),
+}
+
+impl System {
+    /// How long a session of it lasts without a word, if that long is asked for: etcd counts whole seconds, two at least.
+    pub fn ttl(self, asked: Duration) -> Duration {
+        match self {
+            Self::Quorate => asked,
+            Self::Etcd | Self::EtcdTls => {
+                let more = u64::from(asked.subsec_nanos() > 0);
+                Duration::from_secs(asked.as_secs().saturating_add(more).max(2))
+            }
+        }
+    }
+
+    /// How an address begins.
+    fn scheme(self) -> &'static str {
+        match self {
+            Self::Quorate => "quorate",
+            Self::Etcd => "etcd",
+            Self::EtcdTls => "etcds",
+        }
+    }
+}
+
+impl FromStr for Backend {
+    type Err = BadBackend;
+
+    fn from_str(text: &str) -> Result<Self, BadBackend> {
+        let (scheme, rest) = text.trim().split_once("://").unwrap_or(("quorate", text.trim()));
+        let known = [System::Quorate, System::Etcd, System::EtcdTls];
+        let system = known.into_iter().find(|system| system.scheme() == scheme);
+        let system = system.ok_or_else(|| BadBackend::System(scheme.to_owned()))?;
+        let endpoints = rest.trim_end_matches('/').split(',').map(endpoint);
+        Ok(Self { system, endpoints: endpoints.collect::<Result<_, _>>()? })
+    }
+}
+
+fn endpoint(text: &str) -> Result<String, BadBackend> {
+    let text = text.trim();
+    let bad = || BadBackend::Endpoint(text.to_owned());
+    let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
+    let named = !host.is_empty()
+        && host.chars().all(|c| c.is_alphanumeric() || "-._".contains(c))
+        && !host.starts_with(['-', '.']);
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let numbered = inner.is_some_and(|host| host.parse::<std::net::Ipv6Addr>().is_ok());
+    match (named || numbered) && port.parse::<u16>().is_ok_and(|port| port > 0) {
+        true => Ok(text.to_owned()),
+        false => Err(bad()),
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.system.scheme(), self.endpoints.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(System, Vec<String>), BadBackend> {
+        text.parse().map(|Backend { system, endpoints }| (system, endpoints))
+    }
+
+    #[test]
+    fn who_and_where_are_read() {
+        let one = |endpoint: &str| vec![endpoint.to_owned()];
+        assert_eq!(read("127.0.0.1:7480"), Ok((System::Quorate, one("127.0.0.1:7480"))));
+        assert_eq!(read("quorate://[::1]:7480/"), Ok((System::Quorate, one("[::1]:7480"))));
+        assert_eq!(read("etcds://etcd.example.org:2379"), {
+            Ok((System::EtcdTls, one("etcd.example.org:2379")))
+        });
+        let three = read("etcd://a:1, b:2,c_d:65535").expect("three members");
+        assert_eq!(three, (System::Etcd, vec!["a:1".into(), "b:2".into(), "c_d:65535".into()]));
+        let shown: Backend = "etcd://a:1,b:2".parse().expect("two members");
+        assert_eq!(shown.to_string(), "etcd://a:1,b:2");
+    }
+
+    #[test]
+    fn what_is_neither_is_refused_with_a_way_out() {
+        let unknown = read("consul://a:1").expect_err("nothing that is known");
+        assert!(unknown.to_string().contains("etcd://"), "{unknown}");
+        for bad in [
+            "",
+            "etcd://",
+            "etcd://a",
+            "etcd://:1",
+            "etcd://a:0",
+            "etcd://a:65536",
+            "etcd://a:1,",
+            "etcd://a:1/b",
+            "etcd://user:word@a:1",
+            "etcd://::1:2379",
+            "etcd://[a]:1",
+            "a b:1",
+        ] {
+            let error = read(bad).expect_err(bad);
+            assert!(matches!(error, BadBackend::Endpoint(_)), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn etcd_counts_whole_seconds_from_two_up() {
+        let ttl = |ms| System::Etcd.ttl(Duration::from_millis(ms)).as_secs();
+        assert_eq!([0, 1_000, 2_000, 2_001, 10_000].map(ttl), [2, 2, 2, 3, 10]);
+        let ms = Duration::from_millis(1_500);
+        assert_eq!(System::Quorate.ttl(ms), ms);
+    }
+}

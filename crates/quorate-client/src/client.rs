@@ -1,0 +1,170 @@
+//! A client: asks, and leaves the talking to whoever knows how the backend wants it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_protocol::{About, Answer, Call, Change, Name, NodeStatus, SessionKey, TokenStanding};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::backend::{Backend, System};
+use crate::connection;
+use crate::credentials::{Credentials, Dialler};
+use crate::error::Error;
+use crate::session::{Session, SessionOptions, SessionState};
+use crate::spans::Spans;
+
+/// A client of a cluster. Clones share one connection.
+#[derive(Clone, Debug)]
+pub struct Client {
+    jobs: mpsc::UnboundedSender<Job>,
+    system: System,
+    pub(crate) spans: Spans,
+}
+
+/// What a client wants done. Whatever the backend is, it is asked in the words of quorate's protocol and answers in
+/// them: sessions and guards do not know which one it is.
+pub(crate) enum Job {
+    Call {
+        call: Call,
+        patience: Option<Duration>,
+        reply: oneshot::Sender<Result<Answer, Error>>,
+    },
+    /// What is said of this session goes there.
+    Listen(SessionKey, Arc<SessionState>),
+    Forget(SessionKey),
+    /// Changes go there.
+    Watch(mpsc::UnboundedSender<Change>),
+}
+
+/// How long a call waits for a node to be reached, where it does not say.
+const REACH: Duration = Duration::from_secs(5);
+
+impl Client {
+    /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
+    /// runtime of tokio around it.
+    pub fn new<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Self {
+        let endpoints = endpoints.into_iter().map(Into::into).collect();
+        Self::of_quorate(endpoints, Dialler::plain())
+    }
+
+    /// The same, showing something and speaking TLS.
+    pub fn with_credentials<E: Into<String>>(
+        endpoints: impl IntoIterator<Item = E>,
+        credentials: Credentials,
+    ) -> Result<Self, Error> {
+        let endpoints = endpoints.into_iter().map(Into::into).collect();
+        Ok(Self::of_quorate(endpoints, Dialler::new(credentials)?))
+    }
+
+    /// Of whatever gives the locks, as [`Backend`] has it: `quorate://HOST:PORT`, or `etcd://HOST:PORT` with the feature
+    /// `etcd`. Nothing is connected before something is asked.
+    ///
+    /// ```no_run
+    /// # fn example() -> Result<(), quorate_client::Error> {
+    /// use quorate_client::{Client, Credentials};
+    ///
+    /// let client = Client::of("etcd://127.0.0.1:2379".parse()?, Credentials::default())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn of(backend: Backend, credentials: Credentials) -> Result<Self, Error> {
+        let Backend { system, endpoints } = backend;
+        match system {
+            System::Quorate => Self::with_credentials(endpoints, credentials),
+            #[cfg(feature = "etcd")]
+            System::Etcd | System::EtcdTls => {
+                let members = crate::etcd::Members::new(system, endpoints, credentials)?;
+                let (jobs, to_do) = mpsc::unbounded_channel();
+                tokio::spawn(crate::etcd::run(members, to_do));
+                Ok(Self { jobs, system, spans: Spans::default() })
+            }
+            #[cfg(not(feature = "etcd"))]
+            System::Etcd | System::EtcdTls => Err(Error::Unsupported(
+                "this program was built without the feature `etcd` of quorate-client".to_owned(),
+            )),
+        }
+    }
+
+    fn of_quorate(endpoints: Vec<String>, dialler: Dialler) -> Self {
+        let (jobs, to_do) = mpsc::unbounded_channel();
+        tokio::spawn(connection::Worker::new(endpoints, dialler).run(to_do));
+        Self { jobs, system: System::Quorate, spans: Spans::default() }
+    }
+
+    /// Who gives the locks.
+    pub fn system(&self) -> System {
+        self.system
+    }
+
+    /// Tells of each request and each lock that was held, as a line of OTLP in JSON, from now on: for OpenTelemetry. The
+    /// nodes tell their parts of the same traces.
+    pub fn tell_spans(&self, sink: impl Fn(&str) + Send + Sync + 'static) {
+        self.spans.tell(Box::new(sink));
+    }
+
+    pub(crate) fn post(&self, job: Job) -> Result<(), Error> {
+        self.jobs.send(job).map_err(|_| Error::Closed)
+    }
+
+    pub(crate) async fn call(
+        &self,
+        call: Call,
+        patience: Option<Duration>,
+    ) -> Result<Answer, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(Job::Call { call, patience, reply })?;
+        match answer.await {
+            Ok(Ok(Answer::Failed(failure))) => Err(failure.into()),
+            Ok(answer) => answer,
+            Err(_) => Err(Error::Closed),
+        }
+    }
+
+    /// A session, which keeps itself alive until it is dropped.
+    pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
+        Session::open(self.clone(), options).await
+    }
+
+    /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order. etcd knows
+    /// leases only: `who` is `lease` and its number, `place` is empty, `node` and `for_ms` are zero.
+    pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<About>, Error> {
+        match self.call(Call::List { prefix: prefix.to_owned(), most }, Some(REACH)).await? {
+            Answer::List(list) => Ok(list),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// Whether nobody can have had a greater token. etcd knows while somebody has it; else it is [`Failure::Free`](crate::Failure::Free).
+    pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStanding, Error> {
+        match self.call(Call::CheckToken { name, token }, Some(REACH)).await? {
+            Answer::Token(standing) => Ok(standing),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// Takes a lock away from whoever has it. The reason is written down. Not with etcd.
+    pub async fn force_release(&self, name: Name, reason: &str) -> Result<(), Error> {
+        match self.call(Call::Expel { name, reason: reason.to_owned() }, Some(REACH)).await? {
+            Answer::Done => Ok(()),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// How the node and its cluster are. Not with etcd.
+    pub async fn status(&self) -> Result<NodeStatus, Error> {
+        match self.call(Call::Status, Some(REACH)).await? {
+            Answer::Status(status) => Ok(*status),
+            _ => Err(Error::Confused),
+        }
+    }
+
+    /// All changes from now on of names that begin so. Not with etcd.
+    pub async fn watch(&self, prefix: &str) -> Result<mpsc::UnboundedReceiver<Change>, Error> {
+        let (changes, told) = mpsc::unbounded_channel();
+        self.post(Job::Watch(changes))?;
+        match self.call(Call::Watch { prefix: prefix.to_owned() }, Some(REACH)).await? {
+            Answer::Done => Ok(told),
+            _ => Err(Error::Confused),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The members of a cluster of etcd: asked one after the other until one answers.
+
+use std::error::Error as _;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use quorate_etcd::etcdserverpb::AuthenticateRequest;
+use quorate_etcd::etcdserverpb::auth_client::AuthClient;
+use quorate_protocol::Failure;
+use tokio::sync::watch;
+use tonic::codegen::{Service, http::Uri};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+
+use crate::backend::System;
+use crate::clock::Moment;
+use crate::credentials::{Credentials, Dialler, Stream};
+use crate::error::Error;
+
+/// How long a member may take to be connected to, and to answer if there is time to ask others.
+const ATTEMPT: Duration = Duration::from_secs(2);
+/// A member that says nothing is given up after this and `SILENCE`. etcd hangs up on those who look more often than
+/// every five seconds.
+const LOOK: Duration = Duration::from_secs(6);
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// The members of a cluster, and who asks them.
+pub(crate) struct Members {
+    members: Vec<Member>,
+    /// Which one is asked first: how often one was given up.
+    current: watch::Sender<usize>,
+    login: Option<Login>,
+}
+
+struct Member {
+    endpoint: String,
+    channel: Channel,
+}
+
+/// A user of etcd, and what it gave them to show.
+struct Login {
+    user: String,
+    password: String,
+    token: Mutex<Option<String>>,
+}
+
+/// A member that is asked something now.
+pub(super) struct Asked {
+    pub(super) channel: Channel,
+    token: Option<String>,
+}
+
+impl Asked {
+    /// A message, and who says it.
+    pub(super) fn request<T>(&self, message: T) -> tonic::Request<T> {
+        let mut request = tonic::Request::new(message);
+        if let Some(token) = self.token.as_ref().and_then(|token| token.parse().ok()) {
+            request.metadata_mut().insert("token", token);
+        }
+        request
+    }
+}
+
+impl Members {
+    pub(crate) fn new(
+        system: System,
+        endpoints: Vec<String>,
+        credentials: Credentials,
+    ) -> Result<Self, Error> {
+        let unusable = |what: &str| Err(Error::Credentials(what.to_owned()));
+        match (system == System::EtcdTls, credentials.authority.is_some()) {
+            (true, false) => {
+                return unusable("etcds:// needs that of the authority, and there is none");
+            }
+            (false, true) => return unusable("etcd:// is plain text; etcds:// speaks TLS"),
+            _ => {}
+        }
+        let login = credentials.token.as_deref().map(Login::new).transpose()?;
+        let dialler = Arc::new(Dialler::speaking(credentials, &[b"h2"])?);
+        let members = endpoints.into_iter().map(|endpoint| Member::new(endpoint, &dialler));
+        let members = members.collect::<Result<_, _>>()?;
+        Ok(Self { members, current: watch::Sender::new(0), login })
+    }
+
+    fn member(&self) -> (usize, &Member) {
+        let current = *self.current.borrow();
+        (current, &self.members[current % self.members.len()])
+    }
+
+    /// The next one is asked from now on, unless somebody else has said so since.
+    fn give_up(&self, current: usize) {
+        self.current.send_if_modified(|now| {
+            let same = *now == current;
+            *now += usize::from(same);
+            same
+        });
+    }
+
+    /// Tells whenever another member is asked.
+    pub(super) fn moves(&self) -> watch::Receiver<usize> {
+        self.current.subscribe()
+    }
+
+    /// Asks one member after the other until one answers. What is asked may be asked again.
+    pub(super) async fn ask<T, F>(
+        &self,
+        patience: Duration,
+        ask: impl Fn(Asked) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Status>>,
+    {
+        let until = Moment::now().later(patience);
+        // Somebody else is asked while there is time for it.
+        let attempt = (patience / (self.members.len() as u32 + 1)).min(ATTEMPT);
+        let mut pause = Duration::from_millis(10);
+        loop {
+            let (current, member) = self.member();
+            let asked = async { ask(self.asked(member).await?).await };
+            let status = match tokio::time::timeout(attempt, asked).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(status)) => status,
+                Err(_) => Status::unavailable("it says nothing"),
+            };
+            if !self.asks_again(&status) {
+                return Err(refusal(&member.endpoint, &status));
+            }
+            self.give_up(current);
+            if until.from_now() <= pause {
+                return Err(Error::Unreachable(format!("{}: {}", member.endpoint, why(&status))));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(200));
+        }
+    }
+
+    async fn asked(&self, member: &Member) -> Result<Asked, Status> {
+        let channel = member.channel.clone();
+        let token = match &self.login {
+            Some(login) => Some(login.token(channel.clone()).await?),
+            None => None,
+        };
+        Ok(Asked { channel, token })
+    }
+
+    /// Whether something is asked again after this answer.
+    fn asks_again(&self, status: &Status) -> bool {
+        if let Some(login) = &self.login
+            && (status.code() == Code::Unauthenticated || is_of_old(status))
+        {
+            // What etcd gave is good for a while only: it is asked for another.
+            return login.forget();
+        }
+        match status.code() {
+            Code::FailedPrecondition => status.message().contains("not leader"),
+            Code::AlreadyExists
+            | Code::InvalidArgument
+            | Code::NotFound
+            | Code::OutOfRange
+            | Code::PermissionDenied
+            | Code::ResourceExhausted
+            | Code::Unauthenticated
+            | Code::Unimplemented => false,
+            _ => true,
+        }
+    }
+}
+
+/// Whether rights have changed since the token was given.
+fn is_of_old(status: &Status) -> bool {
+    status.message().contains("revision of auth store is old")
+}
+
+/// What a member has refused, which no other member would do: asking again is no use.
+fn refusal(endpoint: &str, status: &Status) -> Error {
+    let said = status.message().to_owned();
+    match status.code() {
+        Code::NotFound => Failure::NoSession.into(),
+        Code::PermissionDenied | Code::Unauthenticated => Failure::NotAllowed(said).into(),
+        // etcd's word for somebody who has not said who they are, or not rightly.
+        Code::InvalidArgument if said.contains("user") => Failure::NotAllowed(said).into(),
+        Code::ResourceExhausted => Failure::TooMuch(said).into(),
+        Code::FailedPrecondition if said.contains("authentication is not enabled") => {
+            Error::Unsupported(format!("{endpoint} knows no users: {said}"))
+        }
+        Code::Unimplemented => Error::Unsupported(format!(
+            "{endpoint} does not have keys and values as etcd 3 has; quorate itself is quorate://{endpoint}"
+        )),
+        _ => Error::Unsupported(format!("{endpoint}: {said}")),
+    }
+}
+
+/// Why a member could not be asked, in the words of whatever is at the bottom of it.
+fn why(status: &Status) -> String {
+    let mut source = status.source();
+    let mut words = status.message().to_owned();
+    while let Some(error) = source {
+        words = error.to_string();
+        source = error.source();
+    }
+    words
+}
+
+impl Member {
+    fn new(endpoint: String, dialler: &Arc<Dialler>) -> Result<Self, Error> {
+        let bad = |error| Error::Unreachable(format!("{endpoint}: {error}"));
+        let channel = Endpoint::from_shared(format!("http://{endpoint}"))
+            .map_err(bad)?
+            .http2_keep_alive_interval(LOOK)
+            .keep_alive_timeout(SILENCE);
+        let connector = Connector { dialler: Arc::clone(dialler), endpoint: endpoint.clone() };
+        Ok(Self { channel: channel.connect_with_connector_lazy(connector), endpoint })
+    }
+}
+
+impl Login {
+    fn new(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Unsupported("etcd knows its clients by USER:PASSWORD".to_owned());
+        let (user, password) = text.split_once(':').ok_or_else(wrong)?;
+        let (user, password) = (user.to_owned(), password.to_owned());
+        Ok(Self { user, password, token: Mutex::default() })
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        self.token.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there was something to forget.
+    fn forget(&self) -> bool {
+        self.known().take().is_some()
+    }
+
+    async fn token(&self, channel: Channel) -> Result<String, Status> {
+        if let Some(token) = self.known().clone() {
+            return Ok(token);
+        }
+        let (name, password) = (self.user.clone(), self.password.clone());
+        let mut client = AuthClient::new(channel);
+        let given = client.authenticate(AuthenticateRequest { name, password }).await?;
+        let token = given.into_inner().token;
+        *self.known() = Some(token.clone());
+        Ok(token)
+    }
+}
+
+/// Connects to a member as we connect to everybody.
+#[derive(Clone)]
+struct Connector {
+    dialler: Arc<Dialler>,
+    endpoint: String,
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Box<dyn Stream>>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let Self { dialler, endpoint } = self.clone();
+        Box::pin(async move {
+            let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+            let dialled = tokio::time::timeout(ATTEMPT, dialler.dial(&endpoint));
+            Ok(TokioIo::new(dialled.await.map_err(late)??))
+        })
+    }
+}

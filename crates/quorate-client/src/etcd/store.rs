@@ -1,0 +1,96 @@
+//! The keys of a cluster of etcd: read, changed, and watched until they are gone.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use quorate_etcd::etcdserverpb::kv_client::KvClient;
+use quorate_etcd::etcdserverpb::watch_client::WatchClient;
+use quorate_etcd::etcdserverpb::watch_create_request::FilterType;
+use quorate_etcd::etcdserverpb::watch_request::RequestUnion;
+use quorate_etcd::etcdserverpb::{
+    RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchCreateRequest, WatchRequest,
+};
+use quorate_etcd::mvccpb::event::EventType;
+use tonic::metadata::MetadataValue;
+
+use super::keys;
+use super::members::Members;
+use crate::error::Error;
+
+/// How long members may take to be asked about a key that is watched, before they are asked again.
+const LOOK: Duration = Duration::from_secs(5);
+
+pub(super) async fn range(
+    members: &Members,
+    range: &RangeRequest,
+    patience: Duration,
+) -> Result<RangeResponse, Error> {
+    let answer = members.ask(patience, async |asked| {
+        let request = asked.request(range.clone());
+        KvClient::new(asked.channel.clone()).range(request).await
+    });
+    answer.await.map(tonic::Response::into_inner)
+}
+
+pub(super) async fn txn(
+    members: &Members,
+    txn: &TxnRequest,
+    patience: Duration,
+) -> Result<TxnResponse, Error> {
+    let answer = members.ask(patience, async |asked| {
+        let request = asked.request(txn.clone());
+        KvClient::new(asked.channel.clone()).txn(request).await
+    });
+    answer.await.map(tonic::Response::into_inner)
+}
+
+/// Waits until a key that was created then is gone, however often members have to be asked.
+pub(super) async fn gone(members: &Members, key: &[u8], created: i64) {
+    loop {
+        let mut moves = members.moves();
+        if let Ok(there) = range(members, &keys::alone(key), LOOK).await {
+            if there.kvs.first().is_none_or(|there| there.create_revision != created) {
+                return;
+            }
+            let from = there.header.map_or(0, |header| header.revision) + 1;
+            tokio::select! {
+                told = deleted(members, key, from) => if matches!(told, Ok(true)) {
+                    return;
+                },
+                // Whoever is watched at does not answer, which it would not tell.
+                _ = moves.changed() => {}
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Watches a key from that revision on: true when it is deleted, false if the member will not go on.
+async fn deleted(members: &Members, key: &[u8], from: i64) -> Result<bool, Error> {
+    let create = WatchCreateRequest {
+        key: key.to_vec(),
+        start_revision: from,
+        filters: vec![FilterType::Noput.into()],
+        ..WatchCreateRequest::default()
+    };
+    let watched = members.ask(LOOK, async |asked| {
+        let create = RequestUnion::CreateRequest(create.clone());
+        let create = WatchRequest { request_union: Some(create) };
+        // A watch lasts while its client might say more.
+        let words = stream::iter([create]).chain(stream::pending());
+        let mut words = asked.request(words);
+        // A member that has lost the others would be silent, and so says that it has.
+        words.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
+        WatchClient::new(asked.channel.clone()).watch(words).await
+    });
+    let mut told = watched.await?.into_inner();
+    while let Ok(Some(told)) = told.message().await {
+        if told.events.iter().any(|event| event.r#type() == EventType::Delete) {
+            return Ok(true);
+        }
+        if told.canceled {
+            break;
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,286 @@
+//! As much of etcd's keys as recipes for locks and elections use: Go's concurrency package, and so `etcdctl lock` and
+//! `etcdctl elect`.
+//!
+//! There is no store. A key `NAME/LEASE` is a request of that lease for that name; putting it asks, deleting it leaves. What
+//! such a recipe concludes from create revisions (who is first owns) is here what the cluster has granted: as long as a
+//! request is not granted, somebody is shown before it, and the range before it is empty only if it has the lock. A lease
+//! that is over gets an error where the recipe would conclude that it owns.
+
+use std::time::Duration;
+
+use quorate_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUnion};
+use quorate_etcd::etcdserverpb::kv_server::Kv;
+use quorate_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
+use quorate_etcd::etcdserverpb::request_op::Request as Op;
+use quorate_etcd::etcdserverpb::response_op::Response as Came;
+use quorate_etcd::etcdserverpb::{
+    Compare, DeleteRangeRequest, DeleteRangeResponse, PutRequest, PutResponse, RangeRequest,
+    RangeResponse, ResponseOp, TxnRequest, TxnResponse,
+};
+use quorate_etcd::mvccpb::KeyValue;
+use quorate_protocol::{About, Answer, Call, Failure, Kind, Life, Name, Standing};
+use tonic::{Request, Response, Status};
+
+use super::{Caller, Etcd, names, status, stray};
+use crate::lease::Leased;
+use crate::node::random_number;
+
+/// So many requests are looked through.
+const LISTED_MOST: u32 = 100_000;
+
+/// How often it is looked again who has been granted what is free, and after how long.
+const GRANTS: usize = 5;
+const GRANT: Duration = Duration::from_millis(2);
+
+fn not_here() -> Status {
+    Status::unimplemented(stray::KV)
+}
+
+/// What a key is about: the text of a name, and a lease.
+pub(super) struct Key {
+    pub(super) name: String,
+    pub(super) lease: i64,
+}
+
+impl Key {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Status> {
+        let (name, lease) = names::split(Kind::Lock, bytes).ok_or_else(not_here)?;
+        Ok(Self { name: name.text().to_owned(), lease })
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        names::key(&self.name, self.lease)
+    }
+}
+
+/// The name all of whose keys are meant, if that is what a range means.
+pub(super) fn all_of(key: &[u8], end: &[u8]) -> Option<String> {
+    let name = std::str::from_utf8(key).ok()?.strip_suffix('/')?;
+    let after: Vec<u8> = name.bytes().chain([b'/' + 1]).collect();
+    (end == after).then(|| name.to_owned())
+}
+
+fn holds(about: &About) -> bool {
+    matches!(about.standing, Standing::Holding { .. })
+}
+
+fn token(about: &About) -> u64 {
+    match about.standing {
+        Standing::Holding { token, .. } => token,
+        Standing::Waiting => 0,
+    }
+}
+
+/// A request as a key.
+pub(super) fn kv(about: &About) -> KeyValue {
+    let revision = about.revision as i64;
+    let key = names::key_of(about);
+    let value = names::bytes(&about.why);
+    KeyValue {
+        key,
+        create_revision: revision,
+        mod_revision: revision,
+        version: 1,
+        value,
+        lease: about.lease,
+    }
+}
+
+impl Etcd {
+    /// Who has and who wants a name, the holder first. A lock and an election of one name are one for such recipes, as
+    /// with etcd: whichever is held counts.
+    pub(super) async fn requests(&self, caller: &Caller, name: &str) -> Result<Vec<About>, Status> {
+        let call = Call::List { prefix: name.to_owned(), most: LISTED_MOST };
+        match self.door.ask(&caller.rights, call).await {
+            Ok(Answer::List(mut list)) => {
+                list.retain(|about| about.name.text() == name);
+                list.sort_by_key(|about| (!holds(about), about.stamp, about.tie));
+                Ok(list)
+            }
+            Ok(_) => Err(status::confused()),
+            Err(failure) => Err(status::of(failure, "mutex")),
+        }
+    }
+
+    /// What a lease has or wants of a name.
+    async fn own(&self, caller: &Caller, key: &Key) -> Result<Option<About>, Status> {
+        match self.leased(caller, key.lease, Leased::Life).await {
+            Ok(Answer::Life(Life { requests, .. })) => {
+                Ok(requests.into_iter().find(|about| about.name.text() == key.name))
+            }
+            Ok(_) => Err(status::confused()),
+            Err(Failure::NoSession) => Ok(None),
+            Err(failure) => Err(status::of(failure, "mutex")),
+        }
+    }
+
+    async fn range_of(
+        &self,
+        caller: &Caller,
+        asked: &RangeRequest,
+    ) -> Result<RangeResponse, Status> {
+        if asked.range_end.is_empty() {
+            let own = self.own(caller, &Key::read(&asked.key)?).await?;
+            return Ok(self.ranged(own.iter().map(kv).collect(), own.as_ref().map_or(0, token)));
+        }
+        let name = all_of(&asked.key, &asked.range_end).ok_or_else(not_here)?;
+        let mut all = self.requests(caller, &name).await?;
+        // The last one before: a bound of zero is that of whoever has the first token, and of nobody else.
+        if asked.sort_order() == SortOrder::Descend && asked.sort_target() == SortTarget::Create {
+            for _ in 0..GRANTS {
+                // Between two who have it, there is nobody to wait for.
+                if all.first().is_none_or(holds) {
+                    break;
+                }
+                tokio::time::sleep(GRANT).await;
+                all = self.requests(caller, &name).await?;
+            }
+            return self.before(&name, &all, asked.max_create_revision as u64 + 1);
+        }
+        // Who comes first is who has it; whoever only waits does not.
+        let shown = match asked.limit {
+            1 => all.iter().filter(|about| holds(about)).take(1).map(kv).collect(),
+            _ => all.iter().map(kv).collect(),
+        };
+        Ok(self.ranged(shown, all.first().map_or(0, token)))
+    }
+
+    /// Who is before the request with this create revision: somebody, until it is granted.
+    fn before(&self, name: &str, all: &[About], revision: u64) -> Result<RangeResponse, Status> {
+        let own = all.iter().find(|about| about.revision == revision);
+        let Some(own) = own else {
+            return Err(status::of(Failure::Ended, "mutex"));
+        };
+        if holds(own) {
+            return Ok(self.ranged(Vec::new(), token(own)));
+        }
+        let first = all.iter().find(|about| holds(about)).map(kv);
+        Ok(self.ranged(vec![first.unwrap_or_else(|| nobody_yet(name))], own.revision))
+    }
+
+    fn ranged(&self, kvs: Vec<KeyValue>, revision: u64) -> RangeResponse {
+        let count = kvs.len() as i64;
+        RangeResponse { header: self.header(revision), kvs, more: false, count }
+    }
+
+    /// Asks for the name of a key, or proclaims something else. The create revision, and whether it was granted.
+    async fn put_key(&self, caller: &Caller, put: &PutRequest) -> Result<(u64, bool), Status> {
+        let key = Key::read(&put.key)?;
+        if put.lease != key.lease || put.ignore_value || put.ignore_lease {
+            return Err(not_here());
+        }
+        let value = names::text(&put.value);
+        if let Some(own) = self.own(caller, &key).await? {
+            let (name, token) = (own.name.clone(), token(&own));
+            let proclaim = Leased::Proclaim { name, token, value };
+            let done = self.leased(caller, key.lease, proclaim).await;
+            done.map_err(|failure| status::of(failure, "election"))?;
+            return Ok((own.revision, holds(&own)));
+        }
+        // A leader says something, and whoever has a lock does not.
+        let kind = if put.value.is_empty() { Kind::Lock } else { Kind::Election };
+        let name = Name::new(kind, &key.name).map_err(|_| not_here())?;
+        let enqueue = Leased::Enqueue { name, request: random_number() as u64, value };
+        match self.leased(caller, key.lease, enqueue).await {
+            Ok(Answer::Granted { token, .. }) => Ok((token, true)),
+            Ok(Answer::Queued(revision)) => Ok((revision, false)),
+            Ok(_) => Err(status::confused()),
+            Err(failure) => Err(status::of(failure, "mutex")),
+        }
+    }
+
+    async fn delete_key(&self, caller: &Caller, asked: &DeleteRangeRequest) -> Result<i64, Status> {
+        if !asked.range_end.is_empty() {
+            return Err(not_here());
+        }
+        let key = Key::read(&asked.key)?;
+        let Some(own) = self.own(caller, &key).await? else { return Ok(0) };
+        let leave = Leased::Leave { name: own.name, token: None };
+        match self.leased(caller, key.lease, leave).await {
+            Ok(_) => Ok(1),
+            Err(Failure::NoSession | Failure::NoRequest) => Ok(0),
+            Err(failure) => Err(status::of(failure, "mutex")),
+        }
+    }
+
+    /// Whether a key is as it is compared: by its create revision, and it alone.
+    async fn is_as(&self, caller: &Caller, compare: &Compare) -> Result<bool, Status> {
+        let target = (compare.result(), compare.target());
+        let Some(TargetUnion::CreateRevision(wanted)) = compare.target_union else {
+            return Err(not_here());
+        };
+        if target != (CompareResult::Equal, CompareTarget::Create) || !compare.range_end.is_empty()
+        {
+            return Err(not_here());
+        }
+        let own = self.own(caller, &Key::read(&compare.key)?).await?;
+        Ok(own.map_or(0, |about| about.revision as i64) == wanted)
+    }
+}
+
+/// Somebody comes first, and it is not known yet who.
+fn nobody_yet(name: &str) -> KeyValue {
+    KeyValue { key: names::key(name, 0), create_revision: 1, ..KeyValue::default() }
+}
+
+#[tonic::async_trait]
+impl Kv for Etcd {
+    async fn range(
+        &self,
+        request: Request<RangeRequest>,
+    ) -> Result<Response<RangeResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        self.range_of(&caller, request.get_ref()).await.map(Response::new)
+    }
+
+    async fn put(&self, request: Request<PutRequest>) -> Result<Response<PutResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let (revision, _) = self.put_key(&caller, request.get_ref()).await?;
+        Ok(Response::new(PutResponse { header: self.header(revision), prev_kv: None }))
+    }
+
+    async fn delete_range(
+        &self,
+        request: Request<DeleteRangeRequest>,
+    ) -> Result<Response<DeleteRangeResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let deleted = self.delete_key(&caller, request.get_ref()).await?;
+        let (header, prev_kvs) = (self.header(0), Vec::new());
+        Ok(Response::new(DeleteRangeResponse { header, deleted, prev_kvs }))
+    }
+
+    async fn txn(&self, request: Request<TxnRequest>) -> Result<Response<TxnResponse>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let TxnRequest { compare, success, failure } = request.into_inner();
+        let [compare] = compare.as_slice() else { return Err(not_here()) };
+        let succeeded = self.is_as(&caller, compare).await?;
+        let (mut revision, mut waits, mut responses) = (0, None, Vec::new());
+        for op in if succeeded { success } else { failure } {
+            let came = match op.request.ok_or_else(not_here)? {
+                Op::RequestPut(put) => {
+                    let (created, granted) = self.put_key(&caller, &put).await?;
+                    (revision, waits) = (created, (!granted).then(|| Key::read(&put.key)));
+                    Came::ResponsePut(PutResponse { header: self.header(created), prev_kv: None })
+                }
+                Op::RequestRange(asked) => {
+                    let mut ranged = self.range_of(&caller, &asked).await?;
+                    if let (Some(Ok(key)), 1) = (&waits, asked.limit)
+                        && ranged.kvs.first().is_none_or(|kv| kv.key == key.bytes())
+                    {
+                        // It waits, so that somebody else is first, and has not been heard of yet or not any more.
+                        ranged.kvs = vec![nobody_yet(&key.name)];
+                    }
+                    Came::ResponseRange(ranged)
+                }
+                Op::RequestDeleteRange(asked) => {
+                    let deleted = self.delete_key(&caller, &asked).await?;
+                    let (header, prev_kvs) = (self.header(0), Vec::new());
+                    Came::ResponseDeleteRange(DeleteRangeResponse { header, deleted, prev_kvs })
+                }
+                Op::RequestTxn(_) => return Err(not_here()),
+            };
+            responses.push(ResponseOp { response: Some(came) });
+        }
+        Ok(Response::new(TxnResponse { header: self.header(revision), succeeded, responses }))
+    }
+}

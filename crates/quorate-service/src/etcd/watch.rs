@@ -1,0 +1,250 @@
+//! As much of etcd's watches as recipes for locks and elections use: one key, or all keys of a name.
+//!
+//! A watched key that is no longer that of the holder is told to be deleted: whoever waits behind it looks again, and goes on
+//! only if it has been granted the lock (see [`super::keys`]).
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures_util::stream::{self, Stream, StreamExt};
+use quorate_etcd::etcdserverpb::watch_request::RequestUnion;
+use quorate_etcd::etcdserverpb::watch_server::Watch;
+use quorate_etcd::etcdserverpb::{WatchCreateRequest, WatchRequest, WatchResponse};
+use quorate_etcd::mvccpb::event::EventType;
+use quorate_etcd::mvccpb::{Event, KeyValue};
+use quorate_protocol::{About, Answer, Failure, Say, Standing};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::keys::{Key, all_of, kv};
+use super::{Caller, Etcd, names, status};
+use crate::door::Hearing;
+
+/// So many watches may one stream have.
+const WATCHES_MOST: usize = 1_024;
+
+/// So much may wait to be read.
+const UNREAD_MOST: usize = 256;
+
+/// How long until whoever watches somebody that is not known yet looks again.
+const UNKNOWN: Duration = Duration::from_millis(20);
+
+/// Where events go.
+type Out = mpsc::Sender<Result<WatchResponse, Status>>;
+
+/// What is watched: all keys of a name, or that of one lease.
+struct Watched {
+    name: String,
+    key: Option<Vec<u8>>,
+    /// Whose key it is, or zero if that was not known.
+    lease: i64,
+}
+
+impl Watched {
+    fn read(asked: &WatchCreateRequest) -> Option<Self> {
+        if let Some(name) = all_of(&asked.key, &asked.range_end) {
+            return Some(Self { name, key: None, lease: 0 });
+        }
+        if !asked.range_end.is_empty() {
+            return None;
+        }
+        let read = Key::read(&asked.key).ok();
+        // Whoever came by our own way has a key without a lease.
+        let name = match &read {
+            Some(key) => key.name.clone(),
+            None => std::str::from_utf8(&asked.key).ok()?.rsplit_once('/')?.0.to_owned(),
+        };
+        let lease = read.map_or(-1, |key| key.lease);
+        Some(Self { name, key: Some(asked.key.clone()), lease })
+    }
+}
+
+#[tonic::async_trait]
+impl Watch for Etcd {
+    type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchResponse, Status>> + Send>>;
+
+    async fn watch(
+        &self,
+        request: Request<Streaming<WatchRequest>>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let caller = self.admit(request.metadata(), request.extensions()).await?;
+        let (out, events) = mpsc::channel(UNREAD_MOST);
+        let asks = request.into_inner();
+        let listener = tokio::spawn(self.clone().listen(caller, asks, out)).abort_handle();
+        let until = Watching { events, _listener: Ended(listener) };
+        let events = stream::unfold(until, async |mut watching| {
+            watching.events.recv().await.map(|event| (event, watching))
+        });
+        Ok(Response::new(events.boxed()))
+    }
+}
+
+/// A stream of events, and who hears what else is to be watched.
+struct Watching {
+    events: mpsc::Receiver<Result<WatchResponse, Status>>,
+    _listener: Ended,
+}
+
+/// A task that ends with whoever started it.
+struct Ended(AbortHandle);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Etcd {
+    /// Hears what is to be watched.
+    async fn listen(self, caller: Caller, mut asks: Streaming<WatchRequest>, out: Out) {
+        let (mut watches, mut numbers) = (BTreeMap::new(), 0);
+        while let Ok(Some(ask)) = asks.message().await {
+            if let Some(pause) = caller.rights.pause() {
+                tokio::time::sleep(pause).await;
+            }
+            match ask.request_union {
+                Some(RequestUnion::CreateRequest(asked)) => {
+                    numbers += 1;
+                    let id = if asked.watch_id > 0 { asked.watch_id } else { numbers };
+                    watches.retain(|_, watch: &mut Ended| !watch.0.is_finished());
+                    let room = watches.len() < WATCHES_MOST;
+                    let watched = Watched::read(&asked).filter(|_| room);
+                    let created = WatchResponse { watch_id: id, created: true, ..self.event() };
+                    let refused = watched.is_none();
+                    if out.send(Ok(created)).await.is_err() {
+                        return;
+                    }
+                    if let (Some(watched), false) = (watched, watches.contains_key(&id)) {
+                        let (etcd, caller, out) = (self.clone(), caller.clone(), out.clone());
+                        let watch = async move { etcd.watch_one(&caller, id, watched, out).await };
+                        watches.insert(id, Ended(tokio::spawn(watch).abort_handle()));
+                    } else if refused {
+                        self.cancel(id, "only keys of locks and elections are watched", &out).await;
+                    }
+                }
+                Some(RequestUnion::CancelRequest(asked)) => {
+                    if watches.remove(&asked.watch_id).is_some() {
+                        self.cancel(asked.watch_id, "", &out).await;
+                    }
+                }
+                Some(RequestUnion::ProgressRequest(_)) | None => {}
+            }
+        }
+        // Who says no more listens on.
+        out.closed().await;
+    }
+
+    fn event(&self) -> WatchResponse {
+        WatchResponse { header: self.header(1), ..WatchResponse::default() }
+    }
+
+    async fn cancel(&self, id: i64, why: &str, out: &Out) {
+        let cancel_reason = why.to_owned();
+        let over = WatchResponse { watch_id: id, canceled: true, cancel_reason, ..self.event() };
+        let _ = out.send(Ok(over)).await;
+    }
+
+    async fn watch_one(&self, caller: &Caller, id: i64, watched: Watched, out: Out) {
+        if let Err(refused) = self.tell_changes(caller, id, &watched, &out).await {
+            self.cancel(id, refused.message(), &out).await;
+        }
+    }
+
+    async fn tell_changes(
+        &self,
+        caller: &Caller,
+        id: i64,
+        watched: &Watched,
+        out: &Out,
+    ) -> Result<(), Status> {
+        let hears = self.door.watch(&caller.rights, watched.name.clone()).await;
+        let mut hearing = hears.map_err(|failure| status::of(failure, "mutex"))?;
+        wait_until_heard(&mut hearing).await?;
+        let mut last: Option<About> = None;
+        if watched.lease == 0 && watched.key.is_some() {
+            // Who was not known when it was named is known soon.
+            let _ = tokio::time::timeout(UNKNOWN, next_change(&mut hearing, watched)).await;
+        }
+        loop {
+            let all = self.requests(caller, &watched.name).await?;
+            let holder =
+                all.iter().find(|about| matches!(about.standing, Standing::Holding { .. }));
+            let events = match &watched.key {
+                Some(key) => {
+                    // That of one who waits may be watched, too; what is not there is gone.
+                    let there = all.iter().find(|about| names::key_of(about) == *key);
+                    changes(there, key, &mut last)
+                }
+                None => leaders(holder, &mut last),
+            };
+            if !events.is_empty() {
+                let gone = events.iter().any(|event| event.r#type() == EventType::Delete);
+                let told = WatchResponse { watch_id: id, events, ..self.event() };
+                if out.send(Ok(told)).await.is_err() {
+                    return Ok(());
+                }
+                if gone && watched.key.is_some() {
+                    return Ok(());
+                }
+            }
+            next_change(&mut hearing, watched).await?;
+        }
+    }
+}
+
+async fn wait_until_heard(hearing: &mut Hearing) -> Result<(), Status> {
+    loop {
+        match hearing.says.recv().await {
+            Some(Say::Answer(_, Answer::Failed(failure))) => {
+                return Err(status::of(failure, "mutex"));
+            }
+            Some(Say::Answer(..)) => return Ok(()),
+            Some(_) => {}
+            None => return Err(status::of(Failure::Leaving, "mutex")),
+        }
+    }
+}
+
+/// Waits until something of the name has changed.
+async fn next_change(hearing: &mut Hearing, watched: &Watched) -> Result<(), Status> {
+    loop {
+        match hearing.says.recv().await {
+            Some(Say::Changed(change)) if change.name.text() == watched.name => return Ok(()),
+            Some(Say::Leaving) | None => return Err(status::of(Failure::Leaving, "mutex")),
+            Some(_) => {}
+        }
+    }
+}
+
+fn put(about: &About) -> Event {
+    Event { r#type: EventType::Put.into(), kv: Some(kv(about)), prev_kv: None }
+}
+
+fn deleted(key: &[u8]) -> Event {
+    let kv = KeyValue { key: key.to_vec(), mod_revision: 1, ..KeyValue::default() };
+    Event { r#type: EventType::Delete.into(), kv: Some(kv), prev_kv: None }
+}
+
+/// What has become of one key: it is gone, or says something else.
+fn changes(there: Option<&About>, key: &[u8], last: &mut Option<About>) -> Vec<Event> {
+    let before = std::mem::replace(last, there.cloned());
+    match (there, before) {
+        (None, _) => vec![deleted(key)],
+        (Some(now), Some(before)) if now.why != before.why => vec![put(now)],
+        _ => Vec::new(),
+    }
+}
+
+/// What has become of the one that leads: another does, or it says something else.
+fn leaders(holder: Option<&About>, last: &mut Option<About>) -> Vec<Event> {
+    let before = std::mem::replace(last, holder.cloned());
+    let same = |one: &About, two: &About| one.standing == two.standing && one.why == two.why;
+    match (holder, before) {
+        (Some(now), Some(before)) if same(now, &before) => Vec::new(),
+        (Some(now), _) => vec![put(now)],
+        (None, Some(before)) => vec![deleted(&names::key_of(&before))],
+        (None, None) => Vec::new(),
+    }
+}
