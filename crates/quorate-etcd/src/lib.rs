@@ -1,7 +1,7 @@
 //! The words of etcd's lock, election and lease API, and of as much of its keys and watches as recipes for locks call.
 //!
 //! The files in `proto/` are written from the protocol's names and numbers; the code in `src/generated/` is made from
-//! them, and a test makes sure that it is. As JSON, words are as etcd's gateway has them: numbers of 64 bits are texts,
+//! them, and a test in `compat/` makes sure that it is. As JSON, words are as etcd's gateway has them: numbers of 64 bits are texts,
 //! bytes are in base64, and what is nothing is left out.
 
 pub mod json;

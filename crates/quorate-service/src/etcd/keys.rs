@@ -135,7 +135,7 @@ impl Etcd {
                 tokio::time::sleep(GRANT).await;
                 all = self.requests(caller, &name).await?;
             }
-            return self.before(&name, &all, asked.max_create_revision as u64 + 1);
+            return self.before(&name, &all, (asked.max_create_revision as u64).wrapping_add(1));
         }
         // Who comes first is who has it; whoever only waits does not.
         let shown = match asked.limit {

@@ -31,6 +31,10 @@ const UNREAD_MOST: usize = 256;
 /// How long until whoever watches somebody that is not known yet looks again.
 const UNKNOWN: Duration = Duration::from_millis(20);
 
+/// Why something is not watched.
+const NOT_WATCHED: &str =
+    "only keys of locks and elections are watched, 1,024 at most, each under a number of its own";
+
 /// Where events go.
 type Out = mpsc::Sender<Result<WatchResponse, Status>>;
 
@@ -109,19 +113,19 @@ impl Etcd {
                     numbers += 1;
                     let id = if asked.watch_id > 0 { asked.watch_id } else { numbers };
                     watches.retain(|_, watch: &mut Ended| !watch.0.is_finished());
-                    let room = watches.len() < WATCHES_MOST;
-                    let watched = Watched::read(&asked).filter(|_| room);
+                    let room = watches.len() < WATCHES_MOST && !watches.contains_key(&id);
                     let created = WatchResponse { watch_id: id, created: true, ..self.event() };
-                    let refused = watched.is_none();
                     if out.send(Ok(created)).await.is_err() {
                         return;
                     }
-                    if let (Some(watched), false) = (watched, watches.contains_key(&id)) {
-                        let (etcd, caller, out) = (self.clone(), caller.clone(), out.clone());
-                        let watch = async move { etcd.watch_one(&caller, id, watched, out).await };
-                        watches.insert(id, Ended(tokio::spawn(watch).abort_handle()));
-                    } else if refused {
-                        self.cancel(id, "only keys of locks and elections are watched", &out).await;
+                    match Watched::read(&asked).filter(|_| room) {
+                        Some(watched) => {
+                            let (etcd, caller, out) = (self.clone(), caller.clone(), out.clone());
+                            let watch =
+                                async move { etcd.watch_one(&caller, id, watched, out).await };
+                            watches.insert(id, Ended(tokio::spawn(watch).abort_handle()));
+                        }
+                        None => self.cancel(id, NOT_WATCHED, &out).await,
                     }
                 }
                 Some(RequestUnion::CancelRequest(asked)) => {
