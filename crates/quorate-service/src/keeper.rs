@@ -112,6 +112,8 @@ enum Alarm {
     Question(u64),
     /// Who was handed something on to may have had time enough to answer.
     Relay(u64),
+    /// A lease that was not found may be somewhere now.
+    Search(Client),
 }
 
 impl Keeper {
@@ -195,6 +197,7 @@ impl Keeper {
                 Alarm::Waiter(ticket) => self.look_after_waiters(ticket, now),
                 Alarm::Question(number) => self.close_question(number, now),
                 Alarm::Relay(number) => self.look_after_relay(number, now),
+                Alarm::Search(client) => self.search(client, now),
             }
         }
     }
@@ -232,11 +235,13 @@ impl Keeper {
     pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         if up.is_ok() {
             self.tell_peer(peer);
-        } else {
-            self.fail_relays_to(peer);
+        }
+        let down = up.is_err();
+        self.up.insert(peer, up);
+        if down {
+            self.redo_relays_to(peer, now);
             self.forget_relays_of(peer, now);
         }
-        self.up.insert(peer, up);
     }
 
     /// Tells a peer what clients here watch, and where they come to.

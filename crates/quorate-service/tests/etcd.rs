@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use quorate_etcd::etcdserverpb::kv_client::KvClient;
@@ -357,6 +359,32 @@ async fn a_lease_goes_to_another_node_when_its_own_leaves() {
     unlock(&other, &held.key).await.expect("it has it");
     let next = waiting.await.expect("it ends").expect("its turn has come");
     assert!(revision(&next) > revision(&held));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_found_while_it_goes_to_another_node() {
+    let mut cluster = cluster(3).await;
+    let home = channel(&cluster, 0).await;
+    let (lease, _) = grant(&home, 30, 0).await.expect("a lease");
+    let held = lock(&home, "moves", lease).await.expect("it is free");
+    let gone = Arc::new(AtomicBool::new(false));
+    let mut asking = Vec::new();
+    for node in [1, 2] {
+        let (through, key, gone) = (channel(&cluster, node).await, held.key.clone(), gone.clone());
+        let ask = async move {
+            while !gone.load(Ordering::Relaxed) {
+                assert_eq!(life(&through, lease).await.keys, std::slice::from_ref(&key));
+            }
+            assert_eq!(life(&through, lease).await.keys, [key]);
+        };
+        asking.push(tokio::spawn(ask));
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    cluster.nodes.remove(0).stop(Duration::from_secs(5)).await;
+    gone.store(true, Ordering::Relaxed);
+    for asks in asking {
+        tokio::time::timeout(LONG, asks).await.expect("it ends").expect("each is answered");
+    }
 }
 
 /// What Go's concurrency package asks for when it takes a lock: puts its key if it is not there, and looks who is first.

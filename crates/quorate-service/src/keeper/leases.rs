@@ -17,8 +17,11 @@ const ANSWERED: Span = Span::from_millis(2_000);
 /// How often it is asked again for a lock, in case it has not heard.
 const ASKED_AGAIN: Span = Span::from_millis(5_000);
 
-/// How often a lease is looked for that was not where it had been.
-const SEARCHES_MOST: u8 = 3;
+/// How often a lease is looked for that was not where it had been: its node may leave right now, or be slow.
+const SEARCHES_MOST: u8 = 10;
+
+/// How long after one search comes the next.
+const SEARCHED_AGAIN: Span = Span::from_millis(200);
 
 /// Of so many leases it is known which other node has them.
 const HOMES_MOST: usize = 65_536;
@@ -94,6 +97,7 @@ impl Keeper {
         self.leases.pending.insert(client, pending);
     }
 
+    /// Asks all nodes who has it.
     fn look_for_lease(&mut self, client: Client, now: Time) {
         let Some(pending) = self.leases.pending.get_mut(&client) else { return };
         pending.searches += 1;
@@ -122,19 +126,43 @@ impl Keeper {
         self.relay(client, home, now);
     }
 
-    /// Nobody who could be asked has the lease.
-    pub(super) fn lease_is_nowhere(&mut self, client: Client, now: Time) {
+    /// Nobody who has answered has the lease. Whether all who were asked have.
+    pub(super) fn lease_is_nowhere(&mut self, client: Client, all: bool, now: Time) {
         let Some(pending) = self.leases.pending.get(&client).cloned() else { return };
         let by = (client, pending.number);
+        if !all {
+            return self.search_again(client, now);
+        }
         if matches!(pending.what, Leased::Grant { .. }) {
             let answer = self.do_leased(by, &pending.lease, pending.what, pending.key, now);
             return answer.into_iter().for_each(|answer| self.answer(by, answer));
         }
-        // Whoever has chosen its number may have it still, and not be heard.
+        // Whoever has chosen its number may have it still, and not be heard, or have left it to somebody just now.
         let chosen_by = ProcessId::from_index(pending.lease.chosen_by());
-        let unheard = matches!(self.up.get(&chosen_by), Some(Err(_)));
-        let why = if unheard { Failure::NoQuorum } else { Failure::NoSession };
-        self.answer(by, Answer::Failed(why));
+        match self.up.get(&chosen_by) {
+            Some(Err(_)) => self.search_again(client, now),
+            _ => self.answer(by, Answer::Failed(Failure::NoSession)),
+        }
+    }
+
+    /// The lease is not where it was, or nobody knows: looks for it again, the first time at once.
+    fn search_again(&mut self, client: Client, now: Time) {
+        let Some(pending) = self.leases.pending.get(&client) else { return };
+        match pending.searches {
+            0 => self.look_for_lease(client, now),
+            SEARCHES_MOST.. => {
+                let by = (client, pending.number);
+                self.answer(by, Answer::Failed(Failure::NoQuorum));
+            }
+            _ => drop(self.alarms.insert((now + SEARCHED_AGAIN, Alarm::Search(client)))),
+        }
+    }
+
+    /// It is time to look for a lease again.
+    pub(super) fn search(&mut self, client: Client, now: Time) {
+        if self.leases.pending.get(&client).is_some_and(|pending| pending.relay.is_none()) {
+            self.look_for_lease(client, now);
+        }
     }
 
     fn relay(&mut self, client: Client, home: ProcessId, now: Time) {
@@ -155,9 +183,10 @@ impl Keeper {
     /// An answer may not come.
     pub(super) fn look_after_relay(&mut self, number: u64, now: Time) {
         let Some(client) = self.leases.relays.get(&number).copied() else { return };
-        let Some(pending) = self.leases.pending.get(&client) else { return };
+        let Some(pending) = self.leases.pending.get_mut(&client) else { return };
         match pending.relay {
             Some((home, _)) if pending.what.waits() => {
+                pending.searches = 0;
                 let again = PeerMessage::Relay(number, pending.lease.clone(), pending.what.clone());
                 self.alarms.insert((now + ASKED_AGAIN, Alarm::Relay(number)));
                 self.send(home, again);
@@ -192,27 +221,30 @@ impl Keeper {
         let Some(client) = self.leases.relays.remove(&number) else { return };
         let Some(pending) = self.leases.pending.get_mut(&client) else { return };
         pending.relay = None;
-        let gone = matches!(answer, Answer::Failed(Failure::NoSession | Failure::Leaving));
-        if gone && pending.searches < SEARCHES_MOST {
-            let lease = pending.lease.clone();
-            self.leases.homes.remove(&lease);
-            return self.look_for_lease(client, now);
+        if matches!(answer, Answer::Failed(Failure::NoSession | Failure::Leaving)) {
+            self.leases.homes.remove(&pending.lease);
+            return self.search_again(client, now);
         }
         let by = (client, pending.number);
         self.answer(by, answer);
     }
 
-    /// A node that was asked cannot be heard any more.
-    pub(super) fn fail_relays_to(&mut self, peer: ProcessId) {
+    /// A node that was asked cannot be heard any more: it has left its leases to another one, or is not there. To ask
+    /// again does no harm if it had done it.
+    pub(super) fn redo_relays_to(&mut self, peer: ProcessId, now: Time) {
         let to_it = |(client, pending): (&Client, &Pending)| match pending.relay {
             Some((home, number)) if home == peer && self.leases.relays.contains_key(&number) => {
-                Some((*client, pending.number))
+                Some((*client, number))
             }
             _ => None,
         };
-        let failed: Vec<_> = self.leases.pending.iter().filter_map(to_it).collect();
-        for by in failed {
-            self.answer(by, Answer::Failed(Failure::NoQuorum));
+        let undone: Vec<_> = self.leases.pending.iter().filter_map(to_it).collect();
+        for (client, number) in undone {
+            self.leases.relays.remove(&number);
+            let Some(pending) = self.leases.pending.get_mut(&client) else { continue };
+            pending.relay = None;
+            self.leases.homes.remove(&pending.lease);
+            self.search_again(client, now);
         }
     }
 

@@ -20,6 +20,9 @@ use crate::session::{Interest, Session, Waiter, Waits};
 /// Nobody has this connection: whoever waits has not come here yet.
 pub(super) const NOBODY: Client = Client(u64::MAX);
 
+/// How often the other node is asked to take a session: a connection may have broken under the first question.
+const OFFERS_MOST: u8 = 4;
+
 /// How long a request waits for whoever has to ask for it again.
 const ASKED_AGAIN: Span = Span::from_millis(5_000);
 
@@ -51,6 +54,15 @@ struct MovingInterest {
     holding: Vec<u64>,
     /// Who waits, and for how long still.
     waiting: Vec<(u64, Option<Span>)>,
+}
+
+/// What another node is asked to take.
+#[derive(Debug)]
+pub(super) struct Offer {
+    moving: Box<Moving>,
+    peer: ProcessId,
+    /// How often it was asked before.
+    before: u8,
 }
 
 impl Keeper {
@@ -95,12 +107,25 @@ impl Keeper {
         if let Some(session) = self.sessions.get_mut(&key) {
             session.moving = true;
         }
+        self.offer(Offer { moving: Box::new(moving), peer, before: 0 }, now);
+    }
+
+    fn offer(&mut self, offer: Offer, now: Time) {
         self.numbers += 1;
         let number = self.numbers;
-        let asked = Asked::one(peer, Waiting::Move(key, peer));
-        self.asked.insert(number, asked);
+        let question = Question::TakeOver(offer.moving.clone());
+        self.send(offer.peer, PeerMessage::Question(number, question));
+        self.asked.insert(number, Asked::one(offer.peer, Waiting::Move(offer)));
         self.alarms.insert((now + PATIENCE, Alarm::Question(number)));
-        self.send(peer, PeerMessage::Question(number, Question::TakeOver(Box::new(moving))));
+    }
+
+    /// The other node has not answered.
+    pub(super) fn offer_again(&mut self, offer: Offer, now: Time) {
+        let before = offer.before + 1;
+        match before < OFFERS_MOST {
+            true => self.offer(Offer { before, ..offer }, now),
+            false => self.was_sent_away(&offer, false),
+        }
     }
 
     fn pack(&self, key: SessionKey, now: Time) -> Option<Moving> {
@@ -142,7 +167,11 @@ impl Keeper {
         let Moving { key, lease, ttl, who, place, reliable_until, interests } = moving;
         let key = SessionKey(key);
         let room = self.settings.sessions_most.saturating_sub(self.sessions.len()) > 0;
-        if self.leaving || !room || self.sessions.contains_key(&key) {
+        // The answer to an earlier offer may have been lost.
+        if self.sessions.contains_key(&key) {
+            return true;
+        }
+        if self.leaving || !room {
             return false;
         }
         let until = now + ttl;
@@ -191,7 +220,8 @@ impl Keeper {
     }
 
     /// The other node has the session, or does not answer: here it is over in any case.
-    pub(super) fn was_sent_away(&mut self, key: SessionKey, peer: ProcessId, taken: bool) {
+    pub(super) fn was_sent_away(&mut self, offer: &Offer, taken: bool) {
+        let (key, peer) = (SessionKey(offer.moving.key), offer.peer);
         let Some(session) = self.sessions.remove(&key) else { return };
         session.interests.values().for_each(|it| drop(self.tickets.remove(&it.ticket)));
         if let Some(lease) = &session.lease {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
-use quorate_protocol::{About, Answer, Failure, SessionKey, TokenStanding};
+use quorate_protocol::{About, Answer, Failure, TokenStanding};
 
 use super::calls::too_much;
+use super::moves::Offer;
 use super::{Alarm, Client, Keeper};
 use crate::peer::{PeerMessage, Question, Reply};
 
@@ -37,8 +38,8 @@ pub(super) enum Waiting {
     /// A client asks for a lease.
     Lease,
     Leases(Vec<i64>),
-    /// A session goes to this node.
-    Move(SessionKey, ProcessId),
+    /// A session goes to another node.
+    Move(Offer),
 }
 
 impl Asked {
@@ -113,10 +114,13 @@ impl Keeper {
                 self.asked.remove(&number);
                 return self.lease_is_at(client, from, now);
             }
-            (Waiting::Move(key, peer), Reply::TakenOver(taken)) => {
-                let (key, peer) = (*key, *peer);
-                self.asked.remove(&number);
-                return self.was_sent_away(key, peer, taken);
+            (Waiting::Move(_), Reply::TakenOver(taken)) => {
+                if let Some(Asked { waiting: Waiting::Move(offer), .. }) =
+                    self.asked.remove(&number)
+                {
+                    self.was_sent_away(&offer, taken);
+                }
+                return;
             }
             _ => {}
         }
@@ -134,7 +138,7 @@ impl Keeper {
                 list.truncate(most);
                 Answer::List(list)
             }
-            Waiting::Lease => return self.lease_is_nowhere(by.0, now),
+            Waiting::Lease => return self.lease_is_nowhere(by.0, open.is_empty(), now),
             Waiting::Leases(mut all) => {
                 all.sort_unstable();
                 Answer::Leases(all)
@@ -143,7 +147,7 @@ impl Keeper {
             Waiting::Expel(false) if open.is_empty() => Answer::Failed(Failure::Free),
             Waiting::Expel(false) => Answer::Failed(Failure::NoQuorum),
             Waiting::Token { token, counters } => self.standing(token, &counters),
-            Waiting::Move(key, peer) => return self.was_sent_away(key, peer, false),
+            Waiting::Move(offer) => return self.offer_again(offer, now),
         };
         self.answer(by, answer);
     }
