@@ -71,6 +71,7 @@ impl History {
     pub fn see(&mut self, at: Moment, mark: Mark) {
         if self.marks.capacity() == 0 {
             self.marks.reserve(self.most.min(FIRST_ROOM));
+            self.order.reserve(self.most.min(FIRST_ROOM) / 2);
         }
         if mark == Mark::Entered && self.order.len() < ORDER_MOST {
             self.order.push(at.process.number());

@@ -86,7 +86,9 @@ impl<T> Queue<T> {
     fn get_crowded(&mut self) {
         self.crowded = true;
         self.wheel.turn(self.few.now());
-        self.few.drain().for_each(|(time, label, item)| self.wheel.push(time, label, item));
+        while let Some((time, label, item)) = self.few.pop() {
+            self.wheel.push(time, label, item);
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! Things kept at numbered places that are used again.
 
+/// Room for as much as waits in a small world.
+const FIRST_ROOM: usize = 32;
+
 /// A store that gives each thing a place until it is taken out.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
@@ -12,6 +15,10 @@ impl<T> Slab<T> {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(thing);
             return place;
+        }
+        if self.places.capacity() == 0 {
+            self.places.reserve(FIRST_ROOM);
+            self.free.reserve(FIRST_ROOM);
         }
         self.places.push(Some(thing));
         u32::try_from(self.places.len() - 1).expect("fewer than 2^32 things wait at a time")

@@ -172,6 +172,7 @@ impl Worlds {
             scenario.spread = SpanText(Span(spread));
             return;
         }
+        scenario.request.reserve(3 * scenario.processes);
         for process in ProcessId::all(scenario.processes) {
             for _ in 0..draw.between(1, 3) {
                 let at = When::At(Time(draw.between(0, spread)));
@@ -197,6 +198,7 @@ impl Worlds {
         let end = busy_until(scenario, self.profile.layer);
         let end = if draw.chance(0.5) { end } else { draw.between(UNIT, end) };
         let mut faults = Faults::default();
+        faults.crash.reserve(crashes);
         for place in 0..crashes.min(order.len()) {
             let other = draw.between(place as u64, order.len() as u64 - 1) as usize;
             order.swap(place, other);

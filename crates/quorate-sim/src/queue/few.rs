@@ -1,71 +1,85 @@
-//! A queue of few: items in the order in which they leave.
+//! A queue of few: what waits is kept in the order in which it leaves.
 //!
 //! Most worlds are small and have a dozen messages under way. Putting one where it belongs is then a search through a
-//! few cache lines and a short move, which costs less than a wheel whose slots hold one item each.
+//! few cache lines and a short move of small entries: the items themselves stay where they are. A wheel's slots would
+//! hold one item each.
 
 use super::Label;
 
 /// From so many items on a wheel is quicker.
-const MOST: usize = 64;
+const MOST: usize = 128;
 
 /// A queue of labelled items by time; equal times keep the order of arrival.
 #[derive(Debug)]
 pub(super) struct Few<T> {
-    /// The first to leave is the last here.
-    items: Vec<(u64, Label, T)>,
+    /// When each leaves, and at which place it is. The first to leave is the last here; beyond it come the free places.
+    order: Vec<(u64, u32)>,
+    len: usize,
+    places: Vec<Option<(Label, T)>>,
     /// When the last one left.
     now: u64,
 }
 
 impl<T> Few<T> {
     pub(super) const fn new() -> Self {
-        Self { items: Vec::new(), now: 0 }
+        Self { order: Vec::new(), len: 0, places: Vec::new(), now: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.items.len()
+    pub(super) const fn len(&self) -> usize {
+        self.len
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.items.len() == MOST
+    pub(super) const fn is_full(&self) -> bool {
+        self.len == MOST
     }
 
     /// The time of the item that left last.
-    pub(super) fn now(&self) -> u64 {
+    pub(super) const fn now(&self) -> u64 {
         self.now
     }
 
     /// The last item has left elsewhere.
-    pub(super) fn set_now(&mut self, now: u64) {
+    pub(super) const fn set_now(&mut self, now: u64) {
         self.now = now;
     }
 
     /// Adds an item; there must be room for it.
     #[inline]
     pub(super) fn push(&mut self, time: u64, label: Label, item: T) {
-        if self.items.capacity() == 0 {
-            self.items.reserve_exact(MOST);
+        if self.order.len() == self.len {
+            self.add_a_place();
         }
+        let place = self.order[self.len].1;
+        self.places[place as usize] = Some((label, item));
         // Whatever is due at the same time arrived before, and leaves before.
-        let place = self.items.partition_point(|(other, ..)| *other > time);
-        self.items.insert(place, (time, label, item));
+        let at = self.order[..self.len].partition_point(|(other, _)| *other > time);
+        self.order.copy_within(at..self.len, at + 1);
+        self.order[at] = (time, place);
+        self.len += 1;
+    }
+
+    #[cold]
+    fn add_a_place(&mut self) {
+        if self.places.is_empty() {
+            self.order.reserve_exact(MOST);
+            self.places.reserve_exact(MOST / 4);
+        }
+        self.order.push((0, self.places.len() as u32));
+        self.places.push(None);
     }
 
     /// Takes out the first item and its time.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(u64, Label, T)> {
-        let first = self.items.pop()?;
-        self.now = first.0;
-        Some(first)
+        self.len = self.len.checked_sub(1)?;
+        let (time, place) = self.order[self.len];
+        let (label, item) = self.places[place as usize].take()?;
+        self.now = time;
+        Some((time, label, item))
     }
 
     /// The time of the first item.
     pub(super) fn peek_time(&self) -> Option<u64> {
-        self.items.last().map(|(time, ..)| *time)
-    }
-
-    /// Takes all out, in order.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u64, Label, T)> + '_ {
-        self.items.drain(..).rev()
+        self.len.checked_sub(1).map(|first| self.order[first].0)
     }
 }
