@@ -75,6 +75,8 @@ pub struct Measured {
     pub latency: Latency,
     /// Processor time of the servers for each cycle, in microseconds.
     pub processor_us: f64,
+    /// How much of it was spent in the kernel.
+    pub kernel_us: f64,
     /// Processor time of the clients for each cycle, in microseconds.
     pub client_us: f64,
     /// Messages between the servers for each cycle, if they say.
@@ -90,6 +92,17 @@ impl Measured {
     /// How often in a hundred cycles the lock went to the client that had it before.
     pub fn kept_percent(&self) -> f64 {
         100.0 * (1.0 - self.hand_offs as f64 / self.cycles.max(1) as f64)
+    }
+
+    /// How many in a hundred of the servers' processor time was spent in the kernel.
+    pub fn kernel_percent(&self) -> f64 {
+        // The kernel counts in ticks, and may have counted one too many.
+        (100.0 * self.kernel_us / self.processor_us.max(f64::MIN_POSITIVE)).min(100.0)
+    }
+
+    /// How many cores servers and clients kept busy.
+    pub fn busy(&self) -> f64 {
+        (self.processor_us + self.client_us) * self.rate() / 1e6
     }
 
     /// Hand-offs in a second.

@@ -69,6 +69,13 @@ impl Processes {
         Duration::from_nanos(self.children.iter().filter_map(|child| nanoseconds(child.id())).sum())
     }
 
+    /// How much of it the kernel has used for them: for the network, above all.
+    pub fn kernel(&self) -> Duration {
+        let ticks: u64 = self.children.iter().filter_map(|child| kernel_ticks(child.id())).sum();
+        let each = rustix::param::clock_ticks_per_second().max(1);
+        Duration::from_nanos(ticks * (1_000_000_000 / each))
+    }
+
     /// How much memory they have resident, in bytes.
     pub fn memory(&self) -> u64 {
         let pages: u64 = self.children.iter().filter_map(|child| pages(child.id())).sum();
@@ -100,6 +107,13 @@ fn nanoseconds(process: u32) -> Option<u64> {
     Some(threads.filter_map(|thread| of_thread(thread.ok()?)).sum())
 }
 
+fn kernel_ticks(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program may contain anything; behind it come numbers, of which this is the fifteenth field in all.
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_whitespace().nth(12)?.parse().ok()
+}
+
 fn pages(process: u32) -> Option<u64> {
     let statm = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     statm.split_whitespace().nth(1)?.parse().ok()
@@ -114,5 +128,19 @@ impl Drop for Processes {
         for child in &mut self.children {
             let _ = child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_can_be_looked_at() {
+        let this = std::process::id();
+        assert!(nanoseconds(this).is_some_and(|used| used > 0));
+        assert!(kernel_ticks(this).is_some());
+        assert!(pages(this).is_some_and(|pages| pages > 0));
+        assert_eq!(kernel_ticks(u32::MAX), None, "there is no such process");
     }
 }

@@ -22,6 +22,7 @@ fn warm_up(time: Duration) -> Duration {
 struct Before {
     start: Instant,
     processor: Duration,
+    kernel: Duration,
     /// What the clients had used, which are here.
     own: Duration,
     messages: Option<u64>,
@@ -29,8 +30,9 @@ struct Before {
 
 impl Before {
     async fn now(service: &impl Service) -> Self {
-        let (processor, messages) = (service.processes().processor(), service.messages().await);
-        Self { start: Instant::now(), processor, own: own_processor(), messages }
+        let messages = service.messages().await;
+        let (processor, kernel) = (service.processes().processor(), service.processes().kernel());
+        Self { start: Instant::now(), processor, kernel, own: own_processor(), messages }
     }
 
     async fn measured(
@@ -42,15 +44,27 @@ impl Before {
     ) -> Measured {
         let seconds = self.start.elapsed().as_secs_f64();
         let used = service.processes().processor().saturating_sub(self.processor);
+        let kernel = service.processes().kernel().saturating_sub(self.kernel);
         let sent = match (self.messages, service.messages().await) {
             (Some(before), Some(after)) => Some(after.saturating_sub(before)),
             _ => None,
         };
         let each = |what: f64| what / (cycles.max(1)) as f64;
         let processor_us = each(used.as_secs_f64() * 1e6);
+        let kernel_us = each(kernel.as_secs_f64() * 1e6);
         let client_us = each(own_processor().saturating_sub(self.own).as_secs_f64() * 1e6);
         let messages = sent.map(|sent| each(sent as f64));
-        Measured { work, seconds, cycles, hand_offs, latency, processor_us, client_us, messages }
+        Measured {
+            work,
+            seconds,
+            cycles,
+            hand_offs,
+            latency,
+            processor_us,
+            kernel_us,
+            client_us,
+            messages,
+        }
     }
 }
 

@@ -58,6 +58,11 @@ impl Unit {
     }
 }
 
+/// What goals are about.
+pub(super) const ALONE: &str = "a lock that nobody else wants";
+pub(super) const HAND_OFFS: &str = "hand-offs";
+const APART: &str = "independent locks";
+
 /// Raw round trips that a lock may take at the median.
 const ROUND_TRIPS: f64 = 5.0;
 
@@ -65,9 +70,9 @@ const ROUND_TRIPS: f64 = 5.0;
 fn wanted(peer: Peer) -> Option<[(Figure, &'static str, f64); 3]> {
     let wanted = |alone, others| {
         Some([
-            (Figure::AloneHalf, "a lock that nobody else wants", alone),
-            (Figure::HandOffs, "hand-offs", others),
-            (Figure::Apart, "independent locks", others),
+            (Figure::AloneHalf, ALONE, alone),
+            (Figure::HandOffs, HAND_OFFS, others),
+            (Figure::Apart, APART, others),
         ])
     };
     match peer {
@@ -87,13 +92,7 @@ impl Contest {
             return Vec::new();
         };
         let trips = Figure::AloneHalf.of(ours).map(|half| half / self.raw());
-        let first = goal(
-            "a lock that nobody else wants",
-            "raw round trips",
-            Unit::RoundTrips,
-            ROUND_TRIPS,
-            trips,
-        );
+        let first = goal(ALONE, "raw round trips", Unit::RoundTrips, ROUND_TRIPS, trips);
         let against = |row: &Row<'_>| -> Vec<Goal> {
             let wanted = row.peer.and_then(wanted).filter(|_| row.absent.is_none());
             let each = wanted.into_iter().flatten();

@@ -1,7 +1,10 @@
 //! The part of the page about locks.
 
+use super::goals::{ALONE, HAND_OFFS};
 use super::{Contest, setting};
-use crate::say::number;
+use crate::measure::Measured;
+use crate::say::{number, time};
+use crate::task::Task;
 
 /// What each of them promises, which no figure shows.
 const GUARANTEES: &str = "\
@@ -73,8 +76,8 @@ impl Contest {
         page += &format!("\n### Goals\n\n{}", self.goals_grid().markdown(2));
         page += &self.missed();
         page += &format!(
-            "\n### What the time goes into\n\nProcessor time for each lock taken and freed, and messages between nodes where \
-             they are counted. What is left of the time is waiting: for the network, for the disk, for a turn on one of the {} \
+            "\n### What the time goes into\n\nProcessor time for each lock taken and freed, how much of the servers' was spent \
+             in the kernel, and messages between nodes where they are counted. What is left of the time is waiting: for the network, for the disk, for a turn on one of the {} \
              cores.\n\n{}",
             machine.cores,
             self.costs().markdown(2)
@@ -91,13 +94,51 @@ impl Contest {
         let lines: Vec<String> = missed
             .map(|goal| {
                 let measured = goal.measured.map_or(String::new(), |value| goal.unit.say(value));
-                format!("- {}, against {}: {measured}.\n", goal.what, goal.against)
+                let why = self.why(&goal.what);
+                format!("- {}, against {}: {measured}. {why}\n", goal.what, goal.against)
             })
             .collect();
         if lines.is_empty() {
             return "\nEvery goal that could be measured is met.\n".to_owned();
         }
-        format!("\nMissed, and the table below says where the time is:\n\n{}", lines.concat())
+        format!("\nMissed, and where the time is:\n\n{}", lines.concat())
+    }
+
+    /// Where the time of one of our figures is.
+    fn why(&self, what: &str) -> String {
+        let rows = self.rows();
+        let Some(ours) = rows.first().filter(|row| row.peer.is_none()) else {
+            return String::new();
+        };
+        let share =
+            |done: &Measured| format!("{:.0} % of that in the kernel", done.kernel_percent());
+        let say = |done: &Measured| match done.work {
+            "alone" => format!(
+                "Of the {} two round trips take {}, one after the other, from the client to its node and from there to a \
+                 voter; the rest is for three processes to wake up in turn and do their work. For the lock and for freeing it \
+                 the nodes use {} of processor time, {}. On a network quorate has these two round trips as well, or one if the \
+                 client is beside its node.",
+                time(done.latency.percentile(50.0)),
+                time(2.0 * self.raw()),
+                time(done.processor_us),
+                share(done)
+            ),
+            _ => format!(
+                "Servers and clients keep {:.1} of {} cores busy: each lock takes {} of processor time at the nodes, {}, and {} \
+                 at the clients.",
+                done.busy(),
+                self.machine.cores,
+                time(done.processor_us),
+                share(done),
+                time(done.client_us)
+            ),
+        };
+        let task = match what {
+            ALONE => Task::Alone,
+            HAND_OFFS => Task::Together,
+            _ => Task::Apart,
+        };
+        ours.measured(task).map_or(String::new(), say)
     }
 
     fn versions(&self) -> String {

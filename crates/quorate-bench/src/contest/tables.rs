@@ -109,7 +109,7 @@ impl Contest {
         let mut grid = Grid::new(&[
             "service",
             "setting",
-            "alone: servers",
+            "alone: servers, in the kernel",
             "client",
             "apart: servers",
             "clients",
@@ -121,7 +121,9 @@ impl Contest {
         for row in self.rows().iter().filter(|row| row.absent.is_none()) {
             let mut cells = vec![row.service.to_owned(), row.setting.clone()];
             for task in SHOWN {
-                cells.push(cell(row.measured(task), |done| time(done.processor_us)));
+                cells.push(cell(row.measured(task), |done| {
+                    format!("{}, {:.0} %", time(done.processor_us), done.kernel_percent())
+                }));
                 cells.push(cell(row.measured(task), |done| time(done.client_us)));
             }
             let sent = SHOWN.map(|task| row.measured(task).and_then(|done| done.messages));

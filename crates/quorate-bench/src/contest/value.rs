@@ -32,6 +32,7 @@ impl Measured {
             "latency": self.latency,
             "round_trips": self.latency.percentile(50.0) / round_trip_us,
             "processor_us": self.processor_us,
+            "kernel_us": self.kernel_us,
             "client_us": self.client_us,
             "messages": self.messages,
         })
