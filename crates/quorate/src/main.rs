@@ -16,6 +16,10 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 use failure::Failure;
 
+/// Campaigns make and drop thousands of small worlds a second.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
