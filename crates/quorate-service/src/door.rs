@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate_protocol::{Answer, Ask, Call, Failure, Say};
+use quorate_protocol::{About, Answer, Ask, Call, Change, Failure, Kind, Say, Standing};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
@@ -14,6 +14,9 @@ use crate::rights::Rights;
 
 /// So much may wait for one that watches before it counts as one that does not read.
 const WATCHING: usize = 1_024;
+
+/// So many requests are looked through for those of one name.
+const LISTED_MOST: u32 = 100_000;
 
 /// Asks the node, as a client of its own for each call.
 #[derive(Clone, Debug)]
@@ -39,6 +42,36 @@ impl Door {
     /// Asks, and waits for the answer. What a session relies on is counted from now on.
     pub(crate) async fn ask(&self, rights: &Rights, call: Call) -> Result<Answer, Failure> {
         answer(self.begin(rights, call, 8).await?).await
+    }
+
+    /// Who has and who wants this name, be it a lock's or an election's.
+    pub(crate) async fn requests_of(
+        &self,
+        rights: &Rights,
+        name: &str,
+    ) -> Result<Vec<About>, Failure> {
+        let call = Call::List { prefix: name.to_owned(), most: LISTED_MOST };
+        match self.ask(rights, call).await? {
+            Answer::List(mut list) => {
+                list.retain(|about| about.name.text() == name);
+                Ok(list)
+            }
+            // An answer of another kind: it cannot be.
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Who leads where there is an election of this name.
+    pub(crate) async fn leader_of(
+        &self,
+        rights: &Rights,
+        name: &str,
+    ) -> Result<Option<About>, Failure> {
+        let leads = |about: &About| {
+            about.name.kind() == Kind::Election
+                && matches!(about.standing, Standing::Holding { .. })
+        };
+        Ok(self.requests_of(rights, name).await?.into_iter().find(leads))
     }
 
     /// Hears of all changes of names that begin so.
@@ -128,6 +161,22 @@ pub(crate) struct Hearing {
     /// Whether the answer has come.
     heard: bool,
     pub(crate) says: mpsc::Receiver<Say>,
+}
+
+impl Hearing {
+    /// Waits until all nodes know what is watched, and nothing is missed any more; what has changed by then.
+    pub(crate) async fn until_all_know(&mut self) -> Result<Vec<Change>, Failure> {
+        let mut changes = Vec::new();
+        loop {
+            match self.says.recv().await {
+                Some(Say::Answer(_, Answer::Failed(failure))) => return Err(failure),
+                Some(Say::Answer(..)) => return Ok(changes),
+                Some(Say::Changed(change)) => changes.push(change),
+                Some(_) => {}
+                None => return Err(Failure::Leaving),
+            }
+        }
+    }
 }
 
 impl Drop for Hearing {

@@ -8,28 +8,18 @@ use quorate_etcd::v3electionpb::{
     CampaignRequest, CampaignResponse, LeaderKey, LeaderRequest, LeaderResponse, ProclaimRequest,
     ProclaimResponse, ResignRequest, ResignResponse,
 };
-use quorate_protocol::{About, Answer, Call, Failure, Kind, Name, Say, Standing};
+use quorate_protocol::{About, Failure, Kind, Name, Say, Standing};
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Etcd, keys, names, status};
 use crate::door::Hearing;
 use crate::lease::Leased;
 
-/// So many requests are looked through for a leader.
-const LISTED_MOST: u32 = 100_000;
-
 impl Etcd {
     /// Who leads.
     async fn leader_of(&self, caller: &Caller, name: &Name) -> Result<Option<About>, Status> {
-        let call = Call::List { prefix: name.text().to_owned(), most: LISTED_MOST };
-        match self.door.ask(&caller.rights, call).await {
-            Ok(Answer::List(list)) => {
-                let holds = |about: &About| matches!(about.standing, Standing::Holding { .. });
-                Ok(list.into_iter().find(|about| about.name == *name && holds(about)))
-            }
-            Ok(_) => Err(status::confused()),
-            Err(failure) => Err(status::of(failure, "election")),
-        }
+        let leader = self.door.leader_of(&caller.rights, name.text()).await;
+        leader.map_err(|failure| status::of(failure, "election"))
     }
 
     fn led_by(&self, about: &About) -> LeaderResponse {
@@ -127,19 +117,10 @@ impl Election for Etcd {
         let watch = self.door.watch(&caller.rights, name.text().to_owned()).await;
         let mut hearing = watch.map_err(|failure| status::of(failure, "election"))?;
         // Nothing is missed once all nodes know; who leads by then is asked.
-        let mut missed = Vec::new();
-        loop {
-            match hearing.says.recv().await {
-                Some(Say::Answer(_, Answer::Done)) => break,
-                Some(Say::Answer(_, Answer::Failed(failure))) => {
-                    return Err(status::of(failure, "election"));
-                }
-                Some(Say::Changed(change)) => missed.extend(change.holder),
-                Some(_) => {}
-                None => return Err(status::of(Failure::Leaving, "election")),
-            }
-        }
-        let first = self.leader_of(&caller, &name).await?.or_else(|| missed.pop());
+        let missed = hearing.until_all_know().await;
+        let missed = missed.map_err(|failure| status::of(failure, "election"))?;
+        let missed = missed.into_iter().filter_map(|change| change.holder).next_back();
+        let first = self.leader_of(&caller, &name).await?.or(missed);
         let seen = Seen { etcd: self.clone(), name, hearing, first, last: None };
         Ok(Response::new(stream::try_unfold(seen, Seen::next).boxed()))
     }

@@ -18,15 +18,12 @@ use quorate_etcd::etcdserverpb::{
     RangeResponse, ResponseOp, TxnRequest, TxnResponse,
 };
 use quorate_etcd::mvccpb::KeyValue;
-use quorate_protocol::{About, Answer, Call, Failure, Kind, Life, Name, Standing};
+use quorate_protocol::{About, Answer, Failure, Kind, Life, Name, Standing};
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Etcd, names, status, stray};
 use crate::lease::Leased;
 use crate::node::random_number;
-
-/// So many requests are looked through.
-const LISTED_MOST: u32 = 100_000;
 
 /// How often it is looked again who has been granted what is free, and after how long.
 const GRANTS: usize = 5;
@@ -90,16 +87,10 @@ impl Etcd {
     /// Who has and who wants a name, the holder first. A lock and an election of one name are one for such recipes, as
     /// with etcd: whichever is held counts.
     pub(super) async fn requests(&self, caller: &Caller, name: &str) -> Result<Vec<About>, Status> {
-        let call = Call::List { prefix: name.to_owned(), most: LISTED_MOST };
-        match self.door.ask(&caller.rights, call).await {
-            Ok(Answer::List(mut list)) => {
-                list.retain(|about| about.name.text() == name);
-                list.sort_by_key(|about| (!holds(about), about.stamp, about.tie));
-                Ok(list)
-            }
-            Ok(_) => Err(status::confused()),
-            Err(failure) => Err(status::of(failure, "mutex")),
-        }
+        let list = self.door.requests_of(&caller.rights, name).await;
+        let mut list = list.map_err(|failure| status::of(failure, "mutex"))?;
+        list.sort_by_key(|about| (!holds(about), about.stamp, about.tie));
+        Ok(list)
     }
 
     /// What a lease has or wants of a name.

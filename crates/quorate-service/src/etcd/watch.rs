@@ -13,7 +13,7 @@ use quorate_etcd::etcdserverpb::watch_server::Watch;
 use quorate_etcd::etcdserverpb::{WatchCreateRequest, WatchRequest, WatchResponse};
 use quorate_etcd::mvccpb::event::EventType;
 use quorate_etcd::mvccpb::{Event, KeyValue};
-use quorate_protocol::{About, Answer, Failure, Say, Standing};
+use quorate_protocol::{About, Failure, Say, Standing};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tonic::{Request, Response, Status, Streaming};
@@ -165,7 +165,7 @@ impl Etcd {
     ) -> Result<(), Status> {
         let hears = self.door.watch(&caller.rights, watched.name.clone()).await;
         let mut hearing = hears.map_err(|failure| status::of(failure, "mutex"))?;
-        wait_until_heard(&mut hearing).await?;
+        hearing.until_all_know().await.map_err(|failure| status::of(failure, "mutex"))?;
         let mut last: Option<About> = None;
         if watched.lease == 0 && watched.key.is_some() {
             // Who was not known when it was named is known soon.
@@ -194,19 +194,6 @@ impl Etcd {
                 }
             }
             next_change(&mut hearing, watched).await?;
-        }
-    }
-}
-
-async fn wait_until_heard(hearing: &mut Hearing) -> Result<(), Status> {
-    loop {
-        match hearing.says.recv().await {
-            Some(Say::Answer(_, Answer::Failed(failure))) => {
-                return Err(status::of(failure, "mutex"));
-            }
-            Some(Say::Answer(..)) => return Ok(()),
-            Some(_) => {}
-            None => return Err(status::of(Failure::Leaving, "mutex")),
         }
     }
 }

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use quorate_protocol::{Answer, Call, Kind, Mode, SessionKey, Standing};
+use quorate_protocol::{Answer, Call, Mode, SessionKey};
 
 use super::model::{
     Expelled, Granted, Listed, Named, Over, Proclaimed, Request, Token, TokenState, Wanted, Which,
@@ -130,14 +130,7 @@ pub(super) async fn leader(
     named: Result<Query<Named>, QueryRejection>,
 ) -> Result<Json<Request>, Refusal> {
     let Query(Named { name }) = named?;
-    let call = Call::List { prefix: name.clone(), most: 100_000 };
-    let Answer::List(list) = house.door.ask(&rights, call).await? else {
-        return Err(Refusal::confused());
-    };
-    let leads = list.into_iter().find(|about| {
-        let holds = matches!(about.standing, Standing::Holding { .. });
-        holds && about.name.kind() == Kind::Election && about.name.text() == name
-    });
+    let leads = house.door.leader_of(&rights, &name).await?;
     leads.map(|about| Json(about.into())).ok_or_else(|| Refusal::unknown("nobody leads"))
 }
 
