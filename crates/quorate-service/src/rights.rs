@@ -86,7 +86,7 @@ impl Rights {
         }
     }
 
-    /// Why not, if it may not.
+    /// Why not, if it may not. Who wants to take a lock away from others is written down.
     pub(crate) fn objection(&self, call: &Call) -> Option<String> {
         let (right, allowed, name) = match call {
             Call::Acquire { name, .. } => ("acquire", &self.acquire, name.text()),
@@ -98,7 +98,12 @@ impl Rights {
             // Who knows the key of a session has the session.
             _ => return None,
         };
-        self.may(right, allowed, name).err()
+        let objection = self.may(right, allowed, name).err();
+        if let Call::Expel { name, reason } = call {
+            let (by, refused) = (&self.name, objection.is_some());
+            tracing::warn!(lock = %name, %by, %reason, refused, "asks that a lock be taken away");
+        }
+        objection
     }
 
     /// How long to wait before one more call is dealt with.
