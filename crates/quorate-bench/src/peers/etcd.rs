@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint};
 
-use super::{Absent, NODES, START, program, version_line};
+use super::{Absent, NODES, program, ready, version_line};
 use crate::loopback;
 use crate::processes::Processes;
 use crate::service::{LockClient, Service, Trouble};
@@ -66,16 +66,8 @@ impl Etcd {
     /// A node is ready when it grants a lease: then it knows a leader.
     async fn ready(&mut self, node: usize) -> Result<(), Absent> {
         let door = self.doors[node].clone();
-        let processes = &mut self.processes;
-        let attempt = async || {
-            let leased = async { lease(&mut LeaseClient::new(channel(&door).await?), 2).await };
-            let soon = tokio::time::timeout(Duration::from_secs(3), leased).await;
-            soon.unwrap_or_else(|_| Err(Trouble::new("it does not answer")))
-        };
-        match loopback::until(START, || processes.is_alive(node), attempt).await {
-            Ok(_) => Ok(()),
-            Err(trouble) => Err(Absent::Failed(self.processes.last_words(node, &trouble))),
-        }
+        let leased = async || lease(&mut LeaseClient::new(channel(&door).await?), 2).await;
+        ready(&mut self.processes, node, leased).await
     }
 
     pub(super) fn version(&self) -> &str {

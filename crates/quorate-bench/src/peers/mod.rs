@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::loopback;
 use crate::measure::Measured;
+use crate::processes::Processes;
 use crate::service::{Service, Trouble};
 use crate::storage::Storage;
 use crate::task::{Effort, Task, perform};
@@ -27,6 +29,9 @@ const NODES: usize = 3;
 
 /// A server that does not answer after so long is given up.
 const START: Duration = Duration::from_secs(30);
+
+/// One attempt to talk to a server: while it starts it may take a connection and say nothing.
+const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// A service that others made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -166,6 +171,22 @@ pub async fn run(
         },
     };
     Entry { peer, storage, came }
+}
+
+/// Waits until a server does for us what it does when it is ready, or says what it said last.
+async fn ready<T, F: Future<Output = Result<T, Trouble>>>(
+    processes: &mut Processes,
+    number: usize,
+    attempt: impl Fn() -> F,
+) -> Result<(), Absent> {
+    let soon = async || {
+        let answer = tokio::time::timeout(ATTEMPT, attempt()).await;
+        answer.unwrap_or_else(|_| Err(Trouble::new("it does not answer")))
+    };
+    match loopback::until(START, || processes.is_alive(number), soon).await {
+        Ok(_) => Ok(()),
+        Err(trouble) => Err(Absent::Failed(processes.last_words(number, &trouble))),
+    }
 }
 
 async fn ran(

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use super::resp::{Answer, Connection};
-use super::{Absent, START, program, version_line};
+use super::{Absent, program, ready, version_line};
 use crate::loopback;
 use crate::processes::Processes;
 use crate::service::{LockClient, Service, Trouble};
@@ -64,16 +64,8 @@ impl Instances {
 
     async fn ready(&mut self, number: usize) -> Result<(), Absent> {
         let door = self.doors[number];
-        let processes = &mut self.processes;
-        let answers = loopback::until(
-            START,
-            || processes.is_alive(number),
-            async || Connection::open(door).await?.ask(&["PING"]).await,
-        );
-        match answers.await {
-            Ok(_) => Ok(()),
-            Err(trouble) => Err(Absent::Failed(self.processes.last_words(number, &trouble))),
-        }
+        let answers = async || Connection::open(door).await?.ask(&["PING"]).await;
+        ready(&mut self.processes, number, answers).await
     }
 }
 

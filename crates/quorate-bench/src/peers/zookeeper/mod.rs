@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Absent, NODES, START, program};
+use super::{Absent, NODES, program, ready};
 use crate::loopback;
 use crate::processes::Processes;
 use crate::service::{LockClient, Service, Trouble};
@@ -60,16 +60,7 @@ impl Zookeeper {
     /// A node is ready when it gives a session: then it knows a leader.
     async fn ready(&mut self, node: usize) -> Result<(), Absent> {
         let door = self.doors[node];
-        let processes = &mut self.processes;
-        let attempt = async || {
-            let session = Session::open(door, Duration::from_secs(1));
-            let soon = tokio::time::timeout(Duration::from_secs(3), session).await;
-            soon.unwrap_or_else(|_| Err(Trouble::new("it does not answer")))
-        };
-        match loopback::until(START, || processes.is_alive(node), attempt).await {
-            Ok(_) => Ok(()),
-            Err(trouble) => Err(Absent::Failed(self.processes.last_words(node, &trouble))),
-        }
+        ready(&mut self.processes, node, || Session::open(door, Duration::from_secs(1))).await
     }
 
     pub(super) fn version(&self) -> &str {
