@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use quorate_bench::engines::Engine;
 use quorate_bench::peers::Peer;
@@ -42,8 +42,8 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
     pub(crate) seconds: u64,
     /// Which work
-    #[arg(long, value_name = "WORK,..", value_delimiter = ',', value_enum)]
-    work: Vec<Work>,
+    #[arg(long, value_name = "WORK,..", value_delimiter = ',', value_parser = one_of(Task::ALL.into_iter(), Task::name))]
+    work: Vec<Task>,
     /// How nodes talk to each other; without, both ways are measured
     #[arg(long, value_enum)]
     wire: Option<BenchWire>,
@@ -51,7 +51,7 @@ pub(crate) struct Bench {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
     pub(crate) nodes: u32,
     /// Whom to compare with, in one table
-    #[arg(long, value_name = "OTHER,..", value_delimiter = ',', value_enum)]
+    #[arg(long, value_name = "OTHER,..", value_delimiter = ',', value_parser = one_of(Against::all(), Against::name))]
     pub(crate) against: Vec<Against>,
     /// A folder for performance.md, performance.svg and performance.json; it is made if it is not there
     #[arg(long, value_name = "FOLDER", requires = "against")]
@@ -64,8 +64,8 @@ pub(crate) struct Bench {
 impl Bench {
     /// The tasks that were chosen, or all, in the order in which they are done.
     pub(crate) fn tasks(&self) -> Vec<Task> {
-        let chosen = |task: &Task| self.work.iter().any(|work| work.task() == *task);
-        Task::ALL.into_iter().filter(|task| self.work.is_empty() || chosen(task)).collect()
+        let chosen = |task: &Task| self.work.is_empty() || self.work.contains(task);
+        Task::ALL.into_iter().filter(chosen).collect()
     }
 
     /// The ways in which nodes talk that were chosen, or both.
@@ -79,40 +79,14 @@ impl Bench {
 
     /// The services to compare with, each once, in their own order.
     pub(crate) fn peers(&self) -> Vec<Peer> {
-        let chosen = |peer: &Peer| self.against.iter().any(|other| other.peer() == Some(*peer));
+        let chosen = |peer: &Peer| self.against.contains(&Against::Service(*peer));
         Peer::ALL.into_iter().filter(chosen).collect()
     }
 
     /// The simulators and checkers to compare with, each once, in their own order.
     pub(crate) fn engines(&self) -> Vec<Engine> {
-        let chosen = |engine: &Engine| self.against.iter().any(|o| o.engine() == Some(*engine));
+        let chosen = |engine: &Engine| self.against.contains(&Against::Engine(*engine));
         Engine::ALL.into_iter().filter(chosen).collect()
-    }
-}
-
-/// A piece of work for `quorate bench`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Work {
-    Alone,
-    Apart,
-    Together,
-    Queue,
-    Killed,
-    Many,
-    Idle,
-}
-
-impl Work {
-    fn task(self) -> Task {
-        match self {
-            Self::Alone => Task::Alone,
-            Self::Apart => Task::Apart,
-            Self::Together => Task::Together,
-            Self::Queue => Task::Queue,
-            Self::Killed => Task::Killed,
-            Self::Many => Task::Many,
-            Self::Idle => Task::Idle,
-        }
     }
 }
 
@@ -124,34 +98,34 @@ enum BenchWire {
 }
 
 /// Whom to compare with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Against {
-    Etcd,
-    Zookeeper,
-    Redis,
-    Redlock,
-    Stateright,
-    Madsim,
-    Simpy,
+    Service(Peer),
+    Engine(Engine),
 }
 
 impl Against {
-    fn peer(self) -> Option<Peer> {
-        match self {
-            Self::Etcd => Some(Peer::Etcd),
-            Self::Zookeeper => Some(Peer::Zookeeper),
-            Self::Redis => Some(Peer::Redis),
-            Self::Redlock => Some(Peer::Redlock),
-            Self::Stateright | Self::Madsim | Self::Simpy => None,
-        }
+    fn all() -> impl Iterator<Item = Self> {
+        let services = Peer::ALL.into_iter().map(Self::Service);
+        services.chain(Engine::ALL.into_iter().map(Self::Engine))
     }
 
-    fn engine(self) -> Option<Engine> {
+    fn name(self) -> &'static str {
         match self {
-            Self::Stateright => Some(Engine::Stateright),
-            Self::Madsim => Some(Engine::Madsim),
-            Self::Simpy => Some(Engine::Simpy),
-            Self::Etcd | Self::Zookeeper | Self::Redis | Self::Redlock => None,
+            Self::Service(peer) => peer.name(),
+            Self::Engine(engine) => engine.name(),
         }
     }
+}
+
+/// One of these, by its name.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: impl Iterator<Item = T>,
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<T> = all.collect();
+    PossibleValuesParser::new(all.iter().map(|one| name(*one))).map(move |text| {
+        let found = all.iter().find(|one| name(**one) == text);
+        *found.expect("only possible values come here")
+    })
 }
