@@ -24,7 +24,7 @@ enum Work {
     Compat,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step {
         name: "fmt",
         promise: "the code is formatted",
@@ -101,6 +101,15 @@ const STEPS: [Step; 9] = [
         }),
         way_out: None,
     },
+    Step {
+        name: "engines",
+        promise: "the simulators and checkers of others do the same work; downloads and compiles for minutes",
+        work: Work::Cargo(Cargo {
+            environment: &[],
+            arguments: "test -p quorate-bench --test engines --locked -- --ignored",
+        }),
+        way_out: None,
+    },
 ];
 
 /// The steps of these names, or all of them if there are none; otherwise the first name that is no
@@ -112,10 +121,10 @@ pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a st
     names.iter().map(|&name| STEPS.iter().find(|step| step.name == name).ok_or(name)).collect()
 }
 
-/// The steps that say whether everything works. What the compiler thinks of the style takes as long again, and is for
-/// whoever changes something.
+/// The steps that say whether everything works. What the compiler thinks of the style takes as long again, and so does
+/// building what others wrote: both are for whoever changes something.
 pub(crate) fn tests() -> Vec<&'static Step> {
-    STEPS.iter().filter(|step| !["clippy", "doc"].contains(&step.name)).collect()
+    STEPS.iter().filter(|step| !["clippy", "doc", "engines"].contains(&step.name)).collect()
 }
 
 /// A table of the steps, one a line.

@@ -1,12 +1,12 @@
 //! The simulators and checkers of others, built and run. That downloads and compiles for minutes, so it is only done when it
-//! is asked for: `cargo test -p quorate-bench --test engines -- --ignored`
+//! is asked for: `cargo xtask verify engines`
 
 use std::time::Duration;
 
 use quorate_bench::engines::{Engine, race};
 
 #[tokio::test]
-#[ignore = "downloads and compiles for minutes"]
+#[ignore = "downloads and compiles for minutes: cargo xtask verify engines"]
 async fn everybody_does_the_same_work() {
     let race = race(&Engine::ALL, Duration::from_millis(200), |_| {}).await;
     assert!(race.absent.is_empty(), "{:?}", race.absent);
