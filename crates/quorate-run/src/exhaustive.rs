@@ -382,12 +382,16 @@ impl Sizing {
         if gib(bytes) < 4.0 * gib(memory as f64) {
             return ControlFlow::Continue(());
         }
+        // A number of a hundred digits says less than how many they are.
+        let needed = match gib(bytes) {
+            few @ ..10_000.0 => format!("{few:.0}"),
+            many => format!("10^{:.0}", many.log10()),
+        };
         self.too_large = Some(format!(
-            "this world has very roughly 10^{:.0} states, which would take {:.0} GiB of memory, and {:.0} GiB are free; \
+            "this world has very roughly 10^{:.0} states, which would take {needed} GiB of memory, and {:.0} GiB are free; \
              ask for less (fewer processes, --requesters 2, --requests 1, fewer --crashes), \
              or look at a part of it with --depth {} or --memory {:.0}GiB",
             states.log10(),
-            gib(bytes),
             gib(memory as f64),
             progress.depth + 2,
             gib(memory as f64).max(1.0)
