@@ -1,0 +1,51 @@
+//! Named locks by votes that are leases, with the session as the candidate: locks outlive the nodes that gave them.
+//!
+//! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985, with
+//!   leases as in Gray and Cheriton, "Leases", SOSP 1989, and fencing tokens. The rules for tokens, attempts, spare votes and
+//!   restarts are our own; `docs/locks.md` argues for each.
+//! - **Assumes**: a fixed set of voters and a coterie over them; clocks that gain or lose no more than the terms say. Links may
+//!   lose, duplicate, delay and reorder. Voters may crash and restart with their vote file, or having forgotten; at most a
+//!   minority forgets at once without a durable mark. Clients may crash, pause and ask through several candidates.
+//! - **Guarantees**: at most one client is valid inside a lock at any time (ME1), every later holder has a greater token, and
+//!   every live client that waits enters in the end while a quorum of voters can be reached (ME2).
+//! - **Costs**: with a quorum of K, 3K messages and one round trip per entry where the voters' numbers agree, 5K and two round
+//!   trips where they do not; two message delays from a holder to the next. A beat and its echo per voter each third of a ttl.
+//! - **Departs from the paper**: a vote lapses with its session; a candidate that is asked for a vote gives it back unless its
+//!   client may be inside, so that FAILED is not needed. A holder of more than a beat interval takes spare votes, so that it
+//!   outlives any minority of voters.
+//!
+//! ```text
+//!   client           candidate                             voter
+//!     | - wants -------> | ---- REQUEST (beat, stamp) -----> |   its vote is free, or will be
+//!     |                  | <--- VOTE (number, echo) -------- |   written to the vote file first
+//!     |                  | ---- RAISE (token) -------------> |   only where numbers differ
+//!     |                  | <--- RAISED --------------------- |
+//!     | <- granted ----- |                                   |
+//!   inside               | ---- BEAT ----------------------> |   each third of a ttl
+//!     |                  | <--- ECHO (beat, votes) --------- |   valid until sent(beat) + ttl (1-r)/(1+r)
+//!     | - stops -------> | ---- RELEASE (token) -----------> |   the first of the queue is next
+//! ```
+
+mod ballot;
+mod candidate;
+mod client;
+mod direct;
+mod electorate;
+mod id;
+mod message;
+mod terms;
+mod voter;
+mod voter_session;
+
+pub use ballot::{Ballot, Given};
+pub use candidate::{Candidate, CandidateEffect, CandidateEffects};
+pub use client::{Client, ClientEvent};
+pub use direct::{DirectClient, DirectEffect, DirectEffects};
+pub use electorate::Electorate;
+pub use id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
+pub use message::{
+    Call, Entry, Name, Part, Presented, Report, Standing, ToCandidate, ToVoter, Wanted,
+};
+pub use terms::Terms;
+pub use voter::{Life, Memory, PeerMessage, Record, Voter, VoterEffect, VoterEffects};
+pub use voter_session::VoterSession;

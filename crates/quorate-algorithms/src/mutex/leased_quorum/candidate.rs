@@ -1,0 +1,616 @@
+//! The candidate: collects votes for one session, inside the client or inside a node on behalf of a client elsewhere.
+//!
+//! A candidate is soft state. It knows no clock: what a vote is good for is expressed by the newest beat that its voter has
+//! echoed, and only the client knows when it sent that beat.
+
+mod pursuit;
+mod view;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use quorate_core::{ProcessId, ProcessSet, Span};
+
+use super::electorate::Electorate;
+use super::id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
+use super::message::{
+    Entry, Name, Part, Presented, Report, Standing, ToCandidate, ToVoter, Wanted,
+};
+use pursuit::{Counted, Pursuit};
+use view::View;
+
+/// A candidate of one session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Candidate<K: Name> {
+    id: CandidateId,
+    electorate: Electorate,
+    session: Presented,
+    /// Requests of the client's incarnation up to this number that are not pursued have ended.
+    issued: u64,
+    /// Whether a token is recorded at a quorum before the client hears of it, for clients that cannot tell the token to
+    /// another candidate.
+    records_entries: bool,
+    views: Vec<View<K>>,
+    pursuits: BTreeMap<RequestId, Pursuit<K>>,
+}
+
+/// An effect of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CandidateEffect<K> {
+    /// Sends to a voter.
+    Send(ProcessId, ToVoter<K>),
+    /// Tells the client how a request stands.
+    Report(Report),
+    /// A voter applies another time-to-live to this session.
+    Refused(Span),
+}
+
+/// Buffer of effects.
+pub type CandidateEffects<K> = Vec<CandidateEffect<K>>;
+
+/// A vote as it arrives.
+struct Arrived {
+    claim: Claim,
+    vote: VoteId,
+    last: u64,
+    stamp: u64,
+    beat: Beat,
+    version: u64,
+    entered: Option<(u64, u64)>,
+}
+
+impl<K: Name> Candidate<K> {
+    /// A candidate for a session whose client begins with this beat.
+    pub fn new(id: CandidateId, electorate: Electorate, session: Presented) -> Self {
+        let views = alloc::vec![View::default(); electorate.len()];
+        let (issued, records_entries) = (0, false);
+        Self { id, electorate, session, issued, records_entries, views, pursuits: BTreeMap::new() }
+    }
+
+    /// The same candidate, which records tokens at the voters before it reports them.
+    #[must_use]
+    pub fn recording_entries(mut self) -> Self {
+        self.records_entries = true;
+        self
+    }
+
+    /// The session.
+    pub fn session(&self) -> Presented {
+        self.session
+    }
+
+    /// The greatest clock that a voter has told.
+    pub fn clock(&self) -> u64 {
+        self.views.iter().map(|view| view.clock).max().unwrap_or(0)
+    }
+
+    /// The newest beat that a quorum has echoed: for how long the session itself is known to live.
+    pub fn echoed(&self) -> Option<Beat> {
+        let echoed =
+            |(index, view): (usize, &View<K>)| Some((view.beat?, ProcessId::from_index(index)));
+        let number =
+            self.quorum_beat(self.views.iter().enumerate().filter_map(echoed).collect())?;
+        Some(Beat { number, ..self.session.beat })
+    }
+
+    /// How every request stands.
+    pub fn reports(&self) -> impl Iterator<Item = Report> + '_ {
+        self.pursuits.keys().filter_map(|request| self.report(*request))
+    }
+
+    /// The lists that voters have sent, for finding requests that another candidate pursued.
+    pub fn listed(&self) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
+        let views = self.views.iter().enumerate();
+        views.flat_map(|(index, view)| {
+            view.listed.values().map(move |entry| (ProcessId::from_index(index), entry))
+        })
+    }
+
+    /// The client has begun a beat: tells all voters, and repeats what may have been lost.
+    pub fn begin_beat(&mut self, number: u64, issued: u64, out: &mut CandidateEffects<K>) {
+        self.session.beat.number = self.session.beat.number.max(number);
+        self.issued = self.issued.max(issued);
+        let waiting = self.pursuits.iter().filter(|(_, pursuit)| pursuit.inside.is_none());
+        let waiting: Vec<(RequestId, u64)> =
+            waiting.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
+        for (index, view) in self.views.iter().enumerate() {
+            let (session, waiting) = (self.session, waiting.clone());
+            let beat = ToVoter::Beat { session, seen: view.seen(), waiting };
+            out.push(CandidateEffect::Send(ProcessId::from_index(index), beat));
+        }
+        let requests: Vec<RequestId> = self.pursuits.keys().copied().collect();
+        for request in requests {
+            self.widen(request, out);
+            self.repeat(request, out);
+        }
+    }
+
+    /// Asks every voter for this request: the preferred ones have had time enough, or the client has been inside for long.
+    pub fn widen(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        if let Some(pursuit) = self.pursuits.get_mut(&request) {
+            // A lock that is held for less than a beat interval needs no spare votes.
+            pursuit.asks_all = pursuit.asks_all || core::mem::replace(&mut pursuit.is_old, true);
+            self.ask(request, out);
+        }
+    }
+
+    /// Pursues a request, or goes on with a greater attempt, or learns that the client is inside.
+    pub fn pursue(&mut self, wanted: Wanted<K>, out: &mut CandidateEffects<K>) {
+        let Wanted { lock, request, attempt, stamp, inside } = wanted;
+        // A new request is younger than everything that its session was told; without a clock, voters stamp it.
+        let stamp = match (stamp, self.clock()) {
+            (0, clock) if clock > 0 => clock + 1,
+            _ => stamp,
+        };
+        match self.pursuits.get_mut(&request) {
+            Some(pursuit) if pursuit.attempt >= attempt => {
+                if pursuit.attempt == attempt && pursuit.inside.is_none() {
+                    pursuit.inside = inside;
+                }
+            }
+            Some(pursuit) => {
+                let stamp = stamp.max(pursuit.stamp);
+                *pursuit = Pursuit { inside, ..Pursuit::new(lock, attempt, stamp) };
+            }
+            None => {
+                let pursuit = Pursuit { inside, ..Pursuit::new(lock, attempt, stamp) };
+                self.pursuits.insert(request, pursuit);
+            }
+        }
+        self.ask(request, out);
+        self.advance(request, out);
+    }
+
+    /// The client has stopped, or no longer wants the lock. Only the client begins this.
+    pub fn release(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.remove(&request) else { return };
+        self.issued = self.issued.max(request.number);
+        for (index, view) in self.views.iter().enumerate() {
+            let voter = ProcessId::from_index(index);
+            if pursuit.asked.contains(voter) || view.listed.contains_key(&request) {
+                let (lock, token) = (pursuit.lock.clone(), pursuit.inside);
+                out.push(CandidateEffect::Send(voter, ToVoter::Release { lock, request, token }));
+            }
+        }
+    }
+
+    /// The client ends its session.
+    pub fn end(&mut self, out: &mut CandidateEffects<K>) {
+        self.pursuits.clear();
+        for voter in ProcessId::all(self.electorate.len()) {
+            let session = self.session.session;
+            out.push(CandidateEffect::Send(voter, ToVoter::End { session }));
+        }
+    }
+
+    /// A voter cannot be reached, or leaves: others are asked at once. Its votes still count.
+    pub fn avoid(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
+        let Some(view) = self.views.get_mut(voter.index()).filter(|view| !view.avoided) else {
+            return;
+        };
+        view.avoided = true;
+        let requests: Vec<RequestId> = self.pursuits.keys().copied().collect();
+        requests.into_iter().for_each(|request| self.ask(request, out));
+    }
+
+    /// A voter can be reached again: it hears the present beat and what is asked of it.
+    pub fn resume(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
+        let Some(view) = self.views.get_mut(voter.index()) else { return };
+        view.avoided = false;
+        let (session, seen, waiting) = (self.session, view.seen(), Vec::new());
+        out.push(CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting }));
+        for (request, pursuit) in &self.pursuits {
+            if pursuit.asked.contains(voter) && !pursuit.votes.contains_key(&voter) {
+                out.push(CandidateEffect::Send(voter, self.request(*request, pursuit)));
+            }
+        }
+    }
+
+    /// Handles a voter's message.
+    pub fn on_message(
+        &mut self,
+        voter: ProcessId,
+        message: ToCandidate<K>,
+        out: &mut CandidateEffects<K>,
+    ) {
+        if voter.index() >= self.views.len() {
+            return;
+        }
+        match message {
+            ToCandidate::Echo { epoch, beat, clock, version, part, entries } => {
+                self.hear_clock(voter, clock);
+                self.on_echo(voter, (epoch, version), beat, part, entries, out);
+            }
+            ToCandidate::Vote {
+                claim, vote, last, stamp, beat, clock, version, entered, ..
+            } => {
+                self.hear_clock(voter, clock);
+                let arrived = Arrived { claim, vote, last, stamp, beat, version, entered };
+                self.on_vote(voter, arrived, out);
+            }
+            ToCandidate::Behind { claim, epoch, stamp, place, clock, .. } => {
+                self.hear_clock(voter, clock);
+                self.on_behind(voter, claim, epoch, (stamp, place), out);
+            }
+            ToCandidate::Raised { claim, vote, last, entered, .. } => {
+                let Some(pursuit) = self.pursuit(claim) else { return };
+                let Some(counted) = pursuit.votes.get_mut(&voter).filter(|it| it.vote == vote)
+                else {
+                    return;
+                };
+                counted.last = counted.last.max(last);
+                counted.entered = entered.or(counted.entered);
+                self.advance(claim.request, out);
+            }
+            ToCandidate::Inquire { claim, vote, .. } => self.on_inquire(voter, claim, vote, out),
+            ToCandidate::Stale { claim, attempt, .. } => {
+                if let Some(pursuit) = self.pursuit(claim) {
+                    pursuit.stale = Some(attempt);
+                    self.tell(claim.request, out);
+                }
+            }
+            ToCandidate::Gone { request, .. } => {
+                self.on_gone(voter, request);
+                self.tell(request, out);
+            }
+            ToCandidate::Unavailable => self.avoid(voter, out),
+            ToCandidate::Refused { session, ttl } => {
+                if session == self.session.session {
+                    out.push(CandidateEffect::Refused(ttl));
+                }
+            }
+        }
+    }
+
+    fn hear_clock(&mut self, voter: ProcessId, clock: u64) {
+        let view = &mut self.views[voter.index()];
+        view.clock = view.clock.max(clock);
+    }
+
+    /// The pursuit of a claim of this candidate, if its attempt is the present one.
+    fn pursuit(&mut self, claim: Claim) -> Option<&mut Pursuit<K>> {
+        let own = claim.candidate == self.id;
+        let pursuit = self.pursuits.get_mut(&claim.request).filter(|_| own)?;
+        (pursuit.attempt == claim.attempt).then_some(pursuit)
+    }
+
+    fn claim(&self, request: RequestId, pursuit: &Pursuit<K>) -> Claim {
+        Claim { request, attempt: pursuit.attempt, candidate: self.id }
+    }
+
+    fn request(&self, request: RequestId, pursuit: &Pursuit<K>) -> ToVoter<K> {
+        ToVoter::Request {
+            session: self.session,
+            lock: pursuit.lock.clone(),
+            claim: self.claim(request, pursuit),
+            stamp: pursuit.stamp,
+            inside: pursuit.inside,
+        }
+    }
+
+    fn avoided(&self) -> ProcessSet {
+        let avoided = self.views.iter().enumerate().filter(|(_, view)| view.avoided);
+        avoided.map(|(index, _)| ProcessId::from_index(index)).collect()
+    }
+
+    /// Asks the voters that it should ask and has not asked yet.
+    fn ask(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let avoided = self.avoided();
+        let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
+        let voters = match pursuit.asks_all {
+            true => self.electorate.all(),
+            false => self.electorate.preferred(&pursuit.lock, &avoided),
+        };
+        let new = &(&voters - &pursuit.asked) - &pursuit.gone;
+        pursuit.asked.union_with(&new);
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        for voter in &new {
+            out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
+        }
+    }
+
+    /// Repeats requests that no vote has answered, and confirmations that have not come.
+    fn repeat(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
+        pursuit.raising = None;
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        for voter in &(&pursuit.asked - &pursuit.gone) {
+            if !pursuit.votes.contains_key(&voter) {
+                out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
+            }
+        }
+        self.advance(request, out);
+    }
+
+    /// A voter has told a greater stamp: every voter that was asked learns it.
+    fn adopt_stamp(&mut self, request: RequestId, stamp: u64, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
+        if stamp <= pursuit.stamp {
+            return;
+        }
+        pursuit.stamp = stamp;
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        for voter in &(&pursuit.asked - &pursuit.gone) {
+            out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
+        }
+    }
+
+    /// A voter names an epoch of the session; tells whether it is the present one. A new epoch ends all votes of earlier ones.
+    fn enter_epoch(&mut self, voter: ProcessId, epoch: Epoch) -> bool {
+        let view = &mut self.views[voter.index()];
+        if view.epoch.is_some_and(|known| known > epoch) {
+            return false;
+        }
+        if view.epoch != Some(epoch) {
+            *view = View { epoch: Some(epoch), clock: view.clock, ..View::default() };
+            for pursuit in self.pursuits.values_mut() {
+                pursuit.votes.remove(&voter);
+            }
+        }
+        true
+    }
+
+    fn on_vote(&mut self, voter: ProcessId, arrived: Arrived, out: &mut CandidateEffects<K>) {
+        let Arrived { claim, vote, last, stamp, beat, version, entered } = arrived;
+        if !self.enter_epoch(voter, vote.epoch) {
+            return;
+        }
+        let beat = (beat.incarnation == self.session.beat.incarnation).then_some(beat.number);
+        let Some(pursuit) = self.pursuit(claim) else { return };
+        let lock = pursuit.lock.clone();
+        if pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote) {
+            // The vote was given back, and word of that was lost.
+            return out.push(CandidateEffect::Send(voter, ToVoter::Yield { lock, claim, vote }));
+        }
+        let recorded = entered.filter(|(attempt, _)| *attempt == claim.attempt);
+        let counted =
+            Counted { vote, last, beat, version, entered: recorded.map(|(_, token)| token) };
+        let known = pursuit.votes.entry(voter).or_insert(counted);
+        if known.vote == vote {
+            known.last = known.last.max(last);
+            known.beat = known.beat.max(beat);
+        } else {
+            *known = counted;
+        }
+        pursuit.found = pursuit.found.max(entered);
+        self.adopt_stamp(claim.request, stamp, out);
+        self.advance(claim.request, out);
+    }
+
+    fn on_behind(
+        &mut self,
+        voter: ProcessId,
+        claim: Claim,
+        epoch: Epoch,
+        (stamp, place): (u64, u32),
+        out: &mut CandidateEffects<K>,
+    ) {
+        if !self.enter_epoch(voter, epoch) {
+            return;
+        }
+        let Some(pursuit) = self.pursuit(claim) else { return };
+        pursuit.place = place;
+        self.adopt_stamp(claim.request, stamp, out);
+        self.tell(claim.request, out);
+    }
+
+    /// An older request waits. A vote that a client may rely on is never given back.
+    fn on_inquire(
+        &mut self,
+        voter: ProcessId,
+        claim: Claim,
+        vote: VoteId,
+        out: &mut CandidateEffects<K>,
+    ) {
+        let Some(pursuit) = self.pursuit(claim) else { return };
+        if pursuit.inside.is_some() || pursuit.granted.is_some() {
+            return;
+        }
+        pursuit.votes.retain(|of, counted| *of != voter || counted.vote != vote);
+        let returned = pursuit.returned.entry(voter).or_insert(vote);
+        *returned = vote.max(*returned);
+        pursuit.raising = None;
+        let lock = pursuit.lock.clone();
+        out.push(CandidateEffect::Send(voter, ToVoter::Yield { lock, claim, vote }));
+    }
+
+    fn on_gone(&mut self, voter: ProcessId, request: RequestId) {
+        if let Some(pursuit) = self.pursuits.get_mut(&request) {
+            pursuit.gone.insert(voter);
+        }
+    }
+
+    fn on_echo(
+        &mut self,
+        voter: ProcessId,
+        (epoch, version): (Epoch, u64),
+        beat: Beat,
+        part: Option<Part>,
+        entries: Vec<Entry<K>>,
+        out: &mut CandidateEffects<K>,
+    ) {
+        if !self.enter_epoch(voter, epoch) {
+            return;
+        }
+        let view = &mut self.views[voter.index()];
+        view.avoided = false;
+        if !view.take_list(version, part, entries) {
+            return;
+        }
+        let number = (beat.incarnation == self.session.beat.incarnation).then_some(beat.number);
+        view.beat = view.beat.max(number);
+        self.drop_unlisted(voter, version);
+        self.extend(voter, number);
+        self.reconcile(voter, out);
+        let requests: Vec<RequestId> = self.pursuits.keys().copied().collect();
+        for request in requests {
+            self.advance(request, out);
+        }
+    }
+
+    /// Votes that the voter lists are good for as long as the echoed beat says. An echo never adds a vote.
+    fn extend(&mut self, voter: ProcessId, beat: Option<u64>) {
+        let view = &self.views[voter.index()];
+        for (request, pursuit) in &mut self.pursuits {
+            let claim = Claim { request: *request, attempt: pursuit.attempt, candidate: self.id };
+            let Some(counted) = pursuit.votes.get_mut(&voter) else { continue };
+            let listed = view.listed.get(request);
+            if listed.is_some_and(|it| it.claim == claim && it.vote == Some(counted.vote.number)) {
+                counted.beat = counted.beat.max(beat);
+            }
+        }
+    }
+
+    /// A vote that a later list lacks is no longer this candidate's. A vote under a force release is good for as long as was
+    /// told, and is not extended.
+    fn drop_unlisted(&mut self, voter: ProcessId, version: u64) {
+        let view = &self.views[voter.index()];
+        for (request, pursuit) in &mut self.pursuits {
+            let claim = Claim { request: *request, attempt: pursuit.attempt, candidate: self.id };
+            let is_listed = |counted: &Counted| {
+                let entry = view.listed.get(request).filter(|entry| entry.claim == claim);
+                entry.is_some_and(|it| it.forced || it.vote == Some(counted.vote.number))
+            };
+            let is_newer = |counted: &Counted| counted.version > version;
+            let keeps = |counted: &Counted| is_newer(counted) || is_listed(counted);
+            pursuit.votes.retain(|of, counted| *of != voter || keeps(counted));
+        }
+    }
+
+    /// Acts on a list: releases what the client no longer wants, asks again for what is missing.
+    fn reconcile(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
+        let view = &self.views[voter.index()];
+        let mut gone = Vec::new();
+        for (request, entry) in &view.listed {
+            let Some(pursuit) = self.pursuits.get_mut(request) else {
+                let own = request.incarnation == self.session.beat.incarnation;
+                if own && request.number <= self.issued {
+                    let (lock, request) = (entry.lock.clone(), *request);
+                    let release = ToVoter::Release { lock, request, token: None };
+                    out.push(CandidateEffect::Send(voter, release));
+                }
+                continue;
+            };
+            if entry.forced {
+                gone.push(*request);
+            } else if entry.claim.attempt > pursuit.attempt {
+                pursuit.stale = Some(entry.claim.attempt);
+            }
+        }
+        for request in gone {
+            self.on_gone(voter, request);
+        }
+        let view = &self.views[voter.index()];
+        for (request, pursuit) in &self.pursuits {
+            let asks = pursuit.asked.contains(voter) && !pursuit.gone.contains(voter);
+            if asks && !view.listed.contains_key(request) && !pursuit.votes.contains_key(&voter) {
+                out.push(CandidateEffect::Send(voter, self.request(*request, pursuit)));
+            }
+        }
+    }
+
+    /// The greatest beat that the voters of a quorum have echoed.
+    fn quorum_beat(&self, mut echoed: Vec<(u64, ProcessId)>) -> Option<u64> {
+        echoed.sort_unstable_by(|a, b| b.cmp(a));
+        let mut voters = ProcessSet::new();
+        echoed.into_iter().find_map(|(beat, voter)| {
+            voters.insert(voter);
+            self.electorate.is_quorum(&voters).then_some(beat)
+        })
+    }
+
+    /// Looks whether the votes are enough, and tells the client what has changed.
+    fn advance(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        if pursuit.inside.is_none() && pursuit.granted.is_none() && !pursuit.broken {
+            self.try_grant(request, out);
+        }
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        if let (None, Some(token)) = (pursuit.inside, pursuit.granted) {
+            let good = pursuit.entering(token, self.records_entries);
+            if self.quorum_beat(good).is_none()
+                && let Some(pursuit) = self.pursuits.get_mut(&request)
+            {
+                (pursuit.granted, pursuit.broken) = (None, true);
+            }
+        }
+        self.tell(request, out);
+    }
+
+    /// Grants if every voter of a quorum has given a vote and confirmed the greatest of their numbers.
+    fn try_grant(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        let Some(token) = self.token_of(pursuit) else { return };
+        let records = self.records_entries;
+        if self.quorum_beat(pursuit.entering(token, records)).is_some() {
+            if let Some(pursuit) = self.pursuits.get_mut(&request) {
+                pursuit.granted = Some(token);
+            }
+            return;
+        }
+        if pursuit.raising == Some(token) {
+            return;
+        }
+        let claim = self.claim(request, pursuit);
+        for (voter, counted) in &pursuit.votes {
+            let lags = counted.last < token || (records && counted.entered != Some(token));
+            if counted.vote.number <= token && lags {
+                let (lock, vote) = (pursuit.lock.clone(), counted.vote);
+                let raise = ToVoter::Raise { lock, claim, vote, token, enters: records };
+                out.push(CandidateEffect::Send(*voter, raise));
+            }
+        }
+        if let Some(pursuit) = self.pursuits.get_mut(&request) {
+            pursuit.raising = Some(token);
+        }
+    }
+
+    /// The token that the present votes give: the greatest number among the quorum that was heard last. A token that the
+    /// client may have been told before stays.
+    fn token_of(&self, pursuit: &Pursuit<K>) -> Option<u64> {
+        let mut votes: Vec<_> = pursuit.votes.iter().collect();
+        votes.sort_unstable_by_key(|(voter, it)| {
+            (core::cmp::Reverse(it.beat), it.vote.number, **voter)
+        });
+        let (mut voters, mut token) = (ProcessSet::new(), 0);
+        for (voter, counted) in votes {
+            voters.insert(*voter);
+            token = counted.vote.number.max(token);
+            if self.electorate.is_quorum(&voters) {
+                return Some(pursuit.found.map_or(token, |(_, found)| found));
+            }
+        }
+        None
+    }
+
+    /// How a request stands now.
+    pub fn report(&self, request: RequestId) -> Option<Report> {
+        let pursuit = self.pursuits.get(&request)?;
+        let beat = |number| Beat { number, ..self.session.beat };
+        let alive = &self.electorate.all() - &pursuit.gone;
+        let standing = if !self.electorate.is_quorum(&alive) {
+            Standing::Gone
+        } else if let Some(attempt) = pursuit.stale {
+            Standing::Stale(attempt)
+        } else if pursuit.inside.is_some() {
+            Standing::Held(self.quorum_beat(pursuit.good()).map(beat))
+        } else if pursuit.broken {
+            Standing::Broken
+        } else if let Some(token) = pursuit.granted {
+            let good = self.quorum_beat(pursuit.entering(token, self.records_entries));
+            Standing::Granted { token, beat: beat(good?) }
+        } else {
+            Standing::Waiting(pursuit.place)
+        };
+        Some(Report { request, attempt: pursuit.attempt, stamp: pursuit.stamp, standing })
+    }
+
+    fn tell(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(report) = self.report(request) else { return };
+        let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
+        if pursuit.told != Some(report) {
+            pursuit.told = Some(report);
+            out.push(CandidateEffect::Report(report));
+        }
+    }
+}

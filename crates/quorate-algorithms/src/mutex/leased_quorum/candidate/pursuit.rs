@@ -1,0 +1,96 @@
+//! One request as its candidate pursues it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use quorate_core::{ProcessId, ProcessSet};
+
+use super::super::id::VoteId;
+use super::super::message::Report;
+
+/// A request in its present attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pursuit<K> {
+    pub(super) lock: K,
+    pub(super) attempt: u64,
+    pub(super) stamp: u64,
+    /// The token with which the client is inside. Such a pursuit never yields and never computes a token.
+    pub(super) inside: Option<u64>,
+    /// The token that the client was told. Such a pursuit never yields in this attempt.
+    pub(super) granted: Option<u64>,
+    /// The votes of a grant were lost: the attempt is over.
+    pub(super) broken: bool,
+    /// A voter knows this attempt, which takes precedence.
+    pub(super) stale: Option<u64>,
+    pub(super) asked: ProcessSet,
+    /// Whether every voter is asked, and not only the preferred ones.
+    pub(super) asks_all: bool,
+    /// Whether a beat has begun since the pursuit did.
+    pub(super) is_old: bool,
+    /// Voters at which the request was ended by force.
+    pub(super) gone: ProcessSet,
+    pub(super) votes: BTreeMap<ProcessId, Counted>,
+    /// The last vote of each voter that was given back. It never counts again, although word of it may arrive once more.
+    pub(super) returned: BTreeMap<ProcessId, VoteId>,
+    /// The token that voters were last asked to confirm.
+    pub(super) raising: Option<u64>,
+    /// The newest attempt and token that a voter has recorded.
+    pub(super) found: Option<(u64, u64)>,
+    pub(super) place: u32,
+    pub(super) told: Option<Report>,
+}
+
+/// A vote that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Counted {
+    pub(super) vote: VoteId,
+    /// The voter's confirmed last number.
+    pub(super) last: u64,
+    /// The newest beat for which the voter is known to keep this vote.
+    pub(super) beat: Option<u64>,
+    /// Version of the voter's list from which on it has this vote.
+    pub(super) version: u64,
+    /// The token that the voter has recorded for this attempt.
+    pub(super) entered: Option<u64>,
+}
+
+impl<K> Pursuit<K> {
+    pub(super) fn new(lock: K, attempt: u64, stamp: u64) -> Self {
+        Self {
+            lock,
+            attempt,
+            stamp,
+            inside: None,
+            granted: None,
+            broken: false,
+            stale: None,
+            asked: ProcessSet::new(),
+            asks_all: false,
+            is_old: false,
+            gone: ProcessSet::new(),
+            votes: BTreeMap::new(),
+            returned: BTreeMap::new(),
+            raising: None,
+            found: None,
+            place: 0,
+            told: None,
+        }
+    }
+
+    /// Beats and voters of all votes: they count towards validity once the client is inside.
+    pub(super) fn good(&self) -> Vec<(u64, ProcessId)> {
+        self.votes.iter().filter_map(|(voter, it)| Some((it.beat?, *voter))).collect()
+    }
+
+    /// Beats and voters of the votes with which the client may enter: the voter gave it no later than the token, and has
+    /// confirmed that later votes are greater.
+    pub(super) fn entering(&self, token: u64, recorded: bool) -> Vec<(u64, ProcessId)> {
+        let enters = |counted: &Counted| {
+            counted.vote.number <= token
+                && token <= counted.last
+                && (!recorded || counted.entered == Some(token))
+        };
+        let votes = self.votes.iter().filter(|(_, counted)| enters(counted));
+        votes.filter_map(|(voter, counted)| Some((counted.beat?, *voter))).collect()
+    }
+}

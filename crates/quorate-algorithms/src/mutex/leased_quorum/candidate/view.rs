@@ -1,0 +1,73 @@
+//! What a candidate knows about one voter.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::super::id::{Epoch, RequestId};
+use super::super::message::{Entry, Part};
+
+/// A voter as the candidate sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct View<K> {
+    pub(super) epoch: Option<Epoch>,
+    /// Version of the list.
+    pub(super) version: Option<u64>,
+    /// The last complete list.
+    pub(super) listed: BTreeMap<RequestId, Entry<K>>,
+    /// A list of which the first parts have arrived: version, next part, entries.
+    pub(super) arriving: Option<(u64, u32, Vec<Entry<K>>)>,
+    /// The newest beat of the client's incarnation that the voter has echoed in this epoch.
+    pub(super) beat: Option<u64>,
+    pub(super) clock: u64,
+    /// Whether the voter cannot be reached or does not vote.
+    pub(super) avoided: bool,
+}
+
+impl<K> Default for View<K> {
+    fn default() -> Self {
+        Self {
+            epoch: None,
+            version: None,
+            listed: BTreeMap::new(),
+            arriving: None,
+            beat: None,
+            clock: 0,
+            avoided: false,
+        }
+    }
+}
+
+impl<K> View<K> {
+    /// The last complete list, for the voter to see whether another one is needed.
+    pub(super) fn seen(&self) -> Option<(Epoch, u64)> {
+        Some((self.epoch?, self.version?))
+    }
+
+    /// Takes a part of a list; tells whether the candidate now has the list of this version. An echo whose list the
+    /// candidate lacks says nothing.
+    pub(super) fn take_list(
+        &mut self,
+        version: u64,
+        part: Option<Part>,
+        entries: Vec<Entry<K>>,
+    ) -> bool {
+        let Some(part) = part else { return self.version == Some(version) };
+        if self.version.is_some_and(|known| known > version) {
+            return false;
+        }
+        let (of, next, mut list) = self.arriving.take().unwrap_or((version, 0, Vec::new()));
+        if part.index == 0 {
+            list = Vec::new();
+        } else if of != version || next != part.index {
+            return false;
+        }
+        list.extend(entries);
+        if !part.is_last {
+            self.arriving = Some((version, part.index + 1, list));
+            return false;
+        }
+        self.listed = list.into_iter().map(|entry| (entry.claim.request, entry)).collect();
+        self.version = Some(version);
+        true
+    }
+}

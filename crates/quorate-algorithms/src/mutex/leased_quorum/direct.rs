@@ -1,0 +1,172 @@
+//! A client that reaches the voters itself: client and candidate in one process.
+
+use alloc::vec::Vec;
+
+use quorate_core::{ProcessId, Span, Time};
+
+use super::candidate::{Candidate, CandidateEffect, CandidateEffects};
+use super::client::{Client, ClientEvent};
+use super::electorate::Electorate;
+use super::id::{CandidateId, RequestId};
+use super::message::{Name, ToCandidate, ToVoter};
+
+/// A client with its own candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DirectClient<K: Name> {
+    client: Client<K>,
+    candidate: Candidate<K>,
+}
+
+/// An effect of a direct client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DirectEffect<K> {
+    /// Sends to a voter.
+    Send(ProcessId, ToVoter<K>),
+    /// Tells the user.
+    Event(ClientEvent),
+    /// A voter applies another time-to-live to this session.
+    Refused(Span),
+}
+
+/// Buffer of effects.
+pub type DirectEffects<K> = Vec<DirectEffect<K>>;
+
+impl<K: Name> DirectClient<K> {
+    /// A client that asks these voters.
+    pub fn new(client: Client<K>, id: CandidateId, electorate: Electorate) -> Self {
+        let candidate = Candidate::new(id, electorate, client.presented());
+        Self { client, candidate }
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Client<K> {
+        &self.client
+    }
+
+    /// The candidate.
+    pub fn candidate(&self) -> &Candidate<K> {
+        &self.candidate
+    }
+
+    /// The client, for explorers that shift its moments.
+    pub fn client_mut(&mut self) -> &mut Client<K> {
+        &mut self.client
+    }
+
+    /// Begins a beat.
+    pub fn beat(&mut self, now: Time, out: &mut DirectEffects<K>) {
+        let beat = self.client.begin_beat(now);
+        let issued = self.client.issued();
+        self.with_candidate(now, out, |candidate, effects| {
+            candidate.begin_beat(beat.number, issued, effects);
+        });
+    }
+
+    /// Makes a request. The session must have begun a beat: votes are counted from one.
+    pub fn acquire(&mut self, lock: K, now: Time, out: &mut DirectEffects<K>) -> RequestId {
+        let request = self.client.acquire(lock);
+        self.pursue(request, now, out);
+        request
+    }
+
+    /// Ends a request.
+    pub fn release(&mut self, request: RequestId, now: Time, out: &mut DirectEffects<K>) -> bool {
+        let had = self.client.release(request);
+        self.with_candidate(now, out, |candidate, effects| candidate.release(request, effects));
+        had
+    }
+
+    /// Asks more voters than the preferred ones.
+    pub fn widen(&mut self, request: RequestId, now: Time, out: &mut DirectEffects<K>) {
+        self.with_candidate(now, out, |candidate, effects| {
+            candidate.widen(request, effects);
+            candidate.widen(request, effects);
+        });
+    }
+
+    /// Ends the session.
+    pub fn end(&mut self, now: Time, out: &mut DirectEffects<K>) {
+        self.with_candidate(now, out, |candidate, effects| candidate.end(effects));
+    }
+
+    /// Handles a voter's message.
+    pub fn on_message(
+        &mut self,
+        voter: ProcessId,
+        message: ToCandidate<K>,
+        now: Time,
+        out: &mut DirectEffects<K>,
+    ) {
+        self.with_candidate(now, out, |candidate, effects| {
+            candidate.on_message(voter, message, effects);
+        });
+    }
+
+    /// A voter cannot be reached, or leaves.
+    pub fn avoid(&mut self, voter: ProcessId, now: Time, out: &mut DirectEffects<K>) {
+        self.with_candidate(now, out, |candidate, effects| candidate.avoid(voter, effects));
+    }
+
+    /// A voter can be reached again.
+    pub fn resume(&mut self, voter: ProcessId, now: Time, out: &mut DirectEffects<K>) {
+        self.with_candidate(now, out, |candidate, effects| candidate.resume(voter, effects));
+    }
+
+    /// The earliest time at which [`Self::wake`] has something to do. Beats are the driver's.
+    pub fn next_wake(&self) -> Option<Time> {
+        self.client.next_wake()
+    }
+
+    /// Ends everything that is no longer valid.
+    pub fn wake(&mut self, now: Time, out: &mut DirectEffects<K>) {
+        let mut events = Vec::new();
+        self.client.wake(now, &mut events);
+        self.handle(events, now, out);
+    }
+
+    fn pursue(&mut self, request: RequestId, now: Time, out: &mut DirectEffects<K>) {
+        if let Some(wanted) = self.client.wanted(request) {
+            self.with_candidate(now, out, |candidate, effects| candidate.pursue(wanted, effects));
+        }
+    }
+
+    fn with_candidate(
+        &mut self,
+        now: Time,
+        out: &mut DirectEffects<K>,
+        input: impl FnOnce(&mut Candidate<K>, &mut CandidateEffects<K>),
+    ) {
+        let (mut effects, mut events) = (Vec::new(), Vec::new());
+        input(&mut self.candidate, &mut effects);
+        for effect in effects {
+            match effect {
+                CandidateEffect::Send(voter, message) => {
+                    out.push(DirectEffect::Send(voter, message));
+                }
+                CandidateEffect::Report(report) => self.client.on_report(report, now, &mut events),
+                CandidateEffect::Refused(ttl) => out.push(DirectEffect::Refused(ttl)),
+            }
+        }
+        self.handle(events, now, out);
+    }
+
+    /// Tells the user, and the candidate what it has to know.
+    fn handle(&mut self, events: Vec<ClientEvent>, now: Time, out: &mut DirectEffects<K>) {
+        for event in events {
+            match event {
+                ClientEvent::Entered { request, .. } => {
+                    out.push(DirectEffect::Event(event));
+                    self.pursue(request, now, out);
+                }
+                ClientEvent::Again(request) => self.pursue(request, now, out),
+                ClientEvent::Lost { request, .. } | ClientEvent::Gone(request) => {
+                    out.push(DirectEffect::Event(event));
+                    self.with_candidate(now, out, |candidate, effects| {
+                        candidate.release(request, effects);
+                    });
+                }
+                ClientEvent::Waiting(..) => out.push(DirectEffect::Event(event)),
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The voter: one per node. It lends its vote for each lock to one claim at a time, for as long as the claim's session lives.
+
+mod peers;
+mod restart;
+mod sessions;
+mod votes;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use quorate_core::{ProcessId, Span, Time};
+
+use super::ballot::{Ballot, Given};
+use super::electorate::Electorate;
+use super::id::{CandidateId, Epoch, RequestId};
+use super::message::{Name, ToCandidate, ToVoter};
+use super::terms::Terms;
+use super::voter_session::VoterSession;
+
+pub use peers::PeerMessage;
+pub use restart::{Life, Memory};
+
+/// A voter. A driver hands it messages and time, and carries out its effects in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Voter<K: Name> {
+    id: ProcessId,
+    electorate: Electorate,
+    terms: Terms,
+    /// Changes when the voter has forgotten its votes.
+    incarnation: u64,
+    /// Logical clock, in milliseconds; never below the wall clock.
+    clock: u64,
+    /// The last epoch that was begun.
+    epochs: u64,
+    /// Locks without a ballot have no number above this one.
+    floor: u64,
+    /// Greatest number that is known to outlive a crash. No vote has a greater one.
+    ceiling: u64,
+    reserving: bool,
+    /// Locks whose next vote waits for a higher ceiling.
+    held_up: BTreeSet<K>,
+    sessions: BTreeMap<u128, VoterSession<K>>,
+    /// When sessions lapse.
+    lapses: BTreeSet<(Time, u128)>,
+    ballots: BTreeMap<K, Ballot>,
+    /// Number of ballots beyond which unused ones are forgotten.
+    ballots_most: usize,
+    /// Votes under a force release, and when they are freed.
+    frozen: BTreeSet<(Time, K)>,
+    abstains: Option<Abstains>,
+    /// After a restart: stamps are taken as they are until then, because the voter has forgotten who was told what.
+    trusts_until: Time,
+}
+
+/// Why a voter that has forgotten its votes does not vote.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Abstains {
+    /// A client may rely on a forgotten vote until then.
+    Until {
+        time: Time,
+        /// Whether a durable mark has told the voter how far its numbers had come.
+        has_mark: bool,
+    },
+    /// It learns numbers from the others: these have answered.
+    Learning { told: quorate_core::ProcessSet, floor: u64 },
+}
+
+/// An effect of a voter. Drivers carry them out in order: what a record says is written before anything behind it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VoterEffect<K> {
+    /// Writes a record to the vote file. It need not reach the disk platter.
+    Persist(Record<K>),
+    /// Makes durable that numbers up to this one may be used; [`Voter::reserved`] says that it is.
+    Reserve(u64),
+    /// Sends to a candidate.
+    Send(CandidateId, ToCandidate<K>),
+    /// Sends to another voter.
+    SendPeer(ProcessId, PeerMessage),
+}
+
+/// What a voter must remember over a restart. Later records of the same session or lock replace earlier ones.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Record<K> {
+    /// A session is in this epoch.
+    Session {
+        /// The session.
+        session: u128,
+        /// Its time-to-live.
+        ttl: Span,
+        /// Its epoch.
+        epoch: Epoch,
+    },
+    /// A session has lapsed or ended, with everything it had.
+    Ended {
+        /// The session.
+        session: u128,
+    },
+    /// A lock has this last number and this vote.
+    Ballot {
+        /// The lock.
+        lock: K,
+        /// Its last number.
+        last: u64,
+        /// Its vote.
+        vote: Option<Given>,
+    },
+    /// A request was ended by force.
+    Dead {
+        /// The request.
+        request: RequestId,
+        /// Its lock.
+        lock: K,
+    },
+    /// No lock without a record of its own has a number above this one.
+    Floor(u64),
+}
+
+/// Buffer of effects.
+pub type VoterEffects<K> = alloc::vec::Vec<VoterEffect<K>>;
+
+/// Maximum number of unused ballots by default.
+const BALLOTS_MOST: usize = 8192;
+
+impl<K: Name> Voter<K> {
+    /// A voter of a new cluster: it has never voted.
+    pub fn new(id: ProcessId, electorate: Electorate, terms: Terms) -> Self {
+        Self {
+            id,
+            electorate,
+            terms,
+            incarnation: 0,
+            clock: 0,
+            epochs: 0,
+            floor: 0,
+            ceiling: u64::MAX,
+            reserving: false,
+            held_up: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            lapses: BTreeSet::new(),
+            ballots: BTreeMap::new(),
+            ballots_most: BALLOTS_MOST,
+            frozen: BTreeSet::new(),
+            abstains: None,
+            trusts_until: Time::ZERO,
+        }
+    }
+
+    /// The same voter with numbers bounded by what is durable; greater ones wait for [`VoterEffect::Reserve`].
+    #[must_use]
+    pub fn with_ceiling(mut self, ceiling: u64) -> Self {
+        self.ceiling = ceiling;
+        self
+    }
+
+    /// The same voter, which keeps at most this many ballots of locks that are not in use.
+    #[must_use]
+    pub fn with_ballots_most(mut self, most: usize) -> Self {
+        self.ballots_most = most;
+        self
+    }
+
+    /// Handles a candidate's message.
+    pub fn on_message(
+        &mut self,
+        from: CandidateId,
+        message: ToVoter<K>,
+        now: Time,
+        out: &mut VoterEffects<K>,
+    ) {
+        match message {
+            ToVoter::Beat { session, seen, waiting } => {
+                self.on_beat(from, session, seen, waiting, now, out);
+            }
+            ToVoter::Request { session, lock, claim, stamp, inside } => {
+                // A candidate speaks for itself and for the session that it presents.
+                if claim.candidate == from && claim.request.session == session.session {
+                    self.on_request(session, lock, claim, (stamp, inside), now, out);
+                }
+            }
+            ToVoter::Raise { lock, claim, vote, token, enters } => {
+                self.on_raise(lock, claim, vote, (token, enters), out);
+            }
+            ToVoter::Yield { lock, claim, vote } => self.on_yield(lock, claim, vote, out),
+            ToVoter::Release { lock, request, token } => self.on_release(lock, request, token, out),
+            ToVoter::End { session } => self.end_session(session, out),
+        }
+    }
+
+    /// The earliest time at which [`Self::wake`] has something to do.
+    pub fn next_wake(&self) -> Option<Time> {
+        let abstains = match &self.abstains {
+            Some(Abstains::Until { time, .. }) => Some(*time),
+            _ => None,
+        };
+        let lapses = self.lapses.first().map(|(time, _)| *time);
+        let frozen = self.frozen.first().map(|(time, _)| *time);
+        [abstains, lapses, frozen].into_iter().flatten().min()
+    }
+
+    /// Handles everything that is due.
+    pub fn wake(&mut self, now: Time, out: &mut VoterEffects<K>) {
+        self.end_abstention(now, out);
+        while let Some((_, session)) = self.lapses.first().filter(|(time, _)| *time <= now) {
+            self.end_session(*session, out);
+        }
+        while let Some((_, lock)) = self.frozen.first().filter(|(time, _)| *time <= now) {
+            let lock = lock.clone();
+            self.thaw(lock, out);
+        }
+    }
+
+    /// The wall clock shows this, in milliseconds: the logical clock is never below it, so that order survives a restart of
+    /// all voters.
+    pub fn set_wall_clock(&mut self, millis: u64) {
+        self.clock = self.clock.max(millis);
+    }
+
+    /// The logical clock.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Whether the voter votes. One that has forgotten its votes abstains for a while.
+    pub fn is_voting(&self) -> bool {
+        self.abstains.is_none()
+    }
+
+    /// A lock, if the voter has a ballot for it.
+    pub fn ballot(&self, lock: &K) -> Option<&Ballot> {
+        self.ballots.get(lock)
+    }
+
+    /// All ballots.
+    pub fn ballots(&self) -> impl Iterator<Item = (&K, &Ballot)> {
+        self.ballots.iter()
+    }
+
+    /// The greatest number given or confirmed for a lock; `None` while the voter abstains.
+    pub fn last(&self, lock: &K) -> Option<u64> {
+        let last = self.ballots.get(lock).map_or(self.floor, Ballot::last);
+        self.is_voting().then_some(last)
+    }
+
+    /// A session, if it lives at this voter.
+    pub fn session(&self, session: u128) -> Option<&VoterSession<K>> {
+        self.sessions.get(&session)
+    }
+
+    /// All sessions that live at this voter.
+    pub fn sessions(&self) -> impl ExactSizeIterator<Item = (u128, &VoterSession<K>)> {
+        self.sessions.iter().map(|(id, session)| (*id, session))
+    }
+
+    /// Shows every moment that the voter remembers, for explorers that let time go by without end.
+    pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        for session in self.sessions.values_mut() {
+            show(&mut session.heard.0);
+        }
+        show(&mut self.trusts_until.0);
+        if let Some(Abstains::Until { time, .. }) = &mut self.abstains {
+            show(&mut time.0);
+        }
+        let sessions = self.sessions.iter();
+        self.lapses = sessions.map(|(id, session)| (session.lapses(), *id)).collect();
+        let mut frozen = BTreeSet::new();
+        for (lock, ballot) in &mut self.ballots {
+            if let Some(time) = ballot.vote.as_mut().and_then(|vote| vote.frozen.as_mut()) {
+                show(&mut time.0);
+                frozen.insert((*time, lock.clone()));
+            }
+        }
+        self.frozen = frozen;
+    }
+}

@@ -1,0 +1,131 @@
+//! What becomes of a voter that restarts: it reads its vote file, or it has forgotten and abstains.
+
+use alloc::vec::Vec;
+
+use quorate_core::Time;
+
+use super::super::ballot::{Ballot, Given};
+use super::super::message::Name;
+use super::super::voter_session::VoterSession;
+use super::{Abstains, Record, Voter};
+
+/// What a voter knows about its earlier incarnations when it has forgotten its votes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// Greater than every earlier incarnation.
+    pub incarnation: u64,
+    /// No earlier number was greater than this, if a durable mark says so.
+    pub mark: Option<u64>,
+}
+
+/// A process that continues a voter from its vote file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Life {
+    /// The voter's incarnation, which a restart with memory does not change.
+    pub incarnation: u64,
+    /// Greater than that of every earlier process of this incarnation.
+    pub number: u64,
+}
+
+impl<K: Name> Voter<K> {
+    /// The same voter after it has forgotten its votes: it abstains until no client relies on any of them.
+    #[must_use]
+    pub fn forgotten(mut self, memory: Memory, now: Time) -> Self {
+        self.incarnation = memory.incarnation;
+        self.floor = memory.mark.unwrap_or(0);
+        let (time, has_mark) = (now + self.terms.abstention(), memory.mark.is_some());
+        self.trusts_until = time + self.terms.ttl_most;
+        self.abstains = Some(Abstains::Until { time, has_mark });
+        self
+    }
+
+    /// The same voter with what its vote file says. Reading counts as hearing every session now: when a session was last
+    /// heard is not in the file, and the machine's clock may have started anew.
+    #[must_use]
+    pub fn restored(
+        mut self,
+        life: Life,
+        records: impl IntoIterator<Item = Record<K>>,
+        now: Time,
+    ) -> Self {
+        self.incarnation = life.incarnation;
+        records.into_iter().for_each(|record| self.read(record, now));
+        self.settle(life, now);
+        self
+    }
+
+    /// Everything that a restart must remember, as few records as possible.
+    pub fn records(&self) -> Vec<Record<K>> {
+        let sessions = self.sessions.iter().map(|(id, session)| Record::Session {
+            session: *id,
+            ttl: session.ttl,
+            epoch: session.epoch,
+        });
+        let dead = self.sessions.values().flat_map(|session| &session.dead);
+        let dead =
+            dead.map(|(request, lock)| Record::Dead { request: *request, lock: lock.clone() });
+        let ballots = self.ballots.iter().map(|(lock, ballot)| {
+            let (lock, last, vote) = (lock.clone(), ballot.last, ballot.vote);
+            Record::Ballot { lock, last, vote }
+        });
+        let floor = core::iter::once(Record::Floor(self.floor));
+        floor.chain(sessions).chain(dead).chain(ballots).collect()
+    }
+
+    /// The last epoch that was begun: a file that is written anew must not lose it.
+    pub fn epochs(&self) -> u64 {
+        self.epochs
+    }
+
+    /// Epochs up to this one are used up.
+    pub fn skip_epochs(&mut self, epochs: u64) {
+        self.epochs = self.epochs.max(epochs);
+    }
+
+    fn read(&mut self, record: Record<K>, now: Time) {
+        match record {
+            Record::Session { session, ttl, epoch } => {
+                self.epochs = self.epochs.max(epoch.number);
+                self.sessions.insert(session, VoterSession::new(ttl, epoch, now));
+            }
+            Record::Ended { session } => {
+                self.sessions.remove(&session);
+            }
+            Record::Ballot { lock, last, vote } => {
+                self.ballots.insert(lock, Ballot { vote, ..Ballot::new(last) });
+            }
+            Record::Dead { request, lock } => {
+                if let Some(session) = self.sessions.get_mut(&request.session) {
+                    session.dead.insert(request, lock);
+                }
+            }
+            Record::Floor(floor) => self.floor = self.floor.max(floor),
+        }
+    }
+
+    /// Makes the parts agree once all records are read.
+    fn settle(&mut self, life: Life, now: Time) {
+        self.trusts_until = now + self.terms.ttl_most;
+        for (lock, ballot) in &mut self.ballots {
+            let Some(vote) = &mut ballot.vote else { continue };
+            let Some(session) = self.sessions.get_mut(&vote.claim.request.session) else {
+                // The session ended while the vote was its: the record of the vote came first.
+                ballot.vote = None;
+                continue;
+            };
+            let Given { claim, stamp, .. } = *vote;
+            session.requests.insert(claim.request, (lock.clone(), stamp));
+            // Frozen times are of the clock of an earlier process: they start again.
+            if let Some(frozen) = &mut vote.frozen {
+                *frozen = now + session.ttl;
+                self.frozen.insert((*frozen, lock.clone()));
+            }
+        }
+        for session in self.sessions.values_mut() {
+            // Lists of this life must not be taken for lists of an earlier one.
+            session.version = life.number << 32;
+        }
+        let sessions = self.sessions.iter();
+        self.lapses = sessions.map(|(id, session)| (session.lapses(), *id)).collect();
+    }
+}

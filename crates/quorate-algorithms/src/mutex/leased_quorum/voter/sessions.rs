@@ -1,0 +1,156 @@
+//! Sessions at a voter: beats, echoes and lapses.
+
+use alloc::vec::Vec;
+
+use quorate_core::Time;
+
+use super::super::id::{Beat, CandidateId, Claim, Epoch, RequestId};
+use super::super::message::{Entry, Name, Part, Presented, ToCandidate};
+use super::super::voter_session::VoterSession;
+use super::{Record, Voter, VoterEffect, VoterEffects};
+
+/// Maximum number of entries in one part of a list.
+const PART_MOST: usize = 512;
+
+impl<K: Name> Voter<K> {
+    /// Opens or extends the session that a candidate presents; tells whether the candidate may go on.
+    pub(super) fn accept(
+        &mut self,
+        presented: Presented,
+        candidate: CandidateId,
+        now: Time,
+        out: &mut VoterEffects<K>,
+    ) -> bool {
+        let Presented { session: id, ttl, beat } = presented;
+        if !self.is_voting() {
+            out.push(VoterEffect::Send(candidate, ToCandidate::Unavailable));
+            return false;
+        }
+        if self.sessions.get(&id).is_some_and(|session| session.lapses() <= now) {
+            self.end_session(id, out);
+        }
+        let applied = self.sessions.get(&id).map_or_else(|| self.terms.clamp(ttl), |it| it.ttl);
+        if applied != ttl {
+            let refused = ToCandidate::Refused { session: id, ttl: applied };
+            out.push(VoterEffect::Send(candidate, refused));
+            return false;
+        }
+        if !self.sessions.contains_key(&id) {
+            self.epochs += 1;
+            let epoch = Epoch { incarnation: self.incarnation, number: self.epochs };
+            out.push(VoterEffect::Persist(Record::Session { session: id, ttl, epoch }));
+            self.sessions.insert(id, VoterSession::new(ttl, epoch, now));
+        }
+        let Some(session) = self.sessions.get_mut(&id) else { return false };
+        self.lapses.remove(&(session.lapses(), id));
+        session.hear(beat, now);
+        self.lapses.insert((session.lapses(), id));
+        true
+    }
+
+    pub(super) fn on_beat(
+        &mut self,
+        from: CandidateId,
+        presented: Presented,
+        seen: Option<(Epoch, u64)>,
+        waiting: Vec<(RequestId, u64)>,
+        now: Time,
+        out: &mut VoterEffects<K>,
+    ) {
+        if !self.accept(presented, from, now, out) {
+            return;
+        }
+        let id = presented.session;
+        let own = |request: &RequestId| {
+            request.session == id && request.incarnation == presented.beat.incarnation
+        };
+        let announced: Vec<(RequestId, u64)> = waiting
+            .into_iter()
+            .filter(|(request, _)| own(request))
+            .map(|(request, stamp)| (request, self.lifted(id, request, stamp, now)))
+            .collect();
+        let clock = self.clock;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        session.announced.retain(|request, _| !own(request));
+        session.announced.extend(announced);
+        session.told = Some(clock);
+        let (epoch, version) = (session.epoch, session.version);
+        let beat = session.newest(presented.beat.incarnation);
+        let mut echo = |part, entries| {
+            let echo = ToCandidate::Echo { epoch, beat, clock, version, part, entries };
+            out.push(VoterEffect::Send(from, echo));
+        };
+        if seen == Some((epoch, version)) {
+            return echo(None, Vec::new());
+        }
+        let mut entries = self.entries(id).into_iter().peekable();
+        for index in 0.. {
+            let entries_of_part = entries.by_ref().take(PART_MOST).collect();
+            let is_last = entries.peek().is_none();
+            echo(Some(Part { index, is_last }), entries_of_part);
+            if is_last {
+                break;
+            }
+        }
+    }
+
+    /// Everything that a session has here.
+    pub fn entries(&self, session: u128) -> Vec<Entry<K>> {
+        let Some(session) = self.sessions.get(&session) else { return Vec::new() };
+        let entry = |(request, (lock, stamp)): (&RequestId, &(K, u64))| {
+            let ballot = self.ballots.get(lock)?;
+            if let Some(vote) = ballot.vote.filter(|vote| vote.claim.request == *request) {
+                let renewed = vote.frozen.is_none().then_some(vote.number);
+                let (claim, entered, forced) = (vote.claim, vote.entered, vote.frozen.is_some());
+                return Some(Entry { lock: lock.clone(), claim, vote: renewed, forced, entered });
+            }
+            let waiter = ballot.queue.get(&(*stamp, *request))?;
+            let (claim, entered) = (waiter.claim, waiter.entered);
+            Some(Entry { lock: lock.clone(), claim, vote: None, forced: false, entered })
+        };
+        let ended =
+            session.dead.iter().filter(|(request, _)| !session.requests.contains_key(request));
+        let ended = ended.map(|(request, lock)| {
+            let claim = Claim { request: *request, attempt: 0, candidate: CandidateId(0) };
+            Entry { lock: lock.clone(), claim, vote: None, forced: true, entered: None }
+        });
+        session.requests.iter().filter_map(entry).chain(ended).collect()
+    }
+
+    /// The stamp of a request that the voter sees for the first time. Stamps are lifted, not refused: a request cannot claim
+    /// to be older than what its session was told before it asked.
+    pub(super) fn lifted(&self, session: u128, request: RequestId, stamp: u64, now: Time) -> u64 {
+        let Some(session) = self.sessions.get(&session) else { return stamp };
+        let known = session.requests.get(&request).map(|(_, stamp)| *stamp);
+        if let Some(known) = known.or_else(|| session.announced.get(&request).copied()) {
+            return stamp.max(known);
+        }
+        match session.told {
+            _ if stamp > 0 && now < self.trusts_until => stamp,
+            Some(told) => stamp.max(told + 1),
+            None => stamp.max(self.clock),
+        }
+    }
+
+    /// A session has lapsed, or its client has ended it: everything that it has here is free.
+    pub(super) fn end_session(&mut self, id: u128, out: &mut VoterEffects<K>) {
+        let Some(session) = self.sessions.remove(&id) else { return };
+        self.lapses.remove(&(session.lapses(), id));
+        out.push(VoterEffect::Persist(Record::Ended { session: id }));
+        for (request, (lock, stamp)) in session.requests {
+            self.remove(lock, request, stamp, out);
+        }
+    }
+
+    /// The beat to echo with a vote.
+    pub(super) fn echo_of(&self, request: RequestId, beats: u64) -> Option<(Epoch, Beat, u64)> {
+        let session = self.sessions.get(&request.session)?;
+        Some((session.epoch, session.newest(beats), session.version))
+    }
+
+    pub(super) fn changed(&mut self, session: u128) {
+        if let Some(session) = self.sessions.get_mut(&session) {
+            session.version += 1;
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Votes: how they are asked for, given, confirmed, given back and freed.
+
+use quorate_core::Time;
+
+use super::super::ballot::{Ballot, Given, Waiter};
+use super::super::id::{Claim, RequestId, VoteId};
+use super::super::message::{Name, Presented, ToCandidate};
+use super::{Record, Voter, VoterEffect, VoterEffects};
+
+/// Numbers are reserved in blocks of this size, so that few grants wait for the disk.
+const BLOCK: u64 = 1 << 20;
+
+/// A client may raise a voter's numbers by this much at once. Voters that restarted with a durable mark differ by a few
+/// blocks; without a bound one client could use up all numbers.
+const LEAP_MOST: u64 = 1 << 32;
+
+/// How a claim relates to the one that the voter knows for the same request.
+enum Precedence {
+    Newer,
+    Same,
+    Stale,
+}
+
+fn precedence(known: Claim, claim: Claim) -> Precedence {
+    match claim.attempt.cmp(&known.attempt) {
+        core::cmp::Ordering::Greater => Precedence::Newer,
+        core::cmp::Ordering::Equal if claim.candidate == known.candidate => Precedence::Same,
+        _ => Precedence::Stale,
+    }
+}
+
+impl<K: Name> Voter<K> {
+    pub(super) fn on_request(
+        &mut self,
+        presented: Presented,
+        lock: K,
+        claim: Claim,
+        (stamp, inside): (u64, Option<u64>),
+        now: Time,
+        out: &mut VoterEffects<K>,
+    ) {
+        let Claim { request, candidate, .. } = claim;
+        if !self.accept(presented, candidate, now, out) {
+            return;
+        }
+        let Some(session) = self.sessions.get(&request.session) else { return };
+        if session.dead.contains_key(&request) {
+            return out.push(VoterEffect::Send(candidate, ToCandidate::Gone { lock, request }));
+        }
+        let known = session.requests.get(&request);
+        if known.is_some_and(|(known, _)| *known != lock) {
+            return;
+        }
+        let (old, stamp) =
+            (known.map(|(_, stamp)| *stamp), self.lifted(request.session, request, stamp, now));
+        let floor = self.floor;
+        let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
+        let beats = presented.beat.incarnation;
+        let voted = ballot.vote.filter(|vote| vote.claim.request == request);
+        let queued = old.and_then(|old| ballot.queue.get(&(old, request)).copied());
+        let known = voted.map(|vote| vote.claim).or(queued.map(|waiter| waiter.claim));
+        let changed = match known.map(|known| (precedence(known, claim), known.attempt)) {
+            Some((Precedence::Stale, attempt)) => {
+                let stale = ToCandidate::Stale { lock, claim, attempt };
+                return out.push(VoterEffect::Send(candidate, stale));
+            }
+            Some((Precedence::Same, _)) => old != Some(stamp),
+            Some((Precedence::Newer, _)) | None => true,
+        };
+        if let Some(vote) = voted {
+            let changes = Given { claim, stamp, beats, ..vote };
+            ballot.vote = Some(changes);
+            if changes != vote {
+                self.persist(&lock, out);
+            }
+        } else {
+            let entered = queued.and_then(|waiter| waiter.entered);
+            old.and_then(|old| ballot.queue.remove(&(old, request)));
+            ballot.queue.insert((stamp, request), Waiter { claim, inside, beats, entered });
+        }
+        if let Some(session) = self.sessions.get_mut(&request.session) {
+            session.requests.insert(request, (lock.clone(), stamp));
+            session.version += u64::from(changed);
+        }
+        match voted {
+            Some(_) => self.send_vote(&lock, out),
+            None => self.give(&lock, out),
+        }
+        self.tell_place(&lock, (stamp, request), out);
+        self.inquire(&lock, out);
+    }
+
+    /// Tells a claim that waits where it waits.
+    fn tell_place(&self, lock: &K, key: (u64, RequestId), out: &mut VoterEffects<K>) {
+        let Some(ballot) = self.ballots.get(lock) else { return };
+        let Some(waiter) = ballot.queue.get(&key) else { return };
+        let Some((epoch, ..)) = self.echo_of(key.1, waiter.beats) else { return };
+        let place = ballot.queue.range(..=key).count() as u32;
+        let (lock, claim, clock) = (lock.clone(), waiter.claim, self.clock);
+        let behind = ToCandidate::Behind { lock, claim, epoch, stamp: key.0, place, clock };
+        out.push(VoterEffect::Send(waiter.claim.candidate, behind));
+    }
+
+    /// Asks for the vote back if an older request waits.
+    fn inquire(&self, lock: &K, out: &mut VoterEffects<K>) {
+        let Some(vote) = self.ballots.get(lock).and_then(Ballot::asks_back) else { return };
+        let Some(id) = self.vote_id(&vote) else { return };
+        let inquire = ToCandidate::Inquire { lock: lock.clone(), claim: vote.claim, vote: id };
+        out.push(VoterEffect::Send(vote.claim.candidate, inquire));
+    }
+
+    fn vote_id(&self, vote: &Given) -> Option<VoteId> {
+        let session = self.sessions.get(&vote.claim.request.session)?;
+        Some(VoteId { epoch: session.epoch, number: vote.number })
+    }
+
+    /// Gives the vote to the first waiter, if it is free.
+    pub(super) fn give(&mut self, lock: &K, out: &mut VoterEffects<K>) {
+        let Some(ballot) = self.ballots.get_mut(lock) else { return };
+        if ballot.vote.is_some() {
+            return;
+        }
+        let Some((&(stamp, request), &waiter)) = ballot.queue.first_key_value() else {
+            return self.forget_idle(out);
+        };
+        let number = (ballot.last + 1).max(waiter.inside.unwrap_or(0));
+        if number > self.ceiling {
+            self.held_up.insert(lock.clone());
+            return self.reserve(number, out);
+        }
+        ballot.queue.pop_first();
+        let Waiter { claim, beats, entered, .. } = waiter;
+        ballot.vote = Some(Given { claim, stamp, number, beats, entered, frozen: None });
+        ballot.last = number;
+        self.changed(request.session);
+        self.persist(lock, out);
+        self.send_vote(lock, out);
+        if self.ceiling - number < BLOCK / 2 {
+            self.reserve(number, out);
+        }
+    }
+
+    fn send_vote(&self, lock: &K, out: &mut VoterEffects<K>) {
+        let Some(ballot) = self.ballots.get(lock) else { return };
+        let Some(given) = ballot.vote else { return };
+        let request = given.claim.request;
+        if given.frozen.is_some() {
+            let gone = ToCandidate::Gone { lock: lock.clone(), request };
+            return out.push(VoterEffect::Send(given.claim.candidate, gone));
+        }
+        let Some((epoch, beat, version)) = self.echo_of(request, given.beats) else { return };
+        let vote = ToCandidate::Vote {
+            lock: lock.clone(),
+            claim: given.claim,
+            vote: VoteId { epoch, number: given.number },
+            last: ballot.last,
+            stamp: given.stamp,
+            beat,
+            clock: self.clock,
+            version,
+            entered: given.entered,
+        };
+        out.push(VoterEffect::Send(given.claim.candidate, vote));
+    }
+
+    /// The vote of a lock, if it is exactly this one.
+    fn given(&mut self, lock: &K, claim: Claim, id: VoteId) -> Option<&mut Ballot> {
+        let given = self.ballots.get(lock)?.vote.filter(|vote| vote.claim == claim)?;
+        if self.vote_id(&given) != Some(id) {
+            return None;
+        }
+        self.ballots.get_mut(lock)
+    }
+
+    pub(super) fn on_raise(
+        &mut self,
+        lock: K,
+        claim: Claim,
+        vote: VoteId,
+        (token, enters): (u64, bool),
+        out: &mut VoterEffects<K>,
+    ) {
+        let ceiling = self.ceiling;
+        let Some(ballot) = self.given(&lock, claim, vote) else { return };
+        let Some(given) = ballot.vote.as_mut().filter(|given| given.frozen.is_none()) else {
+            return;
+        };
+        if token > ballot.last.saturating_add(LEAP_MOST) {
+            return;
+        }
+        if token > ceiling {
+            // The candidate repeats it with the next beat.
+            return self.reserve(token, out);
+        }
+        let before = (ballot.last, given.entered);
+        ballot.last = ballot.last.max(token);
+        if enters {
+            given.entered = Some((claim.attempt, token));
+        }
+        let (last, entered) = (ballot.last, given.entered);
+        if before != (last, entered) {
+            self.changed(claim.request.session);
+            self.persist(&lock, out);
+        }
+        let entered = entered.filter(|(attempt, _)| *attempt == claim.attempt);
+        let entered = entered.map(|(_, token)| token);
+        let raised = ToCandidate::Raised { lock, claim, vote, last, entered };
+        out.push(VoterEffect::Send(claim.candidate, raised));
+    }
+
+    pub(super) fn on_yield(
+        &mut self,
+        lock: K,
+        claim: Claim,
+        vote: VoteId,
+        out: &mut VoterEffects<K>,
+    ) {
+        let Some(ballot) = self.given(&lock, claim, vote) else { return };
+        let Some(given) = ballot.vote.take() else { return };
+        let Given { stamp, beats, entered, frozen, .. } = given;
+        if let Some(time) = frozen {
+            self.frozen.remove(&(time, lock.clone()));
+            self.forget_request(claim.request);
+        } else {
+            let waiter = Waiter { claim, inside: None, beats, entered };
+            ballot.queue.insert((stamp, claim.request), waiter);
+        }
+        self.changed(claim.request.session);
+        self.after_freed(&lock, out);
+    }
+
+    /// The client has stopped, or no longer wants the lock.
+    pub(super) fn on_release(
+        &mut self,
+        lock: K,
+        request: RequestId,
+        token: Option<u64>,
+        out: &mut VoterEffects<K>,
+    ) {
+        let Some(session) = self.sessions.get_mut(&request.session) else { return };
+        session.announced.remove(&request);
+        session.dead.remove(&request);
+        let Some((_, stamp)) = session.requests.remove(&request) else { return };
+        session.version += 1;
+        let ceiling = self.ceiling;
+        if let Some(ballot) = self.ballots.get_mut(&lock)
+            && let Some(token) = token.filter(|token| *token <= ceiling)
+            && ballot.vote_of(request).is_some()
+            && token <= ballot.last.saturating_add(LEAP_MOST)
+        {
+            ballot.last = ballot.last.max(token);
+        }
+        self.remove(lock, request, stamp, out);
+    }
+
+    /// Takes a request out of a ballot, and gives the vote to the next one if it has become free.
+    pub(super) fn remove(
+        &mut self,
+        lock: K,
+        request: RequestId,
+        stamp: u64,
+        out: &mut VoterEffects<K>,
+    ) {
+        let Some(ballot) = self.ballots.get_mut(&lock) else { return };
+        ballot.queue.remove(&(stamp, request));
+        let Some(frozen) = ballot.vote_of(request).map(|vote| vote.frozen) else { return };
+        ballot.vote = None;
+        frozen.and_then(|time| self.frozen.take(&(time, lock.clone())));
+        self.after_freed(&lock, out);
+    }
+
+    /// The vote is free: the next one gets it, or the file learns that it is free.
+    fn after_freed(&mut self, lock: &K, out: &mut VoterEffects<K>) {
+        self.give(lock, out);
+        if self.ballots.get(lock).is_some_and(|ballot| ballot.vote.is_none()) {
+            self.persist(lock, out);
+        }
+    }
+
+    fn persist(&self, lock: &K, out: &mut VoterEffects<K>) {
+        let Some(ballot) = self.ballots.get(lock) else { return };
+        let (lock, last, vote) = (lock.clone(), ballot.last, ballot.vote);
+        out.push(VoterEffect::Persist(Record::Ballot { lock, last, vote }));
+    }
+
+    /// Ends a request by force. Its vote is renewed no longer; the next one gets it when the client has let go, or can no
+    /// longer rely on it.
+    pub fn force(&mut self, lock: &K, request: RequestId, out: &mut VoterEffects<K>) -> bool {
+        let Some(session) = self.sessions.get_mut(&request.session) else { return false };
+        let Some((_, stamp)) = session.requests.get(&request).filter(|(of, _)| of == lock) else {
+            return false;
+        };
+        let (stamp, lapses) = (*stamp, session.lapses());
+        session.dead.insert(request, lock.clone());
+        session.version += 1;
+        out.push(VoterEffect::Persist(Record::Dead { request, lock: lock.clone() }));
+        let Some(ballot) = self.ballots.get_mut(lock) else { return false };
+        if let Some(vote) = ballot.vote_of(request) {
+            let (time, candidate) = (*vote.frozen.get_or_insert(lapses), vote.claim.candidate);
+            self.frozen.insert((time, lock.clone()));
+            self.persist(lock, out);
+            let gone = ToCandidate::Gone { lock: lock.clone(), request };
+            out.push(VoterEffect::Send(candidate, gone));
+        } else if let Some(waiter) = ballot.queue.remove(&(stamp, request)) {
+            self.forget_request(request);
+            let gone = ToCandidate::Gone { lock: lock.clone(), request };
+            out.push(VoterEffect::Send(waiter.claim.candidate, gone));
+        }
+        true
+    }
+
+    /// The client of a vote that was ended by force can no longer rely on it.
+    pub(super) fn thaw(&mut self, lock: K, out: &mut VoterEffects<K>) {
+        self.frozen.retain(|(_, frozen)| *frozen != lock);
+        let Some(ballot) = self.ballots.get_mut(&lock) else { return };
+        let Some(vote) = ballot.vote.take_if(|vote| vote.frozen.is_some()) else { return };
+        self.forget_request(vote.claim.request);
+        self.changed(vote.claim.request.session);
+        self.after_freed(&lock, out);
+    }
+
+    fn forget_request(&mut self, request: RequestId) {
+        if let Some(session) = self.sessions.get_mut(&request.session) {
+            session.requests.remove(&request);
+        }
+    }
+
+    fn reserve(&mut self, number: u64, out: &mut VoterEffects<K>) {
+        if !self.reserving && self.ceiling < u64::MAX {
+            self.reserving = true;
+            out.push(VoterEffect::Reserve(number.max(self.ceiling).saturating_add(BLOCK)));
+        }
+    }
+
+    /// Numbers up to this one are durable.
+    pub fn reserved(&mut self, ceiling: u64, out: &mut VoterEffects<K>) {
+        self.ceiling = self.ceiling.max(ceiling);
+        self.reserving = false;
+        for lock in core::mem::take(&mut self.held_up) {
+            self.give(&lock, out);
+        }
+    }
+
+    /// Forgets ballots that are not in use once there are many. The floor stands for their numbers.
+    fn forget_idle(&mut self, out: &mut VoterEffects<K>) {
+        if self.ballots.len() <= self.ballots_most.saturating_mul(2) {
+            return;
+        }
+        let floor = &mut self.floor;
+        self.ballots.retain(|_, ballot| {
+            let idle = ballot.is_idle();
+            if idle {
+                *floor = ballot.last.max(*floor);
+            }
+            !idle
+        });
+        out.push(VoterEffect::Persist(Record::Floor(self.floor)));
+        self.ballots_most = self.ballots_most.max(self.ballots.len());
+    }
+
+    /// The greatest number given or confirmed for any lock.
+    pub(super) fn furthest(&self) -> u64 {
+        self.ballots.values().map(Ballot::last).fold(self.floor, u64::max)
+    }
+}
