@@ -227,8 +227,15 @@ impl Worker {
                     };
                     if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
                         match &answer {
-                            Answer::Alive(reliance) | Answer::Granted { reliance, .. } => {
+                            Answer::Alive { reliance, held } => {
                                 state.rely(*reliance);
+                                state.keep_only(held);
+                            }
+                            Answer::Granted { token, reliance } => {
+                                state.rely(*reliance);
+                                if let Call::Acquire { request, .. } = pending.call {
+                                    state.grant(request, *token);
+                                }
                             }
                             Answer::Failed(Failure::NoSession) => state.end(),
                             _ => {}

@@ -87,7 +87,7 @@ impl LockRequest {
             tokio::select! {
                 answer = &mut answer => break answer,
                 Ok(()) = fate.changed() => {
-                    let Fate { lost, position } = *fate.borrow_and_update();
+                    let Fate { lost, position, .. } = *fate.borrow_and_update();
                     if lost == Some(Loss::SessionOver) {
                         break Err(Error::Failed(Failure::NoSession));
                     }

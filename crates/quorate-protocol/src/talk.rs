@@ -174,13 +174,29 @@ pub struct Reliance {
     pub micros: u64,
 }
 
+/// A lock that a session holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The request that holds it.
+    pub request: u64,
+    /// The lock or election.
+    pub name: Name,
+    /// Its token.
+    pub token: u64,
+}
+
 /// What a node answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// A session.
     Opened(SessionKey),
-    /// It is alive.
-    Alive(Reliance),
+    /// It is alive. All that it holds is listed, so that a client that has missed a message learns of a loss here.
+    Alive {
+        /// How long to rely on what it holds.
+        reliance: Reliance,
+        /// What it holds.
+        held: Vec<Held>,
+    },
     /// It has the lock.
     Granted {
         /// Greater than all before of this name.
@@ -211,10 +227,8 @@ pub enum Answer {
 pub struct Life {
     /// Without a word, in milliseconds.
     pub ttl_ms: u64,
-    /// From now on, in milliseconds.
-    pub left_ms: u64,
-    /// So long may be relied on what it has, in milliseconds from when it was last heard; less than its time to live if
-    /// what nodes lend each other ends before.
+    /// How long the client may rely on it and on what it holds, in milliseconds from when the client gets the answer; zero
+    /// if it must not rely on it any more.
     pub relied_ms: u64,
     /// What it has and wants.
     pub requests: Vec<About>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased::Ticket;
 use quorate_core::{Span, Time};
-use quorate_protocol::Name;
+use quorate_protocol::{Held, Name};
 
 use crate::keeper::Client;
 use crate::lease::LeaseId;
@@ -27,10 +27,27 @@ pub(crate) struct Session {
     pub(crate) interests: BTreeMap<Name, Interest>,
     /// Which name each request is about.
     pub(crate) requests: BTreeMap<u64, Name>,
+    /// Requests that have lost their lock, until the client confirms that it has stopped.
+    pub(crate) lost: BTreeMap<u64, Ticket>,
     /// Whether it is on its way to another node: nothing is done for it here any more.
     pub(crate) moving: bool,
     /// What its client was told elsewhere: until when, by the client's clock in microseconds, it relies on what it has.
     pub(crate) reliable_until: u64,
+}
+
+impl Session {
+    /// Everything that it holds, whether or not this node has confirmed it after a move.
+    pub(crate) fn held(&self) -> Vec<Held> {
+        let held = self.interests.iter().filter_map(|(name, it)| Some((name, it, it.token?)));
+        held.flat_map(|(name, interest, token)| {
+            interest.holding.iter().map(move |request| Held {
+                request: *request,
+                name: name.clone(),
+                token,
+            })
+        })
+        .collect()
+    }
 }
 
 /// What a session wants or has of one name: one ticket, however often it asks.

@@ -109,7 +109,9 @@ async fn answer(
         }
         Call::KeepAlive(_) => {
             let lease = lease.ok_or(Failure::NoSession)?;
-            Ok(Answer::Alive(lease.keep_alive(members, patience).await?))
+            // etcd's answer lists nothing: a lock is lost there when its lease or its key is.
+            let reliance = lease.keep_alive(members, patience).await?;
+            Ok(Answer::Alive { reliance, held: Vec::new() })
         }
         Call::Close(key) => {
             lease::revoke(members, key, patience).await?;

@@ -39,6 +39,31 @@ pub(super) struct Opened {
 pub(super) struct Alive {
     /// All that it has may be relied on for so long, counted from when the request was sent.
     pub(super) reliable_ms: u64,
+    /// Every lock and election that it holds. What is missing here is lost. A lock that could not be relied on for a moment
+    /// is lost too, even if it is listed.
+    pub(super) held: Vec<Held>,
+}
+
+/// A lock or an election that a session holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Held {
+    pub(super) name: String,
+    /// `lock` or `election`.
+    pub(super) kind: &'static str,
+    /// The request that holds it.
+    pub(super) request: u64,
+    pub(super) token: u64,
+}
+
+impl From<quorate_protocol::Held> for Held {
+    fn from(held: quorate_protocol::Held) -> Self {
+        let kind = match held.name.kind() {
+            quorate_protocol::Kind::Lock => "lock",
+            quorate_protocol::Kind::Election => "election",
+        };
+        let (request, token) = (held.request, held.token);
+        Self { name: held.name.text().to_owned(), kind, request, token }
+    }
 }
 
 /// What a session has and wants.

@@ -60,7 +60,10 @@ pub(super) async fn keep_alive(
     Path(session): Path<String>,
 ) -> Result<Json<Alive>, Refusal> {
     match house.door.ask(&rights, Call::KeepAlive(key(&session)?)).await? {
-        Answer::Alive(reliance) => Ok(Json(Alive { reliable_ms: reliance.micros / 1_000 })),
+        Answer::Alive { reliance, held } => {
+            let held = held.into_iter().map(Into::into).collect();
+            Ok(Json(Alive { reliable_ms: reliance.micros / 1_000, held }))
+        }
         _ => Err(Refusal::confused()),
     }
 }

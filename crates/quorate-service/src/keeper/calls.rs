@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_algorithms::mutex::leased::Command;
 use quorate_core::{Span, Time};
 use quorate_protocol::{
     Answer, Ask, Call, Failure, MemberStatus, NodeStatus, Reliance, Say, SessionKey, TEXT_MOST,
@@ -129,6 +130,7 @@ impl Keeper {
             place,
             interests,
             requests,
+            lost: BTreeMap::new(),
             moving: false,
             reliable_until: 0,
         };
@@ -153,7 +155,10 @@ impl Keeper {
 
     fn keep_alive(&mut self, client: Client, key: SessionKey, heard: (Time, u64)) -> Answer {
         match self.touch(client, key, heard) {
-            Some(_) => Answer::Alive(self.reliance_of(key, heard.0)),
+            Some(session) => {
+                let held = session.held();
+                Answer::Alive { reliance: self.reliance_of(key, heard.0), held }
+            }
             None => Answer::Failed(Failure::NoSession),
         }
     }
@@ -178,7 +183,7 @@ impl Keeper {
     fn close(&mut self, key: SessionKey, now: Time) -> Answer {
         match self.sessions.contains_key(&key) {
             true => {
-                self.end_session(key, now, None);
+                self.end_session(key, Command::Release, None, now);
                 Answer::Done
             }
             false => Answer::Failed(Failure::NoSession),
@@ -191,7 +196,7 @@ impl Keeper {
             self.alarms.insert((session.until, Alarm::Session(key)));
             return;
         }
-        self.end_session(key, now, Some("session-over"));
+        self.end_session(key, Command::Release, Some("session-over"), now);
     }
 
     fn watch(&mut self, client: Client, prefix: String) -> Answer {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use quorate_algorithms::mutex::leased::Command;
 use quorate_core::{ProcessId, Span, Time};
 use quorate_protocol::{Answer, Failure, Life, Name, SessionKey};
 
@@ -13,6 +14,10 @@ use crate::peer::{PeerMessage, Question};
 
 /// How long another node has to answer what is handed on to it.
 const ANSWERED: Span = Span::from_millis(2_000);
+
+/// How long an answer may take to reach an etcd client, in milliseconds: such a client relies on its lease from when it gets
+/// the answer. If answers take longer, only tokens protect.
+const ANSWER_MS: u32 = 500;
 
 /// How often it is asked again for a lock, in case it has not heard.
 const ASKED_AGAIN: Span = Span::from_millis(5_000);
@@ -333,8 +338,13 @@ impl Keeper {
         Some(match what {
             Leased::Grant { .. } => Answer::Failed(Failure::Busy),
             Leased::Revoke => {
-                self.end_session(key, now, None);
+                self.end_session(key, Command::Release, None, now);
                 Answer::Done
+            }
+            // Until this node has the votes it can promise nothing, and to say that the lease is over would end it.
+            Leased::KeepAlive if self.is_unconfirmed(key) => {
+                self.touch(by.0, key, (now, 0));
+                Answer::Failed(Failure::Leaving)
             }
             Leased::KeepAlive => {
                 self.touch(by.0, key, (now, 0));
@@ -374,7 +384,9 @@ impl Keeper {
         key: SessionKey,
         now: Time,
     ) -> Answer {
-        let opened = self.open(client, (ttl_ms, lease.owner.clone(), place), key, (now, 0));
+        // An etcd client counts from when it gets an answer: the lease is kept for longer than it is told.
+        let kept_ms = ttl_ms.saturating_add(ANSWER_MS + ttl_ms / 256);
+        let opened = self.open(client, (kept_ms, lease.owner.clone(), place), key, (now, 0));
         if let Answer::Opened(key) = opened {
             if let Some(session) = self.sessions.get_mut(&key) {
                 session.lease = Some(lease.clone());
@@ -397,22 +409,28 @@ impl Keeper {
         self.inquire((client, 1), Question::Leases(owner), Waiting::Leases(Vec::new()), now);
     }
 
+    /// Whether a lock of this session has come from another node and has not been confirmed yet.
+    fn is_unconfirmed(&self, key: SessionKey) -> bool {
+        let session = self.sessions.get(&key);
+        session.is_some_and(|session| session.interests.values().any(|interest| interest.resumed))
+    }
+
     /// How long a session lives, and what it has.
+    ///
+    /// The client relies on its lease for `relied_ms` from when it gets the answer, and on every lock that it gets
+    /// meanwhile. So it is never told more than votes are lent for, whether it has a lock or not.
     fn life(&self, key: SessionKey, now: Time) -> Answer {
         let Some(session) = self.sessions.get(&key) else {
             return Answer::Failed(Failure::NoSession);
         };
-        let (heard, ttl) = (session.heard.0, session.ttl);
+        let lent = session.heard.0 + self.settings.terms.reliance();
         let held = session.interests.values().filter(|interest| interest.token.is_some());
-        let deadlines = held.filter_map(|it| self.locks().deadline(it.ticket, now));
-        let soonest = deadlines.min().unwrap_or(Time::NEVER);
-        let relied = match soonest < heard + ttl {
-            true => self.reliance(soonest, heard),
-            false => ttl,
-        };
+        let deadlines = held.map(|it| self.locks().deadline(it.ticket, now).unwrap_or(Time::ZERO));
+        let end = deadlines.fold(session.until.min(lent), Time::min);
+        let answer = Span::from_millis(ANSWER_MS.into());
+        let relied = Span(self.reliance(end, now).0.saturating_sub(answer.0));
         Answer::Life(Life {
-            ttl_ms: ttl.0 / 1_000_000,
-            left_ms: session.until.since(now).0 / 1_000_000,
+            ttl_ms: session.ttl.0 / 1_000_000,
             relied_ms: relied.0 / 1_000_000,
             requests: self.requests_of(session, "", now),
         })

@@ -185,6 +185,7 @@ impl Keeper {
             place,
             interests: BTreeMap::new(),
             requests: BTreeMap::new(),
+            lost: BTreeMap::new(),
             moving: false,
             reliable_until,
         };

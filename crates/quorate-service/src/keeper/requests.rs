@@ -40,9 +40,9 @@ impl Keeper {
         let (leaving, now) = (self.leaving, heard.0);
         let full = self.tickets.len() >= self.settings.requests_most;
         let lonely = wait_ms == Some(0) && !self.locks().has_quorum();
-        let Some(session) = self.touch(client, key, heard) else {
+        if self.touch(client, key, heard).is_none() {
             return Some(Answer::Failed(Failure::NoSession));
-        };
+        }
         let until = wait_ms.map(|wait| now + Span::from_millis(wait.min(1 << 40)));
         let waits = match wait_ms {
             Some(0) => Waits::OnlyIfFree,
@@ -52,6 +52,10 @@ impl Keeper {
         // Whoever wants to know whether it is free waits for word, and not for ever.
         let until = if waits == Waits::ToHaveIt { until } else { Some(now + ONLY_FREE) };
         let waiter = Waiter { request, client, number, until, waits };
+        if let Some(refused) = self.renounce_broken(key, &name, request, now) {
+            return Some(refused);
+        }
+        let session = self.sessions.get_mut(&key)?;
         if let Some(interest) = session.interests.get_mut(&name) {
             let known = interest.holding.contains(&request);
             if let Some(token) = interest.token {
@@ -104,6 +108,30 @@ impl Keeper {
         None
     }
 
+    /// A client that asks for a lock may not be inside. If the lock came from another node and another request may have had
+    /// it on the way, the client must not enter with the old token: the lock is lost and the request begins anew.
+    fn renounce_broken(
+        &mut self,
+        key: SessionKey,
+        name: &Name,
+        request: u64,
+        now: Time,
+    ) -> Option<Answer> {
+        let interest = self.sessions.get(&key)?.interests.get(name)?;
+        let (ticket, confirmed) = (interest.ticket, interest.token.is_some() && !interest.resumed);
+        let known = interest.holding.contains(&request);
+        let candidate = self.locks().candidate(ticket);
+        if !confirmed || candidate.is_none_or(|candidate| candidate.is_unbroken()) {
+            return None;
+        }
+        if !known {
+            return Some(Answer::Failed(Failure::Busy));
+        }
+        // It may be inside all the same, and not know whether it was heard: its votes stay until it relies on them no more.
+        self.command(Command::Abandon(ticket), now);
+        None
+    }
+
     /// A ticket for this session. What else the algorithm says is listened to once the ticket is known here.
     fn ticket_of(&mut self, key: SessionKey, lock: Name, now: Time) -> Ticket {
         self.numbers += 1;
@@ -125,7 +153,13 @@ impl Keeper {
         let Some((key, name)) = self.tickets.get(&ticket).cloned() else { return };
         let Some(interest) = self.interest(key, &name) else { return };
         if std::mem::take(&mut interest.resumed) {
-            // It had it elsewhere, with the same token: the client knows.
+            // It had it elsewhere, with the same token: the client knows. An etcd client cannot tell whether it has relied
+            // on its lease without a gap, so its lease ends if another request may have had the lock.
+            let unbroken = self.locks().candidate(ticket).is_some_and(|it| it.is_unbroken());
+            let leased = self.sessions.get(&key).is_some_and(|session| session.lease.is_some());
+            if leased && !unbroken {
+                self.command(Command::Abandon(ticket), now);
+            }
             return;
         }
         interest.token = Some(token);
@@ -162,12 +196,16 @@ impl Keeper {
         let (client, leased) = (session.client, session.lease.is_some());
         for request in interest.holding {
             session.requests.remove(&request);
+            session.lost.insert(request, ticket);
             self.deeds.push(Deed::Say(client, Say::Lost { session: key, request, expelled }));
+        }
+        while session.lost.len() > TIMES_MOST {
+            session.lost.pop_first();
         }
         self.publish(Change { name, holder: None });
         if leased {
-            // Whoever speaks etcd's language hears of a loss only if its lease is over.
-            self.end_session(key, now, None);
+            // An etcd client hears of a loss only if its lease is over. Until then it relies on its other locks.
+            self.end_session(key, Command::Abandon, None, now);
         }
     }
 
@@ -235,7 +273,14 @@ impl Keeper {
             return Answer::Failed(Failure::NoSession);
         };
         let Some(name) = session.requests.remove(&request) else {
-            return Answer::Failed(Failure::NoRequest);
+            let Some(ticket) = session.lost.remove(&request) else {
+                return Answer::Failed(Failure::NoRequest);
+            };
+            if !session.lost.values().any(|lost| *lost == ticket) {
+                // The client has stopped: the next holder need not wait until it could rely on nothing any more.
+                self.command(Command::Release(ticket), now);
+            }
+            return Answer::Done;
         };
         let Some(interest) = session.interests.get_mut(&name) else { return Answer::Done };
         interest.holding.retain(|held| *held != request);
@@ -280,8 +325,15 @@ impl Keeper {
         self.freed.insert(name.clone(), now);
     }
 
-    /// Ends a session and frees what it has. Why that is a loss, if it is one.
-    pub(super) fn end_session(&mut self, key: SessionKey, now: Time, loss: Option<&'static str>) {
+    /// Ends a session. Its requests end by [`Command::Release`] if the client relies on nothing any more, otherwise by
+    /// [`Command::Abandon`]. The loss is counted under its reason, if there is one.
+    pub(super) fn end_session(
+        &mut self,
+        key: SessionKey,
+        end: fn(Ticket) -> Command<Name>,
+        loss: Option<&'static str>,
+        now: Time,
+    ) {
         let Some(session) = self.sessions.remove(&key) else { return };
         if let Some(lease) = &session.lease {
             self.leases.here.remove(lease);
@@ -301,7 +353,7 @@ impl Keeper {
                 self.was_freed(&name, interest.since, now);
                 loss.into_iter().for_each(|why| self.measures.loses(why));
             }
-            self.command(Command::Release(interest.ticket), now);
+            self.command(end(interest.ticket), now);
             if let Some(token) = interest.token {
                 tracing::debug!(lock = %name, token, at = now.0, "freed");
                 self.publish(Change { name, holder: None });
