@@ -98,6 +98,8 @@ impl Package {
             &algorithms.join("tests/leased_quorum_storm"),
             &folder.join("tests/leased_quorum_storm"),
         )?;
+        let rules = "tests/leased_quorum_rules.rs";
+        fs::copy(algorithms.join(rules), folder.join(rules))?;
         let core = root.join("crates/quorate-core");
         let manifest = format!(
             "[package]\nname = \"quorate-algorithms\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
@@ -131,7 +133,7 @@ impl Package {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
         cargo.env("QUORATE_STORMS", storms).env("RUST_BACKTRACE", "0").env_remove("RUSTFLAGS");
-        cargo.args(["test", "--release", "--quiet", "--lib", "--test", "leased_quorum_storm"]);
+        cargo.args(["test", "--release", "--quiet", "--lib", "--test", "leased_quorum_*"]);
         let output = cargo.output()?;
         if output.status.success() {
             return Ok(Outcome::Passed);

@@ -168,8 +168,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "adopted-stamps-are-told",
         file: "candidate.rs",
-        from: "        pursuit.stamp = stamp;\n",
-        to: "        pursuit.stamp = pursuit.stamp.max(stamp.min(1));\n",
+        from: "        if pursuit.place == 0 {",
+        to: "        if pursuit.place < u32::MAX {",
     },
     Rule {
         name: "incarnations-lapse-alone",
