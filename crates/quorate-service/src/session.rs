@@ -33,6 +33,15 @@ pub(crate) struct Session {
     pub(crate) reliable_until: u64,
 }
 
+impl Session {
+    /// Bytes of its names and texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let interests = self.interests.iter();
+        let texts = interests.map(|(name, interest)| name.text().len() + interest.why.len());
+        self.who.len() + self.place.len() + texts.sum::<usize>()
+    }
+}
+
 /// What a session wants or has of one name: one ticket, however often it asks.
 #[derive(Clone, Debug)]
 pub(crate) struct Interest {
