@@ -134,7 +134,7 @@ async fn one_address_has_quotas_where_nobody_shows_who_it_is() {
         web.post("/v1/acquire", wanted)
     };
     assert_eq!(take("a", "").await.0, 200);
-    let (status, refused) = take("b", &"x".repeat(1990)).await;
+    let (status, refused) = take("b", &"x".repeat(2_000)).await;
     assert_eq!(status, 429, "{refused}");
     assert_eq!(
         refused["error"],
