@@ -474,4 +474,25 @@ mod testing {
         keeper.deeds().for_each(drop);
         keeper
     }
+
+    #[test]
+    fn each_reason_is_named_and_goes_away_again() {
+        let mut keeper = node_of_three();
+        assert_eq!(keeper.reasons(), [""; 0]);
+        keeper.disk_is(Err("no space left".to_owned()));
+        assert!(keeper.reasons()[0].contains("no space left"), "{:?}", keeper.reasons());
+        keeper.disk_is(Ok(()));
+        for peer in 1..3 {
+            keeper.peer_is(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
+        }
+        let text = "terms differ: lease_ms is 1 at p0 and 2 at p1".to_owned();
+        keeper.trouble_is(ProcessId::new(1), Some(Trouble { text, differs: true }));
+        let why = keeper.reasons();
+        assert!(why[0].starts_with("terms: p1: terms differ: lease_ms"), "{why:?}");
+        assert!(why[1].starts_with("no-quorum: 1 of 3"), "{why:?}");
+        keeper.peer_is(ProcessId::new(2), Ok(()), Time(3));
+        assert!(keeper.is_ready(), "{:?}", keeper.reasons());
+        keeper.leave(Time(4));
+        assert!(keeper.reasons()[0].starts_with("leaving: "));
+    }
 }

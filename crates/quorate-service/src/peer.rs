@@ -60,6 +60,12 @@ impl Selection {
     pub(crate) fn names(&self, name: &str) -> bool {
         if self.exact { name == self.prefix } else { name.starts_with(self.prefix.as_str()) }
     }
+
+    /// Whether a request is selected.
+    pub(crate) fn has(&self, about: &About) -> bool {
+        let after = self.after.as_ref();
+        self.names(about.name.text()) && after.is_none_or(|after| Cursor::of(about) > *after)
+    }
 }
 
 /// What a node asks all others.

@@ -186,3 +186,17 @@ async fn lists_are_complete_however_long_they_are() {
     assert_eq!(names.len(), 301);
     assert_eq!(web.get("/v1/locks?after=nonsense").await.0, 400);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watch_lasts_longer_than_strangers_may() {
+    let (_folder, node) = node("").await;
+    let web = Web { address: node.address(), token: None };
+    let mut watching = web.watch("/v1/watch").await;
+    watching.until("event: watching").await;
+    tokio::time::sleep(Duration::from_secs(17)).await;
+    let client = Client::new([node.address().to_string()]);
+    let session = client.session(SessionOptions::default()).await.expect("a session");
+    let guard = session.lock("x").expect("a name").acquire().await.expect("it is free");
+    watching.until("event: changed").await;
+    drop(guard);
+}

@@ -52,7 +52,8 @@ pub(super) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
     }
     let late = Arc::new(AtomicBool::new(false));
     let complete = connection.clone().filter(|_| open);
-    let request = match streams {
+    // Most handlers never look at a body that is empty.
+    let request = match streams || request.body().is_end_stream() {
         true => {
             complete.iter().for_each(|connection| connection.admit());
             request

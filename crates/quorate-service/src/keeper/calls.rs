@@ -64,8 +64,8 @@ impl Keeper {
                 }
             }
             Call::List { prefix, exact, after, most } => {
-                let parts = Parts::new(most);
                 let selection = Selection { prefix, exact, after };
+                let parts = Parts::new(selection.clone(), most);
                 let question = Question::Page(selection, parts.most as u32);
                 return self.inquire((client, number), question, Waiting::List(parts), now);
             }

@@ -25,15 +25,19 @@ pub(super) const PAGE_MOST: u32 = 10_000;
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) most: usize,
+    selection: Selection,
     parts: BTreeMap<ProcessId, (Vec<About>, bool)>,
 }
 
 impl Parts {
-    pub(super) fn new(most: u32) -> Self {
-        Self { most: most.clamp(1, PAGE_MOST) as usize, parts: BTreeMap::new() }
+    pub(super) fn new(selection: Selection, most: u32) -> Self {
+        let most = most.clamp(1, PAGE_MOST) as usize;
+        Self { most, selection, parts: BTreeMap::new() }
     }
 
-    pub(super) fn add(&mut self, from: ProcessId, requests: Vec<About>, more: bool) {
+    /// What a node tells. Requests that were not asked for would keep the pages from ending.
+    pub(super) fn add(&mut self, from: ProcessId, mut requests: Vec<About>, more: bool) {
+        requests.retain(|about| self.selection.has(about));
         self.parts.insert(from, (requests, more));
     }
 
@@ -116,3 +120,52 @@ impl Keeper {
 }
 
 type Chosen<'a> = (&'a Session, &'a Name, &'a Interest);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_protocol::Standing;
+
+    fn about(name: &str, stamp: u64) -> About {
+        About {
+            name: Name::lock(name).expect("a name"),
+            stamp,
+            tie: 1,
+            node: 0,
+            who: String::new(),
+            place: String::new(),
+            why: String::new(),
+            lease: 0,
+            revision: 0,
+            for_ms: 0,
+            standing: Standing::Waiting,
+        }
+    }
+
+    fn page(after: Option<Cursor>, parts: &[(&[About], bool)]) -> (Vec<String>, Option<Cursor>) {
+        let mut all = Parts::new(Selection { prefix: String::new(), exact: false, after }, 100);
+        for (node, (part, more)) in (0..).zip(parts) {
+            all.add(ProcessId::new(node), part.to_vec(), *more);
+        }
+        let Answer::Page(page) = all.page(Vec::new()) else { panic!("not a page") };
+        let names = page.requests.iter().map(|about| about.name.text().to_owned()).collect();
+        (names, page.next)
+    }
+
+    #[test]
+    fn a_page_ends_where_the_shortest_part_ends() {
+        let (one, two) = ([about("a", 1), about("c", 1)], [about("b", 1), about("d", 1)]);
+        let (names, next) = page(None, &[(&one, true), (&two, false)]);
+        assert_eq!(names, ["a", "b", "c"]);
+        assert_eq!(next, Some(Cursor::of(&one[1])));
+        let (names, next) = page(next, &[(&[about("c", 2)], false), (&two[1..], false)]);
+        assert_eq!((names, next), (vec!["c".to_owned(), "d".to_owned()], None));
+    }
+
+    #[test]
+    fn a_part_that_was_not_asked_for_does_not_keep_pages_from_ending() {
+        let after = Some(Cursor::of(&about("m", 1)));
+        let (names, next) = page(after, &[(&[about("a", 1)], true)]);
+        assert_eq!((names, next), (Vec::new(), None));
+    }
+}
