@@ -20,6 +20,7 @@ pub(crate) const STRANGER: Duration = Duration::from_secs(15);
 pub(crate) struct Connections {
     most: usize,
     most_per_address: usize,
+    patience: Duration,
     table: Mutex<Table>,
 }
 
@@ -53,9 +54,9 @@ pub(crate) enum Full {
 }
 
 impl Connections {
-    /// At most so many connections, and at most so many from one address.
-    pub(crate) fn new(most: usize, most_per_address: usize) -> Arc<Self> {
-        Arc::new(Self { most, most_per_address, table: Mutex::default() })
+    /// At most so many connections, and at most so many from one address. A stranger has this long to be admitted.
+    pub(crate) fn new(most: usize, most_per_address: usize, patience: Duration) -> Arc<Self> {
+        Arc::new(Self { most, most_per_address, patience, table: Mutex::default() })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -124,7 +125,7 @@ impl Connection {
             let since = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             tokio::select! {
                 () = self.closed.notified() => return,
-                () = sleep_until(since + STRANGER) => {}
+                () = sleep_until(since + self.of.patience) => {}
             }
             if !self.of.table().strangers.contains_key(&self.number) {
                 return self.closed.notified().await;
@@ -154,7 +155,7 @@ mod tests {
 
     #[tokio::test]
     async fn strangers_make_room_the_oldest_first() {
-        let all = Connections::new(3, 3);
+        let all = Connections::new(3, 3, STRANGER);
         let known = all.enter(at(1)).expect("there is room");
         known.admit();
         let old = all.enter(at(1)).expect("there is room");
@@ -171,7 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_address_does_not_keep_others_out() {
-        let all = Connections::new(4, 2);
+        let all = Connections::new(4, 2, STRANGER);
         let many: Vec<_> = (0..2).map(|_| all.enter(at(1)).expect("there is room")).collect();
         many.iter().for_each(|connection| connection.admit());
         assert_eq!(all.enter(at(1)).expect_err("it has enough"), Full::Address);
@@ -180,13 +181,13 @@ mod tests {
         assert!(all.table().per_address.is_empty());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_stranger_is_closed_in_time_and_a_client_is_not() {
-        let all = Connections::new(4, 4);
+        let all = Connections::new(4, 4, Duration::from_millis(30));
         let stranger = all.enter(at(1)).expect("there is room");
         let client = all.enter(at(1)).expect("there is room");
         client.admit();
         stranger.over().await;
-        assert!(tokio::time::timeout(10 * STRANGER, client.over()).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_millis(300), client.over()).await.is_err());
     }
 }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::connections::{Connection, Connections, Full};
+use crate::connections::{Connection, Connections, Full, STRANGER};
 use crate::door::Door;
 use crate::etcd::Lifeline;
 use crate::files::open_files;
@@ -56,7 +56,7 @@ pub(crate) fn room_for(most: usize, per_address: usize) -> Arc<Connections> {
     let files = open_files();
     let files = files - OTHER_FILES.min(files / 4);
     let most = most.min(usize::try_from(files).unwrap_or(usize::MAX)).max(2);
-    Connections::new(most, per_address.min(most / 2).max(1))
+    Connections::new(most, per_address.min(most / 2).max(1), STRANGER)
 }
 
 /// Lets clients in.
