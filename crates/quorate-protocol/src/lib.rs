@@ -4,14 +4,16 @@
 //! bytes of postcard, [`Ask`] from the client and [`Say`] from the node. The format does not describe itself: variants of
 //! enums are only ever appended, and whoever changes one raises the version.
 
+mod escape;
 pub mod frame;
 pub mod greeting;
 mod name;
 pub mod spans;
 mod talk;
 
+pub use escape::{Escaped, escaped};
 pub use name::{BadName, Kind, NAME_MOST, Name};
 pub use talk::{
-    About, Answer, Ask, Call, Change, Failure, Held, Life, MemberStatus, Mode, NodeStatus,
-    Reliance, Say, SessionKey, Standing, TEXT_MOST, TokenStanding,
+    About, Answer, Ask, Call, Change, Cursor, Failure, Held, Life, MemberStatus, Mode, NodeStatus,
+    Page, Reliance, Say, SessionKey, Standing, TEXT_MOST, TokenStanding,
 };

@@ -15,9 +15,6 @@ use crate::rights::Rights;
 /// So much may wait for one that watches before it counts as one that does not read.
 const WATCHING: usize = 1_024;
 
-/// So many requests are looked through for those of one name.
-const LISTED_MOST: u32 = 100_000;
-
 /// Asks the node, as a client of its own for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct Door {
@@ -50,14 +47,21 @@ impl Door {
         rights: &Rights,
         name: &str,
     ) -> Result<Vec<About>, Failure> {
-        let call = Call::List { prefix: name.to_owned(), most: LISTED_MOST };
-        match self.ask(rights, call).await? {
-            Answer::List(mut list) => {
-                list.retain(|about| about.name.text() == name);
-                Ok(list)
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let (prefix, exact) = (name.to_owned(), true);
+            let call = Call::List { prefix, exact, after, most: u32::MAX };
+            match self.ask(rights, call).await? {
+                Answer::Page(page) => {
+                    all.extend(page.requests);
+                    after = page.next;
+                }
+                // An answer of another kind: it cannot be.
+                _ => return Ok(all),
             }
-            // An answer of another kind: it cannot be.
-            _ => Ok(Vec::new()),
+            if after.is_none() {
+                return Ok(all);
+            }
         }
     }
 
@@ -90,13 +94,13 @@ impl Door {
             rights.may_acquire(name).map_err(Failure::NotAllowed)?;
         }
         let lease = LeaseId { owner: rights.name.clone(), id };
-        answer(self.come(|client| Input::Leased(client, lease, what), 8).await?).await
+        answer(self.come(rights, |client| Input::Leased(client, lease, what), 8).await?).await
     }
 
     /// The leases that the caller has.
     pub(crate) async fn leases(&self, rights: &Rights) -> Result<Answer, Failure> {
         let owner = rights.name.clone();
-        answer(self.come(|client| Input::Leases(client, owner), 8).await?).await
+        answer(self.come(rights, |client| Input::Leases(client, owner), 8).await?).await
     }
 
     async fn begin(&self, rights: &Rights, call: Call, room: usize) -> Result<Hearing, Failure> {
@@ -104,18 +108,19 @@ impl Door {
             return Err(Failure::NotAllowed(why));
         }
         let ask = Ask { number: 1, sent: clock::now().0 / 1_000, call };
-        self.come(|client| Input::Ask(client, ask), room).await
+        self.come(rights, |client| Input::Ask(client, ask), room).await
     }
 
     /// A client of its own for one question.
     async fn come(
         &self,
+        rights: &Rights,
         question: impl FnOnce(Client) -> Input,
         room: usize,
     ) -> Result<Hearing, Failure> {
         let (client, (say, says)) = (self.next_client(), mpsc::channel(room));
         let hearing = Hearing { client, inbox: self.inbox.clone(), heard: false, says };
-        for input in [Input::Come(client, say), question(client)] {
+        for input in [Input::Come(client, rights.owner.clone(), say), question(client)] {
             self.inbox.send(input).await.map_err(|_| Failure::Leaving)?;
         }
         Ok(hearing)

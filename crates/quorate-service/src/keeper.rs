@@ -5,8 +5,12 @@
 mod calls;
 mod leases;
 mod moves;
+mod pages;
+mod plausible;
 mod questions;
+mod quotas;
 mod requests;
+mod watches;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,17 +18,18 @@ use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased::{Command, Locks, Message, Output, Terms, Ticket};
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{
-    Effect, Effects, Layered, Process, ProcessId, Recipients, Span, Stack, Tempo, Time,
+    Effect, Effects, Layered, Process, ProcessId, ProcessSet, Recipients, Span, Stack, Tempo, Time,
 };
-use quorate_protocol::{Change, Name, Say, SessionKey};
+use quorate_protocol::{Answer, Name, Say, SessionKey};
 
 use crate::measures::Measures;
-use crate::peer::{Member, PeerMessage};
+use crate::peer::{Interest, Member, PeerMessage};
 use crate::session::Session;
 use crate::spans::Spans;
 
 pub use moves::Moving;
 use questions::Asked;
+pub use quotas::{Owner, Quotas};
 
 /// A connection of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,6 +73,17 @@ pub struct Settings {
     pub sessions_most: usize,
     /// How many requests there may be.
     pub requests_most: usize,
+    /// What one client may have.
+    pub quotas: Quotas,
+}
+
+/// Why there is no connection to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// A sentence for people.
+    pub text: String,
+    /// Whether the terms of the two nodes differ.
+    pub differs: bool,
 }
 
 /// A node without sockets.
@@ -84,13 +100,19 @@ pub struct Keeper {
     alarms: BTreeSet<(Time, Alarm)>,
     asked: BTreeMap<u64, Asked>,
     numbers: u64,
-    watchers: BTreeMap<Client, Vec<String>>,
+    watchers: watches::Watchers,
     /// What clients of each peer watch.
-    watching: BTreeMap<ProcessId, Vec<String>>,
+    watching: BTreeMap<ProcessId, BTreeSet<String>>,
+    owners: quotas::Owners,
     up: BTreeMap<ProcessId, Result<(), String>>,
     /// Where clients reach each peer.
     doors: BTreeMap<ProcessId, String>,
     leaving: bool,
+    /// Why the last write of the state file failed.
+    disk_trouble: Option<String>,
+    troubles: BTreeMap<ProcessId, Trouble>,
+    /// When a line was last logged about a message of a peer that makes no sense.
+    distrusted: BTreeMap<ProcessId, Time>,
     deeds: Vec<Deed>,
     pub(crate) measures: Measures,
     /// If somebody wants to have them.
@@ -114,6 +136,8 @@ enum Alarm {
     Relay(u64),
     /// A lease that was not found may be somewhere now.
     Search(Client),
+    /// A peer may not know what clients here watch.
+    Interest(ProcessId),
 }
 
 impl Keeper {
@@ -138,11 +162,15 @@ impl Keeper {
             alarms: BTreeSet::new(),
             asked: BTreeMap::new(),
             numbers: 0,
-            watchers: BTreeMap::new(),
+            watchers: watches::Watchers::default(),
+            owners: quotas::Owners::default(),
             watching: BTreeMap::new(),
             up: BTreeMap::new(),
             doors: BTreeMap::new(),
             leaving: false,
+            disk_trouble: None,
+            troubles: BTreeMap::new(),
+            distrusted: BTreeMap::new(),
             deeds: Vec::new(),
             measures: Measures::new(),
             spans: None,
@@ -165,9 +193,64 @@ impl Keeper {
         timers.into_iter().chain(alarms).min()
     }
 
-    /// Whether enough nodes can be heard and this one takes part.
+    /// Whether it votes and reaches a quorum.
     pub fn is_ready(&self) -> bool {
-        !self.leaving && self.locks().is_voting() && self.locks().has_quorum()
+        self.reasons().is_empty()
+    }
+
+    /// Why the node is not ready: one sentence for each reason, each with a word for programs in front.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if self.leaving {
+            reasons.push("leaving: the node stops; use another one".to_owned());
+        }
+        if let Some(why) = &self.disk_trouble {
+            reasons.push(format!("disk: the state file cannot be written ({why}); it is retried"));
+        }
+        if !self.locks().is_voting() {
+            reasons.push(
+                "abstaining: the node has lost its memory and does not vote until no lease of before can be valid \
+                 and a quorum has told it the last numbers"
+                    .to_owned(),
+            );
+        }
+        if !self.reaches_quorum() {
+            let differs = self.troubles.iter().filter(|(_, trouble)| trouble.differs);
+            reasons
+                .extend(differs.map(|(peer, trouble)| format!("terms: {peer}: {}", trouble.text)));
+            let n = self.settings.addresses.len();
+            let heard = self.reached().len();
+            reasons
+                .push(format!("no-quorum: {heard} of {n} nodes can be reached, itself included"));
+        }
+        reasons
+    }
+
+    /// This node and the peers that are connected and not suspected.
+    fn reached(&self) -> ProcessSet {
+        let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
+        let connected: ProcessSet = up.chain([self.settings.id]).collect();
+        &connected - self.locks().suspected()
+    }
+
+    fn reaches_quorum(&self) -> bool {
+        self.locks().is_quorum(&self.reached())
+    }
+
+    /// The state file can be written, or not and why.
+    pub fn disk_is(&mut self, written: Result<(), String>) {
+        if written.is_err() {
+            self.measures.disk_failures.inc();
+        }
+        self.disk_trouble = written.err();
+    }
+
+    /// Why there is no connection to a peer; none if there is one, or if nothing is known.
+    pub fn trouble_is(&mut self, peer: ProcessId, trouble: Option<Trouble>) {
+        match trouble {
+            Some(trouble) => drop(self.troubles.insert(peer, trouble)),
+            None => drop(self.troubles.remove(&peer)),
+        }
     }
 
     /// How many other nodes can be talked to.
@@ -198,12 +281,16 @@ impl Keeper {
                 Alarm::Question(number) => self.close_question(number, now),
                 Alarm::Relay(number) => self.look_after_relay(number, now),
                 Alarm::Search(client) => self.search(client, now),
+                Alarm::Interest(peer) => self.tell_interest_again(peer),
             }
         }
     }
 
     /// A peer has said something.
     pub fn hear(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
+        if let Err(why) = self.is_plausible(from, &message, now) {
+            return self.distrust(from, why, now);
+        }
         if let Some(spans) = &mut self.spans {
             spans.hear(&message, now);
         }
@@ -216,16 +303,20 @@ impl Keeper {
                 self.send(from, PeerMessage::Reply(number, reply));
             }
             PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply, now),
-            PeerMessage::Watching(prefixes) => {
-                self.watching.remove(&from);
-                if !prefixes.is_empty() {
-                    self.watching.insert(from, prefixes);
-                }
+            PeerMessage::Watching(add) => {
+                self.on_interest(from, Interest { reset: true, add, remove: Vec::new() });
             }
+            PeerMessage::Interest(interest) => self.on_interest(from, interest),
             PeerMessage::Changed(change) => self.tell_watchers(&change),
             PeerMessage::Door(door) => drop(self.doors.insert(from, door)),
             PeerMessage::Relay(number, lease, what) => {
-                self.on_relay(from, number, &lease, what, now);
+                match self.charge_lease(&lease, &what, now) {
+                    Ok(()) => self.on_relay(from, number, &lease, what, now),
+                    Err(failure) => {
+                        let refused = PeerMessage::Relayed(number, Answer::Failed(failure));
+                        self.send(from, refused);
+                    }
+                }
             }
             PeerMessage::Relayed(number, answer) => self.on_relayed(number, answer, now),
         }
@@ -246,8 +337,7 @@ impl Keeper {
 
     /// Tells a peer what clients here watch, and where they come to.
     fn tell_peer(&mut self, peer: ProcessId) {
-        let prefixes = self.watchers.values().flatten().cloned().collect::<BTreeSet<_>>();
-        self.send(peer, PeerMessage::Watching(prefixes.into_iter().collect()));
+        self.tell_all_interest(peer);
         self.tell_door(peer);
     }
 
@@ -347,30 +437,62 @@ impl Keeper {
         ProcessId::all(self.settings.addresses.len()).filter(move |peer| *peer != me)
     }
 
-    /// Tells whoever watches, here and elsewhere.
-    fn publish(&mut self, change: Change) {
-        let interested = |prefixes: &Vec<String>| {
-            prefixes.iter().any(|prefix| change.name.text().starts_with(prefix.as_str()))
-        };
-        let peers = self.watching.iter().filter(|(_, prefixes)| interested(prefixes));
-        let peers: Vec<ProcessId> = peers.map(|(peer, _)| *peer).collect();
-        for peer in peers {
-            self.send(peer, PeerMessage::Changed(change.clone()));
-        }
-        self.tell_watchers(&change);
-    }
-
-    fn tell_watchers(&mut self, change: &Change) {
-        for (client, prefixes) in &self.watchers {
-            if prefixes.iter().any(|prefix| change.name.text().starts_with(prefix.as_str())) {
-                self.deeds.push(Deed::Say(*client, Say::Changed(change.clone())));
-            }
-        }
-    }
-
     /// How long, by its own clock and from when it was last heard, somebody may rely on something that ends then.
     fn reliance(&self, end: Time, heard: Time) -> Span {
         let terms = Terms { lease: end.since(heard), ..self.settings.terms };
         terms.reliance()
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use quorate_core::Drift;
+    use quorate_core::quorum::Majority;
+
+    /// Node 0 of three, in a new cluster, connected to both others.
+    pub(super) fn node_of_three() -> Keeper {
+        let settings = Settings {
+            id: ProcessId::new(0),
+            cluster: 1,
+            coterie: AnyCoterie::Majority(Majority::new(3)),
+            terms: Terms { lease: Span::from_millis(8_000), drift: Drift(Drift::ONE / 2_000) },
+            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            life: 0,
+            mark: None,
+            ceiling: None,
+            addresses: (0..3).map(|node| format!("127.0.0.1:{node}")).collect(),
+            door: None,
+            sessions_most: 1_000,
+            requests_most: 1_000,
+            quotas: Quotas::default(),
+        };
+        let mut keeper = Keeper::new(settings, Time(1));
+        for peer in 1..3 {
+            keeper.peer_is(ProcessId::new(peer), Ok(()), Time(1));
+        }
+        keeper.deeds().for_each(drop);
+        keeper
+    }
+
+    #[test]
+    fn each_reason_is_named_and_goes_away_again() {
+        let mut keeper = node_of_three();
+        assert_eq!(keeper.reasons(), [""; 0]);
+        keeper.disk_is(Err("no space left".to_owned()));
+        assert!(keeper.reasons()[0].contains("no space left"), "{:?}", keeper.reasons());
+        keeper.disk_is(Ok(()));
+        for peer in 1..3 {
+            keeper.peer_is(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
+        }
+        let text = "terms differ: lease_ms is 1 at p0 and 2 at p1".to_owned();
+        keeper.trouble_is(ProcessId::new(1), Some(Trouble { text, differs: true }));
+        let why = keeper.reasons();
+        assert!(why[0].starts_with("terms: p1: terms differ: lease_ms"), "{why:?}");
+        assert!(why[1].starts_with("no-quorum: 1 of 3"), "{why:?}");
+        keeper.peer_is(ProcessId::new(2), Ok(()), Time(3));
+        assert!(keeper.is_ready(), "{:?}", keeper.reasons());
+        keeper.leave(Time(4));
+        assert!(keeper.reasons()[0].starts_with("leaving: "));
     }
 }

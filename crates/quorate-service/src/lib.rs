@@ -5,9 +5,11 @@
 
 mod clock;
 mod config;
+mod connections;
 mod disk;
 mod door;
 mod etcd;
+mod files;
 mod http;
 mod keeper;
 mod launch;
@@ -24,8 +26,9 @@ mod spans;
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
 pub use disk::{Disk, DiskError, Remembered};
+pub use files::raise_open_files;
 pub use http::openapi;
-pub use keeper::{Client, Deed, Keeper, Moving, Settings};
+pub use keeper::{Client, Deed, Keeper, Moving, Owner, Quotas, Settings, Trouble};
 pub use launch::{Extras, launch};
 pub use local::{LocalCluster, local_cluster, local_cluster_with};
 pub use node::{CannotStart, Node, Reception, Start};

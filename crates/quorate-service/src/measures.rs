@@ -32,6 +32,10 @@ pub(crate) struct Measures {
     refused: Counted,
     /// Tokens that were asked about and were not the last.
     pub(crate) stale_tokens: Counter,
+    /// Failed writes of the state file.
+    pub(crate) disk_failures: Counter,
+    /// Messages of peers that make no sense.
+    pub(crate) implausible: Counter,
     beliefs: Counted,
     /// By kind, in the order of the kinds; then those of the service itself.
     sent: Vec<Counter>,
@@ -43,7 +47,8 @@ pub(crate) struct Measures {
 }
 
 /// What nodes say to each other beside the algorithms.
-const OTHERS: [&str; 7] = ["QUESTION", "REPLY", "WATCHING", "CHANGED", "DOOR", "RELAY", "RELAYED"];
+const OTHERS: [&str; 8] =
+    ["QUESTION", "REPLY", "WATCHING", "CHANGED", "DOOR", "RELAY", "RELAYED", "INTEREST"];
 
 fn kinds() -> impl Iterator<Item = &'static str> {
     let of_process = <<Member as Process>::Message as Message>::KINDS.iter().map(|kind| kind.name);
@@ -68,6 +73,8 @@ impl Measures {
             lost: Counted::default(),
             refused: Counted::default(),
             stale_tokens: Counter::default(),
+            disk_failures: Counter::default(),
+            implausible: Counter::default(),
             beliefs: Counted::default(),
             sent: counters,
             sessions: Gauge::default(),
@@ -99,6 +106,16 @@ impl Measures {
             "stale_tokens",
             "Tokens that were checked and are not the last",
             self.stale_tokens.clone(),
+        );
+        registry.register(
+            "implausible_messages",
+            "Messages of peers that make no sense and were ignored",
+            self.implausible.clone(),
+        );
+        registry.register(
+            "disk_failures",
+            "Failed writes of the state file",
+            self.disk_failures.clone(),
         );
         registry.register(
             "detector_changes",
@@ -136,6 +153,7 @@ impl Measures {
             PeerMessage::Door(_) => own + 4,
             PeerMessage::Relay(..) => own + 5,
             PeerMessage::Relayed(..) => own + 6,
+            PeerMessage::Interest(_) => own + 7,
         };
         self.sent[place].inc();
     }

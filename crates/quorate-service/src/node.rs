@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quorate_core::{ProcessId, Time};
+use quorate_algorithms::mutex::leased::Terms;
+use quorate_core::quorum::QuorumSystem;
+use quorate_core::{Drift, ProcessId, Time};
 use quorate_net::{
     ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls,
     codec,
 };
-use quorate_protocol::{Answer, Ask, Failure, Say, SessionKey};
+use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
@@ -21,7 +23,7 @@ use crate::disk::{Disk, DiskError, Remembered};
 use crate::door::Door;
 use crate::etcd::{self, Etcd};
 use crate::http::{self, House};
-use crate::keeper::{Client, Deed, Keeper, Settings};
+use crate::keeper::{Client, Deed, Keeper, Owner, Settings, Trouble};
 use crate::lease::{LeaseId, Leased};
 use crate::peer::PeerMessage;
 use crate::rights::{ClientConfig, Entry};
@@ -47,7 +49,6 @@ pub struct Start {
 }
 
 /// How clients are let in.
-#[derive(Default)]
 pub struct Reception {
     /// Who may do what; where nobody is named, everybody may do everything.
     pub clients: Vec<ClientConfig>,
@@ -61,7 +62,29 @@ pub struct Reception {
     pub names: Vec<String>,
     /// Pages beside the API.
     pub pages: Option<axum::Router>,
+    /// Maximum number of connections; fewer if the open-file limit of the process is lower.
+    pub connections: usize,
+    /// Maximum number of connections from one address; at most half of all.
+    pub connections_per_address: usize,
 }
+
+impl Default for Reception {
+    fn default() -> Self {
+        Self {
+            clients: Vec::new(),
+            calls_per_second: 0,
+            tls: None,
+            plain_anywhere: false,
+            names: Vec::new(),
+            pages: None,
+            connections: CONNECTIONS,
+            connections_per_address: CONNECTIONS / 2,
+        }
+    }
+}
+
+/// Default of the maximum number of connections.
+pub(crate) const CONNECTIONS: usize = 16_384;
 
 /// Why a node cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +117,7 @@ pub struct Node {
 /// What the loop of a node is told by others than peers.
 pub(crate) enum Input {
     /// A client has come, and is told things here.
-    Come(Client, mpsc::Sender<Say>),
+    Come(Client, Owner, mpsc::Sender<Say>),
     /// A client asks.
     Ask(Client, Ask),
     /// A client asks for something of a lease.
@@ -103,8 +126,8 @@ pub(crate) enum Input {
     Leases(Client, String),
     /// A client is gone, and has heard the answer that it waited for or not.
     Gone(Client, bool),
-    /// Numbers up to this one are on the disk.
-    Reserved(u64),
+    /// The state file was written with this mark, or could not be written.
+    Written(Result<Option<u64>, String>),
     /// Clients are to go elsewhere.
     Leave,
     /// How it looks.
@@ -113,12 +136,12 @@ pub(crate) enum Input {
     Measure(oneshot::Sender<String>),
 }
 
-/// How a node looks from inside.
-#[derive(Clone, Copy, Debug)]
+/// Readiness and load of a node.
+#[derive(Clone, Debug)]
 pub(crate) struct Looks {
-    /// Whether it gives locks.
-    pub(crate) ready: bool,
-    /// Whether nobody has anything through it.
+    /// Why the node gives no locks; empty if it does.
+    pub(crate) reasons: Vec<String>,
+    /// Whether no session has or wants a lock through it.
     pub(crate) idle: bool,
     /// How many others it can talk to.
     pub(crate) peers: usize,
@@ -146,7 +169,8 @@ impl Node {
             ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned()),
             security,
         );
-        let disk = match disk {
+        config.terms = terms_of(&settings);
+        let memory = match disk {
             Some((disk, before)) => {
                 // Whoever has lost its memory does not know how often it has lived: the clock tells a greater number.
                 let forgot = before.life == 0 && settings.life > 0;
@@ -173,6 +197,12 @@ impl Node {
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
+        let mut tasks = Vec::new();
+        let disk = memory.map(|(disk, remembered)| {
+            let (wanted, writes) = watch::channel(remembered);
+            tasks.push(tokio::spawn(keep_writing(disk, writes, inbox.clone())));
+            wanted
+        });
         let (cluster, node) = (settings.cluster as u64, settings.id.index());
         let mut keeper = Keeper::new(settings, clock::now());
         keeper.spans = spans.is_some().then(Spans::default);
@@ -182,7 +212,6 @@ impl Node {
             clients: BTreeMap::new(),
             outgoing: BTreeMap::new(),
             disk,
-            inbox: inbox.clone(),
             spans: spans.map(|sink| (sink, calendar_offset())),
         };
         let door = Door::new(inbox);
@@ -194,6 +223,7 @@ impl Node {
             entry,
             plain: reception.plain_anywhere || address.ip().is_loopback(),
             tls: reception.tls,
+            connections: serve::room_for(reception.connections, reception.connections_per_address),
             pages: http::router(
                 house,
                 address,
@@ -202,10 +232,8 @@ impl Node {
                 reception.pages,
             ),
         };
-        let tasks = vec![
-            tokio::spawn(desk.run(events, told)),
-            tokio::spawn(serve::accept(clients, Arc::new(doorman))),
-        ];
+        tasks.push(tokio::spawn(desk.run(events, told)));
+        tasks.push(tokio::spawn(serve::accept(clients, Arc::new(doorman))));
         Ok(Self { clients: address, mesh, door, tasks })
     }
 
@@ -214,9 +242,15 @@ impl Node {
         self.clients
     }
 
-    /// Whether it takes part and hears enough others.
+    /// Whether it votes and reaches a quorum.
     pub async fn is_ready(&self) -> bool {
-        self.door.look().await.is_some_and(|looks| looks.ready)
+        self.door.look().await.is_some_and(|looks| looks.reasons.is_empty())
+    }
+
+    /// Why it is not ready, one sentence for each reason; empty if it is ready.
+    pub async fn reasons(&self) -> Vec<String> {
+        let ended = || vec!["the loop of the node has ended".to_owned()];
+        self.door.look().await.map_or_else(ended, |looks| looks.reasons)
     }
 
     /// How many other nodes it can talk to.
@@ -252,6 +286,18 @@ impl Node {
     }
 }
 
+/// What all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
+fn terms_of(settings: &Settings) -> quorate_net::Terms {
+    let Terms { lease, drift } = settings.terms;
+    let members = ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned());
+    quorate_net::Terms::default()
+        .with("lease_ms", lease.0 as f64 / 1e6)
+        .with("drift_ppm", drift.0 / (Drift::ONE / 1_000_000))
+        .with("quorums", QuorumSystem::name(&settings.coterie))
+        .with("nodes", settings.addresses.len())
+        .with_members(members.collect())
+}
+
 /// The loop of a node and what it works on.
 struct Desk {
     keeper: Keeper,
@@ -259,8 +305,8 @@ struct Desk {
     clients: BTreeMap<Client, mpsc::Sender<Say>>,
     /// What goes to each peer when all that is here has been dealt with.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
-    disk: Option<(Disk, Remembered)>,
-    inbox: mpsc::Sender<Input>,
+    /// What the state file should contain; a task of its own writes it.
+    disk: Option<watch::Sender<Remembered>>,
     /// Where traces go, and by how much the calendar is ahead of the clock.
     spans: Option<(SpanSink, Duration)>,
 }
@@ -326,27 +372,51 @@ impl Desk {
     fn on_input(&mut self, input: Input) {
         let now = clock::now();
         match input {
-            Input::Come(client, say) => {
+            Input::Come(client, owner, say) => {
                 self.clients.insert(client, say);
+                self.keeper.client_comes(client, owner);
             }
-            Input::Ask(client, ask) => self.keeper.ask(client, ask, random_key, now),
+            Input::Ask(client, ask) => {
+                if matches!(ask.call, Call::Status) {
+                    self.learn_troubles();
+                }
+                self.keeper.ask(client, ask, random_key, now);
+            }
             Input::Gone(client, heard) => {
                 self.clients.remove(&client);
                 self.keeper.client_is_gone(client, heard, now);
             }
             Input::Leased(client, lease, what) => {
+                if self.keeper.refuses_leased(client, &lease, &what, now) {
+                    return;
+                }
                 self.keeper.ask_leased(client, lease, what, random_key, now);
             }
             Input::Leases(client, owner) => self.keeper.ask_leases(client, owner, now),
-            Input::Reserved(mark) => self.keeper.reserved(mark, now),
+            Input::Written(Ok(mark)) => {
+                self.keeper.disk_is(Ok(()));
+                mark.into_iter().for_each(|mark| self.keeper.reserved(mark, now));
+            }
+            Input::Written(Err(why)) => self.keeper.disk_is(Err(why)),
             Input::Leave => self.keeper.leave(now),
             Input::Look(answer) => {
-                let (ready, idle) = (self.keeper.is_ready(), self.keeper.is_idle());
-                let _ = answer.send(Looks { ready, idle, peers: self.keeper.peers_up() });
+                self.learn_troubles();
+                let (reasons, idle) = (self.keeper.reasons(), self.keeper.is_idle());
+                let _ = answer.send(Looks { reasons, idle, peers: self.keeper.peers_up() });
             }
             Input::Measure(answer) => {
+                self.learn_troubles();
                 let _ = answer.send(self.keeper.measured());
             }
+        }
+    }
+
+    /// Tells the keeper why connections to peers fail: no event is made of a handshake that fails.
+    fn learn_troubles(&mut self) {
+        for peer in self.mesh.status() {
+            let differs = peer.refusal == Some(quorate_net::Reason::Terms);
+            let trouble = peer.trouble.filter(|_| !peer.up);
+            self.keeper.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
         }
     }
 
@@ -370,7 +440,10 @@ impl Desk {
             if messages.is_empty() {
                 continue;
             }
-            send_all(&self.mesh, *peer, messages);
+            let told = |message: &PeerMessage| matches!(message, PeerMessage::Interest(_));
+            if !send_all(&self.mesh, *peer, messages) && messages.iter().any(told) {
+                self.keeper.interest_lost(*peer, clock::now());
+            }
             messages.clear();
         }
         marks.into_iter().for_each(|mark| self.reserve(mark));
@@ -383,13 +456,45 @@ impl Desk {
     }
 
     fn reserve(&mut self, mark: u64) {
-        let Some((disk, remembered)) = &mut self.disk else { return };
-        remembered.mark = remembered.mark.max(Some(mark));
-        let (disk, remembered, inbox) = (disk.clone(), *remembered, self.inbox.clone());
-        tokio::task::spawn_blocking(move || match disk.write(remembered) {
-            Ok(()) => drop(inbox.blocking_send(Input::Reserved(mark))),
-            Err(error) => tracing::error!(%error, "numbers cannot be reserved"),
-        });
+        if let Some(wanted) = &self.disk {
+            wanted.send_modify(|remembered| remembered.mark = remembered.mark.max(Some(mark)));
+        }
+    }
+}
+
+/// Pause before a failed write is retried; each further pause is twice as long.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Longest pause before a failed write is retried.
+const RETRY_MOST: Duration = Duration::from_secs(2);
+
+/// Writes the state file whenever it should change, one write at a time. A failed write is retried until it succeeds:
+/// until then the voter gives no number above the last mark that is durable.
+async fn keep_writing(
+    disk: Disk,
+    mut wanted: watch::Receiver<Remembered>,
+    inbox: mpsc::Sender<Input>,
+) {
+    while wanted.changed().await.is_ok() {
+        let mut pause = RETRY;
+        loop {
+            let (disk, remembered) = (disk.clone(), *wanted.borrow_and_update());
+            let write = tokio::task::spawn_blocking(move || disk.write(remembered));
+            let Ok(written) = write.await else { return };
+            let failed = written.is_err();
+            if let Err(error) = &written {
+                tracing::error!(%error, retry_ms = pause.as_millis(), "the state file cannot be written");
+            }
+            let written = written.map(|()| remembered.mark).map_err(|error| error.to_string());
+            if inbox.send(Input::Written(written)).await.is_err() {
+                return;
+            }
+            if !failed {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(RETRY_MOST);
+        }
     }
 }
 
@@ -399,7 +504,9 @@ const UNREAD_MOST: usize = 32;
 /// What a client is told: instead of a list that it would not read for a while, that it should read.
 fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
     match say {
-        Say::Answer(number, Answer::List(_)) if to.max_capacity() - to.capacity() > UNREAD_MOST => {
+        Say::Answer(number, Answer::List(_) | Answer::Page(_))
+            if to.max_capacity() - to.capacity() > UNREAD_MOST =>
+        {
             let why = "read what was said before, and ask for a list again";
             Say::Answer(number, Answer::Failed(Failure::TooMuch(why.to_owned())))
         }
@@ -407,17 +514,18 @@ fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
     }
 }
 
-/// Sends all of it in one message, or in as many as are needed.
-fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) {
+/// Sends all of it in one message, or in as many as are needed. Whether all of it was queued.
+fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) -> bool {
     let payload: Bytes = codec::encode(&messages);
     if payload.len() > MESSAGE_MOST && messages.len() > 1 {
         let (first, second) = messages.split_at(messages.len() / 2);
-        send_all(mesh, peer, first);
-        return send_all(mesh, peer, second);
+        return send_all(mesh, peer, first) & send_all(mesh, peer, second);
     }
     if let Err(error) = mesh.try_send(peer, payload) {
         tracing::debug!(%peer, %error, "not sent");
+        return false;
     }
+    true
 }
 
 /// A key that nobody can guess.

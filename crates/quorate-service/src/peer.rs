@@ -5,7 +5,7 @@ use crate::lease::{LeaseId, Leased};
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased::Locks;
 use quorate_core::{Process, Stack};
-use quorate_protocol::{About, Answer, Change, Name};
+use quorate_protocol::{About, Answer, Change, Cursor, Name};
 use serde::{Deserialize, Serialize};
 
 /// Locks over a detector.
@@ -30,6 +30,42 @@ pub enum PeerMessage {
     Relay(u64, LeaseId, Leased),
     /// The answer to that.
     Relayed(u64, Answer),
+    /// What clients here watch has changed.
+    Interest(Interest),
+}
+
+/// A change of what clients of a node watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interest {
+    /// Everything told before is void.
+    pub reset: bool,
+    /// Prefixes that are watched from now on.
+    pub add: Vec<String>,
+    /// Prefixes that are not watched any longer.
+    pub remove: Vec<String>,
+}
+
+/// Requests that are wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// What names begin with.
+    pub prefix: String,
+    /// Whether names are exactly this.
+    pub exact: bool,
+    /// Only requests after this place.
+    pub after: Option<Cursor>,
+}
+
+impl Selection {
+    pub(crate) fn names(&self, name: &str) -> bool {
+        if self.exact { name == self.prefix } else { name.starts_with(self.prefix.as_str()) }
+    }
+
+    /// Whether a request is selected.
+    pub(crate) fn has(&self, about: &About) -> bool {
+        let after = self.after.as_ref();
+        self.names(about.name.text()) && after.is_none_or(|after| Cursor::of(about) > *after)
+    }
 }
 
 /// What a node asks all others.
@@ -49,6 +85,8 @@ pub enum Question {
     HasLease(LeaseId),
     /// Which leases of this client have you?
     Leases(String),
+    /// The first of the requests through you that are selected, at most so many.
+    Page(Selection, u32),
 }
 
 /// What a node answers.
@@ -68,4 +106,6 @@ pub enum Reply {
     HasLease(bool),
     /// These.
     Leases(Vec<i64>),
+    /// These, and whether there are more.
+    Page(Vec<About>, bool),
 }

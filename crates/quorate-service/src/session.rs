@@ -48,6 +48,13 @@ impl Session {
         })
         .collect()
     }
+
+    /// Bytes of its names and texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let interests = self.interests.iter();
+        let texts = interests.map(|(name, interest)| name.text().len() + interest.why.len());
+        self.who.len() + self.place.len() + texts.sum::<usize>()
+    }
 }
 
 /// What a session wants or has of one name: one ticket, however often it asks.

@@ -8,16 +8,18 @@ use quorate_protocol::{
     Answer, Ask, Call, Failure, MemberStatus, NodeStatus, Reliance, Say, SessionKey, TEXT_MOST,
 };
 
+use super::pages::Parts;
 use super::questions::Waiting;
+use super::quotas::Added;
 use super::{Alarm, Client, Deed, Keeper};
-use crate::peer::Question;
+use crate::peer::{Question, Selection};
 use crate::session::Session;
 
 /// The shortest and the longest that a session may want to live without a word, in milliseconds.
 const TTL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 
-/// So many prefixes may one client watch.
-const WATCHES_MOST: usize = 64;
+/// Bytes of names and texts in one answer about a session.
+const SESSION_BYTES: usize = 4 << 20;
 
 impl Keeper {
     /// A client asks. `key` is for a new session, if it wants one.
@@ -40,6 +42,13 @@ impl Keeper {
             Call::Close(key) => self.close(key, now),
             Call::Acquire { session, request, name, mode: _, wait_ms, why } => {
                 let heard = (now, sent);
+                let known = self.sessions.get(&session);
+                let known = known.is_some_and(|known| known.requests.contains_key(&request));
+                let bytes = name.text().len() + why.len();
+                let added = Added { requests: 1, bytes, ..Added::default() };
+                if !known && let Err(failure) = self.charge_session(session, added, now) {
+                    return self.answer((client, number), Answer::Failed(failure));
+                }
                 let (once, queued) = (false, false);
                 let wanted = super::requests::Wanted { request, name, wait_ms, why, once, queued };
                 match self.acquire(client, number, session, wanted, heard) {
@@ -49,16 +58,17 @@ impl Keeper {
             }
             Call::Release { session, request } => self.release(session, request, now),
             Call::Proclaim { session, request, value } => {
-                self.proclaim(session, request, value, now)
+                let added = Added { bytes: value.len(), ..Added::default() };
+                match self.charge_session(session, added, now) {
+                    Ok(()) => self.proclaim(session, request, value, now),
+                    Err(failure) => Answer::Failed(failure),
+                }
             }
-            Call::List { prefix, most } => {
-                let question = Question::Requests(prefix, most.min(100_000));
-                return self.inquire(
-                    (client, number),
-                    question,
-                    Waiting::List(Vec::new(), most as usize),
-                    now,
-                );
+            Call::List { prefix, exact, after, most } => {
+                let selection = Selection { prefix, exact, after };
+                let parts = Parts::new(selection.clone(), most);
+                let question = Question::Page(selection, parts.most as u32);
+                return self.inquire((client, number), question, Waiting::List(parts), now);
             }
             Call::CheckToken { name, token } => {
                 let waiting = Waiting::Token { token, counters: BTreeMap::new() };
@@ -68,7 +78,7 @@ impl Keeper {
                 let (question, waiting) = (Question::Expel(name, reason), Waiting::Expel(false));
                 return self.inquire((client, number), question, waiting, now);
             }
-            Call::Watch { prefix } => match self.watch(client, prefix) {
+            Call::Watch { prefix } => match self.watch(client, &prefix, now) {
                 // Once all others know, nothing is missed any more.
                 Answer::Done => {
                     return self.inquire((client, number), Question::Heard, Waiting::Heard, now);
@@ -77,6 +87,10 @@ impl Keeper {
             },
             Call::Status => Answer::Status(Box::new(self.status())),
             Call::Session(key) => match self.sessions.get(&key) {
+                Some(session) if session.text_bytes() > SESSION_BYTES => too_much(
+                    "the session has more requests than one answer holds: list them by name"
+                        .to_owned(),
+                ),
                 Some(session) => Answer::List(self.requests_of(session, "", now)),
                 None => Answer::Failed(Failure::NoSession),
             },
@@ -95,9 +109,7 @@ impl Keeper {
     /// What it has asked for a lease it may not have heard the answer to.
     pub fn client_is_gone(&mut self, client: Client, heard: bool, now: Time) {
         self.give_up(client, heard, now);
-        if self.watchers.remove(&client).is_some() {
-            self.tell_peers_what_is_watched();
-        }
+        self.stop_watching(client);
     }
 
     pub(super) fn open(
@@ -116,6 +128,10 @@ impl Keeper {
         }
         if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
             return too_much(format!("a text has {TEXT_MOST} bytes at most"));
+        }
+        let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
+        if let Err(failure) = self.charge(client, added, heard.0) {
+            return Answer::Failed(failure);
         }
         let ttl = Span::from_millis(ttl_ms.into());
         let until = heard.0 + ttl;
@@ -136,6 +152,7 @@ impl Keeper {
         };
         self.sessions.insert(key, session);
         self.alarms.insert((until, Alarm::Session(key)));
+        self.owns(client, key);
         Answer::Opened(key)
     }
 
@@ -199,27 +216,11 @@ impl Keeper {
         self.end_session(key, Command::Release, Some("session-over"), now);
     }
 
-    fn watch(&mut self, client: Client, prefix: String) -> Answer {
-        let prefixes = self.watchers.entry(client).or_default();
-        if prefixes.len() >= WATCHES_MOST || prefix.len() > TEXT_MOST {
-            return too_much(format!("{WATCHES_MOST} prefixes are the most for one client"));
-        }
-        prefixes.push(prefix);
-        self.tell_peers_what_is_watched();
-        Answer::Done
-    }
-
-    fn tell_peers_what_is_watched(&mut self) {
-        let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
-        for peer in up.collect::<Vec<_>>() {
-            self.tell_peer(peer);
-        }
-    }
-
     fn status(&self) -> NodeStatus {
         let (settings, locks) = (&self.settings, self.locks());
         let member = |(node, address): (u32, &String)| {
             let state = self.up.get(&quorate_core::ProcessId::new(node));
+            let known = self.troubles.get(&quorate_core::ProcessId::new(node));
             let own = settings.id.index() == node as usize;
             MemberStatus {
                 node,
@@ -233,6 +234,7 @@ impl Keeper {
                 trouble: match state {
                     _ if own => None,
                     Some(Ok(())) => None,
+                    _ if known.is_some() => known.map(|known| known.text.clone()),
                     Some(Err(why)) => Some(why.clone()),
                     None => Some("never heard of".to_owned()),
                 },
@@ -243,7 +245,7 @@ impl Keeper {
             node: settings.id.index() as u32,
             cluster: settings.cluster,
             votes: locks.is_voting(),
-            quorum: locks.has_quorum(),
+            quorum: self.reaches_quorum(),
             quorums: quorate_core::quorum::QuorumSystem::name(&settings.coterie).to_owned(),
             lease_us: lease.0 / 1_000,
             // The slowest voter forgets it after a lease by its own clock; then one message frees the next.
@@ -253,6 +255,7 @@ impl Keeper {
             requests: self.tickets.len() as u64,
             locks: locks.ballots().count() as u64,
             messages: self.measures.sent(),
+            reasons: self.reasons(),
             members: (0..).zip(&settings.addresses).map(member).collect(),
         }
     }

@@ -56,6 +56,13 @@ struct MovingInterest {
     waiting: Vec<(u64, Option<Span>)>,
 }
 
+impl Moving {
+    /// The ticket of each request, and its token if it has one.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = (Ticket, Option<u64>)> {
+        self.interests.iter().map(|it| (it.ticket, it.token))
+    }
+}
+
 /// What another node is asked to take.
 #[derive(Debug)]
 pub(super) struct Offer {

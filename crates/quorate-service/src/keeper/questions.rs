@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
-use quorate_protocol::{About, Answer, Failure, TokenStanding};
+use quorate_protocol::{Answer, Failure, TokenStanding, escaped};
 
 use super::calls::too_much;
 use super::moves::Offer;
+use super::pages::{PAGE_MOST, Parts};
 use super::{Alarm, Client, Keeper};
 use crate::peer::{PeerMessage, Question, Reply};
 
@@ -27,8 +28,7 @@ pub(super) struct Asked {
 /// What has come so far.
 #[derive(Debug)]
 pub(super) enum Waiting {
-    /// Of which at most so many are wanted.
-    List(Vec<About>, usize),
+    List(Parts),
     Token {
         token: u64,
         counters: BTreeMap<ProcessId, u64>,
@@ -81,14 +81,18 @@ impl Keeper {
     /// What this node answers.
     pub(super) fn reply(&mut self, question: Question, now: Time) -> Reply {
         match question {
-            Question::Requests(prefix, most) => {
-                Reply::Requests(self.requests_here(&prefix, most as usize, now))
+            // Of the first version, which knew no pages.
+            Question::Requests(..) => Reply::Requests(Vec::new()),
+            Question::Page(selection, most) => {
+                let most = most.min(PAGE_MOST) as usize;
+                let (requests, more) = self.page_here(&selection, most, now);
+                Reply::Page(requests, more)
             }
             Question::Counter(name) => Reply::Counter(self.locks().counter(&name)),
             Question::Expel(name, reason) => {
                 let had = self.expel_here(&name, now);
                 if had {
-                    tracing::warn!(lock = %name, %reason, "taken away");
+                    tracing::warn!(lock = %name, reason = %escaped(&reason), "taken away");
                 }
                 Reply::Expelled(had)
             }
@@ -103,7 +107,9 @@ impl Keeper {
         let Some(asked) = self.asked.get_mut(&number) else { return };
         asked.open.remove(from);
         match (&mut asked.waiting, reply) {
-            (Waiting::List(list, _), Reply::Requests(more)) => list.extend(more),
+            (Waiting::List(parts), Reply::Page(requests, more)) => {
+                parts.add(from, requests, more);
+            }
             (Waiting::Token { counters, .. }, Reply::Counter(Some(counter))) => {
                 counters.insert(from, counter);
             }
@@ -133,10 +139,10 @@ impl Keeper {
     pub(super) fn close_question(&mut self, number: u64, now: Time) {
         let Some(Asked { by, open, waiting }) = self.asked.remove(&number) else { return };
         let answer = match waiting {
-            Waiting::List(mut list, most) => {
-                list.sort_by(|a, b| (&a.name, a.stamp, a.tie).cmp(&(&b.name, b.stamp, b.tie)));
-                list.truncate(most);
-                Answer::List(list)
+            Waiting::List(parts) => {
+                let down = |peer: &ProcessId| !matches!(self.up.get(peer), Some(Ok(())));
+                let silent = self.peers().filter(|peer| open.contains(*peer) || down(peer));
+                parts.page(silent.map(ProcessId::number).collect())
             }
             Waiting::Lease => return self.lease_is_nowhere(by.0, open.is_empty(), now),
             Waiting::Leases(mut all) => {

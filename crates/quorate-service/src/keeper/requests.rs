@@ -401,7 +401,13 @@ impl Keeper {
     }
 
     /// A request as others see it.
-    fn about(&self, session: &Session, name: &Name, interest: &Interest, now: Time) -> About {
+    pub(super) fn about(
+        &self,
+        session: &Session,
+        name: &Name,
+        interest: &Interest,
+        now: Time,
+    ) -> About {
         About {
             name: name.clone(),
             stamp: interest.ticket.stamp,
@@ -418,19 +424,6 @@ impl Keeper {
                 None => Standing::Waiting,
             },
         }
-    }
-
-    /// The requests that have come through this node, of names that begin so: as many as fit into one message to a peer.
-    pub(super) fn requests_here(&self, prefix: &str, most: usize, now: Time) -> Vec<About> {
-        let of_session = |session| self.requests_of(session, prefix, now);
-        let mut room = LIST_BYTES;
-        let fits = |about: &About| {
-            let texts = [about.name.text(), &about.who, &about.place, &about.why];
-            let bytes = 64 + texts.iter().map(|text| text.len()).sum::<usize>();
-            room = room.saturating_sub(bytes);
-            room > 0
-        };
-        self.sessions.values().flat_map(of_session).take(most).take_while(fits).collect()
     }
 
     /// The requests of a session, of names that begin so.
@@ -463,6 +456,3 @@ const FREED_MOST: usize = 1_024;
 
 /// How long word may take that a lock is not free.
 const ONLY_FREE: Span = Span::from_millis(1_000);
-
-/// So many bytes of requests may one node tell of at once: half of what one message between nodes may have.
-const LIST_BYTES: usize = 512 << 10;
