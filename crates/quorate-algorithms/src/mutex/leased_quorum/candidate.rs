@@ -112,6 +112,22 @@ impl<K: Name> Candidate<K> {
         listed.map(|(index, _)| ProcessId::from_index(index)).collect()
     }
 
+    /// Shows the number of every beat that the candidate remembers, where beats are numbered by the clock.
+    pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        show(&mut self.session.beat.number);
+        self.views.iter_mut().filter_map(|view| view.beat.as_mut()).for_each(&mut *show);
+        for pursuit in self.pursuits.values_mut() {
+            let counted = pursuit.votes.values_mut();
+            counted.filter_map(|counted| counted.beat.as_mut()).for_each(&mut *show);
+            match pursuit.told.as_mut().map(|told| &mut told.standing) {
+                Some(Standing::Granted { beat, .. } | Standing::Held(Some(beat))) => {
+                    show(&mut beat.number);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The client has begun a beat that the next requests carry to the voters that they ask.
     pub fn note_beat(&mut self, number: u64, issued: u64) {
         self.session.beat.number = self.session.beat.number.max(number);
@@ -343,15 +359,22 @@ impl<K: Name> Candidate<K> {
         self.advance(request, out);
     }
 
-    /// A voter has told a greater stamp: every voter that was asked learns it.
-    fn adopt_stamp(&mut self, request: RequestId, stamp: u64, out: &mut CandidateEffects<K>) {
+    /// A voter has told a greater stamp: every other voter that was asked learns it.
+    fn adopt_stamp(
+        &mut self,
+        request: RequestId,
+        stamp: u64,
+        told_by: ProcessId,
+        out: &mut CandidateEffects<K>,
+    ) {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         if stamp <= pursuit.stamp {
             return;
         }
         pursuit.stamp = stamp;
         let Some(pursuit) = self.pursuits.get(&request) else { return };
-        for voter in &(&pursuit.asked - &pursuit.gone) {
+        let others = &pursuit.asked - &pursuit.gone;
+        for voter in others.iter().filter(|voter| *voter != told_by) {
             out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
         }
     }
@@ -395,7 +418,7 @@ impl<K: Name> Candidate<K> {
             *known = counted;
         }
         pursuit.found = pursuit.found.max(entered);
-        self.adopt_stamp(claim.request, stamp, out);
+        self.adopt_stamp(claim.request, stamp, voter, out);
         self.advance(claim.request, out);
     }
 
@@ -412,7 +435,7 @@ impl<K: Name> Candidate<K> {
         }
         let Some(pursuit) = self.pursuit(claim) else { return };
         pursuit.place = place;
-        self.adopt_stamp(claim.request, stamp, out);
+        self.adopt_stamp(claim.request, stamp, voter, out);
         self.tell(claim.request, out);
     }
 
