@@ -364,7 +364,7 @@ impl Algorithm for LeasedQuorum {
     fn cost(setup: &Setup) -> Cost {
         let electorate = Cluster::new(setup).electorate;
         let quorum = electorate.preferred(&(), &ProcessSet::new()).len() as u64;
-        // Up to 5K where the request opens the session: its stamp is new to the voters.
+        // 5K where the voters' numbers differ, and each has to confirm the token.
         Cost::between("3K to 5K", 3 * quorum, 5 * quorum).with_delays(0..=2, 0..=2)
     }
 }
