@@ -4,14 +4,16 @@
 //! bytes of postcard, [`Ask`] from the client and [`Say`] from the node. The format does not describe itself: variants of
 //! enums are only ever appended, and whoever changes one raises the version.
 
+mod direct;
 pub mod frame;
 pub mod greeting;
 mod name;
 pub mod spans;
 mod talk;
 
+pub use direct::Attached;
 pub use name::{BadName, Kind, NAME_MOST, Name};
 pub use talk::{
-    About, Answer, Ask, Call, Change, Failure, Life, MemberStatus, Mode, NodeStatus, Reliance, Say,
-    SessionKey, Standing, TEXT_MOST, TokenStanding,
+    About, Answer, Ask, Call, Change, Failure, Life, MemberStatus, Mode, NodeStatus, OwnRequest,
+    Reliance, Say, SessionKey, Standing, TEXT_MOST, TokenStanding,
 };

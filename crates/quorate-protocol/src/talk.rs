@@ -1,7 +1,10 @@
 //! The words: what a client asks, and what a node says.
 
+use quorate_algorithms::mutex::leased_quorum::{RequestId, ToCandidate, ToVoter};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::direct::Attached;
 use crate::name::Name;
 
 /// The longest free text (who, where, why, a value that a leader proclaims), in bytes.
@@ -14,6 +17,16 @@ pub struct SessionKey(pub u128);
 impl std::fmt::Debug for SessionKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SessionKey(..)")
+    }
+}
+
+impl SessionKey {
+    /// The public identifier of the session: the first 16 bytes of the SHA-256 of its key. Voters and other nodes know
+    /// only this, and it gives no access.
+    pub fn id(self) -> u128 {
+        let hash: [u8; 32] = Sha256::digest(self.0.to_be_bytes()).into();
+        let (id, _) = hash.split_at(16);
+        u128::from_be_bytes(id.try_into().expect("a hash is longer"))
     }
 }
 
@@ -67,6 +80,9 @@ pub enum Call {
         wait_ms: Option<u64>,
         /// Why, for others to see; what a leader proclaims.
         why: String,
+        /// The token with which the client holds the lock, if it does and asks through another node than before. Only a
+        /// client whose lock is still valid by its own clock may say so.
+        inside: Option<u64>,
     },
     /// A lock is free again, or is no longer wanted.
     Release {
@@ -114,6 +130,35 @@ pub enum Call {
     Status,
     /// What this session has and wants.
     Session(SessionKey),
+    /// All requests for the lock and the election of exactly this name.
+    Requests {
+        /// The name, without its kind.
+        name: String,
+    },
+    /// Binds this connection to a session whose candidate runs in the client. Answered with [`Answer::Attached`]. The
+    /// session itself begins with the first beat that voters hear.
+    Attach {
+        /// The key of the session.
+        session: SessionKey,
+        /// The client, for others to see.
+        who: String,
+        /// Host and process of the client, for others to see.
+        place: String,
+        /// The candidate that another node has assigned; `None` asks this node to assign one. A client uses one candidate
+        /// with all nodes.
+        candidate: Option<u64>,
+    },
+    /// Messages of an attached client's candidate to the voter of this node. Not answered as such: the voter's messages
+    /// arrive as [`Say::FromVoter`]. Messages that name another session or another candidate are ignored.
+    ToVoter(Vec<ToVoter<Name>>),
+    /// The text of a request of an attached client, for others to see; for an election, the value that its leader
+    /// proclaims. Not answered.
+    Describe {
+        /// The request.
+        request: RequestId,
+        /// The text.
+        why: String,
+    },
 }
 
 impl Call {
@@ -123,7 +168,8 @@ impl Call {
             Self::KeepAlive(key) | Self::Close(key) | Self::Session(key) => Some(*key),
             Self::Acquire { session, .. }
             | Self::Release { session, .. }
-            | Self::Proclaim { session, .. } => Some(*session),
+            | Self::Proclaim { session, .. }
+            | Self::Attach { session, .. } => Some(*session),
             _ => None,
         }
     }
@@ -154,15 +200,10 @@ pub enum Say {
     },
     /// Something has changed that is watched.
     Changed(Change),
-    /// The node stops: go to another one.
+    /// The node stops. A relayed client goes on through another node; a direct client avoids this voter.
     Leaving,
-    /// The node stops, and another one has the session.
-    Moved {
-        /// Which.
-        session: SessionKey,
-        /// Where clients reach the other node.
-        to: String,
-    },
+    /// Messages of this node's voter to the candidate of an attached client.
+    FromVoter(Vec<ToCandidate<Name>>),
 }
 
 /// How long a client may rely on what its session has: so long from when it said what it said at `since`.
@@ -178,9 +219,20 @@ pub struct Reliance {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// A session.
-    Opened(SessionKey),
-    /// It is alive.
-    Alive(Reliance),
+    Opened {
+        /// Its key.
+        session: SessionKey,
+        /// Its time-to-live: what was asked for, within the bounds of the cluster.
+        ttl_ms: u32,
+    },
+    /// The session is alive.
+    Alive {
+        /// Validity of everything that is listed as held.
+        reliance: Reliance,
+        /// Everything that the session holds and waits for; `None` if the backend does not tell. A request that is not
+        /// listed is lost.
+        requests: Option<Vec<OwnRequest>>,
+    },
     /// It has the lock.
     Granted {
         /// Greater than all before of this name.
@@ -204,19 +256,30 @@ pub enum Answer {
     Leases(Vec<i64>),
     /// It waits in the queue; the create revision of its key.
     Queued(u64),
+    /// Everything that a direct client needs.
+    Attached(Box<Attached>),
 }
 
-/// How long a session lives that is a lease of etcd's.
+/// A request as its own session sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnRequest {
+    /// The lock or election.
+    pub name: Name,
+    /// The client's numbers of this request: more than one if it has taken the lock more than once.
+    pub numbers: Vec<u64>,
+    /// The token, if it holds the lock.
+    pub token: Option<u64>,
+}
+
+/// Lifetime of a session that is a lease of etcd's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
-    /// Without a word, in milliseconds.
+    /// Time-to-live that clients are told, in milliseconds. They count it from when an answer arrives, so it is shorter than
+    /// the time for which voters keep the session.
     pub ttl_ms: u64,
-    /// From now on, in milliseconds.
+    /// Remaining lifetime, in milliseconds.
     pub left_ms: u64,
-    /// So long may be relied on what it has, in milliseconds from when it was last heard; less than its time to live if
-    /// what nodes lend each other ends before.
-    pub relied_ms: u64,
-    /// What it has and wants.
+    /// Everything that the lease holds and waits for.
     pub requests: Vec<About>,
 }
 
