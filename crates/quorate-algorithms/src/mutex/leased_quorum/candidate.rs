@@ -106,10 +106,21 @@ impl<K: Name> Candidate<K> {
         })
     }
 
-    /// The client has begun a beat: tells all voters, and repeats what may have been lost.
-    pub fn begin_beat(&mut self, number: u64, issued: u64, out: &mut CandidateEffects<K>) {
+    /// Voters whose complete list has arrived.
+    pub fn lists(&self) -> ProcessSet {
+        let listed = self.views.iter().enumerate().filter(|(_, view)| view.version.is_some());
+        listed.map(|(index, _)| ProcessId::from_index(index)).collect()
+    }
+
+    /// The client has begun a beat that the next requests carry to the voters that they ask.
+    pub fn note_beat(&mut self, number: u64, issued: u64) {
         self.session.beat.number = self.session.beat.number.max(number);
         self.issued = self.issued.max(issued);
+    }
+
+    /// Repeats the present beat, so that every voter learns the stamps of the requests that wait: voters that are asked only
+    /// later know their places then.
+    pub fn announce(&self, out: &mut CandidateEffects<K>) {
         let waiting = self.pursuits.iter().filter(|(_, pursuit)| pursuit.inside.is_none());
         let waiting: Vec<(RequestId, u64)> =
             waiting.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
@@ -118,6 +129,12 @@ impl<K: Name> Candidate<K> {
             let beat = ToVoter::Beat { session, seen: view.seen(), waiting };
             out.push(CandidateEffect::Send(ProcessId::from_index(index), beat));
         }
+    }
+
+    /// The client has begun a beat: tells all voters, and repeats what may have been lost.
+    pub fn begin_beat(&mut self, number: u64, issued: u64, out: &mut CandidateEffects<K>) {
+        self.note_beat(number, issued);
+        self.announce(out);
         let requests: Vec<RequestId> = self.pursuits.keys().copied().collect();
         for request in requests {
             self.widen(request, out);
@@ -168,8 +185,10 @@ impl<K: Name> Candidate<K> {
         for (index, view) in self.views.iter().enumerate() {
             let voter = ProcessId::from_index(index);
             if pursuit.asked.contains(voter) || view.listed.contains_key(&request) {
-                let (lock, token) = (pursuit.lock.clone(), pursuit.inside);
-                out.push(CandidateEffect::Send(voter, ToVoter::Release { lock, request, token }));
+                let (lock, attempt, token) =
+                    (pursuit.lock.clone(), pursuit.attempt, pursuit.inside);
+                let release = ToVoter::Release { lock, request, attempt, token };
+                out.push(CandidateEffect::Send(voter, release));
             }
         }
     }
@@ -473,7 +492,14 @@ impl<K: Name> Candidate<K> {
             };
             let is_newer = |counted: &Counted| counted.version > version;
             let keeps = |counted: &Counted| is_newer(counted) || is_listed(counted);
+            let had = pursuit.votes.len();
             pursuit.votes.retain(|of, counted| *of != voter || keeps(counted));
+            // A vote of a client that is inside ends within an epoch only by a release. A client that calls several nodes
+            // has released it through another one: it must not be asked for again.
+            let released = pursuit.votes.len() < had && !view.listed.contains_key(request);
+            if released && self.records_entries && pursuit.inside.is_some() {
+                pursuit.gone.insert(voter);
+            }
         }
     }
 
@@ -484,9 +510,12 @@ impl<K: Name> Candidate<K> {
         for (request, entry) in &view.listed {
             let Some(pursuit) = self.pursuits.get_mut(request) else {
                 let own = request.incarnation == self.session.beat.incarnation;
-                if own && request.number <= self.issued {
+                // Another candidate goes on with requests of a client that cannot number them itself.
+                let adopted = self.records_entries && entry.claim.candidate != self.id;
+                if own && request.number <= self.issued && !adopted {
                     let (lock, request) = (entry.lock.clone(), *request);
-                    let release = ToVoter::Release { lock, request, token: None };
+                    let attempt = entry.claim.attempt;
+                    let release = ToVoter::Release { lock, request, attempt, token: None };
                     out.push(CandidateEffect::Send(voter, release));
                 }
                 continue;

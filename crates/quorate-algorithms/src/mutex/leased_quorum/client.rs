@@ -22,7 +22,7 @@ pub struct Client<K: Name> {
     /// When recent beats were sent, by this client's clock.
     sent: BTreeMap<u64, Time>,
     issued: u64,
-    requests: BTreeMap<u64, Request<K>>,
+    requests: BTreeMap<RequestId, Request<K>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -111,14 +111,32 @@ impl<K: Name> Client<K> {
     pub fn acquire(&mut self, lock: K) -> RequestId {
         self.issued += 1;
         let request = Request { lock, attempt: 1, stamp: 0, inside: None };
-        self.requests.insert(self.issued, request);
-        self.id_of(self.issued)
+        let id = self.id_of(self.issued);
+        self.requests.insert(id, request);
+        id
+    }
+
+    /// Goes on with a request of the same session that another candidate has pursued for a client that cannot number its
+    /// requests itself. The attempt is greater than every one that a voter knows. `inside` is the token if the client
+    /// says that it is inside. The request keeps the stamps that voters know.
+    pub fn adopt(
+        &mut self,
+        lock: K,
+        request: RequestId,
+        attempt: u64,
+        inside: Option<u64>,
+        now: Time,
+    ) {
+        let until = now + self.validity;
+        let inside = inside.map(|token| Inside { token, until });
+        // Without a stamp the candidate would make one that is younger than all others.
+        let adopted = Request { lock, attempt, stamp: 1, inside };
+        self.requests.insert(request, adopted);
     }
 
     /// Ends a request: the client has stopped, or no longer wants the lock.
     pub fn release(&mut self, request: RequestId) -> bool {
-        let own = self.is_own(request);
-        own && self.requests.remove(&request.number).is_some()
+        self.requests.remove(&request).is_some()
     }
 
     /// From now on another candidate is asked: every attempt is raised, so that the two cannot be confused.
@@ -128,7 +146,7 @@ impl<K: Name> Client<K> {
 
     /// A request as a candidate has to know it.
     pub fn wanted(&self, request: RequestId) -> Option<Wanted<K>> {
-        let of = self.requests.get(&request.number).filter(|_| self.is_own(request))?;
+        let of = self.requests.get(&request)?;
         Some(Wanted {
             lock: of.lock.clone(),
             request,
@@ -140,8 +158,7 @@ impl<K: Name> Client<K> {
 
     /// Everything that the client wants.
     pub fn all_wanted(&self) -> Vec<Wanted<K>> {
-        let ids = self.requests.keys().map(|number| self.id_of(*number));
-        ids.filter_map(|request| self.wanted(request)).collect()
+        self.requests.keys().filter_map(|request| self.wanted(*request)).collect()
     }
 
     /// The call to a candidate in a node. The caller begins a beat before.
@@ -151,7 +168,7 @@ impl<K: Name> Client<K> {
 
     /// Until when, by this client's clock, it may rely on being inside.
     pub fn valid_until(&self, request: RequestId) -> Option<Time> {
-        let of = self.requests.get(&request.number).filter(|_| self.is_own(request))?;
+        let of = self.requests.get(&request)?;
         of.inside.map(|inside| inside.until)
     }
 
@@ -159,24 +176,23 @@ impl<K: Name> Client<K> {
     pub fn held(&self) -> impl Iterator<Item = (&K, RequestId, u64)> {
         self.requests
             .iter()
-            .filter_map(|(number, of)| Some((&of.lock, self.id_of(*number), of.inside?.token)))
+            .filter_map(|(request, of)| Some((&of.lock, *request, of.inside?.token)))
     }
 
     /// Whether a request waits or is inside.
     pub fn has(&self, request: RequestId) -> bool {
-        self.is_own(request) && self.requests.contains_key(&request.number)
+        self.requests.contains_key(&request)
     }
 
     /// A candidate has reported.
     pub fn on_report(&mut self, report: Report, now: Time, out: &mut Vec<ClientEvent>) {
         let Report { request, attempt, stamp, standing } = report;
-        let own = self.is_own(request);
         let until = |beat: Beat| self.good_until(beat);
         let until = match standing {
             Standing::Granted { beat, .. } | Standing::Held(Some(beat)) => until(beat),
             _ => None,
         };
-        let Some(of) = self.requests.get_mut(&request.number).filter(|_| own) else { return };
+        let Some(of) = self.requests.get_mut(&request) else { return };
         // Only the latest attempt counts: an earlier candidate may have given votes back since.
         if of.attempt != attempt {
             return;
@@ -200,15 +216,15 @@ impl<K: Name> Client<K> {
                 out.push(ClientEvent::Again(request));
             }
             (Standing::Stale(known), _) => {
-                of.attempt = known.max(of.attempt) + 1;
+                of.attempt = known.max(of.attempt).saturating_add(1);
                 out.push(ClientEvent::Again(request));
             }
             (Standing::Gone, None) => {
-                self.requests.remove(&request.number);
+                self.requests.remove(&request);
                 out.push(ClientEvent::Gone(request));
             }
             (Standing::Gone, Some(Inside { token, .. })) => {
-                self.requests.remove(&request.number);
+                self.requests.remove(&request);
                 out.push(ClientEvent::Lost { request, token, forced: true });
             }
             (Standing::Waiting(place), None) => {
@@ -226,14 +242,13 @@ impl<K: Name> Client<K> {
     /// Ends everything that is no longer valid.
     pub fn wake(&mut self, now: Time, out: &mut Vec<ClientEvent>) {
         let ended = |of: &Request<K>| of.inside.filter(|inside| inside.until <= now);
-        let ended: Vec<(u64, u64)> = self
+        let ended: Vec<(RequestId, u64)> = self
             .requests
             .iter()
-            .filter_map(|(number, of)| Some((*number, ended(of)?.token)))
+            .filter_map(|(request, of)| Some((*request, ended(of)?.token)))
             .collect();
-        for (number, token) in ended {
-            self.requests.remove(&number);
-            let request = self.id_of(number);
+        for (request, token) in ended {
+            self.requests.remove(&request);
             out.push(ClientEvent::Lost { request, token, forced: false });
         }
     }
@@ -253,9 +268,5 @@ impl<K: Name> Client<K> {
 
     fn id_of(&self, number: u64) -> RequestId {
         RequestId { session: self.session, incarnation: self.incarnation, number }
-    }
-
-    fn is_own(&self, request: RequestId) -> bool {
-        (request.session, request.incarnation) == (self.session, self.incarnation)
     }
 }

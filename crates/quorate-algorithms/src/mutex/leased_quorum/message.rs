@@ -79,6 +79,8 @@ pub enum ToVoter<K> {
         lock: K,
         /// The request that has ended.
         request: RequestId,
+        /// The attempt that has ended. A later attempt, which another candidate pursues by now, goes on.
+        attempt: u64,
         /// Its token if it was inside, so that the voters' numbers agree for the next one.
         token: Option<u64>,
     },

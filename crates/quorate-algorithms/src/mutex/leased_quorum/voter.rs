@@ -181,7 +181,9 @@ impl<K: Name> Voter<K> {
                 self.on_raise(lock, claim, vote, (token, enters), out);
             }
             ToVoter::Yield { lock, claim, vote } => self.on_yield(lock, claim, vote, out),
-            ToVoter::Release { lock, request, token } => self.on_release(lock, request, token, out),
+            ToVoter::Release { lock, request, attempt, token } => {
+                self.on_release(lock, (request, attempt), token, out);
+            }
             ToVoter::End { session } => self.end_session(session, out),
         }
     }

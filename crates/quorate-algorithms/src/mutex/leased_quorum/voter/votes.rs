@@ -123,7 +123,9 @@ impl<K: Name> Voter<K> {
         let Some((&(stamp, request), &waiter)) = ballot.queue.first_key_value() else {
             return self.forget_idle(out);
         };
-        let number = (ballot.last + 1).max(waiter.inside.unwrap_or(0));
+        let most = ballot.last.saturating_add(LEAP_MOST);
+        let inside = waiter.inside.filter(|token| *token <= most);
+        let number = ballot.last.saturating_add(1).max(inside.unwrap_or(0));
         if number > self.ceiling {
             self.held_up.insert(lock.clone());
             return self.reserve(number, out);
@@ -233,10 +235,14 @@ impl<K: Name> Voter<K> {
     pub(super) fn on_release(
         &mut self,
         lock: K,
-        request: RequestId,
+        (request, attempt): (RequestId, u64),
         token: Option<u64>,
         out: &mut VoterEffects<K>,
     ) {
+        // Another candidate may have gone on with the request before word of its end arrived.
+        if self.claim_of(&lock, request).is_some_and(|claim| claim.attempt > attempt) {
+            return;
+        }
         let Some(session) = self.sessions.get_mut(&request.session) else { return };
         session.announced.remove(&request);
         session.dead.remove(&request);
@@ -251,6 +257,14 @@ impl<K: Name> Voter<K> {
             ballot.last = ballot.last.max(token);
         }
         self.remove(lock, request, stamp, out);
+    }
+
+    /// The claim that a request has at this voter.
+    fn claim_of(&self, lock: &K, request: RequestId) -> Option<Claim> {
+        let ballot = self.ballots.get(lock)?;
+        let voted = ballot.vote.map(|vote| vote.claim).filter(|claim| claim.request == request);
+        let (_, stamp) = self.sessions.get(&request.session)?.requests.get(&request)?;
+        voted.or_else(|| ballot.queue.get(&(*stamp, request)).map(|waiter| waiter.claim))
     }
 
     /// Takes a request out of a ballot, and gives the vote to the next one if it has become free.
