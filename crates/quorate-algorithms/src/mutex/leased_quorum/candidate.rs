@@ -334,7 +334,9 @@ impl<K: Name> Candidate<K> {
         pursuit.raising = None;
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {
-            if !pursuit.votes.contains_key(&voter) {
+            // A voter that does not know the present stamp would not ask for its vote back.
+            let knows = |counted: &Counted| counted.stamp >= pursuit.stamp;
+            if !pursuit.votes.get(&voter).is_some_and(knows) {
                 out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
             }
         }
@@ -383,10 +385,11 @@ impl<K: Name> Candidate<K> {
         }
         let recorded = entered.filter(|(attempt, _)| *attempt == claim.attempt);
         let counted =
-            Counted { vote, last, beat, version, entered: recorded.map(|(_, token)| token) };
+            Counted { vote, last, stamp, beat, version, entered: recorded.map(|(_, token)| token) };
         let known = pursuit.votes.entry(voter).or_insert(counted);
         if known.vote == vote {
             known.last = known.last.max(last);
+            known.stamp = known.stamp.max(stamp);
             known.beat = known.beat.max(beat);
         } else {
             *known = counted;

@@ -39,8 +39,8 @@ pub struct Voter<K: Name> {
     /// Locks whose next vote waits for a higher ceiling.
     held_up: BTreeSet<K>,
     sessions: BTreeMap<u128, VoterSession<K>>,
-    /// When sessions lapse.
-    lapses: BTreeSet<(Time, u128)>,
+    /// When client incarnations of sessions lapse.
+    lapses: BTreeSet<(Time, u128, u64)>,
     ballots: BTreeMap<K, Ballot>,
     /// Number of ballots beyond which unused ones are forgotten.
     ballots_most: usize,
@@ -111,8 +111,18 @@ pub enum Record<K> {
         /// Its lock.
         lock: K,
     },
-    /// No lock without a record of its own has a number above this one.
-    Floor(u64),
+    /// What holds for all locks and sessions.
+    Counters {
+        /// No lock without a ballot has a number above this one.
+        floor: u64,
+        /// The last epoch that was begun.
+        epochs: u64,
+    },
+    /// A lock is not in use, and the floor stands for its numbers.
+    Forgotten {
+        /// The lock.
+        lock: K,
+    },
 }
 
 /// Buffer of effects.
@@ -194,7 +204,7 @@ impl<K: Name> Voter<K> {
             Some(Abstains::Until { time, .. }) => Some(*time),
             _ => None,
         };
-        let lapses = self.lapses.first().map(|(time, _)| *time);
+        let lapses = self.lapses.first().map(|(time, ..)| *time);
         let frozen = self.frozen.first().map(|(time, _)| *time);
         [abstains, lapses, frozen].into_iter().flatten().min()
     }
@@ -202,8 +212,10 @@ impl<K: Name> Voter<K> {
     /// Handles everything that is due.
     pub fn wake(&mut self, now: Time, out: &mut VoterEffects<K>) {
         self.end_abstention(now, out);
-        while let Some((_, session)) = self.lapses.first().filter(|(time, _)| *time <= now) {
-            self.end_session(*session, out);
+        while let Some((_, session, incarnation)) =
+            self.lapses.first().copied().filter(|(time, ..)| *time <= now)
+        {
+            self.end_incarnation(session, incarnation, out);
         }
         while let Some((_, lock)) = self.frozen.first().filter(|(time, _)| *time <= now) {
             let lock = lock.clone();
@@ -256,14 +268,13 @@ impl<K: Name> Voter<K> {
     /// Shows every moment that the voter remembers, for explorers that let time go by without end.
     pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
         for session in self.sessions.values_mut() {
-            show(&mut session.heard.0);
+            session.beats.values_mut().for_each(|heard| show(&mut heard.at.0));
         }
         show(&mut self.trusts_until.0);
         if let Some(Abstains::Until { time, .. }) = &mut self.abstains {
             show(&mut time.0);
         }
-        let sessions = self.sessions.iter();
-        self.lapses = sessions.map(|(id, session)| (session.lapses(), *id)).collect();
+        self.index_lapses();
         let mut frozen = BTreeSet::new();
         for (lock, ballot) in &mut self.ballots {
             if let Some(time) = ballot.vote.as_mut().and_then(|vote| vote.frozen.as_mut()) {

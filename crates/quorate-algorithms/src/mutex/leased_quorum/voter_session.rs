@@ -6,19 +6,24 @@ use quorate_core::{Span, Time};
 
 use super::id::{Beat, Epoch, RequestId};
 
-/// Maximum number of client incarnations of one session whose beats a voter tells apart. Beyond it the voter may take an
-/// old beat of a forgotten incarnation for a new one and keep votes longer; it never keeps them shorter.
-const INCARNATIONS_MOST: usize = 4;
+/// Maximum number of client incarnations of one session at one time.
+const INCARNATIONS_MOST: usize = 64;
+
+/// The newest beat of a client incarnation, and when the voter heard it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Heard {
+    pub(super) number: u64,
+    pub(super) at: Time,
+}
 
 /// A session at a voter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VoterSession<K> {
     pub(super) ttl: Span,
     pub(super) epoch: Epoch,
-    /// When the voter last heard a newer beat, by its own clock.
-    pub(super) heard: Time,
-    /// Newest beat by client incarnation.
-    pub(super) beats: BTreeMap<u64, u64>,
+    /// By client incarnation. What an incarnation has is kept for one ttl after its newest beat: a process that has died does
+    /// not keep its locks because another process of the same session lives.
+    pub(super) beats: BTreeMap<u64, Heard>,
     /// The clock last told to this session in this epoch.
     pub(super) told: Option<u64>,
     /// Changes with everything that the session has here.
@@ -32,11 +37,10 @@ pub struct VoterSession<K> {
 }
 
 impl<K> VoterSession<K> {
-    pub(super) fn new(ttl: Span, epoch: Epoch, now: Time) -> Self {
+    pub(super) fn new(ttl: Span, epoch: Epoch) -> Self {
         Self {
             ttl,
             epoch,
-            heard: now,
             beats: BTreeMap::new(),
             told: None,
             version: 0,
@@ -53,7 +57,12 @@ impl<K> VoterSession<K> {
 
     /// When the session ends unless a newer beat is heard, by the voter's clock.
     pub fn lapses(&self) -> Time {
-        self.heard + self.ttl
+        self.beats.values().map(|heard| heard.at + self.ttl).max().unwrap_or(Time::ZERO)
+    }
+
+    /// When the voter frees what a client incarnation has, unless it hears a newer beat.
+    pub(super) fn lapses_of(&self, incarnation: u64) -> Option<Time> {
+        self.beats.get(&incarnation).map(|heard| heard.at + self.ttl)
     }
 
     /// Requests with a vote or in a queue, with their locks.
@@ -61,23 +70,23 @@ impl<K> VoterSession<K> {
         self.requests.iter().map(|(request, (lock, _))| (*request, lock))
     }
 
-    /// Takes note of a beat. A beat that is not newer than those heard before extends nothing.
-    pub(super) fn hear(&mut self, beat: Beat, now: Time) {
-        let known = self.beats.get(&beat.incarnation);
-        if known.is_some_and(|known| *known >= beat.number) {
-            return;
+    /// Takes note of a beat; tells whether there is room for its incarnation. A beat that is not newer than those heard
+    /// before extends nothing.
+    pub(super) fn hear(&mut self, beat: Beat, now: Time) -> bool {
+        let Beat { incarnation, number } = beat;
+        if !self.beats.contains_key(&incarnation) && self.beats.len() >= INCARNATIONS_MOST {
+            return false;
         }
-        self.heard = now;
-        self.beats.insert(beat.incarnation, beat.number);
-        while self.beats.len() > INCARNATIONS_MOST {
-            let other = self.beats.keys().copied().find(|other| *other != beat.incarnation);
-            other.and_then(|other| self.beats.remove(&other));
+        let heard = self.beats.entry(incarnation).or_insert(Heard { number, at: now });
+        if number > heard.number {
+            *heard = Heard { number, at: now };
         }
+        true
     }
 
     /// The newest beat heard from a client incarnation.
     pub(super) fn newest(&self, incarnation: u64) -> Beat {
-        let number = self.beats.get(&incarnation).copied().unwrap_or(0);
+        let number = self.beats.get(&incarnation).map_or(0, |heard| heard.number);
         Beat { incarnation, number }
     }
 }

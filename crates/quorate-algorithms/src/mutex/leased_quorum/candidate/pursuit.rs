@@ -46,6 +46,8 @@ pub(super) struct Counted {
     pub(super) vote: VoteId,
     /// The voter's confirmed last number.
     pub(super) last: u64,
+    /// The request's stamp at the voter.
+    pub(super) stamp: u64,
     /// The newest beat for which the voter is known to keep this vote.
     pub(super) beat: Option<u64>,
     /// Version of the voter's list from which on it has this vote.

@@ -38,7 +38,7 @@ impl<K: Name> Voter<K> {
             PeerMessage::Learn => {}
             PeerMessage::Known { floor, clock } => {
                 self.hear_clock(clock);
-                self.learn(from, floor);
+                self.learn(from, floor, out);
             }
         }
     }
@@ -50,7 +50,7 @@ impl<K: Name> Voter<K> {
     }
 
     /// Every earlier token was confirmed by a quorum; a quorum that remembers shares a voter with it.
-    fn learn(&mut self, from: ProcessId, told: u64) {
+    fn learn(&mut self, from: ProcessId, told: u64, out: &mut VoterEffects<K>) {
         let Some(Abstains::Learning { told: by, floor }) = &mut self.abstains else { return };
         if from.index() >= self.electorate.len() || from == self.id {
             return;
@@ -60,7 +60,7 @@ impl<K: Name> Voter<K> {
         let floor = *floor;
         if self.electorate.is_quorum(by) {
             self.floor = self.floor.max(floor);
-            self.abstains = None;
+            self.begin_voting(out);
         }
     }
 
@@ -77,7 +77,9 @@ impl<K: Name> Voter<K> {
 
     pub(super) fn end_abstention(&mut self, now: Time, out: &mut VoterEffects<K>) {
         match self.abstains {
-            Some(Abstains::Until { time, has_mark: true }) if time <= now => self.abstains = None,
+            Some(Abstains::Until { time, has_mark: true }) if time <= now => {
+                self.begin_voting(out);
+            }
             Some(Abstains::Until { time, has_mark: false }) if time <= now => {
                 let (told, floor) = (ProcessSet::new(), self.floor);
                 self.abstains = Some(Abstains::Learning { told, floor });
@@ -85,5 +87,11 @@ impl<K: Name> Voter<K> {
             }
             _ => {}
         }
+    }
+
+    /// From now on a restart remembers: before, it would have to forget once more.
+    fn begin_voting(&mut self, out: &mut VoterEffects<K>) {
+        self.abstains = None;
+        out.push(VoterEffect::Persist(self.counters()));
     }
 }

@@ -6,7 +6,7 @@ use quorate_core::Time;
 
 use super::super::ballot::{Ballot, Given};
 use super::super::message::Name;
-use super::super::voter_session::VoterSession;
+use super::super::voter_session::{Heard, VoterSession};
 use super::{Abstains, Record, Voter};
 
 /// What a voter knows about its earlier incarnations when it has forgotten its votes.
@@ -49,7 +49,7 @@ impl<K: Name> Voter<K> {
         now: Time,
     ) -> Self {
         self.incarnation = life.incarnation;
-        records.into_iter().for_each(|record| self.read(record, now));
+        records.into_iter().for_each(|record| self.read(record));
         self.settle(life, now);
         self
     }
@@ -68,25 +68,18 @@ impl<K: Name> Voter<K> {
             let (lock, last, vote) = (lock.clone(), ballot.last, ballot.vote);
             Record::Ballot { lock, last, vote }
         });
-        let floor = core::iter::once(Record::Floor(self.floor));
-        floor.chain(sessions).chain(dead).chain(ballots).collect()
+        core::iter::once(self.counters()).chain(sessions).chain(dead).chain(ballots).collect()
     }
 
-    /// The last epoch that was begun: a file that is written anew must not lose it.
-    pub fn epochs(&self) -> u64 {
-        self.epochs
+    pub(super) fn counters(&self) -> Record<K> {
+        Record::Counters { floor: self.floor, epochs: self.epochs }
     }
 
-    /// Epochs up to this one are used up.
-    pub fn skip_epochs(&mut self, epochs: u64) {
-        self.epochs = self.epochs.max(epochs);
-    }
-
-    fn read(&mut self, record: Record<K>, now: Time) {
+    fn read(&mut self, record: Record<K>) {
         match record {
             Record::Session { session, ttl, epoch } => {
                 self.epochs = self.epochs.max(epoch.number);
-                self.sessions.insert(session, VoterSession::new(ttl, epoch, now));
+                self.sessions.insert(session, VoterSession::new(ttl, epoch));
             }
             Record::Ended { session } => {
                 self.sessions.remove(&session);
@@ -99,7 +92,13 @@ impl<K: Name> Voter<K> {
                     session.dead.insert(request, lock);
                 }
             }
-            Record::Floor(floor) => self.floor = self.floor.max(floor),
+            Record::Counters { floor, epochs } => {
+                self.floor = self.floor.max(floor);
+                self.epochs = self.epochs.max(epochs);
+            }
+            Record::Forgotten { lock } => {
+                self.ballots.remove(&lock);
+            }
         }
     }
 
@@ -113,7 +112,8 @@ impl<K: Name> Voter<K> {
                 ballot.vote = None;
                 continue;
             };
-            let Given { claim, stamp, .. } = *vote;
+            let Given { claim, stamp, beats, .. } = *vote;
+            session.beats.insert(beats, Heard { number: 0, at: now });
             session.requests.insert(claim.request, (lock.clone(), stamp));
             // Frozen times are of the clock of an earlier process: they start again.
             if let Some(frozen) = &mut vote.frozen {
@@ -121,11 +121,21 @@ impl<K: Name> Voter<K> {
                 self.frozen.insert((*frozen, lock.clone()));
             }
         }
+        // A session without votes has nothing to lose: it begins anew.
+        self.sessions.retain(|_, session| !session.beats.is_empty());
         for session in self.sessions.values_mut() {
             // Lists of this life must not be taken for lists of an earlier one.
             session.version = life.number << 32;
         }
+        self.index_lapses();
+    }
+
+    pub(super) fn index_lapses(&mut self) {
         let sessions = self.sessions.iter();
-        self.lapses = sessions.map(|(id, session)| (session.lapses(), *id)).collect();
+        let lapses = sessions.flat_map(|(id, session)| {
+            let incarnations = session.beats.iter();
+            incarnations.map(|(of, heard)| (heard.at + session.ttl, *id, *of))
+        });
+        self.lapses = lapses.collect();
     }
 }

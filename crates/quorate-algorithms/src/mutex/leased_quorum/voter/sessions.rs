@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use quorate_core::Time;
 
+use super::super::ballot::Ballot;
 use super::super::id::{Beat, CandidateId, Claim, Epoch, RequestId};
 use super::super::message::{Entry, Name, Part, Presented, ToCandidate};
 use super::super::voter_session::VoterSession;
@@ -26,8 +27,8 @@ impl<K: Name> Voter<K> {
             out.push(VoterEffect::Send(candidate, ToCandidate::Unavailable));
             return false;
         }
-        if self.sessions.get(&id).is_some_and(|session| session.lapses() <= now) {
-            self.end_session(id, out);
+        if self.lapse_of(id, beat.incarnation).is_some_and(|lapses| lapses <= now) {
+            self.end_incarnation(id, beat.incarnation, out);
         }
         let applied = self.sessions.get(&id).map_or_else(|| self.terms.clamp(ttl), |it| it.ttl);
         if applied != ttl {
@@ -39,13 +40,19 @@ impl<K: Name> Voter<K> {
             self.epochs += 1;
             let epoch = Epoch { incarnation: self.incarnation, number: self.epochs };
             out.push(VoterEffect::Persist(Record::Session { session: id, ttl, epoch }));
-            self.sessions.insert(id, VoterSession::new(ttl, epoch, now));
+            self.sessions.insert(id, VoterSession::new(ttl, epoch));
         }
         let Some(session) = self.sessions.get_mut(&id) else { return false };
-        self.lapses.remove(&(session.lapses(), id));
-        session.hear(beat, now);
-        self.lapses.insert((session.lapses(), id));
-        true
+        let before = session.lapses_of(beat.incarnation);
+        before.map(|time| self.lapses.remove(&(time, id, beat.incarnation)));
+        let has_room = session.hear(beat, now);
+        let lapses = session.lapses_of(beat.incarnation);
+        self.lapses.extend(lapses.map(|time| (time, id, beat.incarnation)));
+        has_room
+    }
+
+    fn lapse_of(&self, session: u128, incarnation: u64) -> Option<Time> {
+        self.sessions.get(&session)?.lapses_of(incarnation)
     }
 
     pub(super) fn on_beat(
@@ -132,10 +139,44 @@ impl<K: Name> Voter<K> {
         }
     }
 
-    /// A session has lapsed, or its client has ended it: everything that it has here is free.
+    /// A client incarnation was not heard for one ttl: everything that it has here is free. The session ends with its last
+    /// incarnation.
+    pub(super) fn end_incarnation(
+        &mut self,
+        id: u128,
+        incarnation: u64,
+        out: &mut VoterEffects<K>,
+    ) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        let lapses = session.lapses_of(incarnation);
+        lapses.map(|time| self.lapses.remove(&(time, id, incarnation)));
+        session.beats.remove(&incarnation);
+        session.announced.retain(|request, _| request.incarnation != incarnation);
+        if session.beats.is_empty() {
+            return self.end_session(id, out);
+        }
+        session.version += 1;
+        let is_its = |ballot: &Ballot, request: RequestId, stamp: u64| {
+            let vote = ballot.vote.filter(|vote| vote.claim.request == request);
+            let waiter = ballot.queue.get(&(stamp, request));
+            vote.map(|vote| vote.beats).or(waiter.map(|waiter| waiter.beats)) == Some(incarnation)
+        };
+        let ballots = &self.ballots;
+        let ended = session.requests.extract_if(.., |request, (lock, stamp)| {
+            ballots.get(lock).is_some_and(|ballot| is_its(ballot, *request, *stamp))
+        });
+        for (request, (lock, stamp)) in ended.collect::<Vec<_>>() {
+            self.remove(lock, request, stamp, out);
+        }
+    }
+
+    /// The last incarnation of a session has lapsed, or its client has ended it: everything that it has here is free.
     pub(super) fn end_session(&mut self, id: u128, out: &mut VoterEffects<K>) {
         let Some(session) = self.sessions.remove(&id) else { return };
-        self.lapses.remove(&(session.lapses(), id));
+        for incarnation in session.beats.keys() {
+            let lapses = session.lapses_of(*incarnation);
+            lapses.map(|time| self.lapses.remove(&(time, id, *incarnation)));
+        }
         out.push(VoterEffect::Persist(Record::Ended { session: id }));
         for (request, (lock, stamp)) in session.requests {
             self.remove(lock, request, stamp, out);

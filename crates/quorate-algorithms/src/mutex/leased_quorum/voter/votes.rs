@@ -1,5 +1,7 @@
 //! Votes: how they are asked for, given, confirmed, given back and freed.
 
+use alloc::vec::Vec;
+
 use quorate_core::Time;
 
 use super::super::ballot::{Ballot, Given, Waiter};
@@ -304,12 +306,14 @@ impl<K: Name> Voter<K> {
         let Some((_, stamp)) = session.requests.get(&request).filter(|(of, _)| of == lock) else {
             return false;
         };
-        let (stamp, lapses) = (*stamp, session.lapses());
+        let stamp = *stamp;
         session.dead.insert(request, lock.clone());
         session.version += 1;
         out.push(VoterEffect::Persist(Record::Dead { request, lock: lock.clone() }));
         let Some(ballot) = self.ballots.get_mut(lock) else { return false };
         if let Some(vote) = ballot.vote_of(request) {
+            // Renewal is frozen at the last beat that was heard.
+            let lapses = session.lapses_of(vote.beats).unwrap_or(Time::ZERO);
             let (time, candidate) = (*vote.frozen.get_or_insert(lapses), vote.claim.candidate);
             self.frozen.insert((time, lock.clone()));
             self.persist(lock, out);
@@ -360,15 +364,13 @@ impl<K: Name> Voter<K> {
         if self.ballots.len() <= self.ballots_most.saturating_mul(2) {
             return;
         }
-        let floor = &mut self.floor;
-        self.ballots.retain(|_, ballot| {
-            let idle = ballot.is_idle();
-            if idle {
-                *floor = ballot.last.max(*floor);
-            }
-            !idle
-        });
-        out.push(VoterEffect::Persist(Record::Floor(self.floor)));
+        let idle = self.ballots.extract_if(.., |_, ballot| ballot.is_idle());
+        let idle: Vec<(K, Ballot)> = idle.collect();
+        self.floor = idle.iter().map(|(_, ballot)| ballot.last).fold(self.floor, u64::max);
+        out.push(VoterEffect::Persist(self.counters()));
+        for (lock, _) in idle {
+            out.push(VoterEffect::Persist(Record::Forgotten { lock }));
+        }
         self.ballots_most = self.ballots_most.max(self.ballots.len());
     }
 

@@ -1,0 +1,287 @@
+//! Clients: with a candidate of their own, or through candidates in nodes that they change.
+
+use quorate_algorithms::mutex::leased_quorum::{
+    CandidateId, Client, ClientEvent, DirectClient, DirectEffect, DirectEffects, RequestId,
+};
+use quorate_core::{ProcessId, Span, Time};
+
+use crate::chance::{Chance, Clock, MS, TTL};
+use crate::world::{Event, Message, Name, Place, Storm, terms};
+
+/// A machine on which a client process runs.
+pub(crate) struct Machine {
+    id: usize,
+    pub(crate) clock: Clock,
+    pub(crate) paused: bool,
+    pub(crate) backlog: Vec<Event>,
+    pub(crate) process: u64,
+    pub(crate) kind: Option<Kind>,
+    /// Locks that were held when a node restarted or the candidate changed: lock, token.
+    pub(crate) tested: Vec<(Name, u64)>,
+}
+
+pub(crate) enum Kind {
+    /// Reaches the voters itself.
+    Direct(DirectClient<Name>, CandidateId),
+    /// Asks through a node.
+    Relayed { client: Client<Name>, node: usize, candidate: CandidateId, unanswered: u32 },
+}
+
+impl Machine {
+    pub(crate) fn new(id: usize, chance: &mut Chance) -> Self {
+        let (paused, backlog, tested) = (false, Vec::new(), Vec::new());
+        Self { id, clock: Clock::new(chance), paused, backlog, process: 0, kind: None, tested }
+    }
+
+    pub(crate) fn client(&self) -> Option<&Client<Name>> {
+        match self.kind.as_ref()? {
+            Kind::Direct(direct, _) => Some(direct.client()),
+            Kind::Relayed { client, .. } => Some(client),
+        }
+    }
+
+    /// Locks that this client relies on, by its own clock.
+    pub(crate) fn valid(&self, now: u64) -> Vec<(Name, u64)> {
+        let (Some(client), shows) = (self.client(), self.clock.shows(now)) else {
+            return Vec::new();
+        };
+        let valid = client.held().filter(|(_, request, _)| {
+            client.valid_until(*request).is_some_and(|until| shows < until)
+        });
+        valid.map(|(lock, _, token)| (*lock, token)).collect()
+    }
+
+    pub(crate) fn waiting(&self) -> Vec<Name> {
+        let wanted = self.client().map(Client::all_wanted).unwrap_or_default();
+        wanted.into_iter().filter(|it| it.inside.is_none()).map(|it| it.lock).collect()
+    }
+}
+
+impl Storm {
+    /// A client process starts: a first one, or another one of the same session or of a new one.
+    pub(crate) fn start_client(&mut self, at: usize) {
+        let (incarnation, relayed) = (self.chance.next(), self.chance.one_in(2));
+        let same = self.clients[at].process == 0 || self.chance.one_in(2);
+        let machine = &mut self.clients[at];
+        machine.process += 1;
+        let session = machine.id as u128 | if same { 0 } else { u128::from(machine.process) << 64 };
+        let client = Client::new(session, incarnation, Span(TTL), terms());
+        let process = machine.process;
+        let kind = if relayed {
+            let node = self.chance.index(self.nodes.len());
+            let candidate = self.new_candidate(Place::Node(node));
+            Kind::Relayed { client, node, candidate, unanswered: 0 }
+        } else {
+            let candidate = self.new_candidate(Place::Client(at));
+            Kind::Direct(DirectClient::new(client, candidate, self.electorate()), candidate)
+        };
+        self.clients[at].kind = Some(kind);
+        self.plan(self.now, Event::Beat { at, process });
+    }
+
+    fn with_direct(
+        &mut self,
+        at: usize,
+        input: impl FnOnce(&mut DirectClient<Name>, Time, &mut DirectEffects<Name>),
+    ) {
+        let (now, mut out) = (self.now, Vec::new());
+        let machine = &mut self.clients[at];
+        let shows = machine.clock.shows(now);
+        let Some(Kind::Direct(direct, candidate)) = &mut machine.kind else { return };
+        input(direct, shows, &mut out);
+        let candidate = *candidate;
+        let mut events = Vec::new();
+        for effect in out {
+            match effect {
+                DirectEffect::Send(voter, message) => {
+                    let to = Place::Node(voter.index());
+                    self.send(Place::Client(at), to, Message::ToVoter(candidate, message));
+                }
+                DirectEffect::Event(event) => events.push(event),
+                DirectEffect::Refused(ttl) => panic!("no ttl but one was asked for: {ttl:?}"),
+            }
+        }
+        self.on_events(at, events);
+        self.plan_wake(at);
+    }
+
+    fn plan_wake(&mut self, at: usize) {
+        let machine = &self.clients[at];
+        if let Some(time) = machine.client().and_then(Client::next_wake) {
+            let (time, process) = (machine.clock.when(time), machine.process);
+            self.plan(time, Event::WakeClient { at, process });
+        }
+    }
+
+    fn on_events(&mut self, at: usize, events: Vec<ClientEvent>) {
+        for event in events {
+            match event {
+                ClientEvent::Entered { request, token } => {
+                    let client = self.clients[at].client().expect("it has just entered");
+                    let lock = client.wanted(request).expect("it has just entered").lock;
+                    self.judge_entry(at, lock, token);
+                    let stay = match self.chance.below(4) {
+                        0 => self.chance.below(4 * TTL),
+                        _ => self.chance.below(TTL / 2),
+                    };
+                    let (time, process) = (self.now + stay, self.clients[at].process);
+                    self.plan(time, Event::Leave { at, process, request });
+                    self.call_now(at);
+                }
+                ClientEvent::Lost { .. } => {
+                    self.counts.lost += 1;
+                    self.call_now(at);
+                }
+                ClientEvent::Gone(_) | ClientEvent::Again(_) => self.call_now(at),
+                ClientEvent::Waiting(..) => {}
+            }
+        }
+    }
+
+    /// A relayed client calls its node: every call is a beat.
+    fn call_now(&mut self, at: usize) {
+        let now = self.now;
+        let machine = &mut self.clients[at];
+        let shows = machine.clock.shows(now);
+        let Some(Kind::Relayed { client, node, candidate, .. }) = &mut machine.kind else { return };
+        client.begin_beat(shows);
+        let (call, to, candidate) = (client.call(), Place::Node(*node), *candidate);
+        self.send(Place::Client(at), to, Message::Call(candidate, call));
+    }
+
+    pub(crate) fn client_hears(&mut self, at: usize, from: Place, message: Message) {
+        let now = self.now;
+        match message {
+            Message::ToCandidate(candidate, message) => {
+                let Place::Node(voter) = from else { return };
+                if matches!(&self.clients[at].kind, Some(Kind::Direct(_, own)) if *own == candidate)
+                {
+                    self.with_direct(at, |direct, now, out| {
+                        direct.on_message(ProcessId::from_index(voter), message, now, out);
+                    });
+                }
+            }
+            // Answers of earlier candidates arrive too: the client has to cope.
+            Message::Answer(_, reports) => {
+                let machine = &mut self.clients[at];
+                let shows = machine.clock.shows(now);
+                let Some(Kind::Relayed { client, unanswered, .. }) = &mut machine.kind else {
+                    return;
+                };
+                *unanswered = 0;
+                let mut events = Vec::new();
+                for report in reports {
+                    client.on_report(report, shows, &mut events);
+                }
+                self.on_events(at, events);
+                self.plan_wake(at);
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn beat(&mut self, at: usize, process: u64) {
+        if self.clients[at].process != process || self.clients[at].kind.is_none() {
+            return;
+        }
+        self.with_direct(at, |direct, now, out| direct.beat(now, out));
+        self.maybe_change_candidate(at);
+        self.call_now(at);
+        let machine = &self.clients[at];
+        let next = machine.clock.when(machine.clock.shows(self.now) + Span(TTL / 3));
+        self.plan(next, Event::Beat { at, process });
+    }
+
+    /// A relayed client goes to another node if its node does not answer, and now and then for no reason.
+    fn maybe_change_candidate(&mut self, at: usize) {
+        let (nodes, stormy) = (self.nodes.len(), self.is_stormy());
+        let whim = stormy && self.chance.one_in(6);
+        let node = self.chance.index(nodes);
+        let Some(Kind::Relayed { unanswered, .. }) = &mut self.clients[at].kind else { return };
+        *unanswered += 1;
+        if *unanswered < 3 && !whim {
+            return;
+        }
+        let next = self.new_candidate(Place::Node(node));
+        self.counts.switches += 1;
+        self.remember_held(at);
+        if let Some(Kind::Relayed { client, node: at_node, candidate, unanswered }) =
+            &mut self.clients[at].kind
+        {
+            client.change_candidate();
+            (*at_node, *candidate, *unanswered) = (node, next, 0);
+        }
+    }
+
+    /// Notes what a client holds, to count later that it was kept.
+    pub(crate) fn remember_held(&mut self, at: usize) {
+        self.clients[at].tested = self.clients[at].valid(self.now);
+    }
+
+    pub(crate) fn ask(&mut self, at: usize, lock: Name) {
+        let machine = &mut self.clients[at];
+        let Some(client) = machine.client() else { return };
+        // A newer request for the same lock is made only once the older one is over.
+        if client.all_wanted().iter().any(|it| it.lock == lock) {
+            return;
+        }
+        self.with_direct(at, |direct, now, out| {
+            direct.acquire(lock, now, out);
+        });
+        if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
+            client.acquire(lock);
+            self.call_now(at);
+        }
+    }
+
+    pub(crate) fn leave(&mut self, at: usize, process: u64, request: RequestId) {
+        if self.clients[at].process != process {
+            return;
+        }
+        let valid = self.clients[at].valid(self.now);
+        let tested = std::mem::take(&mut self.clients[at].tested);
+        self.counts.kept += tested.iter().filter(|held| valid.contains(held)).count() as u64;
+        self.counts.stays += 1;
+        self.with_direct(at, |direct, now, out| {
+            direct.release(request, now, out);
+        });
+        if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
+            client.release(request);
+            self.call_now(at);
+        }
+    }
+
+    pub(crate) fn wake_client(&mut self, at: usize, process: u64) {
+        if self.clients[at].process != process {
+            return;
+        }
+        self.with_direct(at, |direct, now, out| direct.wake(now, out));
+        let shows = self.clients[at].clock.shows(self.now);
+        if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
+            let mut events = Vec::new();
+            client.wake(shows, &mut events);
+            self.on_events(at, events);
+        }
+    }
+
+    /// A client process dies without a word; another one starts on its machine.
+    pub(crate) fn crash_client(&mut self, at: usize) {
+        let machine = &mut self.clients[at];
+        (machine.kind, machine.paused) = (None, false);
+        machine.process += 1;
+        machine.backlog.clear();
+        let after = self.chance.below(2 * TTL) + MS;
+        self.plan(self.now + after, Event::ReturnClient(at));
+    }
+}
+
+impl Storm {
+    /// A client's connection to a voter breaks, and is there again.
+    pub(crate) fn avoid_and_resume(&mut self, at: usize, voter: ProcessId) {
+        if self.clients[at].paused {
+            return;
+        }
+        self.with_direct(at, |direct, now, out| direct.avoid(voter, now, out));
+        self.with_direct(at, |direct, now, out| direct.resume(voter, now, out));
+    }
+}

@@ -1,0 +1,64 @@
+//! Leased-quorum locks under losses, duplicates, late and reordered messages, cuts, pauses, drifting clocks, every kind of
+//! restart, force releases, clients that change their candidate and clients that crash.
+//!
+//! "Valid" is what the *client* may rely on: from when it enters until it stops or its own clock passes its own deadline,
+//! whatever any voter or candidate believes. After every event at most one client is valid per lock, and every token is
+//! greater than the ones before. Once the faults stop, every live client that waits must enter.
+
+mod chance;
+mod clients;
+mod faults;
+mod nodes;
+mod world;
+
+use world::{Setup, Storm};
+
+/// A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms --test leased_quorum_storm`;
+/// `QUORATE_STORMS_FROM` is its first seed.
+fn storms(setup: Setup) {
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let first = number("QUORATE_STORMS_FROM").unwrap_or(0);
+    let mut total = world::Counts::default();
+    for seed in first..first + number("QUORATE_STORMS").unwrap_or(60) {
+        let run = std::panic::catch_unwind(|| Storm::new(seed, setup).run());
+        let counts = run.unwrap_or_else(|_| panic!("{setup:?}, seed {seed}"));
+        total.add(counts);
+    }
+    let show = std::env::var("QUORATE_STORMS").is_ok();
+    assert!(
+        !show || {
+            eprintln_of(&format!("{setup:?}: {total:?}"));
+            true
+        }
+    );
+    // A storm in which nothing happens shows nothing.
+    let world::Counts { entries, lost, switches, restarts, forced, kept, .. } = total;
+    assert!(entries > 500 && lost > 5 && switches > 20 && restarts > 50, "{total:?}");
+    assert!(forced > 0 && kept > 0, "{total:?}");
+}
+
+#[expect(clippy::print_stderr, reason = "a campaign says what it has covered")]
+fn eprintln_of(text: &str) {
+    eprintln!("{text}");
+}
+
+#[test]
+fn three_voters_with_durable_marks() {
+    storms(Setup { system: "majority", voters: 3, marks: true });
+}
+
+#[test]
+fn three_voters_without_marks() {
+    storms(Setup { system: "majority", voters: 3, marks: false });
+}
+
+#[test]
+fn five_voters() {
+    storms(Setup { system: "majority", voters: 5, marks: true });
+}
+
+#[test]
+fn a_tree_and_a_grid() {
+    storms(Setup { system: "tree", voters: 7, marks: true });
+    storms(Setup { system: "grid-fixed", voters: 4, marks: false });
+}

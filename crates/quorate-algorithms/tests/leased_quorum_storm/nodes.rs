@@ -1,0 +1,287 @@
+//! Nodes: a voter with its vote file, and candidates for clients elsewhere.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased_quorum::{
+    Candidate, CandidateEffect, CandidateId, Life, Memory, Record, Report, Voter, VoterEffect,
+    VoterEffects,
+};
+use quorate_core::ProcessId;
+
+use crate::chance::{Chance, Clock, MS, TTL};
+use crate::world::{Event, Message, Name, Place, Setup, Storm, electorate, terms};
+
+pub(crate) struct Node {
+    pub(crate) voter: Option<Voter<Name>>,
+    pub(crate) clock: Clock,
+    /// The wall clock is wrong by up to this many milliseconds.
+    skew: u64,
+    pub(crate) paused: bool,
+    pub(crate) backlog: Vec<Event>,
+    /// Counts processes: timers of an earlier one mean nothing.
+    pub(crate) process: u64,
+    pub(crate) incarnation: u64,
+    /// The vote file: what was written before a crash is there afterwards.
+    file: Vec<Record<Name>>,
+    /// The durable mark of numbers.
+    mark: u64,
+    pub(crate) relays: BTreeMap<CandidateId, Relay>,
+}
+
+/// A candidate for a client elsewhere.
+pub(crate) struct Relay {
+    client: usize,
+    candidate: Candidate<Name>,
+}
+
+/// How a voter comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Restart {
+    /// With its vote file.
+    Remembering,
+    /// Without it, after a reboot.
+    Forgetting,
+}
+
+impl Node {
+    pub(crate) fn new(id: usize, setup: Setup, chance: &mut Chance) -> Self {
+        let mut node = Self {
+            voter: None,
+            clock: Clock::new(chance),
+            skew: chance.below(200),
+            paused: false,
+            backlog: Vec::new(),
+            process: 0,
+            incarnation: 0,
+            file: Vec::new(),
+            mark: 0,
+            relays: BTreeMap::new(),
+        };
+        node.voter = Some(node.blank(id, setup));
+        node
+    }
+
+    fn blank(&self, id: usize, setup: Setup) -> Voter<Name> {
+        let voter = Voter::new(ProcessId::from_index(id), electorate(setup), terms());
+        // Some voters forget every lock as soon as it is not in use.
+        let voter = if id.is_multiple_of(2) { voter.with_ballots_most(0) } else { voter };
+        if setup.marks { voter.with_ceiling(self.mark) } else { voter }
+    }
+
+    /// Whether its votes may be forgotten: without durable marks only while all others remember.
+    fn is_voting(&self) -> bool {
+        self.voter.as_ref().is_some_and(Voter::is_voting)
+    }
+}
+
+impl Storm {
+    fn with_voter(
+        &mut self,
+        at: usize,
+        input: impl FnOnce(&mut Voter<Name>, quorate_core::Time, &mut VoterEffects<Name>),
+    ) {
+        let (now, mut out) = (self.now, Vec::new());
+        let node = &mut self.nodes[at];
+        let Some(voter) = &mut node.voter else { return };
+        voter.set_wall_clock(now / MS + node.skew);
+        input(voter, node.clock.shows(now), &mut out);
+        self.apply(at, out);
+        let node = &self.nodes[at];
+        if let Some(time) = node.voter.as_ref().and_then(Voter::next_wake) {
+            let (time, process) = (node.clock.when(time), node.process);
+            self.plan(time, Event::WakeNode { at, process });
+        }
+    }
+
+    fn apply(&mut self, at: usize, effects: VoterEffects<Name>) {
+        let mut marks = Vec::new();
+        for effect in effects {
+            match effect {
+                VoterEffect::Persist(record) => self.nodes[at].file.push(record),
+                VoterEffect::Reserve(mark) => marks.push(mark),
+                VoterEffect::Send(candidate, message) => {
+                    let to = self.place_of_candidate(candidate);
+                    self.send(Place::Node(at), to, Message::ToCandidate(candidate, message));
+                }
+                VoterEffect::SendPeer(voter, message) => {
+                    let to = Place::Node(voter.index());
+                    self.send(Place::Node(at), to, Message::Peer(message));
+                }
+            }
+        }
+        if self.nodes[at].file.len() > 64
+            && let Some(voter) = &self.nodes[at].voter
+        {
+            self.nodes[at].file = voter.records();
+        }
+        for mark in marks {
+            self.nodes[at].mark = self.nodes[at].mark.max(mark);
+            self.with_voter(at, |voter, _, out| voter.reserved(mark, out));
+        }
+    }
+
+    /// Candidates of clients have even numbers, those in nodes odd ones.
+    fn place_of_candidate(&self, candidate: CandidateId) -> Place {
+        let host = (candidate.0 >> 1 & 0xff) as usize;
+        if candidate.0 & 1 == 0 { Place::Client(host) } else { Place::Node(host) }
+    }
+
+    pub(crate) fn new_candidate(&mut self, host: Place) -> CandidateId {
+        self.candidates += 1;
+        let (index, odd) = match host {
+            Place::Client(at) => (at, 0),
+            Place::Node(at) => (at, 1),
+        };
+        CandidateId(self.candidates << 9 | (index as u64) << 1 | odd)
+    }
+
+    pub(crate) fn node_hears(&mut self, at: usize, from: Place, message: Message) {
+        match message {
+            Message::ToVoter(candidate, message) => {
+                self.with_voter(at, |voter, now, out| {
+                    voter.on_message(candidate, message, now, out)
+                });
+            }
+            Message::Peer(message) => {
+                let Place::Node(from) = from else { return };
+                let from = ProcessId::from_index(from);
+                self.with_voter(at, |voter, _, out| voter.on_peer(from, message, out));
+            }
+            Message::Force(lock, request) => {
+                self.with_voter(at, |voter, _, out| {
+                    voter.force(&lock, request, out);
+                });
+            }
+            Message::ToCandidate(candidate, message) => {
+                let Place::Node(voter) = from else { return };
+                self.with_relay(at, candidate, |relay, out| {
+                    relay.on_message(ProcessId::from_index(voter), message, out);
+                });
+            }
+            Message::Call(candidate, call) => {
+                let Place::Client(client) = from else { return };
+                if self.nodes[at].voter.is_none() {
+                    return;
+                }
+                let electorate = self.electorate();
+                let relay = self.nodes[at].relays.entry(candidate);
+                let relay = relay.or_insert_with(|| Relay {
+                    client,
+                    candidate: Candidate::new(candidate, electorate, call.session),
+                });
+                let known = relay.candidate.session().beat.number;
+                let is_new =
+                    relay.candidate.reports().next().is_none() && known <= call.session.beat.number;
+                if call.session.beat.number <= known && !is_new {
+                    return;
+                }
+                let ended: Vec<_> =
+                    relay.candidate.reports().map(|report| report.request).collect();
+                let wanted = |request| call.wanted.iter().any(|it| it.request == request);
+                let ended: Vec<_> = ended.into_iter().filter(|request| !wanted(*request)).collect();
+                self.with_relay(at, candidate, |relay, out| {
+                    ended.into_iter().for_each(|request| relay.release(request, out));
+                    call.wanted.into_iter().for_each(|wanted| relay.pursue(wanted, out));
+                    relay.begin_beat(call.session.beat.number, call.issued, out);
+                });
+                let Some(relay) = self.nodes[at].relays.get(&candidate) else { return };
+                let reports: Vec<Report> = relay.candidate.reports().collect();
+                self.answer(at, candidate, reports);
+            }
+            Message::Answer(..) => {}
+        }
+    }
+
+    fn answer(&mut self, at: usize, candidate: CandidateId, reports: Vec<Report>) {
+        let Some(relay) = self.nodes[at].relays.get(&candidate) else { return };
+        let to = Place::Client(relay.client);
+        self.send(Place::Node(at), to, Message::Answer(candidate, reports));
+    }
+
+    fn with_relay(
+        &mut self,
+        at: usize,
+        id: CandidateId,
+        input: impl FnOnce(&mut Candidate<Name>, &mut Vec<CandidateEffect<Name>>),
+    ) {
+        let Some(relay) = self.nodes[at].relays.get_mut(&id) else { return };
+        let mut out = Vec::new();
+        input(&mut relay.candidate, &mut out);
+        let mut reports = Vec::new();
+        for effect in out {
+            match effect {
+                CandidateEffect::Send(voter, message) => {
+                    let to = Place::Node(voter.index());
+                    self.send(Place::Node(at), to, Message::ToVoter(id, message));
+                }
+                CandidateEffect::Report(report) => reports.push(report),
+                CandidateEffect::Refused(ttl) => panic!("no ttl but one was asked for: {ttl:?}"),
+            }
+        }
+        if !reports.is_empty() {
+            self.answer(at, id, reports);
+        }
+    }
+
+    pub(crate) fn wake_node(&mut self, at: usize, process: u64) {
+        let node = &self.nodes[at];
+        let due = node.voter.as_ref().and_then(Voter::next_wake);
+        let is_due = due.is_some_and(|time| time <= node.clock.shows(self.now));
+        if node.process == process && is_due {
+            self.with_voter(at, |voter, now, out| voter.wake(now, out));
+        }
+    }
+
+    pub(crate) fn gossip(&mut self, at: usize) {
+        self.with_voter(at, |voter, _, out| voter.gossip(out));
+        self.plan(self.now + TTL / 4, Event::Gossip(at));
+    }
+
+    /// A node stops, and comes back.
+    pub(crate) fn stop_node(&mut self, at: usize, after: u64) {
+        let node = &mut self.nodes[at];
+        (node.voter, node.paused) = (None, false);
+        node.process += 1;
+        node.relays.clear();
+        // Gossip is planned only once.
+        let gossips = node.backlog.drain(..).any(|event| matches!(event, Event::Gossip(_)));
+        if gossips {
+            self.plan(self.now, Event::Gossip(at));
+        }
+        self.plan(self.now + after, Event::Return(at));
+    }
+
+    pub(crate) fn may_forget(&self) -> bool {
+        self.setup.marks || self.nodes.iter().all(Node::is_voting)
+    }
+
+    pub(crate) fn return_node(&mut self, at: usize) {
+        // A voter that is killed while it abstains has not got a vote file to speak of.
+        let forgets = self.nodes[at].file.is_empty() && self.nodes[at].incarnation > 0;
+        let forgets = forgets || (self.chance.one_in(3) && self.may_forget_now(at));
+        self.counts.restarts += 1;
+        if forgets {
+            self.counts.forgotten += 1;
+            let node = &mut self.nodes[at];
+            node.clock.reset(&mut self.chance);
+            node.incarnation += 1;
+            node.file.clear();
+            let mark = self.setup.marks.then_some(node.mark);
+            let memory = Memory { incarnation: node.incarnation, mark };
+            let blank = node.blank(at, self.setup);
+            node.voter = Some(blank.forgotten(memory, node.clock.shows(self.now)));
+        } else {
+            let node = &mut self.nodes[at];
+            let (life, file) =
+                (Life { incarnation: node.incarnation, number: node.process }, &node.file);
+            let blank = node.blank(at, self.setup);
+            node.voter = Some(blank.restored(life, file.clone(), node.clock.shows(self.now)));
+        }
+        self.with_voter(at, |voter, now, out| voter.wake(now, out));
+    }
+
+    fn may_forget_now(&self, at: usize) -> bool {
+        let others = self.nodes.iter().enumerate().filter(|(other, _)| *other != at);
+        self.setup.marks || others.map(|(_, node)| node).all(Node::is_voting)
+    }
+}

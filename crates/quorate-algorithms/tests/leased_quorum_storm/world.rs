@@ -1,0 +1,281 @@
+//! The world: machines, what is under way, and the judge.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use quorate_algorithms::mutex::leased_quorum::{
+    Call, CandidateId, Electorate, PeerMessage, Report, RequestId, Terms, ToCandidate, ToVoter,
+};
+use quorate_core::quorum::AnyCoterie;
+use quorate_core::{Drift, Span};
+
+use crate::chance::{Chance, DRIFT, MS, TTL};
+use crate::clients::Machine;
+use crate::nodes::Node;
+
+pub(crate) type Name = u8;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) system: &'static str,
+    pub(crate) voters: usize,
+    pub(crate) marks: bool,
+}
+
+/// What has happened, so that a storm that shows nothing is noticed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) entries: u64,
+    pub(crate) lost: u64,
+    pub(crate) switches: u64,
+    pub(crate) restarts: u64,
+    pub(crate) forgotten: u64,
+    pub(crate) forced: u64,
+    /// Locks that outlived the restart of a voter or a change of candidate.
+    pub(crate) kept: u64,
+    pub(crate) stays: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.lost += other.lost;
+        self.switches += other.switches;
+        self.restarts += other.restarts;
+        self.forgotten += other.forgotten;
+        self.forced += other.forced;
+        self.kept += other.kept;
+        self.stays += other.stays;
+    }
+}
+
+/// A place where messages arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    Node(usize),
+    Client(usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    ToVoter(CandidateId, ToVoter<Name>),
+    ToCandidate(CandidateId, ToCandidate<Name>),
+    Peer(PeerMessage),
+    Call(CandidateId, Call<Name>),
+    Answer(CandidateId, Vec<Report>),
+    Force(Name, RequestId),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Arrive { from: Place, to: Place, message: Message },
+    WakeNode { at: usize, process: u64 },
+    Gossip(usize),
+    WakeClient { at: usize, process: u64 },
+    Beat { at: usize, process: u64 },
+    Ask { at: usize, lock: Name },
+    Leave { at: usize, process: u64, request: RequestId },
+    Mishap,
+    Resume(Place),
+    Return(usize),
+    ReturnClient(usize),
+}
+
+pub(crate) struct Storm {
+    pub(crate) setup: Setup,
+    pub(crate) chance: Chance,
+    pub(crate) now: u64,
+    count: u64,
+    due: BinaryHeap<Reverse<(u64, u64)>>,
+    events: BTreeMap<u64, Event>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) clients: Vec<Machine>,
+    cuts: BTreeMap<(Place, Place), u64>,
+    /// Faults happen before this time only.
+    pub(crate) calm_from: u64,
+    /// The greatest token of each lock.
+    tokens: BTreeMap<Name, u64>,
+    pub(crate) counts: Counts,
+    pub(crate) candidates: u64,
+}
+
+impl Storm {
+    pub(crate) fn new(seed: u64, setup: Setup) -> Self {
+        let mut chance = Chance(seed);
+        let nodes = (0..setup.voters).map(|id| Node::new(id, setup, &mut chance)).collect();
+        let count = 3 + chance.index(3);
+        let clients = (0..count).map(|id| Machine::new(id, &mut chance)).collect();
+        let mut storm = Self {
+            setup,
+            chance,
+            now: 0,
+            count: 0,
+            due: BinaryHeap::new(),
+            events: BTreeMap::new(),
+            nodes,
+            clients,
+            cuts: BTreeMap::new(),
+            calm_from: 12 * TTL,
+            tokens: BTreeMap::new(),
+            counts: Counts::default(),
+            candidates: 0,
+        };
+        (0..count).for_each(|at| storm.start_client(at));
+        for node in 0..setup.voters {
+            storm.plan(storm.now, Event::Gossip(node));
+        }
+        for _ in 0..30 {
+            let (time, at) = (storm.chance.below(14 * TTL), storm.chance.index(count));
+            let lock = storm.chance.below(2) as Name;
+            storm.plan(time, Event::Ask { at, lock });
+        }
+        for _ in 0..30 {
+            let time = storm.chance.below(11 * TTL);
+            storm.plan(time, Event::Mishap);
+        }
+        storm
+    }
+
+    pub(crate) fn electorate(&self) -> Electorate {
+        electorate(self.setup)
+    }
+
+    pub(crate) fn plan(&mut self, time: u64, event: Event) {
+        self.count += 1;
+        self.due.push(Reverse((time.max(self.now), self.count)));
+        self.events.insert(self.count, event);
+    }
+
+    pub(crate) fn is_stormy(&self) -> bool {
+        self.now < self.calm_from
+    }
+
+    /// Sends over a link that may lose, duplicate, delay and reorder.
+    pub(crate) fn send(&mut self, from: Place, to: Place, message: Message) {
+        let local = matches!((from, to), (Place::Node(a), Place::Node(b)) if a == b);
+        if local {
+            return self.plan(self.now, Event::Arrive { from, to, message });
+        }
+        let stormy = self.is_stormy();
+        let cut = self.cuts.get(&(from, to)).is_some_and(|until| *until > self.now);
+        if cut || (stormy && self.chance.one_in(15)) {
+            return;
+        }
+        let copies = if stormy && self.chance.one_in(20) { 2 } else { 1 };
+        for _ in 0..copies {
+            let slow = match self.chance.below(40) {
+                0 if stormy => 3 * TTL,
+                1 | 2 if stormy => TTL / 2,
+                _ => 4 * MS,
+            };
+            let time = self.now + self.chance.below(slow) + 1;
+            self.plan(time, Event::Arrive { from, to, message: message.clone() });
+        }
+    }
+
+    pub(crate) fn cut(&mut self, from: Place, to: Place, until: u64) {
+        let cut = self.cuts.entry((from, to)).or_default();
+        *cut = until.max(*cut);
+    }
+
+    /// A client says that it is inside.
+    pub(crate) fn judge_entry(&mut self, at: usize, lock: Name, token: u64) {
+        self.counts.entries += 1;
+        let before = self.tokens.insert(lock, token).unwrap_or(0);
+        assert!(token > before, "client {at} has token {token} of lock {lock} after {before}");
+        self.judge();
+    }
+
+    /// At most one client is valid per lock.
+    pub(crate) fn judge(&self) {
+        let mut valid: BTreeMap<Name, Vec<(usize, u64)>> = BTreeMap::new();
+        for (at, machine) in self.clients.iter().enumerate() {
+            for (lock, token) in machine.valid(self.now) {
+                valid.entry(lock).or_default().push((at, token));
+            }
+        }
+        for (lock, clients) in valid {
+            assert!(clients.len() < 2, "lock {lock}: {clients:?} at {}", self.now);
+        }
+    }
+
+    fn is_paused(&self, place: Place) -> bool {
+        match place {
+            Place::Node(at) => self.nodes[at].paused,
+            Place::Client(at) => self.clients[at].paused,
+        }
+    }
+
+    fn place_of(event: &Event) -> Option<Place> {
+        Some(match event {
+            Event::Arrive { to, .. } => *to,
+            Event::WakeNode { at, .. } | Event::Gossip(at) => Place::Node(*at),
+            Event::WakeClient { at, .. } | Event::Beat { at, .. } | Event::Ask { at, .. } => {
+                Place::Client(*at)
+            }
+            Event::Leave { at, .. } => Place::Client(*at),
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn happen(&mut self, event: Event) {
+        if let Some(place) = Self::place_of(&event).filter(|place| self.is_paused(*place)) {
+            return match place {
+                Place::Node(at) => self.nodes[at].backlog.push(event),
+                Place::Client(at) => self.clients[at].backlog.push(event),
+            };
+        }
+        match event {
+            Event::Arrive { from, to: Place::Node(at), message } => {
+                self.node_hears(at, from, message);
+            }
+            Event::Arrive { from, to: Place::Client(at), message } => {
+                self.client_hears(at, from, message);
+            }
+            Event::WakeNode { at, process } => self.wake_node(at, process),
+            Event::Gossip(at) => self.gossip(at),
+            Event::WakeClient { at, process } => self.wake_client(at, process),
+            Event::Beat { at, process } => self.beat(at, process),
+            Event::Ask { at, lock } => self.ask(at, lock),
+            Event::Leave { at, process, request } => self.leave(at, process, request),
+            Event::Mishap => self.mishap(),
+            Event::Resume(place) => self.resume(place),
+            Event::Return(at) => self.return_node(at),
+            Event::ReturnClient(at) => self.start_client(at),
+        }
+    }
+
+    pub(crate) fn run(mut self) -> Counts {
+        let end = self.calm_from + 40 * TTL;
+        let logs = std::env::var_os("QUORATE_STORM_LOG").is_some();
+        while let Some(Reverse((time, number))) = self.due.pop() {
+            if time > end {
+                break;
+            }
+            self.now = time;
+            let event = self.events.remove(&number).expect("it was planned");
+            if logs {
+                crate::eprintln_of(&format!("{time:>12} {event:?}"));
+            }
+            self.happen(event);
+            self.judge();
+        }
+        for (at, machine) in self.clients.iter().enumerate() {
+            let waiting = machine.waiting();
+            if logs && !waiting.is_empty() {
+                let nodes = self.nodes.iter().map(|node| &node.voter);
+                crate::eprintln_of(&format!("{:#?}", nodes.collect::<Vec<_>>()));
+            }
+            assert!(waiting.is_empty(), "client {at} still waits for {waiting:?}");
+        }
+        self.counts
+    }
+}
+
+pub(crate) fn terms() -> Terms {
+    Terms::fixed(Span(TTL), Drift(DRIFT))
+}
+
+pub(crate) fn electorate(setup: Setup) -> Electorate {
+    Electorate::new(AnyCoterie::by_name(setup.system, setup.voters).expect("a coterie"))
+}
