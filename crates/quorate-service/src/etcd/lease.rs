@@ -40,11 +40,11 @@ impl Etcd {
         }
         let seconds = seconds.clamp(LEAST, LONGEST);
         let fresh = id == 0;
-        let id = if fresh { LeaseId::chosen(random_number() as u64, self.node) } else { id };
+        let id = if fresh { LeaseId::chosen(random_number() as u64) } else { id };
         let ttl_ms = (seconds * 1_000) as u32;
         let grant = Leased::Grant { ttl_ms, fresh, place: caller.place.clone() };
         match self.leased(caller, id, grant).await {
-            Ok(Answer::Life(_)) => Ok((id, seconds)),
+            Ok(Answer::Life(life)) => Ok((id, life.ttl_ms as i64 / 1_000)),
             Ok(_) => Err(status::confused()),
             Err(Failure::Busy) => {
                 Err(Status::failed_precondition("etcdserver: lease already exists"))
@@ -56,8 +56,7 @@ impl Etcd {
     /// How long a lease may be relied on from now, in seconds; zero if it is over.
     pub(super) async fn renew(&self, caller: &Caller, id: i64) -> Result<i64, Status> {
         match self.leased(caller, id, Leased::KeepAlive).await {
-            // A lease that lives is never told to be over.
-            Ok(Answer::Life(life)) => Ok((life.relied_ms.min(life.ttl_ms) as i64 / 1_000).max(1)),
+            Ok(Answer::Life(life)) => Ok(life.ttl_ms as i64 / 1_000),
             Ok(_) => Err(status::confused()),
             Err(Failure::NoSession) => Ok(0),
             Err(failure) => Err(status::of(failure, "lease")),

@@ -10,7 +10,8 @@ use super::refusal::Refusal;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSession {
-    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000.
+    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000. The answer tells the time-to-live
+    /// within the bounds of the cluster.
     #[serde(default = "ten_seconds")]
     pub(super) ttl_ms: u32,
     /// Who, for others to see.
@@ -37,8 +38,29 @@ pub(super) struct Opened {
 /// A session that is alive.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Alive {
-    /// All that it has may be relied on for so long, counted from when the request was sent.
+    /// Validity of every lock that is listed as held, counted from when the request was sent.
     pub(super) reliable_ms: u64,
+    /// Everything that the session holds and waits for. A lock that is not listed is lost.
+    pub(super) requests: Vec<OwnRequest>,
+}
+
+/// A request as its own session sees it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct OwnRequest {
+    name: String,
+    kind: NameKind,
+    /// Numbers of the requests: more than one if the session has taken the lock more than once.
+    requests: Vec<u64>,
+    /// The token, if the session holds the lock.
+    token: Option<u64>,
+}
+
+impl From<quorate_protocol::OwnRequest> for OwnRequest {
+    fn from(own: quorate_protocol::OwnRequest) -> Self {
+        let quorate_protocol::OwnRequest { name, numbers, token } = own;
+        let kind = NameKind::from(name.kind());
+        Self { name: name.text().to_owned(), kind, requests: numbers, token }
+    }
 }
 
 /// What a session has and wants.
@@ -66,6 +88,8 @@ pub(super) struct Wanted {
     pub(super) why: String,
     /// A number of one's own for this request: the same one again is the same request. Without, one is chosen.
     pub(super) request: Option<u64>,
+    /// The token, if the lock is held and still valid, and its client goes on through another node.
+    pub(super) token: Option<u64>,
 }
 
 /// A lock that was granted.
@@ -177,6 +201,15 @@ pub(super) enum NameKind {
     Election,
 }
 
+impl From<Kind> for NameKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Lock => Self::Lock,
+            Kind::Election => Self::Election,
+        }
+    }
+}
+
 impl From<NameKind> for Kind {
     fn from(kind: NameKind) -> Self {
         match kind {
@@ -230,10 +263,7 @@ impl From<About> for Request {
             Standing::Waiting => (State::Waiting, None, None),
         };
         let About { name, node, who, place, why, for_ms, .. } = about;
-        let kind = match name.kind() {
-            Kind::Lock => NameKind::Lock,
-            Kind::Election => NameKind::Election,
-        };
+        let kind = NameKind::from(name.kind());
         Self {
             name: name.text().to_owned(),
             kind,

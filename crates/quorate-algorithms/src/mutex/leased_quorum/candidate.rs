@@ -106,6 +106,11 @@ impl<K: Name> Candidate<K> {
         })
     }
 
+    /// The lists of voters that have echoed this beat or a later one.
+    pub fn listed_since(&self, beat: u64) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
+        self.listed().filter(move |(voter, _)| self.views[voter.index()].beat >= Some(beat))
+    }
+
     /// Voters whose complete list has arrived.
     pub fn lists(&self) -> ProcessSet {
         let listed = self.views.iter().enumerate().filter(|(_, view)| view.version.is_some());
