@@ -78,6 +78,7 @@ impl LockRequest {
             mode: Mode::Exclusive,
             wait_ms: wait.map(|wait| wait.as_millis() as u64),
             why,
+            inside: None,
         };
         let patience = wait.map(|wait| wait + Duration::from_secs(2));
         let client = guard.session.client.clone();
@@ -87,7 +88,7 @@ impl LockRequest {
             tokio::select! {
                 answer = &mut answer => break answer,
                 Ok(()) = fate.changed() => {
-                    let Fate { lost, position } = *fate.borrow_and_update();
+                    let Fate { lost, position, .. } = *fate.borrow_and_update();
                     if lost == Some(Loss::SessionOver) {
                         break Err(Error::Failed(Failure::NoSession));
                     }

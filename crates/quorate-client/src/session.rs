@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quorate_protocol::{Answer, BadName, Call, Kind, Name, Reliance, SessionKey};
+use quorate_protocol::{Answer, BadName, Call, Failure, Held, Kind, Name, Reliance, SessionKey};
 use tokio::sync::{Notify, watch};
 
 use crate::client::{Client, Job};
@@ -52,6 +52,8 @@ pub(crate) struct SessionState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) lost: Option<Loss>,
+    /// The token, once it has the lock.
+    pub(crate) token: Option<u64>,
     pub(crate) position: Option<u32>,
 }
 
@@ -105,6 +107,10 @@ impl SessionState {
     /// What the node has said is counted from when it was asked. An answer that was long under way says less than a later
     /// one, and what it takes back counts.
     pub(crate) fn rely(&self, reliance: Reliance) {
+        if self.deadline() <= Moment::now() {
+            // Another session may have had a lock since: it does not become valid again.
+            self.keep_only(&[]);
+        }
         self.deadline.store(reliance.since.saturating_add(reliance.micros), Ordering::Release);
         self.changed.notify_waiters();
     }
@@ -121,6 +127,34 @@ impl SessionState {
         if let Some(request) = self.requests().get(&request) {
             let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
             request.send_modify(|fate| fate.lost = Some(loss));
+        }
+    }
+
+    /// This request has the lock.
+    pub(crate) fn grant(&self, request: u64, token: u64) {
+        if let Some(request) = self.requests().get(&request) {
+            request.send_modify(|fate| fate.token = Some(token));
+        }
+    }
+
+    /// Whether this request holds its lock and may be relied on now.
+    pub(crate) fn is_valid(&self, request: u64) -> bool {
+        let fate = self.requests().get(&request).map(|request| *request.borrow());
+        let held = fate.is_some_and(|fate| fate.token.is_some() && fate.lost.is_none());
+        held && Moment::now() < self.deadline()
+    }
+
+    /// Everything that the node does not list as held is lost, whether or not word of the loss has come.
+    pub(crate) fn keep_only(&self, held: &[Held]) {
+        for (number, request) in self.requests().iter() {
+            let is_held = |token| held.iter().any(|it| (it.request, it.token) == (*number, token));
+            request.send_if_modified(|fate| {
+                let lost = fate.lost.is_none() && fate.token.is_some_and(|token| !is_held(token));
+                if lost {
+                    fate.lost = Some(Loss::NoQuorum);
+                }
+                lost
+            });
         }
     }
 
@@ -166,9 +200,13 @@ impl Session {
         let ttl = client.system().ttl(options.ttl);
         let ttl_ms = u32::try_from(ttl.as_millis()).unwrap_or(u32::MAX);
         let open = Call::Open { ttl_ms, who: options.who, place: options.place };
-        let Answer::Opened(key) = client.call(open, Some(options.reach)).await? else {
+        let Answer::Opened { session: key, ttl_ms } =
+            client.call(open, Some(options.reach)).await?
+        else {
             return Err(Error::Confused);
         };
+        // The cluster may have bounds: what it applies counts.
+        let ttl = Duration::from_millis(ttl_ms.into());
         let state = Arc::new(SessionState::new());
         client.post(Job::Listen(key, Arc::clone(&state)))?;
         let requests = AtomicU64::new(0);
@@ -239,10 +277,47 @@ async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
         drop(inner);
         match client_gone {
             Ok(_) => {}
-            Err(Error::Failed(_) | Error::Closed) => return state.end(),
-            Err(_) if state.deadline() <= Moment::now() => return state.end(),
-            Err(_) => {}
+            // A node that leaves, or hears too few others, knows nothing of the session: another one may.
+            Err(Error::Failed(Failure::NoQuorum | Failure::Leaving))
+            | Err(Error::Unreachable(_))
+                if state.deadline() > Moment::now() => {}
+            Err(_) => return state.end(),
         }
         state.wait_for_next(ttl).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reliance(micros: u64) -> Reliance {
+        Reliance { since: Moment::now().0, micros }
+    }
+
+    fn held(request: u64, token: u64) -> Held {
+        Held { request, name: Name::lock("x").expect("a name"), token }
+    }
+
+    #[test]
+    fn what_a_keep_alive_does_not_list_is_lost() {
+        let state = SessionState::new();
+        let [kept, gone, other, waits] = [1, 2, 3, 4].map(|request| state.listen(request));
+        state.rely(reliance(60_000_000));
+        [1, 2, 3].into_iter().for_each(|request| state.grant(request, 10 + request));
+        state.keep_only(&[held(1, 11), held(3, 99)]);
+        assert_eq!((kept.borrow().lost, waits.borrow().lost), (None, None));
+        assert_eq!(gone.borrow().lost, Some(Loss::NoQuorum));
+        assert_eq!(other.borrow().lost, Some(Loss::NoQuorum), "another token is another grant");
+    }
+
+    #[test]
+    fn a_lock_whose_time_has_passed_does_not_come_back() {
+        let state = SessionState::new();
+        let fate = state.listen(1);
+        state.rely(reliance(0));
+        state.grant(1, 11);
+        state.rely(reliance(60_000_000));
+        assert_eq!(fate.borrow().lost, Some(Loss::NoQuorum));
     }
 }

@@ -384,7 +384,7 @@ impl NodeCore {
             let answer = match (&relay.origin, &pending.call) {
                 (Origin::Lease(_), _) => {
                     let ttl_ms = told_ttl(relay.ttl, terms).0 / 1_000_000;
-                    Answer::Life(Life { ttl_ms, left_ms: ttl_ms, requests: Vec::new() })
+                    Answer::Life(Life { ttl_ms, relied_ms: ttl_ms, requests: Vec::new() })
                 }
                 (Origin::Key(key), PendingCall::Open) => {
                     Answer::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }

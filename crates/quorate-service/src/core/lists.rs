@@ -262,9 +262,9 @@ impl NodeCore {
                 let mut left: Vec<_> = seen.values().map(|session| session.left).collect();
                 left.sort_unstable();
                 let left = left.get(left.len() / 2).copied().unwrap_or(told).min(told);
-                let (ttl_ms, left_ms) = (told.0 / 1_000_000, left.0 / 1_000_000);
+                let (ttl_ms, relied_ms) = (told.0 / 1_000_000, left.0 / 1_000_000);
                 let requests = requests(self);
-                self.answer(by, Answer::Life(Life { ttl_ms, left_ms, requests }));
+                self.answer(by, Answer::Life(Life { ttl_ms, relied_ms, requests }));
             }
             Then::End(request) => {
                 let chosen = facts.iter().filter(|fact| fact.request == request).cloned();

@@ -7,7 +7,7 @@ use quorate_algorithms::mutex::leased_quorum::{
     Candidate, CandidateId, Client, Electorate, Entry, RequestId, Standing, Terms,
 };
 use quorate_core::{Drift, ProcessSet, Span, Time};
-use quorate_protocol::{Answer, Failure, Name, OwnRequest, Reliance};
+use quorate_protocol::{Answer, Failure, Held, Name, Reliance};
 
 use super::{By, ConnectionId};
 use crate::lease::LeaseId;
@@ -224,17 +224,6 @@ impl Relay {
         Reliance { since: latest.unwrap_or(sent.at).max(sent.at), micros }
     }
 
-    /// Everything that the session holds and waits for.
-    pub(super) fn own_requests(&self) -> Vec<OwnRequest> {
-        let own = |(name, interest): (&Name, &Interest)| {
-            let waiting = interest.waiting.iter().map(|waiter| waiter.number);
-            let mut numbers: Vec<u64> = interest.holding.iter().copied().chain(waiting).collect();
-            numbers.dedup();
-            OwnRequest { name: name.clone(), numbers, token: interest.token }
-        };
-        self.interests.iter().map(own).collect()
-    }
-
     pub(super) fn name_of(&self, request: RequestId) -> Option<Name> {
         let mut interests = self.interests.iter();
         interests.find(|(_, it)| it.request == request).map(|(name, _)| name.clone())
@@ -306,10 +295,20 @@ impl Relay {
         electorate.is_quorum(&(&unheard | &listed))
     }
 
-    /// The answer to a keep-alive.
+    /// The answer to a keep-alive: everything that the session holds and waits for.
     pub(super) fn alive(&self, good: u64, sent: Sent, terms: Terms) -> Answer {
-        let requests = Some(self.own_requests());
-        Answer::Alive { reliance: self.reliance(good, sent, terms), requests }
+        let (mut held, mut waiting) = (Vec::new(), Vec::new());
+        for (name, interest) in &self.interests {
+            if let Some(token) = interest.token {
+                held.extend(interest.holding.iter().map(|request| {
+                    let (request, name) = (*request, name.clone());
+                    Held { request, name, token }
+                }));
+            } else {
+                waiting.extend(interest.waiting.iter().map(|waiter| waiter.number));
+            }
+        }
+        Answer::Alive { reliance: self.reliance(good, sent, terms), held, waiting }
     }
 }
 

@@ -38,28 +38,34 @@ pub(super) struct Opened {
 /// A session that is alive.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Alive {
-    /// Validity of every lock that is listed as held, counted from when the request was sent.
+    /// All that it has may be relied on for so long, counted from when the request was sent.
     pub(super) reliable_ms: u64,
-    /// Everything that the session holds and waits for. A lock that is not listed is lost.
-    pub(super) requests: Vec<OwnRequest>,
+    /// Every lock and election that it holds. What is missing here is lost. A lock that could not be relied on for a moment
+    /// is lost too, even if it is listed.
+    pub(super) held: Vec<Held>,
+    /// Requests that wait.
+    pub(super) waiting: Vec<u64>,
 }
 
-/// A request as its own session sees it.
+/// A lock or an election that a session holds.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct OwnRequest {
-    name: String,
-    kind: NameKind,
-    /// Numbers of the requests: more than one if the session has taken the lock more than once.
-    requests: Vec<u64>,
-    /// The token, if the session holds the lock.
-    token: Option<u64>,
+pub(super) struct Held {
+    pub(super) name: String,
+    /// `lock` or `election`.
+    pub(super) kind: &'static str,
+    /// The request that holds it.
+    pub(super) request: u64,
+    pub(super) token: u64,
 }
 
-impl From<quorate_protocol::OwnRequest> for OwnRequest {
-    fn from(own: quorate_protocol::OwnRequest) -> Self {
-        let quorate_protocol::OwnRequest { name, numbers, token } = own;
-        let kind = NameKind::from(name.kind());
-        Self { name: name.text().to_owned(), kind, requests: numbers, token }
+impl From<quorate_protocol::Held> for Held {
+    fn from(held: quorate_protocol::Held) -> Self {
+        let kind = match held.name.kind() {
+            quorate_protocol::Kind::Lock => "lock",
+            quorate_protocol::Kind::Election => "election",
+        };
+        let (request, token) = (held.request, held.token);
+        Self { name: held.name.text().to_owned(), kind, request, token }
     }
 }
 
@@ -201,15 +207,6 @@ pub(super) enum NameKind {
     Election,
 }
 
-impl From<Kind> for NameKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Lock => Self::Lock,
-            Kind::Election => Self::Election,
-        }
-    }
-}
-
 impl From<NameKind> for Kind {
     fn from(kind: NameKind) -> Self {
         match kind {
@@ -263,7 +260,10 @@ impl From<About> for Request {
             Standing::Waiting => (State::Waiting, None, None),
         };
         let About { name, node, who, place, why, for_ms, .. } = about;
-        let kind = NameKind::from(name.kind());
+        let kind = match name.kind() {
+            Kind::Lock => NameKind::Lock,
+            Kind::Election => NameKind::Election,
+        };
         Self {
             name: name.text().to_owned(),
             kind,

@@ -60,10 +60,9 @@ pub(super) async fn keep_alive(
     Path(session): Path<String>,
 ) -> Result<Json<Alive>, Refusal> {
     match house.door.ask(&rights, Call::KeepAlive(key(&session)?)).await? {
-        Answer::Alive { reliance, requests } => {
-            let reliable_ms = reliance.micros / 1_000;
-            let requests = requests.unwrap_or_default().into_iter().map(Into::into).collect();
-            Ok(Json(Alive { reliable_ms, requests }))
+        Answer::Alive { reliance, held, waiting } => {
+            let held = held.into_iter().map(Into::into).collect();
+            Ok(Json(Alive { reliable_ms: reliance.micros / 1_000, held, waiting }))
         }
         _ => Err(Refusal::confused()),
     }
