@@ -43,6 +43,21 @@ export async function ask(path, signal) {
 }
 
 /**
+ * The requests of all pages of the list.
+ * @param {AbortSignal} signal
+ * @returns {Promise<any[]>}
+ */
+export async function askForLocks(signal) {
+  const requests = [];
+  for (let after = ""; ; ) {
+    const page = await ask(`locks${after}`, signal);
+    requests.push(...page.requests);
+    if (!page.next) return requests;
+    after = `?after=${page.next}`;
+  }
+}
+
+/**
  * Tells of every change until it is stopped or the node is gone. An event source of the browser could not show a token.
  * @param {AbortSignal} signal
  * @param {(change: any) => void} tell

@@ -1,6 +1,6 @@
 // The cluster: who is up, who has what, who waits, and what has just changed hands.
 
-import { Unanswered, ask, showToken, watch } from "../cluster.js";
+import { Unanswered, ask, askForLocks, showToken, watch } from "../cluster.js";
 import { fill, h, s } from "../dom.js";
 import { number, t } from "../texts.js";
 
@@ -50,11 +50,11 @@ export async function page(main, _rest, kept) {
   };
   const refresh = async () => {
     try {
-      const [status, listed] = await Promise.all([ask("status", stop.signal), ask("locks", stop.signal)]);
+      const [status, listed] = await Promise.all([ask("status", stop.signal), askForLocks(stop.signal)]);
       fill(problem);
       drawFacts(facts, status);
       drawMembers(members, status);
-      drawLocks(locks, listed.requests);
+      drawLocks(locks, listed);
     } catch (error) {
       trouble(error);
     }

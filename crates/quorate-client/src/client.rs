@@ -21,6 +21,15 @@ pub struct Client {
     pub(crate) spans: Spans,
 }
 
+/// Requests, and what is not known about them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The requests, in the order of names.
+    pub requests: Vec<About>,
+    /// Nodes that did not answer: requests through them are missing.
+    pub silent: std::collections::BTreeSet<u32>,
+}
+
 /// What a client wants done. Whatever the backend is, it is asked in the words of quorate's protocol and answers in
 /// them: sessions and guards do not know which one it is.
 pub(crate) enum Job {
@@ -128,9 +137,30 @@ impl Client {
     /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order. etcd knows
     /// leases only: `who` is `lease` and its number, `place` is empty, `node` and `for_ms` are zero.
     pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<About>, Error> {
-        match self.call(Call::List { prefix: prefix.to_owned(), most }, Some(REACH)).await? {
-            Answer::List(list) => Ok(list),
-            _ => Err(Error::Confused),
+        Ok(self.listing(prefix, most).await?.requests)
+    }
+
+    /// The same as [`list`](Self::list), with the nodes that did not answer, whose requests are missing. All pages are
+    /// fetched, up to `most` requests.
+    pub async fn listing(&self, prefix: &str, most: u32) -> Result<Listing, Error> {
+        let mut listing = Listing::default();
+        let mut after = None;
+        loop {
+            let left = most.saturating_sub(listing.requests.len() as u32);
+            if left == 0 {
+                return Ok(listing);
+            }
+            let (prefix, exact) = (prefix.to_owned(), false);
+            let call = Call::List { prefix, exact, after, most: left };
+            let Answer::Page(page) = self.call(call, Some(REACH)).await? else {
+                return Err(Error::Confused);
+            };
+            listing.requests.extend(page.requests);
+            listing.silent.extend(page.silent);
+            after = page.next;
+            if after.is_none() {
+                return Ok(listing);
+            }
         }
     }
 

@@ -36,13 +36,14 @@ mod session;
 mod spans;
 
 pub use backend::{Backend, BadBackend, System};
-pub use client::Client;
+pub use client::{Client, Listing};
 pub use clock::Moment;
 pub use credentials::Credentials;
 pub use error::Error;
 pub use guard::{Guard, LockRequest, Loss};
 pub use quorate_protocol::{
     About, BadName, Change, Failure, Kind, MemberStatus, Name, NodeStatus, Standing, TokenStanding,
+    escaped,
 };
 pub use session::{Session, SessionOptions};
 

@@ -7,6 +7,7 @@ use quorate_core::ProcessId;
 
 use crate::hello::{ClusterId, Incarnation};
 use crate::limits::{Contradiction, Limits};
+use crate::terms::Terms;
 use crate::tls::Tls;
 use crate::versions::{FRAMES, Versions};
 
@@ -28,6 +29,8 @@ pub struct Config {
     pub messages: Versions,
     /// The versions of frames that are spoken; fewer than this build knows only in tests.
     pub frames: Versions,
+    /// The terms of the cluster, equal on all its nodes.
+    pub terms: Terms,
     /// Bounds of everything.
     pub limits: Limits,
     /// Where the jitter of redialling comes from: equal seeds make equal pauses.
@@ -86,6 +89,7 @@ impl Config {
             security,
             messages: Versions::only(1),
             frames: FRAMES,
+            terms: Terms::default(),
             limits: Limits::default(),
             seed: incarnation.0,
         }

@@ -56,6 +56,10 @@ fn complain(link: &Link, failure: &Failure, backoff: &mut Backoff) {
     }
     let why = failure.to_string();
     let mut state = link.state();
+    state.refusal = match failure {
+        Failure::Refused(refusal) | Failure::Refusing(refusal) => Some(refusal.reason),
+        _ => None,
+    };
     if state.trouble.as_ref() != Some(&why) {
         tracing::warn!(peer = %link.peer, address = state.address, %why, "no connection");
         state.trouble = Some(why);

@@ -17,6 +17,7 @@ use crate::link::{Claim, Link};
 use crate::mesh::{Phase, Shared};
 use crate::network::{Connection, Stream};
 use crate::refusal::{Reason, Refusal};
+use crate::terms;
 use crate::tls;
 
 /// Why a connection did not come about.
@@ -69,6 +70,11 @@ pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Agreed, Fa
         let what = format!("it chose versions {} and {}", welcome.frames, welcome.messages);
         return Err(Failure::Refusing(Refusal::new(Reason::Frames, what)));
     }
+    let terms = config.terms.between(config.me, link.peer);
+    let (mine, theirs) = (terms.as_ref(), welcome.terms.as_ref());
+    if let Some(how) = terms::difference((config.me, mine), (link.peer, theirs)) {
+        return Err(Failure::Refusing(Refusal::new(Reason::Terms, how)));
+    }
     meet(shared, link, welcome.incarnation, welcome.received).map_err(Failure::Refusing)?;
     Ok(Agreed { link: Arc::clone(link), stream, claim, version: welcome.messages, turn })
 }
@@ -92,9 +98,10 @@ pub(crate) async fn answer(shared: &Shared, connection: Connection) -> Result<Ag
         }
         Err(failure) => return Err(failure),
     };
+    let version = welcome.messages;
     stream.write_all(&Answer::Welcome(welcome).encode()).await?;
     stream.flush().await?;
-    Ok(Agreed { link, stream, claim, version: welcome.messages, turn })
+    Ok(Agreed { link, stream, claim, version, turn })
 }
 
 type Judged = (Arc<Link>, Claim, OwnedMutexGuard<()>, Welcome);
@@ -111,7 +118,9 @@ async fn judge(
     let turn = claim.turn().await.ok_or(Failure::Overtaken)?;
     meet(shared, &link, hello.incarnation, hello.received).map_err(Failure::Refusing)?;
     let received = link.state().ledger.received();
-    let welcome = Welcome { frames, messages, incarnation: shared.config.incarnation, received };
+    let config = &shared.config;
+    let (incarnation, terms) = (config.incarnation, config.terms.between(config.me, link.peer));
+    let welcome = Welcome { frames, messages, incarnation, received, terms };
     Ok((link, claim, turn, welcome))
 }
 
@@ -164,6 +173,16 @@ fn admit(
             format!("{} dials {from}, not the other way round", config.me),
         );
     }
+    let terms = config.terms.between(config.me, from);
+    if let Some(how) = terms::difference((config.me, terms.as_ref()), (from, hello.terms.as_ref()))
+    {
+        let mut state = link.state();
+        if !state.up {
+            (state.trouble, state.refusal) = (Some(how.clone()), Some(Reason::Terms));
+        }
+        drop(state);
+        return refuse(Reason::Terms, how);
+    }
     if *shared.phase.borrow() != Phase::Running {
         return refuse(Reason::Stopping, format!("{} is about to stop", config.me));
     }
@@ -180,6 +199,7 @@ fn hello(shared: &Shared, link: &Link) -> Hello {
         to: link.peer,
         incarnation: config.incarnation,
         received: link.state().ledger.received(),
+        terms: config.terms.between(config.me, link.peer),
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use quorate_core::ProcessId;
 
 use crate::refusal::{LONGEST_TEXT, Refusal};
+use crate::terms::{LONGEST_TERMS, StatedTerms};
 use crate::versions::Versions;
 
 /// How every first word begins.
@@ -20,6 +21,9 @@ pub(crate) const LONGEST: usize = 1024;
 
 const WELCOME: u8 = 1;
 const REFUSED: u8 = 2;
+
+/// The tag of the terms among the fields that were appended.
+const TERMS: u8 = 1;
 
 /// Which cluster a node belongs to; two clusters never talk to each other, even with the same certificate authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +43,7 @@ pub struct Received {
 }
 
 /// What a node says that dials another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The versions of frames that it speaks.
     pub frames: Versions,
@@ -55,6 +59,8 @@ pub struct Hello {
     pub incarnation: Incarnation,
     /// What it has received; none if it has never heard from the other.
     pub received: Option<Received>,
+    /// The terms of its cluster, as far as they concern these two nodes.
+    pub terms: Option<StatedTerms>,
 }
 
 /// What a node answers.
@@ -66,8 +72,8 @@ pub enum Answer {
     Refused(Refusal),
 }
 
-/// The terms of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The answer to a [`Hello`] that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// The version of frames from now on.
     pub frames: u16,
@@ -77,6 +83,8 @@ pub struct Welcome {
     pub incarnation: Incarnation,
     /// What it has received.
     pub received: Option<Received>,
+    /// The terms of its cluster, as far as they concern these two nodes.
+    pub terms: Option<StatedTerms>,
 }
 
 /// Bytes that are no first word.
@@ -121,6 +129,7 @@ impl Hello {
             bytes.put_u32(self.to.number());
             bytes.put_u64(self.incarnation.0);
             put_received(bytes, self.received);
+            put_terms(bytes, self.terms.as_ref());
         })
     }
 
@@ -134,6 +143,7 @@ impl Hello {
             to: ProcessId::new(bytes.try_get_u32()?),
             incarnation: Incarnation(bytes.try_get_u64()?),
             received: get_received(&mut bytes)?,
+            terms: get_terms(bytes),
         })
     }
 }
@@ -148,6 +158,7 @@ impl Answer {
                 bytes.put_u16(welcome.messages);
                 bytes.put_u64(welcome.incarnation.0);
                 put_received(bytes, welcome.received);
+                put_terms(bytes, welcome.terms.as_ref());
             }
             Self::Refused(refusal) => {
                 bytes.put_u8(REFUSED);
@@ -165,6 +176,7 @@ impl Answer {
                 messages: bytes.try_get_u16()?,
                 incarnation: Incarnation(bytes.try_get_u64()?),
                 received: get_received(&mut bytes)?,
+                terms: get_terms(bytes),
             })),
             REFUSED => Ok(Self::Refused(Refusal::from_wire(bytes.try_get_u8()?, bytes))),
             _ => Err(NoHello::Magic),
@@ -173,7 +185,7 @@ impl Answer {
 }
 
 fn framed(write: impl FnOnce(&mut BytesMut)) -> BytesMut {
-    const { assert!(LONGEST_TEXT + 2 <= LONGEST) };
+    const { assert!(LONGEST_TEXT + 2 <= LONGEST && LONGEST_TERMS + 128 <= LONGEST) };
     let mut bytes = BytesMut::with_capacity(128);
     bytes.put_slice(&MAGIC);
     bytes.put_u16(0);
@@ -201,6 +213,26 @@ fn put_received(bytes: &mut BytesMut, received: Option<Received>) {
 fn get_received(bytes: &mut &[u8]) -> Result<Option<Received>, NoHello> {
     let (from, messages) = (bytes.try_get_u64()?, bytes.try_get_u64()?);
     Ok((from > 0).then_some(Received { from: Incarnation(from), messages }))
+}
+
+/// Fields that were appended later have a tag and a length: unknown ones are skipped.
+fn put_terms(bytes: &mut BytesMut, terms: Option<&StatedTerms>) {
+    let Some(terms) = terms else { return };
+    bytes.put_u8(TERMS);
+    bytes.put_u16((terms.digest.len() + terms.text.len()) as u16);
+    bytes.put_slice(&terms.digest);
+    bytes.put_slice(terms.text.as_bytes());
+}
+
+fn get_terms(mut bytes: &[u8]) -> Option<StatedTerms> {
+    loop {
+        let (tag, length) = (bytes.try_get_u8().ok()?, bytes.try_get_u16().ok()?);
+        let field = bytes.split_off(..usize::from(length))?;
+        if tag == TERMS {
+            let (digest, text) = field.split_first_chunk()?;
+            return Some(StatedTerms::from_wire(*digest, text));
+        }
+    }
 }
 
 impl From<bytes::TryGetError> for NoHello {
@@ -238,6 +270,7 @@ impl Incarnation {
 mod tests {
     use super::*;
     use crate::refusal::Reason;
+    use crate::terms::Terms;
     use proptest::prelude::*;
 
     fn hello() -> Hello {
@@ -249,6 +282,7 @@ mod tests {
             to: ProcessId::new(7),
             incarnation: Incarnation(8),
             received: Some(Received { from: Incarnation(9), messages: 10 }),
+            terms: None,
         }
     }
 
@@ -270,9 +304,25 @@ mod tests {
     }
 
     #[test]
+    fn terms_are_found_behind_fields_that_are_not_known() {
+        let terms = Terms::default().with("lease_ms", 5);
+        let terms = terms.between(ProcessId::new(6), ProcessId::new(7));
+        let mut bytes = hello().encode();
+        bytes.put_slice(&[9, 0, 2, 1, 2]);
+        put_terms(&mut bytes, terms.as_ref());
+        assert_eq!(Hello::decode(&bytes[PREFIX..]), Ok(Hello { terms, ..hello() }));
+    }
+
+    #[test]
     fn answers_are_read_as_they_were_written() {
-        let welcome =
-            Welcome { frames: 1, messages: 2, incarnation: Incarnation(3), received: None };
+        let terms = Terms::default().with("lease_ms", 5);
+        let welcome = Welcome {
+            frames: 1,
+            messages: 2,
+            incarnation: Incarnation(3),
+            received: None,
+            terms: terms.between(ProcessId::new(0), ProcessId::new(1)),
+        };
         let refusal = Refusal::new(Reason::Cluster, "another cluster");
         for answer in [Answer::Welcome(welcome), Answer::Refused(refusal)] {
             assert_eq!(Answer::decode(&answer.encode()[PREFIX..]), Ok(answer));

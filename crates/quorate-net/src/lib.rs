@@ -25,6 +25,7 @@ mod mesh;
 mod network;
 mod refusal;
 mod serve;
+mod terms;
 mod tls;
 mod versions;
 
@@ -36,5 +37,6 @@ pub use limits::{Contradiction, Limits, MESSAGE_OVERHEAD};
 pub use mesh::{Mesh, PeerStatus, SendError};
 pub use network::{Connection, Later, Listener, Network, Stream, Tcp};
 pub use refusal::{Reason, Refusal};
+pub use terms::{StatedTerms, Terms};
 pub use tls::{Files, Tls, TlsError, node_name};
 pub use versions::{FRAMES, Versions};

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::hello::Incarnation;
 use crate::ledger::{Ledger, cost};
+use crate::refusal::Reason;
 
 /// A peer.
 pub(crate) struct Link {
@@ -34,6 +35,8 @@ pub(crate) struct State {
     pub(crate) version: u16,
     pub(crate) connections: u64,
     pub(crate) trouble: Option<String>,
+    /// Why one of the two nodes refused the other, if that is the trouble.
+    pub(crate) refusal: Option<Reason>,
     /// When something was last heard.
     pub(crate) heard: Instant,
     /// The reader waits for the owner, so that silence is our own fault.
@@ -60,6 +63,7 @@ impl Link {
             version: 0,
             connections: 0,
             trouble: None,
+            refusal: None,
             heard: Instant::now(),
             owner_is_slow: false,
             removed: false,

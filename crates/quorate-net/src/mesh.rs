@@ -26,6 +26,7 @@ use crate::hello::Incarnation;
 use crate::ledger::Ledger;
 use crate::link::{Link, NoRoom};
 use crate::network::{Listener, Network};
+use crate::refusal::Reason;
 
 /// The handle of a running mesh; clones are handles of the same one. When the last is dropped, everything ends at once;
 /// [`Mesh::stop`] is the polite way.
@@ -109,6 +110,8 @@ pub struct PeerStatus {
     pub connections: u64,
     /// Why there is no connection, or why the last one ended.
     pub trouble: Option<String>,
+    /// Why one of the two nodes refused the other, if that is the trouble.
+    pub refusal: Option<Reason>,
 }
 
 impl Mesh {
@@ -263,5 +266,6 @@ fn status(link: &Link) -> PeerStatus {
         queued: state.ledger.queued(),
         connections: state.connections,
         trouble: state.trouble.clone(),
+        refusal: state.refusal,
     }
 }

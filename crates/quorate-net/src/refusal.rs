@@ -40,6 +40,8 @@ pub enum Reason {
     Confused,
     /// The node is about to stop.
     Stopping,
+    /// The terms of the two nodes differ.
+    Terms,
     /// A reason that this build does not know.
     Other(u8),
 }
@@ -80,12 +82,13 @@ impl Reason {
             Self::Outdated => 9,
             Self::Confused => 10,
             Self::Stopping => 11,
+            Self::Terms => 12,
             Self::Other(code) => code,
         }
     }
 
     fn from_code(code: u8) -> Self {
-        const KNOWN: [Reason; 11] = [
+        const KNOWN: [Reason; 12] = [
             Reason::NotQuorate,
             Reason::Frames,
             Reason::Messages,
@@ -97,6 +100,7 @@ impl Reason {
             Reason::Outdated,
             Reason::Confused,
             Reason::Stopping,
+            Reason::Terms,
         ];
         KNOWN.into_iter().find(|known| known.code() == code).unwrap_or(Self::Other(code))
     }

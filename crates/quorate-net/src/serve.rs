@@ -34,7 +34,7 @@ fn arrive(link: &Link, version: u16) -> Option<Event> {
     state.up = true;
     state.version = version;
     state.connections += 1;
-    state.trouble = None;
+    (state.trouble, state.refusal) = (None, None);
     state.owner_is_slow = false;
     Some(Event::Up { peer: link.peer, incarnation, fresh, version })
 }
@@ -42,7 +42,7 @@ fn arrive(link: &Link, version: u16) -> Option<Event> {
 fn leave(link: &Link, why: &Gone) {
     let mut state = link.state();
     state.up = false;
-    state.trouble = Some(why.to_string());
+    (state.trouble, state.refusal) = (Some(why.to_string()), None);
     match why {
         Gone::Dishonest(_) => tracing::warn!(peer = %link.peer, %why, "disconnected"),
         _ => tracing::info!(peer = %link.peer, %why, "disconnected"),

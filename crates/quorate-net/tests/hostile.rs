@@ -24,6 +24,7 @@ async fn victim() -> Node {
 
 fn hello() -> Hello {
     Hello {
+        terms: None,
         frames: FRAMES,
         messages: Versions::only(1),
         cluster: CLUSTER,

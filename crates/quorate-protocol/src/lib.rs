@@ -5,6 +5,7 @@
 //! enums are only ever appended, and whoever changes one raises the version.
 
 mod direct;
+mod escape;
 pub mod frame;
 pub mod greeting;
 mod name;
@@ -12,8 +13,9 @@ pub mod spans;
 mod talk;
 
 pub use direct::Attached;
+pub use escape::{Escaped, escaped};
 pub use name::{BadName, Kind, NAME_MOST, Name};
 pub use talk::{
-    About, Answer, Ask, Call, Change, Failure, Held, Life, MemberStatus, Mode, NodeStatus,
-    Reliance, Say, SessionKey, Standing, TEXT_MOST, TokenStanding,
+    About, Answer, Ask, Call, Change, Cursor, Failure, Held, Life, MemberStatus, Mode, NodeStatus,
+    Page, Reliance, Say, SessionKey, Standing, TEXT_MOST, TokenStanding,
 };

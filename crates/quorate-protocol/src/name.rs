@@ -80,7 +80,7 @@ impl Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        crate::escaped(&self.text).fmt(f)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::direct::Attached;
-use crate::name::Name;
+use crate::name::{Kind, Name};
 
 /// The longest free text (who, where, why, a value that a leader proclaims), in bytes.
 pub const TEXT_MOST: usize = 4096;
@@ -102,9 +102,13 @@ pub enum Call {
     },
     /// Who has and who wants what, of names that begin so.
     List {
-        /// What names begin with, and of what kind.
+        /// What names begin with.
         prefix: String,
-        /// At most how many requests.
+        /// Whether names are exactly this.
+        exact: bool,
+        /// Only requests after this place: where the page before ended.
+        after: Option<Cursor>,
+        /// Maximum number of requests in the page.
         most: u32,
     },
     /// Whether nobody has had a greater token.
@@ -130,11 +134,6 @@ pub enum Call {
     Status,
     /// What this session has and wants.
     Session(SessionKey),
-    /// All requests for the lock and the election of exactly this name.
-    Requests {
-        /// The name, without its kind.
-        name: String,
-    },
     /// Binds this connection to a session whose candidate runs in the client. Answered with [`Answer::Attached`]. The
     /// session itself begins with the first beat that voters hear.
     Attach {
@@ -271,6 +270,55 @@ pub enum Answer {
     Queued(u64),
     /// Everything that a direct client needs.
     Attached(Box<Attached>),
+    /// A part of a list.
+    Page(Page),
+}
+
+/// A part of a list, in the order of names, then of requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// The requests.
+    pub requests: Vec<About>,
+    /// Where the next page begins; none if this is the last.
+    pub next: Option<Cursor>,
+    /// Nodes that did not answer: requests through them are missing.
+    pub silent: Vec<u32>,
+}
+
+/// A place in a list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Cursor {
+    /// The name of the last request before it.
+    pub name: Name,
+    /// The stamp of that request.
+    pub stamp: u64,
+    /// Tells requests of the same stamp apart.
+    pub tie: u64,
+}
+
+impl Cursor {
+    /// The place behind a request.
+    pub fn of(about: &About) -> Self {
+        Self { name: about.name.clone(), stamp: about.stamp, tie: about.tie }
+    }
+
+    /// As a text, for protocols without types.
+    pub fn text(&self) -> String {
+        let kind = if self.name.kind() == Kind::Election { "e" } else { "l" };
+        format!("{kind} {} {} {}", self.stamp, self.tie, self.name.text())
+    }
+
+    /// From such a text.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, ' ');
+        let kind = match parts.next()? {
+            "e" => Kind::Election,
+            "l" => Kind::Lock,
+            _ => return None,
+        };
+        let (stamp, tie) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(Self { name: Name::new(kind, parts.next()?).ok()?, stamp, tie })
+    }
 }
 
 /// Lifetime of a session that is a lease of etcd's.
@@ -408,6 +456,8 @@ pub struct NodeStatus {
     pub locks: u64,
     /// How many messages this node has sent to others.
     pub messages: u64,
+    /// Why the node is not ready; empty if it is.
+    pub reasons: Vec<String>,
     /// All nodes.
     pub members: Vec<MemberStatus>,
 }

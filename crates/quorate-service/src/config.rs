@@ -8,6 +8,7 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 use serde::Deserialize;
 
+use crate::core::Quotas;
 use crate::rights::ClientConfig;
 
 /// A node's file.
@@ -80,6 +81,22 @@ pub struct NodeConfig {
     /// How many requests there may be through this node.
     #[serde(default = "default_requests")]
     pub requests: usize,
+    /// Maximum number of connections of clients to this node; fewer if the open-file limit is lower.
+    #[serde(default = "default_connections")]
+    pub connections: usize,
+    /// Maximum number of connections from one address; default: half of `connections`.
+    pub connections_per_address: Option<usize>,
+    /// Maximum number of sessions of one client through this node; default: a quarter of `sessions`. A client is one that
+    /// `[[client]]` names, or an address where none is named.
+    pub sessions_per_client: Option<usize>,
+    /// Maximum number of requests of one client through this node; default: a quarter of `requests`.
+    pub requests_per_client: Option<usize>,
+    /// Maximum number of watches of one client through this node.
+    #[serde(default = "default_watches")]
+    pub watches_per_client: usize,
+    /// Maximum number of bytes of names and texts of one client through this node.
+    #[serde(default = "default_text_bytes")]
+    pub text_bytes_per_client: usize,
     /// Clients may speak in plain text, and need not show who they are, on other addresses than loopback as well: only
     /// where others keep strangers away.
     #[serde(default)]
@@ -127,6 +144,16 @@ const fn default_sessions() -> usize {
 }
 const fn default_requests() -> usize {
     1_000_000
+}
+
+const fn default_connections() -> usize {
+    crate::node::CONNECTIONS
+}
+fn default_watches() -> usize {
+    Quotas::default().watches
+}
+fn default_text_bytes() -> usize {
+    Quotas::default().text_bytes
 }
 
 /// A file that cannot be used.
@@ -202,6 +229,11 @@ impl NodeConfig {
                 self.quorums
             ));
         }
+        if self.connections < 2 || self.connections_per_address == Some(0) {
+            return Err(
+                "connections is at least 2, and connections_per_address at least 1".to_owned()
+            );
+        }
         self.client.iter().try_for_each(ClientConfig::validate)?;
         let elsewhere = !self.clients.ip().is_loopback() && !self.plain_clients;
         if elsewhere && self.tls.is_none() {
@@ -243,6 +275,16 @@ impl NodeConfig {
             ttl_least: Span::from_millis(self.ttl_least_ms),
             ttl_most: Span::from_millis(self.ttl_most_ms),
             drift: Drift(i64::from(self.drift_ppm) * (Drift::ONE / 1_000_000)),
+        }
+    }
+
+    /// What one client may have.
+    pub fn quotas(&self) -> Quotas {
+        Quotas {
+            sessions: self.sessions_per_client.unwrap_or(self.sessions.div_ceil(4)),
+            requests: self.requests_per_client.unwrap_or(self.requests.div_ceil(4)),
+            watches: self.watches_per_client,
+            text_bytes: self.text_bytes_per_client,
         }
     }
 

@@ -16,7 +16,9 @@ mod events;
 mod holders;
 mod leave;
 mod lists;
+mod plausible;
 mod queries;
+mod quotas;
 mod relay;
 mod resume;
 mod sessions;
@@ -39,6 +41,8 @@ use sha2::{Digest, Sha256};
 use crate::measures::Measures;
 use crate::peer::PeerMessage;
 use crate::spans::Spans;
+pub use quotas::{Owner, Quotas};
+
 use queries::Asked;
 use relay::Relay;
 
@@ -117,6 +121,17 @@ pub struct Settings {
     pub requests_most: usize,
     /// Random bytes from which identifiers are made; new with every start.
     pub seed: u128,
+    /// What one client may have.
+    pub quotas: Quotas,
+}
+
+/// Why there is no connection to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// A sentence for people.
+    pub text: String,
+    /// Whether the terms of the two nodes differ.
+    pub differs: bool,
 }
 
 /// A node without I/O.
@@ -151,6 +166,12 @@ pub struct NodeCore {
     leaving: Option<Time>,
     /// Why votes cannot be written, if they cannot.
     disk_trouble: Option<String>,
+    /// Why the last write of the state file failed.
+    state_trouble: Option<String>,
+    troubles: BTreeMap<ProcessId, Trouble>,
+    /// When a line was last logged about a message of a peer that makes no sense.
+    distrusted: BTreeMap<ProcessId, Time>,
+    owners: quotas::Owners,
     counter: u64,
     /// When locks were last released through this node.
     released: BTreeMap<Name, Time>,
@@ -180,6 +201,8 @@ enum Alarm {
     Widen(RequestId),
     /// A question may have had time enough.
     Question(u64),
+    /// A peer may not know what clients here watch.
+    Interest(ProcessId),
 }
 
 /// Interval at which voters tell each other their clocks.
@@ -213,6 +236,10 @@ impl NodeCore {
             actions: Vec::new(),
             leaving: None,
             disk_trouble: None,
+            state_trouble: None,
+            troubles: BTreeMap::new(),
+            distrusted: BTreeMap::new(),
+            owners: quotas::Owners::default(),
             counter: 0,
             released: BTreeMap::new(),
             measures: Measures::new(),
@@ -250,6 +277,7 @@ impl NodeCore {
                 Alarm::Validity(session) => self.check_validity(session, now),
                 Alarm::Widen(request) => self.widen(request, now),
                 Alarm::Question(number) => self.close_question(number, now),
+                Alarm::Interest(peer) => self.tell_interest_again(peer),
             }
         }
         self.settle(now);
@@ -257,6 +285,9 @@ impl NodeCore {
 
     /// Handles a message of a peer.
     pub fn hear(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
+        if let Err(why) = self.is_plausible(from, &message) {
+            return self.distrust(from, why, now);
+        }
         match message {
             PeerMessage::Detector(message) => {
                 self.tell_detector(now, |detector, out| detector.on_message(from, message, out));
@@ -275,7 +306,7 @@ impl NodeCore {
                 self.send(from, PeerMessage::Reply(number, reply));
             }
             PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply, now),
-            PeerMessage::Watching(prefixes) => self.peer_watches(from, prefixes),
+            PeerMessage::Interest(interest) => self.peer_watches(from, interest),
             PeerMessage::Votes(ballots) => self.see_ballots(from, ballots, now),
             PeerMessage::ClientAddress(at) => drop(self.client_addresses.insert(from, at)),
             PeerMessage::Describe(description) => self.hear_texts(*description, now),
@@ -345,5 +376,64 @@ impl NodeCore {
         let unique = self.unique();
         let (number, _) = unique.split_at(8);
         u64::from_be_bytes(number.try_into().expect("eight bytes"))
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use quorate_core::Drift;
+    use quorate_core::quorum::Majority;
+
+    /// Node 0 of three, in a new cluster, connected to both others.
+    pub(super) fn node_of_three() -> NodeCore {
+        let settings = Settings {
+            id: ProcessId::new(0),
+            cluster: 1,
+            coterie: AnyCoterie::Majority(Majority::new(3)),
+            terms: Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)),
+            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            voter: VoterStart::New,
+            ceiling: None,
+            persists: false,
+            addresses: (0..3).map(|node| format!("127.0.0.1:{node}")).collect(),
+            client_address: None,
+            sessions_most: 1_000,
+            requests_most: 1_000,
+            seed: 1,
+            quotas: Quotas::default(),
+        };
+        let mut core = NodeCore::new(settings, Time(1));
+        for peer in 1..3 {
+            core.peer_is(ProcessId::new(peer), Ok(()), Time(1));
+        }
+        core.actions().for_each(drop);
+        core
+    }
+
+    #[test]
+    fn each_reason_is_named_and_goes_away_again() {
+        let mut core = node_of_three();
+        assert_eq!(core.reasons(), [""; 0]);
+        core.state_written(Err("no space left".to_owned()));
+        assert!(core.reasons()[0].contains("no space left"), "{:?}", core.reasons());
+        core.state_written(Ok(()));
+        core.set_disk_trouble(Some("read-only".to_owned()));
+        assert!(core.reasons()[0].contains("read-only"), "{:?}", core.reasons());
+        core.set_disk_trouble(None);
+        for peer in 1..3 {
+            core.peer_is(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
+        }
+        let text = "terms differ: ttl_most_ms is 1 at p0 and 2 at p1".to_owned();
+        core.trouble_is(ProcessId::new(1), Some(Trouble { text, differs: true }));
+        let why = core.reasons();
+        assert!(
+            why[0].starts_with("terms: ") && why[1].starts_with("no-quorum: 1 of 3"),
+            "{why:?}"
+        );
+        core.peer_is(ProcessId::new(2), Ok(()), Time(3));
+        assert_eq!(core.reasons(), [""; 0]);
+        core.leave(Time(4));
+        assert!(core.reasons()[0].starts_with("leaving: "));
     }
 }

@@ -1,58 +1,72 @@
-//! What a node remembers whatever happens: how often it has lived, and up to which number it may have used numbers.
+//! Durable state of a node: its incarnation, and the mark up to which it may have used numbers.
 //!
-//! One small file, written anew beside the old one, brought to the disk and then put in its place. Numbers are reserved in
-//! large blocks long before they are used, so that nothing waits for this.
+//! One small file, written beside the old one, synced, and renamed into its place. Numbers are reserved in large blocks
+//! long before they are used, so that votes do not wait for the disk. The file ends with a checksum: a truncated or
+//! foreign file is refused, never trusted.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The memory of a node.
+use sha2::{Digest, Sha256};
+
+/// The data folder of a node.
 #[derive(Clone, Debug)]
 pub struct Disk {
     path: PathBuf,
+    /// The locked file, once the folder belongs to this process.
+    lock: Option<Arc<File>>,
 }
 
-/// What it remembers.
+/// Contents of the state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remembered {
-    /// Of which cluster.
+    /// The cluster that the node belongs to.
     pub cluster: u128,
-    /// How often it has started.
+    /// The node that wrote the file; none in files of the first format.
+    pub node: Option<u32>,
+    /// Number of starts so far.
     pub life: u64,
-    /// Numbers up to this one may have been used. None if that is not known: it has lost an earlier memory, and nobody has
-    /// told it yet how far the others have come.
+    /// Numbers up to this one may have been used. None if that is not known: the node has lost an earlier memory, and
+    /// the other nodes have not told it yet how far they have come.
     pub mark: Option<u64>,
 }
 
-/// Why nothing can be remembered.
+/// Why the data folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
-    /// The system says so.
+    /// An operation of the file system failed.
     #[error("{path}: {error}")]
     Io {
-        /// Where.
+        /// The file or folder.
         path: String,
-        /// What.
+        /// The system's error.
         error: io::Error,
     },
-    /// The file is not ours.
+    /// The file is truncated, damaged or foreign.
     #[error(
         "{0} is not what a node has written; move it away if this node is to start as a new one"
     )]
     Garbled(String),
+    /// Another process has locked the folder.
+    #[error("{0} is in use by another process; each node needs a data folder of its own")]
+    InUse(String),
 }
 
-const HEAD: &str = "quorate node 1";
+const HEAD: &str = "quorate node 2";
+
+/// The first format, which has neither a node nor a checksum. Only a complete file of exactly four lines is read.
+const HEAD_1: &str = "quorate node 1";
 
 /// A mark that is not known.
 const UNKNOWN: &str = "unknown";
 
 impl Disk {
-    /// In this folder, which is made if need be.
+    /// Opens a data folder; it is created if it does not exist.
     pub fn open(folder: &Path) -> Result<Self, DiskError> {
         fs::create_dir_all(folder).map_err(|error| io_error(folder, error))?;
-        Ok(Self { path: folder.join("node.state") })
+        Ok(Self { path: folder.join("node.state"), lock: None })
     }
 
     /// The data folder.
@@ -60,23 +74,43 @@ impl Disk {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// What was remembered; none if nothing ever was.
+    /// Locks the folder for this process, as long as a clone of the result exists. Fails with [`DiskError::InUse`] if
+    /// another process has locked it.
+    pub fn lock(mut self) -> Result<Self, DiskError> {
+        let path = self.path.with_file_name("node.lock");
+        let open = || File::options().create(true).truncate(false).write(true).open(&path);
+        let file = open().map_err(|error| io_error(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(DiskError::InUse(self.folder().display().to_string()));
+            }
+            Err(TryLockError::Error(error)) => return Err(io_error(&path, error)),
+        }
+        self.lock = Some(Arc::new(file));
+        Ok(self)
+    }
+
+    /// Reads the state file; none if there is no such file.
     pub fn read(&self) -> Result<Option<Remembered>, DiskError> {
+        let garbled = || DiskError::Garbled(self.path.display().to_string());
         match fs::read_to_string(&self.path) {
-            Ok(text) => match parse(&text) {
-                Some(remembered) => Ok(Some(remembered)),
-                None => Err(DiskError::Garbled(self.path.display().to_string())),
-            },
+            Ok(text) => parse(&text).map(Some).ok_or_else(garbled),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(garbled()),
             Err(error) => Err(io_error(&self.path, error)),
         }
     }
 
-    /// Remembers. When this returns, it is on the disk.
+    /// Writes the state file. It is durable when this returns.
     pub fn write(&self, remembered: Remembered) -> Result<(), DiskError> {
-        let Remembered { cluster, life, mark } = remembered;
-        let mark = mark.map_or(UNKNOWN.to_owned(), |mark| mark.to_string());
-        let text = format!("{HEAD}\ncluster {cluster:032x}\nlife {life}\nmark {mark}\n");
+        let Remembered { cluster, node, life, mark } = remembered;
+        let unknown = || UNKNOWN.to_owned();
+        let node = node.map_or_else(unknown, |node| node.to_string());
+        let mark = mark.map_or_else(unknown, |mark| mark.to_string());
+        let text =
+            format!("{HEAD}\ncluster {cluster:032x}\nnode {node}\nlife {life}\nmark {mark}\n");
+        let text = format!("{text}sum {}\n", sum(&text));
         let beside = self.path.with_extension("new");
         let write = || {
             let mut file = File::create(&beside)?;
@@ -94,24 +128,48 @@ fn io_error(path: &Path, error: io::Error) -> DiskError {
     DiskError::Io { path: path.display().to_string(), error }
 }
 
+/// Detects accidents, not forgery: whoever can write to the folder can do anything.
+fn sum(text: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn parse(text: &str) -> Option<Remembered> {
-    let mut lines = text.lines();
-    if lines.next()? != HEAD {
-        return None;
-    }
-    let mut value = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
-    let cluster = u128::from_str_radix(value("cluster")?, 16).ok()?;
-    let life = value("life")?.parse().ok()?;
-    let mark = match value("mark")? {
+    let lines: Vec<&str> = text.strip_suffix('\n')?.split('\n').collect();
+    let (cluster, node, life, mark) = match lines[..] {
+        [HEAD_1, cluster, life, mark] => (cluster, None, life, mark),
+        [HEAD, cluster, node, life, mark, last] => {
+            let body = text.strip_suffix(&format!("{last}\n"))?;
+            if value(last, "sum")? != sum(body) {
+                return None;
+            }
+            (cluster, Some(node), life, mark)
+        }
+        _ => return None,
+    };
+    let node = match node.map(|node| value(node, "node")) {
+        None | Some(Some(UNKNOWN)) => None,
+        Some(node) => Some(node?.parse().ok()?),
+    };
+    let mark = match value(mark, "mark")? {
         UNKNOWN => None,
         mark => Some(mark.parse().ok()?),
     };
-    Some(Remembered { cluster, life, mark })
+    let cluster = u128::from_str_radix(value(cluster, "cluster")?, 16).ok()?;
+    Some(Remembered { cluster, node, life: value(life, "life")?.parse().ok()?, mark })
+}
+
+fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.strip_prefix(name)?.strip_prefix(' ')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn some(mark: Option<u64>) -> Remembered {
+        Remembered { cluster: 1 << 127, node: Some(2), life: 3, mark }
+    }
 
     #[test]
     fn what_was_written_is_read() {
@@ -119,12 +177,60 @@ mod tests {
         let disk = Disk::open(&folder.path().join("a/b")).expect("it is made");
         assert_eq!(disk.read().expect("nothing is no error"), None);
         for mark in [None, Some(7), Some(u64::MAX)] {
-            let remembered = Remembered { cluster: 1 << 127, life: 3, mark };
-            disk.write(remembered).expect("a disk");
-            assert_eq!(disk.read().expect("it is there"), Some(remembered));
+            disk.write(some(mark)).expect("a disk");
+            assert_eq!(disk.read().expect("it is there"), Some(some(mark)));
         }
-        fs::write(folder.path().join("a/b/node.state"), "quorate node 1\nlife x\n")
-            .expect("a disk");
+    }
+
+    #[test]
+    fn a_truncated_or_foreign_file_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = Disk::open(folder.path()).expect("it is made");
+        let path = folder.path().join("node.state");
+        disk.write(some(Some(1_234_567))).expect("a disk");
+        let whole = fs::read(&path).expect("it is there");
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).expect("a disk");
+            assert!(
+                matches!(disk.read(), Err(DiskError::Garbled(_))),
+                "{length} bytes are trusted"
+            );
+        }
+        let text = String::from_utf8(whole).expect("text");
+        for foreign in [
+            text.replace("1234567", "123456"),
+            format!("{text}\n"),
+            "quorate node 1\nlife x\n".to_owned(),
+            "quorate node 1\ncluster 1\nlife 3\nmark 12".to_owned(),
+            "{}".to_owned(),
+        ] {
+            fs::write(&path, &foreign).expect("a disk");
+            assert!(matches!(disk.read(), Err(DiskError::Garbled(_))), "{foreign:?} is trusted");
+        }
+        fs::write(&path, [0xff, 0xfe, 0]).expect("a disk");
         assert!(matches!(disk.read(), Err(DiskError::Garbled(_))));
+    }
+
+    #[test]
+    fn the_first_format_is_still_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = Disk::open(folder.path()).expect("it is made");
+        let old = "quorate node 1\ncluster 01\nlife 3\nmark 12\n";
+        fs::write(folder.path().join("node.state"), old).expect("a disk");
+        let read = disk.read().expect("it is whole");
+        assert_eq!(read, Some(Remembered { cluster: 1, node: None, life: 3, mark: Some(12) }));
+    }
+
+    #[test]
+    fn a_folder_belongs_to_one_owner_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || Disk::open(folder.path()).expect("it is made");
+        let first = open().lock().expect("it is free");
+        assert!(matches!(open().lock(), Err(DiskError::InUse(_))));
+        let clone = first.clone();
+        drop(first);
+        assert!(matches!(open().lock(), Err(DiskError::InUse(_))));
+        drop(clone);
+        open().lock().expect("it is free again");
     }
 }

@@ -47,10 +47,21 @@ impl Door {
         rights: &Rights,
         name: &str,
     ) -> Result<Vec<About>, Failure> {
-        match self.ask(rights, Call::Requests { name: name.to_owned() }).await? {
-            Answer::List(list) => Ok(list),
-            // An answer of another kind: it cannot be.
-            _ => Ok(Vec::new()),
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let (prefix, exact) = (name.to_owned(), true);
+            let call = Call::List { prefix, exact, after, most: u32::MAX };
+            match self.ask(rights, call).await? {
+                Answer::Page(page) => {
+                    all.extend(page.requests);
+                    after = page.next;
+                }
+                // An answer of another kind: it cannot be.
+                _ => return Ok(all),
+            }
+            if after.is_none() {
+                return Ok(all);
+            }
         }
     }
 
@@ -83,13 +94,13 @@ impl Door {
             rights.may_acquire(name).map_err(Failure::NotAllowed)?;
         }
         let lease = LeaseId { owner: rights.name.clone(), id };
-        answer(self.come(|client| Input::Leased(client, lease, what), 8).await?).await
+        answer(self.come(rights, |client| Input::Leased(client, lease, what), 8).await?).await
     }
 
     /// The leases that the caller has.
     pub(crate) async fn leases(&self, rights: &Rights) -> Result<Answer, Failure> {
         let owner = rights.name.clone();
-        answer(self.come(|client| Input::Leases(client, owner), 8).await?).await
+        answer(self.come(rights, |client| Input::Leases(client, owner), 8).await?).await
     }
 
     async fn begin(&self, rights: &Rights, call: Call, room: usize) -> Result<Hearing, Failure> {
@@ -97,19 +108,20 @@ impl Door {
             return Err(Failure::NotAllowed(why));
         }
         let ask = Ask { number: 1, sent: clock::now().0 / 1_000, call };
-        self.come(|client| Input::Ask(client, ask), room).await
+        self.come(rights, |client| Input::Ask(client, ask), room).await
     }
 
     /// A client of its own for one question.
     async fn come(
         &self,
+        rights: &Rights,
         question: impl FnOnce(ConnectionId) -> Input,
         room: usize,
     ) -> Result<Hearing, Failure> {
         let client = ConnectionId(self.next_client().0 | ConnectionId::LOCAL);
         let (say, says) = mpsc::channel(room);
         let hearing = Hearing { client, inbox: self.inbox.clone(), heard: false, says };
-        for input in [Input::Come(client, say), question(client)] {
+        for input in [Input::Come(client, rights.owner.clone(), say), question(client)] {
             self.inbox.send(input).await.map_err(|_| Failure::Leaving)?;
         }
         Ok(hearing)

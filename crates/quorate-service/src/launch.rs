@@ -1,14 +1,17 @@
 //! A node as its file says.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quorate_core::ProcessId;
 use quorate_net::{Files, Network, Security, Tcp, Tls};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::config::NodeConfig;
 use crate::core::{Settings, VoterStart};
-use crate::disk::{Disk, Remembered};
+use crate::disk::{Disk, DiskError, Remembered};
 use crate::node::{CannotStart, Node, Reception, Start, random_number};
 use crate::spans::SpanSink;
 
@@ -29,7 +32,7 @@ pub async fn launch(
     extras: Extras,
 ) -> Result<(Node, Option<Arc<Tls>>), CannotStart> {
     let cluster = config.cluster_number().map_err(CannotStart::Wrong)?;
-    let disk = memory(config, cluster, new_cluster)?;
+    let disk = memory(config, cluster, new_cluster).await?;
     let tls = match &config.tls {
         Some(files) => {
             let (authority, certificate, key) =
@@ -59,6 +62,7 @@ pub async fn launch(
         sessions_most: config.sessions,
         requests_most: config.requests,
         seed: random_number(),
+        quotas: config.quotas(),
     };
     let security = tls.clone().map_or(Security::Plain, Security::Tls);
     let reception = Reception {
@@ -68,6 +72,8 @@ pub async fn launch(
         plain_anywhere: config.plain_clients,
         names: config.names.clone(),
         pages: extras.pages,
+        connections: config.connections,
+        connections_per_address: config.connections_per_address.unwrap_or(config.connections / 2),
     };
     let node = Node::start(Start {
         settings,
@@ -82,25 +88,48 @@ pub async fn launch(
     Ok((node, tls))
 }
 
-/// What the node remembers of earlier lives.
-fn memory(
+/// How long a folder that is in use is waited for: a process that was just ended may still hold it.
+const FOLDER_BUSY: Duration = Duration::from_millis(1_500);
+
+/// Locks the data folder and reads what the node remembers of earlier lives.
+async fn memory(
     config: &NodeConfig,
     cluster: u128,
     new_cluster: bool,
 ) -> Result<Option<(Disk, Remembered)>, CannotStart> {
     let Some(folder) = &config.data else { return Ok(None) };
-    let disk = Disk::open(folder)?;
+    let disk = lock(folder).await?;
+    let node = Some(config.id);
     match disk.read()? {
         Some(known) if known.cluster != cluster => Err(CannotStart::Wrong(format!(
             "{} belongs to another cluster ({:032x}); name another folder with `data`",
             folder.display(),
             known.cluster
         ))),
+        Some(Remembered { node: Some(other), .. }) if other != config.id => {
+            Err(CannotStart::Wrong(format!(
+                "{} belongs to node {other}, and this is node {}; name another folder with `data`",
+                folder.display(),
+                config.id
+            )))
+        }
         Some(_) if new_cluster => Err(CannotStart::Wrong(format!(
             "{} remembers this cluster, so it is not a new one; leave out --new-cluster",
             folder.display()
         ))),
-        Some(known) => Ok(Some((disk, known))),
-        None => Ok(Some((disk, Remembered { cluster, life: 0, mark: None }))),
+        Some(known) => Ok(Some((disk, Remembered { node, ..known }))),
+        None => Ok(Some((disk, Remembered { cluster, node, life: 0, mark: None }))),
+    }
+}
+
+async fn lock(folder: &Path) -> Result<Disk, DiskError> {
+    let until = Instant::now() + FOLDER_BUSY;
+    loop {
+        match Disk::open(folder)?.lock() {
+            Err(DiskError::InUse(_)) if Instant::now() < until => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            locked => return locked,
+        }
     }
 }

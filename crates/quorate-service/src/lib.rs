@@ -5,10 +5,12 @@
 
 mod clock;
 mod config;
+mod connections;
 mod core;
 mod disk;
 mod door;
 mod etcd;
+mod files;
 mod http;
 mod launch;
 mod lease;
@@ -21,10 +23,13 @@ mod serve;
 mod spans;
 mod vote_file;
 
-pub use crate::core::{Action, ConnectionId, NodeCore, Settings, VoterStart};
+pub use crate::core::{
+    Action, ConnectionId, NodeCore, Owner, Quotas, Settings, Trouble, VoterStart,
+};
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
 pub use disk::{Disk, DiskError, Remembered};
+pub use files::raise_open_files;
 pub use http::openapi;
 pub use launch::{Extras, launch};
 pub use local::{LocalCluster, local_cluster, local_cluster_with};

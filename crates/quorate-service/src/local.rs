@@ -9,7 +9,7 @@ use quorate_core::{Drift, ProcessId, Span, Tempo};
 use quorate_net::{Network, Security, Tcp};
 use tokio::net::TcpListener;
 
-use crate::core::{Settings, VoterStart};
+use crate::core::{Quotas, Settings, VoterStart};
 use crate::node::{CannotStart, Node, Reception, Start, random_number};
 
 /// Nodes in one process.
@@ -64,6 +64,7 @@ pub async fn local_cluster_with(
             sessions_most: 100_000,
             requests_most: 1_000_000,
             seed: random_number(),
+            quotas: Quotas::default(),
         };
         let pages = pages.clone().filter(|_| id.index() == 0);
         let reception = Reception { pages, ..Reception::default() };

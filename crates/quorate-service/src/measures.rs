@@ -34,6 +34,10 @@ pub(crate) struct Measures {
     refused: Counted,
     /// Tokens that were asked about and were not the last.
     pub(crate) stale_tokens: Counter,
+    /// Failed writes of the state file.
+    pub(crate) disk_failures: Counter,
+    /// Messages of peers that make no sense.
+    pub(crate) implausible: Counter,
     beliefs: Counted,
     /// By kind, in the order of the kinds; then those of the service itself.
     sent: Vec<Counter>,
@@ -64,7 +68,7 @@ const KINDS: [&str; 26] = [
     "VOTER",
     "QUESTION",
     "REPLY",
-    "WATCHING",
+    "INTEREST",
     "VOTES",
     "ADDRESS",
     "DESCRIBE",
@@ -105,7 +109,7 @@ fn kind(message: &PeerMessage) -> Option<usize> {
         PeerMessage::Voter(_) => 15,
         PeerMessage::Question(..) => 16,
         PeerMessage::Reply(..) => 17,
-        PeerMessage::Watching(_) => 18,
+        PeerMessage::Interest(_) => 18,
         PeerMessage::Votes(_) => 19,
         PeerMessage::ClientAddress(_) => 20,
         PeerMessage::Describe(_) => 21,
@@ -134,6 +138,8 @@ impl Measures {
             lost: Counted::default(),
             refused: Counted::default(),
             stale_tokens: Counter::default(),
+            disk_failures: Counter::default(),
+            implausible: Counter::default(),
             beliefs: Counted::default(),
             sent: counters,
             sessions: Gauge::default(),
@@ -165,6 +171,16 @@ impl Measures {
             "stale_tokens",
             "Tokens that were checked and are not the last",
             self.stale_tokens.clone(),
+        );
+        registry.register(
+            "implausible_messages",
+            "Messages of peers that make no sense and were ignored",
+            self.implausible.clone(),
+        );
+        registry.register(
+            "disk_failures",
+            "Failed writes of the state file",
+            self.disk_failures.clone(),
         );
         registry.register(
             "detector_changes",

@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::{Life, Memory, Record};
-use quorate_core::{ProcessId, Time};
+use quorate_core::quorum::QuorumSystem;
+use quorate_core::{Drift, ProcessId, Time};
 use quorate_net::{
     ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls,
     codec,
 };
-use quorate_protocol::{Answer, Ask, Failure, Name, Say, SessionKey};
+use quorate_protocol::{Answer, Ask, Call, Failure, Name, Say, SessionKey};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::core::{Action, ConnectionId, NodeCore, Settings, VoterStart};
+use crate::core::{Action, ConnectionId, NodeCore, Owner, Settings, Trouble, VoterStart};
 use crate::disk::{Disk, DiskError, Remembered};
 use crate::door::Door;
 use crate::etcd::{self, Etcd};
@@ -51,7 +52,6 @@ pub struct Start {
 }
 
 /// How clients are let in.
-#[derive(Default)]
 pub struct Reception {
     /// Who may do what; where nobody is named, everybody may do everything.
     pub clients: Vec<ClientConfig>,
@@ -65,7 +65,29 @@ pub struct Reception {
     pub names: Vec<String>,
     /// Pages beside the API.
     pub pages: Option<axum::Router>,
+    /// Maximum number of connections; fewer if the open-file limit of the process is lower.
+    pub connections: usize,
+    /// Maximum number of connections from one address; at most half of all.
+    pub connections_per_address: usize,
 }
+
+impl Default for Reception {
+    fn default() -> Self {
+        Self {
+            clients: Vec::new(),
+            calls_per_second: 0,
+            tls: None,
+            plain_anywhere: false,
+            names: Vec::new(),
+            pages: None,
+            connections: CONNECTIONS,
+            connections_per_address: CONNECTIONS / 2,
+        }
+    }
+}
+
+/// Default of the maximum number of connections.
+pub(crate) const CONNECTIONS: usize = 16_384;
 
 /// Why a node cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +120,7 @@ pub struct Node {
 /// What the loop of a node is told by others than peers.
 pub(crate) enum Input {
     /// A client has come, and is told things here.
-    Come(ConnectionId, mpsc::Sender<Say>),
+    Come(ConnectionId, Owner, mpsc::Sender<Say>),
     /// A client asks.
     Ask(ConnectionId, Ask),
     /// A client asks for something of a lease.
@@ -107,8 +129,8 @@ pub(crate) enum Input {
     Leases(ConnectionId, String),
     /// A client is gone, and has heard the answer that it waited for or not.
     Gone(ConnectionId, bool),
-    /// Numbers up to this one are on the disk.
-    Reserved(u64),
+    /// The state file was written with this mark, or could not be written.
+    Written(Result<Option<u64>, String>),
     /// Clients are to go elsewhere.
     Leave,
     /// How it looks.
@@ -117,11 +139,11 @@ pub(crate) enum Input {
     Measure(oneshot::Sender<String>),
 }
 
-/// How a node looks from inside.
+/// Readiness and load of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Looks {
-    /// Why it does not give locks, if it does not.
-    pub(crate) not_ready: Option<String>,
+    /// Why the node gives no locks; empty if it does.
+    pub(crate) reasons: Vec<String>,
     /// Whether it may stop.
     pub(crate) idle: bool,
     /// How many others it can talk to.
@@ -151,7 +173,8 @@ impl Node {
             ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned()),
             security,
         );
-        let (disk, votes) = match disk {
+        config.terms = terms_of(&settings);
+        let (memory, votes) = match disk {
             Some((disk, before)) => {
                 let (remembered, votes) =
                     remember(&disk, before, begins, config.incarnation.0, &mut settings)?;
@@ -172,6 +195,12 @@ impl Node {
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
+        let mut tasks = Vec::new();
+        let disk = memory.map(|(disk, remembered)| {
+            let (wanted, writes) = watch::channel(remembered);
+            tasks.push(tokio::spawn(keep_writing(disk, writes, inbox.clone())));
+            wanted
+        });
         let (cluster, node) = (settings.cluster as u64, settings.id.index());
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
@@ -183,7 +212,6 @@ impl Node {
             clients: BTreeMap::new(),
             outgoing: BTreeMap::new(),
             disk,
-            inbox: inbox.clone(),
             spans: spans.map(|sink| (sink, calendar_offset())),
         };
         let door = Door::new(inbox);
@@ -195,6 +223,7 @@ impl Node {
             entry,
             plain: reception.plain_anywhere || address.ip().is_loopback(),
             tls: reception.tls,
+            connections: serve::room_for(reception.connections, reception.connections_per_address),
             pages: http::router(
                 house,
                 address,
@@ -203,10 +232,8 @@ impl Node {
                 reception.pages,
             ),
         };
-        let tasks = vec![
-            tokio::spawn(event_loop.run(events, told)),
-            tokio::spawn(serve::accept(clients, Arc::new(doorman))),
-        ];
+        tasks.push(tokio::spawn(event_loop.run(events, told)));
+        tasks.push(tokio::spawn(serve::accept(clients, Arc::new(doorman))));
         Ok(Self { clients: address, mesh, door, tasks })
     }
 
@@ -215,9 +242,15 @@ impl Node {
         self.clients
     }
 
-    /// Whether it takes part and hears enough others.
+    /// Whether it votes and reaches a quorum.
     pub async fn is_ready(&self) -> bool {
-        self.door.look().await.is_some_and(|looks| looks.not_ready.is_none())
+        self.door.look().await.is_some_and(|looks| looks.reasons.is_empty())
+    }
+
+    /// Why it is not ready, one sentence for each reason; empty if it is ready.
+    pub async fn reasons(&self) -> Vec<String> {
+        let ended = || vec!["the loop of the node has ended".to_owned()];
+        self.door.look().await.map_or_else(ended, |looks| looks.reasons)
     }
 
     /// How many other nodes it can talk to.
@@ -265,7 +298,7 @@ fn remember(
     let lost = before.life == 0 && !begins;
     let life = if lost { clock } else { before.life + 1 };
     let node = settings.id.index() as u32;
-    let mut votes = VoteFile::open(disk.folder(), settings.cluster, node, life)?;
+    let mut votes = VoteFile::open(disk.folder(), settings.cluster, node, life);
     // A first block of numbers is durable before a request needs one. A node that does not know how far it had come has no
     // mark until other nodes have told it, and it has reserved numbers behind that.
     let block = |mark: u64| mark.saturating_add(FIRST_BLOCK);
@@ -293,6 +326,20 @@ fn remember(
     Ok((remembered, votes))
 }
 
+/// What all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
+fn terms_of(settings: &Settings) -> quorate_net::Terms {
+    let terms = settings.terms;
+    let millis = |span: quorate_core::Span| span.0 as f64 / 1e6;
+    let members = ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned());
+    quorate_net::Terms::default()
+        .with("ttl_least_ms", millis(terms.ttl_least))
+        .with("ttl_most_ms", millis(terms.ttl_most))
+        .with("drift_ppm", terms.drift.0 / (Drift::ONE / 1_000_000))
+        .with("quorums", QuorumSystem::name(&settings.coterie))
+        .with("nodes", settings.addresses.len())
+        .with_members(members.collect())
+}
+
 /// The event loop of a node and its state.
 struct EventLoop {
     core: NodeCore,
@@ -304,8 +351,8 @@ struct EventLoop {
     clients: BTreeMap<ConnectionId, mpsc::Sender<Say>>,
     /// Messages to each peer, sent together at the end of a batch.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
-    disk: Option<(Disk, Remembered)>,
-    inbox: mpsc::Sender<Input>,
+    /// What the state file should contain; a task of its own writes it.
+    disk: Option<watch::Sender<Remembered>>,
     /// Where traces go, and by how much the calendar is ahead of the clock.
     spans: Option<(SpanSink, Duration)>,
 }
@@ -373,10 +420,16 @@ impl EventLoop {
     fn on_input(&mut self, input: Input) {
         let now = clock::now();
         match input {
-            Input::Come(connection, say) => {
+            Input::Come(connection, owner, say) => {
                 self.clients.insert(connection, say);
+                self.core.connection_opened(connection, owner);
             }
-            Input::Ask(connection, ask) => self.core.ask(connection, ask, random_key, now),
+            Input::Ask(connection, ask) => {
+                if matches!(ask.call, Call::Status) {
+                    self.learn_troubles();
+                }
+                self.core.ask(connection, ask, random_key, now);
+            }
             Input::Gone(connection, heard) => {
                 self.clients.remove(&connection);
                 self.core.connection_closed(connection, heard, now);
@@ -385,15 +438,30 @@ impl EventLoop {
                 self.core.ask_leased(connection, lease, what, now);
             }
             Input::Leases(connection, owner) => self.core.ask_leases(connection, owner, now),
-            Input::Reserved(mark) => self.core.reserved(mark, now),
+            Input::Written(Ok(mark)) => {
+                self.core.state_written(Ok(()));
+                mark.into_iter().for_each(|mark| self.core.reserved(mark, now));
+            }
+            Input::Written(Err(why)) => self.core.state_written(Err(why)),
             Input::Leave => self.core.leave(now),
             Input::Look(answer) => {
-                let (not_ready, idle) = (self.core.not_ready(), self.core.is_idle(now));
-                let _ = answer.send(Looks { not_ready, idle, peers: self.core.peers_up() });
+                self.learn_troubles();
+                let (reasons, idle) = (self.core.reasons(), self.core.is_idle(now));
+                let _ = answer.send(Looks { reasons, idle, peers: self.core.peers_up() });
             }
             Input::Measure(answer) => {
+                self.learn_troubles();
                 let _ = answer.send(self.core.measured());
             }
+        }
+    }
+
+    /// Tells the core why connections to peers fail: no event is made of a handshake that fails.
+    fn learn_troubles(&mut self) {
+        for peer in self.mesh.status() {
+            let differs = peer.refusal == Some(quorate_net::Reason::Terms);
+            let trouble = peer.trouble.filter(|_| !peer.up);
+            self.core.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
         }
     }
 
@@ -431,7 +499,10 @@ impl EventLoop {
             if messages.is_empty() {
                 continue;
             }
-            send_all(&self.mesh, *peer, messages);
+            let told = |message: &PeerMessage| matches!(message, PeerMessage::Interest(_));
+            if !send_all(&self.mesh, *peer, messages) && messages.iter().any(told) {
+                self.core.interest_lost(*peer, clock::now());
+            }
             messages.clear();
         }
         marks.into_iter().for_each(|mark| self.reserve(mark));
@@ -455,19 +526,45 @@ impl EventLoop {
     }
 
     fn reserve(&mut self, mark: u64) {
-        let Some((disk, remembered)) = &mut self.disk else { return };
-        remembered.mark = remembered.mark.max(Some(mark));
-        let (disk, remembered, inbox) = (disk.clone(), *remembered, self.inbox.clone());
-        tokio::task::spawn_blocking(move || {
-            while let Err(error) = disk.write(remembered) {
-                tracing::error!(%error, "numbers cannot be reserved");
-                std::thread::sleep(Duration::from_secs(1));
-                if inbox.is_closed() {
-                    return;
-                }
+        if let Some(wanted) = &self.disk {
+            wanted.send_modify(|remembered| remembered.mark = remembered.mark.max(Some(mark)));
+        }
+    }
+}
+
+/// Pause before a failed write is retried; each further pause is twice as long.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Longest pause before a failed write is retried.
+const RETRY_MOST: Duration = Duration::from_secs(2);
+
+/// Writes the state file whenever it should change, one write at a time. A failed write is retried until it succeeds:
+/// until then the voter gives no number above the last mark that is durable.
+async fn keep_writing(
+    disk: Disk,
+    mut wanted: watch::Receiver<Remembered>,
+    inbox: mpsc::Sender<Input>,
+) {
+    while wanted.changed().await.is_ok() {
+        let mut pause = RETRY;
+        loop {
+            let (disk, remembered) = (disk.clone(), *wanted.borrow_and_update());
+            let write = tokio::task::spawn_blocking(move || disk.write(remembered));
+            let Ok(written) = write.await else { return };
+            let failed = written.is_err();
+            if let Err(error) = &written {
+                tracing::error!(%error, retry_ms = pause.as_millis(), "the state file cannot be written");
             }
-            drop(inbox.blocking_send(Input::Reserved(mark)));
-        });
+            let written = written.map(|()| remembered.mark).map_err(|error| error.to_string());
+            if inbox.send(Input::Written(written)).await.is_err() {
+                return;
+            }
+            if !failed {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(RETRY_MOST);
+        }
     }
 }
 
@@ -480,7 +577,9 @@ const UNREAD_MOST: usize = 32;
 /// What a client is told: instead of a list that it would not read for a while, that it should read.
 fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
     match say {
-        Say::Answer(number, Answer::List(_)) if to.max_capacity() - to.capacity() > UNREAD_MOST => {
+        Say::Answer(number, Answer::List(_) | Answer::Page(_))
+            if to.max_capacity() - to.capacity() > UNREAD_MOST =>
+        {
             let why = "read what was said before, and ask for a list again";
             Say::Answer(number, Answer::Failed(Failure::TooMuch(why.to_owned())))
         }
@@ -488,17 +587,18 @@ fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
     }
 }
 
-/// Sends all of it in one message, or in as many as are needed.
-fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) {
+/// Sends all of it in one message, or in as many as are needed. Whether all of it was queued.
+fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) -> bool {
     let payload: Bytes = codec::encode(&messages);
     if payload.len() > MESSAGE_MOST && messages.len() > 1 {
         let (first, second) = messages.split_at(messages.len() / 2);
-        send_all(mesh, peer, first);
-        return send_all(mesh, peer, second);
+        return send_all(mesh, peer, first) & send_all(mesh, peer, second);
     }
     if let Err(error) = mesh.try_send(peer, payload) {
         tracing::debug!(%peer, %error, "not sent");
+        return false;
     }
+    true
 }
 
 /// A key that nobody can guess.

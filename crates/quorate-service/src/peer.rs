@@ -23,8 +23,8 @@ pub enum PeerMessage {
     Question(u64, Question),
     /// Reply to a question.
     Reply(u64, Reply),
-    /// Clients of the sender watch names with these prefixes: the receiver publishes its votes for them.
-    Watching(Vec<String>),
+    /// What clients of the sender watch has changed: the receiver publishes its votes for it.
+    Interest(Interest),
     /// The sender's votes for locks that the receiver watches.
     Votes(Vec<BallotSeen>),
     /// Client address of the sender.
@@ -40,6 +40,17 @@ pub enum PeerMessage {
     Called(u128, CandidateId),
     /// The receiver has told of a call, and the sender has no such relay: the receiver goes on with what the lease holds.
     NoRelay(u128),
+}
+
+/// A change of what clients of a node watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interest {
+    /// Everything told before is void.
+    pub reset: bool,
+    /// Prefixes that are watched from now on.
+    pub add: Vec<String>,
+    /// Prefixes that are not watched any longer.
+    pub remove: Vec<String>,
 }
 
 /// A question to all voters.

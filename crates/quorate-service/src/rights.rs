@@ -1,13 +1,16 @@
 //! Who may do what.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::ToVoter;
-use quorate_protocol::{Call, Name};
+use quorate_protocol::{Call, Name, escaped};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
+
+use crate::core::Owner;
 
 /// A client that the node's file names.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,6 +63,8 @@ impl ClientConfig {
 #[derive(Debug)]
 pub(crate) struct Rights {
     pub(crate) name: String,
+    /// Whose quotas are used: those of the client, or of its address where clients need not show who they are.
+    pub(crate) owner: Owner,
     acquire: Vec<String>,
     observe: Vec<String>,
     admin: Vec<String>,
@@ -68,10 +73,11 @@ pub(crate) struct Rights {
 
 impl Rights {
     /// Of somebody who may do everything.
-    fn everything(calls_per_second: u32) -> Self {
+    fn everything(calls_per_second: u32, address: IpAddr) -> Self {
         let all = || vec![String::new()];
         let bucket = Bucket::new(calls_per_second);
-        Self { name: String::new(), acquire: all(), observe: all(), admin: all(), bucket }
+        let (name, owner) = (String::new(), Owner::new(&format!("address {address}")));
+        Self { name, owner, acquire: all(), observe: all(), admin: all(), bucket }
     }
 
     /// Why it may not take this lock, or become this leader.
@@ -80,7 +86,7 @@ impl Rights {
     }
 
     fn may(&self, right: &str, allowed: &[String], name: &str) -> Result<(), String> {
-        let shown = if name.is_empty() { "everything" } else { name };
+        let shown = escaped(if name.is_empty() { "everything" } else { name });
         match allowed.iter().any(|prefix| name.starts_with(prefix.as_str())) {
             true => Ok(()),
             false => Err(format!("{} has no right to {right} {shown}", self.name)),
@@ -94,7 +100,6 @@ impl Rights {
             Call::List { prefix, .. } | Call::Watch { prefix } => {
                 ("observe", &self.observe, prefix.as_str())
             }
-            Call::Requests { name } => ("observe", &self.observe, name.as_str()),
             Call::ToVoter(messages) => {
                 let asked = messages.iter().filter_map(|message| match message {
                     ToVoter::Request { lock, .. } => Some(lock),
@@ -109,7 +114,7 @@ impl Rights {
         };
         let objection = self.may(right, allowed, name).err();
         if let Call::Expel { name, reason } = call {
-            let (by, refused) = (&self.name, objection.is_some());
+            let (by, refused, reason) = (&self.name, objection.is_some(), escaped(reason));
             tracing::warn!(lock = %name, %by, %reason, refused, "asks that a lock be taken away");
         }
         objection
@@ -176,6 +181,7 @@ impl Entry {
             certificate: client.certificate,
             rights: Arc::new(Rights {
                 name: client.name.clone(),
+                owner: Owner::new(&format!("client {}", client.name)),
                 acquire: client.acquire.clone(),
                 observe: client.observe.clone(),
                 admin: client.admin.clone(),
@@ -192,18 +198,27 @@ impl Entry {
     }
 
     /// The rights of a connection of whoever need not show anything.
-    pub(crate) fn admit_strangers(&self) -> Result<Arc<Rights>, &'static str> {
+    pub(crate) fn admit_strangers(&self, address: IpAddr) -> Result<Arc<Rights>, &'static str> {
         match self.open {
-            true => Ok(Arc::new(Rights::everything(self.calls_per_second))),
+            true => Ok(Arc::new(Rights::everything(self.calls_per_second, address))),
             false => Err("it wants a token or a certificate"),
         }
     }
 
     /// The rights of whoever shows this; why it is not let in.
-    pub(crate) fn admit(&self, shown: &Shown) -> Result<Arc<Rights>, &'static str> {
+    pub(crate) fn admit(
+        &self,
+        shown: &Shown,
+        address: IpAddr,
+    ) -> Result<Arc<Rights>, &'static str> {
         if self.open {
-            return self.admit_strangers();
+            return self.admit_strangers(address);
         }
+        self.known(shown)
+    }
+
+    /// The rights of a client that the file names; why it is not let in.
+    pub(crate) fn known(&self, shown: &Shown) -> Result<Arc<Rights>, &'static str> {
         if let Some(token) = shown.token.as_deref().filter(|token| !token.is_empty()) {
             let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
             let known = self.clients.iter().find(|client| client.token == Some(hash));
@@ -216,7 +231,7 @@ impl Entry {
                 .map(|known| Arc::clone(&known.rights))
                 .ok_or("nobody here has this certificate");
         }
-        self.admit_strangers()
+        Err("it wants a token or a certificate")
     }
 }
 
@@ -253,7 +268,7 @@ mod tests {
     #[test]
     fn rights_end_where_the_prefix_does() {
         let entry = Entry::new(&[ci()], 0);
-        let rights = entry.admit(&shows("secret")).expect("it is known");
+        let rights = entry.known(&shows("secret")).expect("it is known");
         let name = |text| Name::lock(text).expect("a name");
         let expel = |text| Call::Expel { name: name(text), reason: String::new() };
         let check = |text| Call::CheckToken { name: name(text), token: 1 };
@@ -275,9 +290,9 @@ mod tests {
     #[test]
     fn strangers_are_not_let_in_where_clients_are_named() {
         let entry = Entry::new(&[ci()], 0);
-        assert!(entry.admit(&shows("wrong")).is_err());
-        assert!(entry.admit(&Shown::default()).is_err());
-        assert!(Entry::new(&[], 0).admit(&Shown::default()).is_ok());
+        assert!(entry.known(&shows("wrong")).is_err());
+        assert!(entry.known(&Shown::default()).is_err());
+        assert!(Entry::new(&[], 0).admit(&Shown::default(), IpAddr::from([127, 0, 0, 1])).is_ok());
     }
 
     #[test]

@@ -12,16 +12,21 @@ use quorate_net::{Stream, Tls};
 use quorate_protocol::frame::{self, Reader};
 use quorate_protocol::{Answer, Ask, Failure, Say, greeting};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
+use crate::connections::{Connection, Connections, Full, STRANGER};
 use crate::door::Door;
 use crate::etcd::Lifeline;
+use crate::files::open_files;
 use crate::node::Input;
 use crate::rights::{Entry, Rights, Shown};
 
-/// So many clients may be connected.
-const CONNECTIONS: usize = 16_384;
+/// Number of connections that are told why they are not taken, at the same time.
+const REFUSALS: usize = 64;
+
+/// Open files that are not for connections of clients: peers, listeners, the state file, logs.
+const OTHER_FILES: u64 = 256;
 
 /// So much may wait for one client before it counts as one that does not read.
 const OUTBOX: usize = 4_096;
@@ -43,21 +48,45 @@ pub(crate) struct Doorman {
     /// Whether clients may speak in plain text: nobody listens in on loopback.
     pub(crate) plain: bool,
     pub(crate) pages: Router,
+    pub(crate) connections: Arc<Connections>,
+}
+
+/// Room for connections: as many as wanted and as open files allow. One address has at most half of it.
+pub(crate) fn room_for(most: usize, per_address: usize) -> Arc<Connections> {
+    let files = open_files();
+    let files = files - OTHER_FILES.min(files / 4);
+    let most = most.min(usize::try_from(files).unwrap_or(usize::MAX)).max(2);
+    Connections::new(most, per_address.min(most / 2).max(1), STRANGER)
 }
 
 /// Lets clients in.
 pub(crate) async fn accept(listener: TcpListener, doorman: Arc<Doorman>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let refusals = Arc::new(Semaphore::new(REFUSALS));
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) => {
-                let doorman = Arc::clone(&doorman);
-                tokio::spawn(async move {
-                    let _ = stream.set_nodelay(true);
-                    doorman.open(stream).await;
-                    drop(permit);
-                });
+            Ok((stream, address)) => {
+                let _ = stream.set_nodelay(true);
+                match doorman.connections.enter(address.ip().to_canonical()) {
+                    Ok(connection) => {
+                        let doorman = Arc::clone(&doorman);
+                        tokio::spawn(async move {
+                            tokio::select! {
+                                () = doorman.open(stream, &connection) => {}
+                                () = connection.over() => {}
+                            }
+                        });
+                    }
+                    Err(full) => {
+                        tracing::debug!(%address, %full, "a connection is not taken");
+                        let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() else {
+                            continue;
+                        };
+                        tokio::spawn(async move {
+                            refuse(stream, full).await;
+                            drop(permit);
+                        });
+                    }
+                }
             }
             // Too many files, say: others may close some.
             Err(error) => {
@@ -68,8 +97,26 @@ pub(crate) async fn accept(listener: TcpListener, doorman: Arc<Doorman>) {
     }
 }
 
+/// Says why a connection is not taken, in the language that the client speaks.
+async fn refuse(mut stream: TcpStream, full: Full) {
+    let mut first = [0; 4];
+    let begins = tokio::time::timeout(Duration::from_secs(1), stream.read_exact(&mut first)).await;
+    if !matches!(begins, Ok(Ok(_))) || first[0] == TLS_HANDSHAKE {
+        return;
+    }
+    let why = full.to_string();
+    if first == greeting::MAGIC {
+        let _ = greeting::answer(&mut stream, &why).await;
+    } else {
+        let body = format!("{{\"code\":\"too-much\",\"error\":\"{why}\"}}\n");
+        let head = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-type: application/json";
+        let text = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let _ = stream.write_all(text.as_bytes()).await;
+    }
+}
+
 impl Doorman {
-    async fn open(&self, mut stream: tokio::net::TcpStream) {
+    async fn open(&self, mut stream: TcpStream, connection: &Arc<Connection>) {
         let mut first = [0];
         let begins = tokio::time::timeout(GREETING, stream.peek(&mut first)).await;
         if !matches!(begins, Ok(Ok(1))) {
@@ -80,13 +127,13 @@ impl Doorman {
                 let spoken = tokio::time::timeout(GREETING, tls.accept_client(stream)).await;
                 match spoken {
                     Ok(Ok((stream, certificate))) => {
-                        self.listen(stream, Shown { token: None, certificate }).await;
+                        self.listen(stream, Shown { token: None, certificate }, connection).await;
                     }
                     Ok(Err(error)) => tracing::debug!(%error, "a client cannot speak TLS with us"),
                     Err(_) => {}
                 }
             }
-            _ if self.plain => self.listen(stream, Shown::default()).await,
+            _ if self.plain => self.listen(stream, Shown::default(), connection).await,
             _ => {
                 // Whoever speaks HTTP understands this, and whoever reads it too.
                 let why = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\nspeak TLS here\n";
@@ -96,20 +143,26 @@ impl Doorman {
     }
 
     /// Finds out which language a client speaks.
-    async fn listen(&self, mut stream: impl Stream + 'static, mut shown: Shown) {
+    async fn listen(
+        &self,
+        mut stream: impl Stream + 'static,
+        mut shown: Shown,
+        connection: &Arc<Connection>,
+    ) {
         let mut magic = [0; 4];
         let read = tokio::time::timeout(GREETING, stream.read_exact(&mut magic)).await;
         if !matches!(read, Ok(Ok(_))) {
             return;
         }
         if magic != greeting::MAGIC {
-            return self.serve_http(magic, stream, shown).await;
+            return self.serve_http(magic, stream, shown, connection).await;
         }
         let heard = tokio::time::timeout(GREETING, greeting::hear(&mut stream)).await;
         let Ok(Ok(token)) = heard else { return };
         shown.token = Some(token);
-        match self.entry.admit(&shown) {
+        match self.entry.admit(&shown, connection.address) {
             Ok(rights) => {
+                connection.admit();
                 if greeting::answer(&mut stream, "").await.is_ok() {
                     self.serve(stream, &rights).await;
                 }
@@ -121,12 +174,19 @@ impl Doorman {
         }
     }
 
-    async fn serve_http(&self, first: [u8; 4], stream: impl Stream + 'static, shown: Shown) {
+    async fn serve_http(
+        &self,
+        first: [u8; 4],
+        stream: impl Stream + 'static,
+        shown: Shown,
+        connection: &Arc<Connection>,
+    ) {
         let (read, write) = tokio::io::split(stream);
         let io = TokioIo::new(tokio::io::join(std::io::Cursor::new(first).chain(read), write));
-        let mut pages = self.pages.clone().layer(axum::Extension(shown.clone()));
+        let pages = self.pages.clone().layer(axum::Extension(shown));
+        let mut pages = pages.layer(axum::Extension(Arc::clone(connection)));
         // Who has to show nothing has its rights by the connection.
-        if let Ok(rights) = self.entry.admit_strangers() {
+        if let Ok(rights) = self.entry.admit_strangers(connection.address) {
             pages = pages.layer(axum::Extension(rights));
         }
         // What lives as long as the connection knows when it ends. It hangs on connections that are kept.
@@ -151,7 +211,7 @@ impl Doorman {
     async fn serve(&self, stream: impl Stream, rights: &Rights) {
         let (client, inbox) = (self.door.next_client(), self.door.inbox());
         let (says, to_say) = mpsc::channel(OUTBOX);
-        if inbox.send(Input::Come(client, says.clone())).await.is_err() {
+        if inbox.send(Input::Come(client, rights.owner.clone(), says.clone())).await.is_err() {
             return;
         }
         let (read, write) = tokio::io::split(stream);

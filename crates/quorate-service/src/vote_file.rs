@@ -10,7 +10,7 @@
 //!   file    frame of the header, then one frame per record
 //! ```
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,6 @@ use quorate_algorithms::mutex::leased_quorum::{Record, Voter};
 use quorate_protocol::Name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use crate::disk::DiskError;
 
 /// The file is written anew when it is larger than this, and than four times what it would be.
 const GROWN: u64 = 1 << 20;
@@ -54,8 +52,6 @@ const VERSION: u32 = 1;
 pub(crate) struct VoteFile {
     path: PathBuf,
     header: Header,
-    /// Held as long as the process may write: one process per data folder.
-    _lock: File,
     /// `None` until the voter votes: a voter that abstains has nothing to remember, and must not seem to remember.
     file: Option<File>,
     /// Bytes that are known to be written.
@@ -67,26 +63,14 @@ pub(crate) struct VoteFile {
 }
 
 impl VoteFile {
-    /// The vote file in a data folder. Fails if another process uses the folder.
-    pub(crate) fn open(
-        folder: &Path,
-        cluster: u128,
-        node: u32,
-        life: u64,
-    ) -> Result<Self, DiskError> {
-        let locked = folder.join("votes.lock");
-        let of = |error| DiskError::Io { path: locked.display().to_string(), error };
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&locked);
-        let lock = lock.map_err(of)?;
-        if lock.try_lock().is_err() {
-            return Err(of(io::Error::other("another process uses this data folder")));
-        }
+    /// The vote file in a data folder, which the process has locked.
+    pub(crate) fn open(folder: &Path, cluster: u128, node: u32, life: u64) -> Self {
         let (version, boot) = (VERSION, boot_id());
         let (incarnation, restarts) = (0, 0);
         let header = Header { version, cluster, node, boot, life, incarnation, restarts };
         let path = folder.join("votes");
         let (length, compact, pending) = (0, 0, Vec::new());
-        Ok(Self { path, header, _lock: lock, file: None, length, compact, pending })
+        Self { path, header, file: None, length, compact, pending }
     }
 
     /// What the process before has written, if it counts: of this cluster, node and boot, of the process that the durable
@@ -211,14 +195,13 @@ mod tests {
     }
 
     fn file(folder: &Path, life: u64) -> VoteFile {
-        VoteFile::open(folder, 7, 0, life).expect("a folder")
+        VoteFile::open(folder, 7, 0, life)
     }
 
     #[test]
     fn a_file_counts_for_the_next_process_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut first = file(folder.path(), 1);
-        assert!(VoteFile::open(folder.path(), 7, 0, 2).is_err(), "one process per folder");
         let counters = |floor| Record::Counters { floor, epochs: 0 };
         assert!(first.append(&[counters(3)]).is_err(), "it does not remember yet");
         first.rewrite(&voter()).expect("a disk");
@@ -230,7 +213,7 @@ mod tests {
         assert_eq!(records[records.len() - 2..], [counters(5), Record::Ended { session: 9 }]);
         assert!(next.read(0).is_none() && next.read(2).is_none(), "of another process");
         drop(next);
-        let stranger = VoteFile::open(folder.path(), 8, 0, 2).expect("a folder");
+        let stranger = VoteFile::open(folder.path(), 8, 0, 2);
         assert!(stranger.read(1).is_none(), "of another cluster");
     }
 

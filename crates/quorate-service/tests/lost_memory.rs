@@ -1,95 +1,9 @@
 //! Nodes whose folder is lost, with all that they remembered.
 
-use std::path::Path;
-use std::time::Duration;
+mod support;
 
-use quorate_client::{Client, SessionOptions};
-use quorate_service::{Disk, Extras, Node, NodeConfig, launch};
-
-/// Three nodes of a file each, with short leases. They have an address of their own, so that nobody takes their ports while
-/// they are away.
-struct Cluster {
-    folder: tempfile::TempDir,
-    address: String,
-    nodes: Vec<Option<Node>>,
-}
-
-impl Cluster {
-    async fn start(number: usize) -> Self {
-        let process = std::process::id() as usize;
-        let address = format!("127.{}.{}.{number}", 64 + process % 128, process / 128 % 256);
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut cluster = Self { folder, address, nodes: vec![None, None, None] };
-        for node in 0..3 {
-            cluster.launch(node, true).await;
-        }
-        cluster.well().await;
-        cluster
-    }
-
-    fn data(&self, node: usize) -> std::path::PathBuf {
-        self.folder.path().join(format!("data-{node}"))
-    }
-
-    async fn launch(&mut self, node: usize, new: bool) {
-        let at = &self.address;
-        let text = format!(
-            "cluster = \"1\"\nid = {node}\nclients = \"{at}:748{node}\"\ndata = \"data-{node}\"\nlease_ms = 400\nanswer_ms = 50\n[peers]\n0 = \"{at}:7490\"\n1 = \"{at}:7491\"\n2 = \"{at}:7492\"\n"
-        );
-        let file = self.folder.path().join(format!("node-{node}.toml"));
-        std::fs::write(&file, text).expect("a disk");
-        let config = NodeConfig::read(Path::new(&file)).expect("it makes sense");
-        let (started, _) = launch(&config, new, Extras::default()).await.expect("it starts");
-        self.nodes[node] = Some(started);
-    }
-
-    async fn stop(&mut self, node: usize) {
-        self.nodes[node].take().expect("it runs").stop(Duration::ZERO).await;
-    }
-
-    async fn restart(&mut self, node: usize) {
-        self.stop(node).await;
-        self.launch(node, false).await;
-        self.well().await;
-    }
-
-    fn client(&self, node: usize) -> Client {
-        Client::new([format!("{}:748{node}", self.address)])
-    }
-
-    /// All nodes that run vote and hear each other.
-    async fn well(&self) {
-        let running = self.nodes.iter().flatten().count();
-        for node in (0..3).filter(|node| self.nodes[*node].is_some()) {
-            let well = async {
-                loop {
-                    let status = self.client(node).status().await.expect("it answers");
-                    let up = status.members.iter().filter(|member| member.up).count();
-                    if status.votes && status.quorum && up >= running {
-                        return;
-                    }
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            };
-            let waited = tokio::time::timeout(Duration::from_secs(20), well).await;
-            assert!(
-                waited.is_ok(),
-                "node {node} does not take part: {:?}",
-                self.client(node).status().await
-            );
-        }
-    }
-
-    async fn token(&self, node: usize) -> u64 {
-        let session =
-            self.client(node).session(SessionOptions::default()).await.expect("a session");
-        let request = session.lock("x").expect("a name").wait(Duration::from_secs(20));
-        let guard = request.acquire().await.expect("a quorum is there");
-        let token = guard.token();
-        guard.release().await.expect("held");
-        token
-    }
-}
+use quorate_service::Disk;
+use support::files::Cluster;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_without_its_folder_takes_part_again() {

@@ -277,3 +277,30 @@ fn tokens_grow_though_nodes_are_killed_and_all_of_them_start_again() {
     (0..3).for_each(|node| nodes.wait_for(node));
     grows(nodes.token(1));
 }
+
+#[test]
+fn a_second_process_on_one_data_folder_exits_with_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("node.toml");
+    let text = "cluster = \"1\"\nid = 0\nclients = \"127.0.0.1:0\"\ndata = \"data\"\n[peers]\n0 = \"127.0.0.1:0\"\n";
+    std::fs::write(&file, text).expect("a disk");
+    let node = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+        command.args(["node", "--new-cluster", "--config"]).arg(&file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let mut first = node().spawn().expect("it starts");
+    let mut said = BufReader::new(first.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    while !line.contains("is up") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("it says so") > 0, "it ended");
+    }
+    let second = node().output().expect("it runs");
+    let _ = first.kill();
+    let _ = first.wait();
+    let why = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{why}");
+    assert!(why.contains("in use by another process") && why.lines().count() == 1, "{why}");
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quorate_etcd::etcdserverpb::{RangeRequest, TxnRequest};
 use quorate_etcd::mvccpb::KeyValue;
-use quorate_protocol::{About, Answer, Failure, Kind, Name, Standing, TokenStanding};
+use quorate_protocol::{About, Answer, Failure, Kind, Name, Page, Standing, TokenStanding};
 
 use super::members::Members;
 use super::{keys, store};
@@ -40,7 +40,8 @@ pub(super) async fn list(
             list.extend(about(name, kv, *holds, &value));
         }
     }
-    Ok(Answer::List(list))
+    // All pages of etcd's are read here.
+    Ok(Answer::Page(Page { requests: list, next: None, silent: Vec::new() }))
 }
 
 /// All keys that begin so, without their values, and as of when.

@@ -118,7 +118,7 @@ async fn answer(
             lease::revoke(members, key, patience).await?;
             Ok(Answer::Done)
         }
-        Call::List { prefix, most } => look::list(members, &prefix, most, patience).await,
+        Call::List { prefix, most, .. } => look::list(members, &prefix, most, patience).await,
         Call::CheckToken { name, token } => {
             look::check_token(members, &name, token, patience).await
         }

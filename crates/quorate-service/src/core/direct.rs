@@ -7,6 +7,7 @@ use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Drift, Time};
 use quorate_protocol::{Answer, Attached, Failure, Name, SessionKey, TEXT_MOST};
 
+use super::quotas::Added;
 use super::sessions::too_much;
 use super::{By, ConnectionId, Local, NodeCore};
 use crate::peer::{Description, RequestText, SessionText};
@@ -88,6 +89,10 @@ impl NodeCore {
         }
         if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
             return too_much("this node has as many sessions as it may".to_owned());
+        }
+        let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
+        if let Err(failure) = self.charge(by.0, added, now) {
+            return Answer::Failed(failure);
         }
         let session = key.id();
         let candidate = match candidate {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, ProcessSet, Time};
-use quorate_protocol::{About, Answer, Failure, Life, Name, Standing};
+use quorate_protocol::{About, Answer, Cursor, Failure, Life, Name, Page, Standing};
 
 use super::holders::holder;
 use super::queries::{Then, Waiting};
@@ -13,8 +13,8 @@ use super::{By, NodeCore};
 use crate::lease::told_ttl;
 use crate::peer::{BallotSeen, Description, NameFilter, Question, Reply, SessionSeen, VoteSeen};
 
-/// Maximum number of requests in one answer.
-const LISTED_MOST: usize = 100_000;
+/// Maximum number of requests in one page, but for those of its last name.
+const LISTED_MOST: usize = 10_000;
 
 /// Maximum size of one page of ballots, in bytes: half of what one message between nodes may have.
 const PAGE_BYTES: usize = 512 << 10;
@@ -52,21 +52,25 @@ impl Listing {
 }
 
 impl NodeCore {
-    pub(super) fn list(&mut self, by: By, prefix: String, most: u32, now: Time) -> Option<Answer> {
-        if self.open_lists(by.0) >= LISTS_MOST {
+    /// Lists requests for names with a prefix, or for one name. A page ends with the last request of a name; the next one
+    /// begins with the name behind that.
+    pub(super) fn list(
+        &mut self,
+        by: By,
+        (prefix, exact): (String, bool),
+        after: Option<Cursor>,
+        most: u32,
+        now: Time,
+    ) -> Option<Answer> {
+        if !exact && self.open_lists(by.0) >= LISTS_MOST {
             return Some(too_much(format!("{LISTS_MOST} lists at once are the most")));
         }
-        let filter = NameFilter::Prefix { prefix, after: None };
-        let listing = Listing::new(filter.clone(), (most as usize).min(LISTED_MOST));
-        let waiting = Waiting::List(Box::new(listing));
-        self.inquire(by, Question::Ballots(filter), waiting, now);
-        None
-    }
-
-    pub(super) fn list_name(&mut self, by: By, name: String, now: Time) -> Option<Answer> {
-        let filter = NameFilter::Exact(name);
-        let waiting = Waiting::List(Box::new(Listing::new(filter.clone(), LISTED_MOST)));
-        self.inquire(by, Question::Ballots(filter), waiting, now);
+        let filter = match exact {
+            true => NameFilter::Exact(prefix),
+            false => NameFilter::Prefix { prefix, after: after.map(|after| after.name) },
+        };
+        let listing = Listing::new(filter.clone(), (most as usize).clamp(1, LISTED_MOST));
+        self.inquire(by, Question::Ballots(filter), Waiting::List(Box::new(listing)), now);
         None
     }
 
@@ -124,24 +128,37 @@ impl NodeCore {
         Some(BallotSeen { name: name.clone(), last: ballot.last(), vote, queue })
     }
 
-    /// A page is there: asks for the next one, or answers.
-    pub(super) fn close_list(&mut self, by: By, mut listing: Listing, now: Time) {
+    /// A part is there: asks for the next one, or answers with a page. Voters that have not answered are named in it.
+    pub(super) fn close_list(
+        &mut self,
+        by: By,
+        mut listing: Listing,
+        silent: &ProcessSet,
+        now: Time,
+    ) {
         let to = listing.complete_to.take();
         let ballots = std::mem::take(&mut listing.ballots);
+        let mut rest = false;
         for (name, seen) in ballots {
-            if to.as_ref().is_none_or(|to| name <= *to) {
-                listing.done.extend(self.requests_for(&name, &seen, now));
+            let complete = to.as_ref().is_none_or(|to| name <= *to);
+            if listing.done.len() >= listing.most || !complete {
+                rest = true;
+                break;
             }
+            listing.done.extend(self.requests_for(&name, &seen, now));
         }
         let full = listing.done.len() >= listing.most;
-        if let (Some(to), NameFilter::Prefix { prefix, .. }, false) = (to, &listing.filter, full) {
-            let filter = NameFilter::Prefix { prefix: prefix.clone(), after: Some(to) };
+        if let (Some(to), NameFilter::Prefix { prefix, .. }, false) = (&to, &listing.filter, full) {
+            let filter = NameFilter::Prefix { prefix: prefix.clone(), after: Some(to.clone()) };
             listing.filter = filter.clone();
             let waiting = Waiting::List(Box::new(listing));
             return self.inquire(by, Question::Ballots(filter), waiting, now);
         }
-        listing.done.truncate(listing.most);
-        self.answer(by, Answer::List(listing.done));
+        let prefixed = matches!(listing.filter, NameFilter::Prefix { .. });
+        let more = prefixed && full && (rest || to.is_some());
+        let next = listing.done.last().filter(|_| more).map(Cursor::of);
+        let silent = silent.iter().map(ProcessId::number).collect();
+        self.answer(by, Answer::Page(Page { requests: listing.done, next, silent }));
     }
 
     /// All requests for one lock: the holder, then the others in the order of their stamps.

@@ -241,7 +241,10 @@ impl NodeCore {
         let is_quorum = self.electorate.is_quorum(&heard);
         let no_quorum = Answer::Failed(Failure::NoQuorum);
         let answer = match waiting {
-            Waiting::List(listing) => return self.close_list(by, *listing, now),
+            Waiting::List(listing) => {
+                let silent = &self.electorate.all() - &heard;
+                return self.close_list(by, *listing, &silent, now);
+            }
             Waiting::Session { seen, then } => {
                 return self.close_session(by, &heard, seen, *then, now);
             }
@@ -269,7 +272,7 @@ impl NodeCore {
                 Answer::Leases(leases.into_iter().map(|(lease, _)| lease).collect())
             }
             Waiting::Watching(prefix) => {
-                self.watch.begin(by.0, prefix);
+                self.watch.begin(by.0, &prefix);
                 Answer::Done
             }
             Waiting::Forced(true) | Waiting::Ended(true) => Answer::Done,

@@ -295,6 +295,11 @@ impl Relay {
         electorate.is_quorum(&(&unheard | &listed))
     }
 
+    /// Bytes of its names and texts.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.interests.iter().map(|(name, it)| name.text().len() + it.why.len()).sum()
+    }
+
     /// The answer to a keep-alive: everything that the session holds and waits for.
     pub(super) fn alive(&self, good: u64, sent: Sent, terms: Terms) -> Answer {
         let (mut held, mut waiting) = (Vec::new(), Vec::new());

@@ -72,6 +72,7 @@ impl NodeCore {
             self.describe(Description { session, about, request: None }, now);
         }
         self.start_relay(origin, ttl, connection, now);
+        self.owns(connection, session);
         if let Some(relay) = self.relays.get_mut(&session) {
             relay.resuming = true;
         }

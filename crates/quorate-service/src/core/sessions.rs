@@ -5,6 +5,7 @@ use quorate_core::{Span, Time};
 use quorate_protocol::{Answer, Ask, Call, Failure, Name, SessionKey, TEXT_MOST};
 
 use super::queries::{Then, Waiting};
+use super::quotas::Added;
 use super::relay::{Interest, Origin, Pending, PendingCall, Relay, Sent, WaitMode, Waiter};
 use super::{Alarm, By, ConnectionId, NodeCore};
 use crate::lease::{LeaseId, Leased, voter_ttl};
@@ -94,8 +95,9 @@ impl NodeCore {
             Call::Proclaim { session: key, request, value } => {
                 session(self, key, SessionCall::Proclaim(request, value))
             }
-            Call::List { prefix, most } => self.list(by, prefix, most, now),
-            Call::Requests { name } => self.list_name(by, name, now),
+            Call::List { prefix, exact, after, most } => {
+                self.list(by, (prefix, exact), after, most, now)
+            }
             Call::CheckToken { name, token } => self.check_token(by, name, token, now),
             Call::Expel { name, reason } => self.force_release(by, name, reason, now),
             Call::Watch { prefix } => self.watch(by, prefix, now),
@@ -198,7 +200,12 @@ impl NodeCore {
             Origin::Key(_) => (0, String::new()),
             Origin::Lease(lease) => (lease.id, lease.owner.clone()),
         };
+        let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
+        if let Err(failure) = self.charge(by.0, added, now) {
+            return Some(Answer::Failed(failure));
+        }
         let (session, node) = (origin.id(), self.settings.id.index() as u32);
+        self.owns(by.0, session);
         let about = SessionText { who, place, node, relayed: true, lease, owner };
         self.describe(Description { session, about, request: None }, now);
         self.start_relay(origin, ttl, by.0, now);
@@ -335,6 +342,12 @@ impl NodeCore {
         now: Time,
     ) -> Result<(), Answer> {
         let Wanted { number, name, wait_ms, why, inside, once, enqueue } = wanted;
+        let relay = self.relays.get(&session);
+        if relay.is_some_and(|relay| !relay.numbers.contains_key(&number)) {
+            let bytes = name.text().len() + why.len();
+            let added = Added { requests: 1, bytes, ..Added::default() };
+            self.charge_session(session, added, now).map_err(Answer::Failed)?;
+        }
         let full = self.requests() >= self.settings.requests_most;
         let has_quorum = self.has_quorum();
         let known = self.known_numbers(session, &name);

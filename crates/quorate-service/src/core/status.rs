@@ -4,34 +4,64 @@ use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
 use quorate_protocol::{MemberStatus, NodeStatus};
 
-use super::NodeCore;
+use super::{NodeCore, Trouble};
 
 impl NodeCore {
-    /// Whether the voters that can be reached contain a quorum.
-    pub(super) fn has_quorum(&self) -> bool {
-        let is_up = |peer: &ProcessId| {
-            matches!(self.up.get(peer), Some(Ok(()))) && !self.suspected.contains(*peer)
-        };
-        let mut reached: ProcessSet = self.peers().filter(is_up).collect();
-        reached.insert(self.settings.id);
-        self.electorate.is_quorum(&reached)
+    /// This node and the peers that are connected and not suspected.
+    fn reached(&self) -> ProcessSet {
+        let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
+        let connected: ProcessSet = up.chain([self.settings.id]).collect();
+        &connected - &self.suspected
     }
 
-    /// Why the node does not give locks now; `None` if it does.
-    pub fn not_ready(&self) -> Option<String> {
-        if let Some(trouble) = &self.disk_trouble {
-            return Some(format!("votes cannot be written: {trouble}"));
-        }
+    /// Whether the voters that can be reached contain a quorum.
+    pub(super) fn has_quorum(&self) -> bool {
+        self.electorate.is_quorum(&self.reached())
+    }
+
+    /// Why the node gives no locks now: one sentence for each reason, each with a word for programs in front.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
         if self.leaving.is_some() {
-            return Some("the node is leaving".to_owned());
+            reasons.push("leaving: the node stops; use another one".to_owned());
+        }
+        if let Some(why) = &self.disk_trouble {
+            reasons.push(format!("disk: votes cannot be written ({why}); it is retried"));
+        }
+        if let Some(why) = &self.state_trouble {
+            reasons.push(format!("disk: the state file cannot be written ({why}); it is retried"));
         }
         if !self.voter.is_voting() {
-            let why = "the voter has forgotten its votes: it abstains until no client relies on them, and learns \
-                       from a quorum that has not forgotten";
-            return Some(why.to_owned());
+            reasons.push(
+                "abstaining: the voter has forgotten its votes; it votes again when no client can rely on them and, \
+                 without a mark on its disk, a quorum that remembers has told it the last numbers"
+                    .to_owned(),
+            );
         }
-        let lonely = !self.has_quorum();
-        lonely.then(|| "too few other nodes can be reached".to_owned())
+        if !self.has_quorum() {
+            let differs = self.troubles.iter().filter(|(_, trouble)| trouble.differs);
+            reasons.extend(differs.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));
+            let (heard, n) = (self.reached().len(), self.settings.addresses.len());
+            reasons
+                .push(format!("no-quorum: {heard} of {n} nodes can be reached, itself included"));
+        }
+        reasons
+    }
+
+    /// The state file can be written, or not and why.
+    pub fn state_written(&mut self, written: Result<(), String>) {
+        if written.is_err() {
+            self.measures.disk_failures.inc();
+        }
+        self.state_trouble = written.err();
+    }
+
+    /// Why there is no connection to a peer; `None` if there is one, or if nothing is known.
+    pub fn trouble_is(&mut self, peer: ProcessId, trouble: Option<Trouble>) {
+        match trouble {
+            Some(trouble) => drop(self.troubles.insert(peer, trouble)),
+            None => drop(self.troubles.remove(&peer)),
+        }
     }
 
     /// Number of other nodes that can be reached.
@@ -51,7 +81,7 @@ impl NodeCore {
         measures.requests.set(self.requests() as i64);
         measures.ballots.set(self.voter.ballots().count() as i64);
         measures.peers_up.set(self.peers_up() as i64);
-        measures.ready.set(self.not_ready().is_none().into());
+        measures.ready.set(self.reasons().is_empty().into());
         measures.text()
     }
 
@@ -70,9 +100,13 @@ impl NodeCore {
                 up: own || matches!(state, Some(Ok(()))),
                 suspected: self.suspected.contains(id),
                 trouble: match state {
-                    Some(Err(why)) if !own => Some(why.clone()),
-                    None if !own => Some("never heard of".to_owned()),
-                    _ => None,
+                    Some(Ok(())) => None,
+                    _ if own => None,
+                    _ if self.troubles.contains_key(&id) => {
+                        self.troubles.get(&id).map(|trouble| trouble.text.clone())
+                    }
+                    Some(Err(why)) => Some(why.clone()),
+                    None => Some("never heard of".to_owned()),
                 },
             }
         };
@@ -91,6 +125,7 @@ impl NodeCore {
             requests: self.requests() as u64,
             locks: self.voter.ballots().count() as u64,
             messages: self.measures.sent(),
+            reasons: self.reasons(),
             members: (0..).zip(&settings.addresses).map(member).collect(),
         }
     }

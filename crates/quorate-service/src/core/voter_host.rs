@@ -46,6 +46,9 @@ impl NodeCore {
     /// Votes cannot be written for this reason, or can be again. Meanwhile the voter hears nothing, so that it promises
     /// nothing.
     pub fn set_disk_trouble(&mut self, trouble: Option<String>) {
+        if trouble.is_some() {
+            self.measures.disk_failures.inc();
+        }
         self.disk_trouble = trouble;
     }
 

@@ -19,7 +19,7 @@ impl Auth for Etcd {
         }
         let shown = Shown { token: Some(password.clone()), certificate: None };
         // A wrong name is not told from a wrong password.
-        match self.entry.admit(&shown) {
+        match self.entry.known(&shown) {
             Ok(rights) if rights.name == name => {
                 let header = self.header(0);
                 Ok(Response::new(AuthenticateResponse { header, token: password }))

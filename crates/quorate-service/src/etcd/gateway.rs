@@ -104,7 +104,7 @@ fn shown<T: Serialize>(answer: Result<tonic::Response<T>, Status>) -> Response {
     }
 }
 
-fn refused(status: &Status) -> Response {
+pub(super) fn refused(status: &Status) -> Response {
     (http_status(status.code()), Json(error(status))).into_response()
 }
 

@@ -19,6 +19,8 @@ mod watch;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::HeaderMap;
+use axum::response::Response;
 use quorate_etcd::etcdserverpb::ResponseHeader;
 use quorate_etcd::etcdserverpb::auth_server::AuthServer;
 use quorate_etcd::etcdserverpb::kv_server::KvServer;
@@ -80,6 +82,31 @@ pub(crate) fn router(etcd: Etcd) -> Router {
     services.merge(stray::router()).merge(gateway::router(&etcd))
 }
 
+/// What a caller shows: the token in its headers, or the certificate of its connection.
+pub(crate) fn shown(headers: &HeaderMap, about: &Extensions) -> Shown {
+    let mut shown = about.get::<Shown>().cloned().unwrap_or_default();
+    let said = |key: &str| headers.get(key).and_then(|said| said.to_str().ok());
+    if let Some(token) = said("token").or_else(|| said("authorization")) {
+        let token = token.strip_prefix("Bearer ").unwrap_or(token);
+        shown.token = Some(token.trim().to_owned());
+    }
+    shown
+}
+
+/// Refuses a caller that is not known, before anything of its call is read.
+pub(crate) fn stranger(why: &str, grpc: bool) -> Response {
+    refused(status::stranger(why), grpc)
+}
+
+/// Refuses a call whose body did not arrive in time.
+pub(crate) fn slow(grpc: bool) -> Response {
+    refused(Status::deadline_exceeded("the body of the call did not arrive in time"), grpc)
+}
+
+fn refused(status: Status, grpc: bool) -> Response {
+    if grpc { status.into_http() } else { gateway::refused(&status) }
+}
+
 /// Whoever calls, and through which connection.
 #[derive(Clone)]
 struct Caller {
@@ -91,15 +118,10 @@ struct Caller {
 impl Etcd {
     /// Lets a caller in, and makes one wait that calls too often.
     async fn admit(&self, words: &MetadataMap, about: &Extensions) -> Result<Caller, Status> {
-        let mut shown = about.get::<Shown>().cloned().unwrap_or_default();
-        let said = |key: &str| words.get(key).and_then(|said| said.to_str().ok());
-        if let Some(token) = said("token").or_else(|| said("authorization")) {
-            let token = token.strip_prefix("Bearer ").unwrap_or(token);
-            shown.token = Some(token.trim().to_owned());
-        }
+        let shown = shown(words.as_ref(), about);
         let rights = match about.get::<Arc<Rights>>().cloned() {
             Some(strangers) => strangers,
-            None => self.entry.admit(&shown).map_err(status::stranger)?,
+            None => self.entry.known(&shown).map_err(status::stranger)?,
         };
         if let Some(pause) = rights.pause() {
             tokio::time::sleep(pause).await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
-use futures_util::stream::{self, Stream};
-use quorate_protocol::{Answer, Say};
+use futures_util::stream::{self, Stream, StreamExt};
+use quorate_protocol::Say;
 
 use super::model::{Changed, Prefix};
 use super::refusal::Refusal;
@@ -17,6 +17,7 @@ use super::{Caller, House};
 #[utoipa::path(get, path = "/v1/watch", params(Prefix), responses(
     (status = 200, content_type = "text/event-stream", body = Changed),
     (status = 403, body = Refusal),
+    (status = 429, body = Refusal, description = "too-much: more watches than the client or the node may have"),
 ))]
 pub(super) async fn watch(
     State(house): State<House>,
@@ -24,14 +25,19 @@ pub(super) async fn watch(
     prefix: Result<Query<Prefix>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
     let Query(Prefix { prefix }) = prefix?;
-    let hearing = house.door.watch(&rights, prefix).await?;
+    let mut hearing = house.door.watch(&rights, prefix).await?;
+    // A watch that is refused is an answer with a status, not a stream that stays empty.
+    let before = hearing.until_all_know().await?;
+    let changed = |change| Event::default().event("changed").json_data(Changed::from(change)).ok();
+    let began = Event::default().event("watching").data("{}");
+    let first = [began].into_iter().chain(before.into_iter().filter_map(changed));
+    let first = stream::iter(first.map(Ok).collect::<Vec<_>>());
     let events = stream::unfold(hearing, async |mut hearing| {
         loop {
             let event = match hearing.says.recv().await? {
                 Say::Changed(change) => {
                     Event::default().event("changed").json_data(Changed::from(change)).ok()
                 }
-                Say::Answer(_, Answer::Done) => Some(Event::default().event("watching").data("{}")),
                 Say::Leaving => Some(Event::default().event("leaving").data("{}")),
                 _ => None,
             };
@@ -40,5 +46,5 @@ pub(super) async fn watch(
             }
         }
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(10))))
+    Ok(Sse::new(first.chain(events)).keep_alive(KeepAlive::new().interval(Duration::from_secs(10))))
 }

@@ -10,7 +10,7 @@ use quorate_protocol::{Answer, Call, Mode, SessionKey};
 
 use super::model::{
     Expelled, Granted, Listed, Named, Over, Proclaimed, Request, Token, TokenState, Wanted, Which,
-    key, name,
+    cursor, key, name,
 };
 use super::refusal::Refusal;
 use super::{Caller, House};
@@ -104,7 +104,7 @@ pub(super) async fn proclaim(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Who has and who waits
+/// Who has and who waits, page by page: `next`, if there is one, is the `after` of the next page
 #[utoipa::path(get, path = "/v1/locks", params(Which), responses(
     (status = 200, body = Listed),
     (status = 403, body = Refusal),
@@ -114,11 +114,11 @@ pub(super) async fn list(
     Caller(rights): Caller,
     which: Result<Query<Which>, QueryRejection>,
 ) -> Result<Json<Listed>, Refusal> {
-    let Query(Which { prefix, most }) = which?;
-    match house.door.ask(&rights, Call::List { prefix, most }).await? {
-        Answer::List(list) => {
-            Ok(Json(Listed { requests: list.into_iter().map(Into::into).collect() }))
-        }
+    let Query(Which { prefix, name, after, most }) = which?;
+    let (exact, prefix) = (name.is_some(), name.unwrap_or(prefix));
+    let after = after.as_deref().map(cursor).transpose()?;
+    match house.door.ask(&rights, Call::List { prefix, exact, after, most }).await? {
+        Answer::Page(page) => Ok(Json(page.into())),
         _ => Err(Refusal::confused()),
     }
 }

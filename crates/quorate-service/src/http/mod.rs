@@ -5,6 +5,7 @@
 //! `/openapi.json`.
 
 mod events;
+mod gate;
 mod locks;
 mod model;
 mod refusal;
@@ -23,8 +24,10 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::connections::Connection;
 use crate::door::Door;
 use crate::rights::{Entry, Rights, Shown};
+use gate::Gate;
 use refusal::Refusal;
 
 /// Larger requests are not read.
@@ -92,7 +95,7 @@ pub(crate) fn router(
     etcd: Router,
     pages: Option<Router>,
 ) -> Router {
-    let open = house.entry.is_open();
+    let (open, entry) = (house.entry.is_open(), Arc::clone(&house.entry));
     let (api, description) = described().split_for_parts();
     let api = api
         .route("/openapi.json", axum::routing::get(|| async { Json(description) }))
@@ -103,9 +106,11 @@ pub(crate) fn router(
         Some(pages) => api.merge(pages),
         None => api.fallback(async || Refusal::unknown("see /openapi.json for what there is")),
     };
+    let gate = Gate { entry };
     let guard = Guard::new(address, names);
     let guard = Arc::new(if open { guard } else { guard.by_any_name() });
-    all.layer(middleware::from_fn_with_state(guard, quorate_web::check))
+    all.layer(middleware::from_fn_with_state(gate, gate::pass))
+        .layer(middleware::from_fn_with_state(guard, quorate_web::check))
         .layer(middleware::map_response(quorate_web::seal))
 }
 
@@ -125,7 +130,12 @@ impl FromRequestParts<House> for Caller {
         let strangers = parts.extensions.get::<Arc<Rights>>().cloned();
         let rights = match strangers {
             Some(rights) => rights,
-            None => house.entry.admit(&shown).map_err(Refusal::stranger)?,
+            None => {
+                let rights = house.entry.known(&shown).map_err(Refusal::stranger)?;
+                let connection = parts.extensions.get::<Arc<Connection>>();
+                connection.into_iter().for_each(|connection| connection.admit());
+                rights
+            }
         };
         match rights.pause() {
             Some(pause) => Err(Refusal::hasty(pause)),

@@ -1,6 +1,7 @@
 //! What is said over HTTP, in JSON.
 
-use quorate_protocol::{About, Change, Kind, Name, SessionKey, Standing};
+use base64::Engine;
+use quorate_protocol::{About, Change, Cursor, Kind, Name, Page, SessionKey, Standing};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -172,9 +173,24 @@ pub(super) struct Which {
     /// What they begin with.
     #[serde(default)]
     pub(super) prefix: String,
-    /// At most so many requests, 1,000 without.
+    /// Exactly this name, instead of a prefix.
+    pub(super) name: Option<String>,
+    /// The `next` of the page before.
+    pub(super) after: Option<String>,
+    /// Maximum number of requests in the page; default: 1,000.
     #[serde(default = "a_thousand")]
     pub(super) most: u32,
+}
+
+/// How a place is written in an address.
+const PLACE: base64::engine::GeneralPurpose = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// The place that a text stands for.
+pub(super) fn cursor(text: &str) -> Result<Cursor, Refusal> {
+    let bytes = PLACE.decode(text).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.and_then(|text| Cursor::read(&text))
+        .ok_or_else(|| Refusal::bad("after is not what an earlier page had as next"))
 }
 
 const fn a_thousand() -> u32 {
@@ -220,7 +236,19 @@ impl From<NameKind> for Kind {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Listed {
     /// Each of them.
-    pub(super) requests: Vec<Request>,
+    requests: Vec<Request>,
+    /// What to ask for with `after` to get the next page; null on the last one.
+    next: Option<String>,
+    /// Nodes that did not answer: requests through them are missing.
+    silent: Vec<u32>,
+}
+
+impl From<Page> for Listed {
+    fn from(page: Page) -> Self {
+        let Page { requests, next, silent } = page;
+        let next = next.map(|next| PLACE.encode(next.text()));
+        Self { requests: requests.into_iter().map(Into::into).collect(), next, silent }
+    }
 }
 
 /// A request, for others to see.

@@ -17,7 +17,7 @@ pub(crate) struct Refusal {
     status: StatusCode,
     #[serde(skip)]
     after: Option<Duration>,
-    /// A word for programs: busy, timed-out, no-session, no-request, not-allowed, too-much, free, no-quorum, leaving, bad.
+    /// A word for programs: busy, timed-out, no-session, no-request, not-allowed, too-much, too-slow, free, no-quorum, leaving, bad.
     code: &'static str,
     /// A sentence for people.
     error: String,
@@ -47,6 +47,12 @@ impl Refusal {
         let error = "more calls in a second than one client may make";
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", error);
         Self { after: Some(pause), ..refusal }
+    }
+
+    /// The body did not arrive in time.
+    pub(crate) fn slow(limit: Duration) -> Self {
+        let error = format!("the body of a request has to arrive within {} s", limit.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", error)
     }
 
     /// An answer of another kind than the question's: it cannot be.

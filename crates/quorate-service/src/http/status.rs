@@ -35,6 +35,8 @@ pub(super) struct Status {
     locks: u64,
     /// How many messages it has sent to other nodes.
     messages: u64,
+    /// Why the node is not ready; empty if it is.
+    reasons: Vec<String>,
     members: Vec<Member>,
 }
 
@@ -75,6 +77,7 @@ impl From<NodeStatus> for Status {
             requests: status.requests,
             locks: status.locks,
             messages: status.messages,
+            reasons: status.reasons,
             members: status.members.into_iter().map(member).collect(),
         }
     }
@@ -101,15 +104,16 @@ pub(super) async fn live(State(house): State<House>) -> (StatusCode, &'static st
     }
 }
 
-/// Whether the node gives locks: it votes, hears enough others and does not leave
+/// Whether the node gives locks: it votes, reaches a quorum and does not leave. If it does not, each further line is a reason
 #[utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String)))]
 pub(super) async fn ready(State(house): State<House>) -> (StatusCode, String) {
     match house.door.look().await {
-        Some(looks) => match looks.not_ready {
-            None => (StatusCode::OK, "ready\n".to_owned()),
-            Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
-        },
-        None => (StatusCode::SERVICE_UNAVAILABLE, "its loop has ended\n".to_owned()),
+        Some(looks) if looks.reasons.is_empty() => (StatusCode::OK, "ready\n".to_owned()),
+        Some(looks) => {
+            let reasons = looks.reasons.join("\n");
+            (StatusCode::SERVICE_UNAVAILABLE, format!("not ready\n{reasons}\n"))
+        }
+        None => (StatusCode::SERVICE_UNAVAILABLE, "not ready\nits loop has ended\n".to_owned()),
     }
 }
 

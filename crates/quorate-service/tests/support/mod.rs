@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::allow_attributes, reason = "each test uses its part")]
 
+pub(crate) mod files;
+
 use std::net::SocketAddr;
 
 use quorate_service::{LocalCluster, local_cluster};

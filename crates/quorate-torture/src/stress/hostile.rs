@@ -58,7 +58,11 @@ pub(super) async fn never_read(endpoint: &str) -> Vec<String> {
         let mut bytes = BytesMut::new();
         put(&mut bytes, 0, Call::Watch { prefix: String::new() });
         for number in 1..300 {
-            put(&mut bytes, number, Call::List { prefix: String::new(), most: u32::MAX });
+            put(
+                &mut bytes,
+                number,
+                Call::List { prefix: String::new(), exact: false, after: None, most: u32::MAX },
+            );
         }
         stream.write_all(&bytes).await?;
         tokio::time::sleep(Duration::from_secs(5)).await;

@@ -195,9 +195,9 @@ pub(crate) struct LocksFlags {
     /// What the names begin with
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) prefix: String,
-    /// At most so many requests
-    #[arg(long, value_name = "K", default_value_t = 1000)]
-    pub(crate) most: u32,
+    /// Maximum number of requests; default: all
+    #[arg(long, value_name = "K")]
+    pub(crate) most: Option<u32>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -33,11 +33,8 @@ pub(crate) fn status(flags: &Status) -> Done {
             "quorum    {}",
             if status.quorum { "yes" } else { "no: nothing is granted" }
         )?;
-        if !status.votes {
-            writeln!(
-                out,
-                "votes     not yet: it has started again and waits until nobody relies on what it forgot"
-            )?;
+        for reason in &status.reasons {
+            writeln!(out, "not ready {}", plain(reason))?;
         }
         writeln!(
             out,
@@ -67,7 +64,7 @@ pub(crate) fn members(flags: &Status) -> Done {
         for member in &status.members {
             let state = match (&member.trouble, member.up) {
                 (_, true) => "up".to_owned(),
-                (Some(why), false) => format!("down: {why}"),
+                (Some(why), false) => format!("down: {}", plain(why)),
                 (None, false) => "down".to_owned(),
             };
             writeln!(out, "node {:<3} {:<22} {state}", member.node, member.address)?;
@@ -103,6 +100,7 @@ fn status_json(status: &NodeStatus) -> serde_json::Value {
         "requests": status.requests,
         "locks": status.locks,
         "messages": status.messages,
+        "reasons": status.reasons,
         "members": members,
     })
 }
@@ -121,12 +119,16 @@ fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
 pub(crate) fn locks(flags: &LocksFlags) -> Done {
     let (list, system) = cluster::runtime()?.block_on(async {
         let client = cluster::client(&flags.cluster)?;
-        let list = client.list(&flags.prefix, flags.most).await;
+        let list = client.listing(&flags.prefix, flags.most.unwrap_or(u32::MAX)).await;
         Ok::<_, Failure>((
             list.map_err(|error| cluster::failure(&client, &error))?,
             client.system(),
         ))
     })?;
+    let (list, silent) = (list.requests, list.silent);
+    for node in &silent {
+        anstream::eprintln!("node {node} does not answer: what is asked for through it is missing");
+    }
     let mut out = anstream::stdout().lock();
     if flags.json {
         let list: Vec<_> = list.iter().map(|about| about_json(about, system)).collect();
@@ -135,7 +137,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> Done {
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
-    if list.is_empty() {
+    if list.is_empty() && silent.is_empty() {
         anstream::eprintln!("nobody has or wants anything");
     }
     let mut last = None;
@@ -169,7 +171,7 @@ pub(crate) fn locks(flags: &LocksFlags) -> Done {
 
 /// Somebody else's words, without what would act on a terminal.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    quorate_client::escaped(text).to_string()
 }
 
 fn about_json(about: &About, system: System) -> serde_json::Value {

@@ -19,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn node(flags: &NodeFlags) -> Done {
     let config = NodeConfig::read(&flags.config).map_err(Failure::new)?;
     super::log::begin(flags.log, &flags.log_level)?;
+    quorate_service::raise_open_files();
     // A node is one loop, and what it talks to is quicker on the same thread: nothing has to be woken elsewhere.
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
@@ -65,12 +66,13 @@ async fn show_signs_of_life(node: &Node) {
     let every = sd_notify::watchdog_enabled().map_or(Duration::from_secs(10), |limit| limit / 2);
     loop {
         tokio::time::sleep(every).await;
-        let status = match node.is_ready().await {
-            true => "gives locks",
-            false => "does not vote, or hears too few others",
+        let reasons = node.reasons().await;
+        let status = match reasons.first() {
+            None => "gives locks".to_owned(),
+            Some(reason) => format!("not ready: {reason}"),
         };
         if node.lives().await {
-            tell_system(&[NotifyState::Watchdog, NotifyState::Status(status)]);
+            tell_system(&[NotifyState::Watchdog, NotifyState::Status(&status)]);
         }
     }
 }

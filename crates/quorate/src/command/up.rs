@@ -13,6 +13,7 @@ use crate::arguments::Up;
 use crate::failure::Failure;
 
 pub(crate) fn up(flags: &Up) -> Done {
+    quorate_service::raise_open_files();
     let runtime = Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
     let clients = SocketAddr::from(([127, 0, 0, 1], flags.port));

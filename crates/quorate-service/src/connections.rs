@@ -1,0 +1,193 @@
+//! Bounds on connections of clients: in total, and for each address.
+//!
+//! A connection is a *stranger* until its client is admitted. Where there is no room, the oldest stranger is closed to
+//! make some, so that connections that were merely opened cannot keep clients out. A stranger that is not admitted in time
+//! is closed as well.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// Time for a stranger to be admitted, counted from its last complete request.
+pub(crate) const STRANGER: Duration = Duration::from_secs(15);
+
+/// All connections of clients.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    most: usize,
+    most_per_address: usize,
+    patience: Duration,
+    table: Mutex<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    next: u64,
+    open: BTreeMap<u64, IpAddr>,
+    per_address: BTreeMap<IpAddr, usize>,
+    /// Those whose client is not admitted yet, the oldest first.
+    strangers: BTreeMap<u64, Arc<Notify>>,
+}
+
+/// One connection. It is counted until this is dropped, or until it is closed to make room.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    number: u64,
+    pub(crate) address: IpAddr,
+    of: Arc<Connections>,
+    closed: Arc<Notify>,
+    /// When the last request was complete.
+    progress: Mutex<Instant>,
+}
+
+/// Why a connection is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Full {
+    #[error("too many connections from this address")]
+    Address,
+    #[error("too many connections to this node")]
+    Node,
+}
+
+impl Connections {
+    /// At most so many connections, and at most so many from one address. A stranger has this long to be admitted.
+    pub(crate) fn new(most: usize, most_per_address: usize, patience: Duration) -> Arc<Self> {
+        Arc::new(Self { most, most_per_address, patience, table: Mutex::default() })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a connection, if need be in place of a stranger.
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Arc<Connection>, Full> {
+        let mut table = self.table();
+        let from_there = table.per_address.get(&address).copied().unwrap_or(0);
+        if from_there >= self.most_per_address && !table.evict(Some(address)) {
+            return Err(Full::Address);
+        }
+        if table.open.len() >= self.most && !table.evict(None) {
+            return Err(Full::Node);
+        }
+        let number = table.next;
+        table.next += 1;
+        table.open.insert(number, address);
+        *table.per_address.entry(address).or_default() += 1;
+        let closed = Arc::new(Notify::new());
+        table.strangers.insert(number, Arc::clone(&closed));
+        let progress = Mutex::new(Instant::now());
+        Ok(Arc::new(Connection { number, address, of: Arc::clone(self), closed, progress }))
+    }
+}
+
+impl Table {
+    /// Closes the oldest stranger, of this address if one is given.
+    fn evict(&mut self, address: Option<IpAddr>) -> bool {
+        let fits = |number: &u64| address.is_none() || self.open.get(number) == address.as_ref();
+        let Some(oldest) = self.strangers.keys().copied().find(fits) else { return false };
+        if let Some(closed) = self.strangers.get(&oldest) {
+            closed.notify_one();
+        }
+        self.remove(oldest);
+        true
+    }
+
+    fn remove(&mut self, number: u64) {
+        self.strangers.remove(&number);
+        let Some(address) = self.open.remove(&number) else { return };
+        if let Some(count) = self.per_address.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                self.per_address.remove(&address);
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// The client has shown who it is, or need not show anything.
+    pub(crate) fn admit(&self) {
+        self.of.table().strangers.remove(&self.number);
+    }
+
+    /// A request was complete.
+    pub(crate) fn progress(&self) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Waits until the connection has to be closed: to make room, or because its client is not admitted in time.
+    pub(crate) async fn over(&self) {
+        loop {
+            let since = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            tokio::select! {
+                () = self.closed.notified() => return,
+                () = sleep_until(since + self.of.patience) => {}
+            }
+            if !self.of.table().strangers.contains_key(&self.number) {
+                return self.closed.notified().await;
+            }
+            let last = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            if last == since {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.of.table().remove(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn at(last: u8) -> IpAddr {
+        Ipv4Addr::new(10, 0, 0, last).into()
+    }
+
+    #[tokio::test]
+    async fn strangers_make_room_the_oldest_first() {
+        let all = Connections::new(3, 3, STRANGER);
+        let known = all.enter(at(1)).expect("there is room");
+        known.admit();
+        let old = all.enter(at(1)).expect("there is room");
+        let young = all.enter(at(1)).expect("there is room");
+        let other = all.enter(at(2)).expect("a stranger makes room");
+        old.over().await;
+        drop(old);
+        young.admit();
+        other.admit();
+        assert_eq!(all.enter(at(3)).expect_err("all are admitted"), Full::Node);
+        drop(young);
+        all.enter(at(3)).expect("one has left");
+    }
+
+    #[tokio::test]
+    async fn one_address_does_not_keep_others_out() {
+        let all = Connections::new(4, 2, STRANGER);
+        let many: Vec<_> = (0..2).map(|_| all.enter(at(1)).expect("there is room")).collect();
+        many.iter().for_each(|connection| connection.admit());
+        assert_eq!(all.enter(at(1)).expect_err("it has enough"), Full::Address);
+        all.enter(at(2)).expect("there is room for others");
+        drop(many);
+        assert!(all.table().per_address.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_stranger_is_closed_in_time_and_a_client_is_not() {
+        let all = Connections::new(4, 4, Duration::from_millis(30));
+        let stranger = all.enter(at(1)).expect("there is room");
+        let client = all.enter(at(1)).expect("there is room");
+        client.admit();
+        stranger.over().await;
+        assert!(tokio::time::timeout(Duration::from_millis(300), client.over()).await.is_err());
+    }
+}

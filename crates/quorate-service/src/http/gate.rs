@@ -1,0 +1,124 @@
+//! What a request has to pass before anything of its body is read: who calls, and how long the body may take.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::time::Sleep;
+
+use super::refusal::Refusal;
+use crate::connections::Connection;
+use crate::etcd;
+use crate::rights::{Entry, Rights};
+
+/// Time for the whole body of a request.
+const BODY: Duration = Duration::from_secs(10);
+
+/// Calls whose body is a stream of requests, which lasts as long as the client wants.
+const STREAMS: [&str; 2] = ["/etcdserverpb.Watch/Watch", "/etcdserverpb.Lease/LeaseKeepAlive"];
+
+/// The calls by which a client of etcd's API logs in.
+const LOG_IN: [&str; 2] = ["/etcdserverpb.Auth/Authenticate", "/v3/auth/authenticate"];
+
+/// What the gate knows.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub(super) entry: Arc<Entry>,
+}
+
+/// Lets a request through. Calls of etcd's API are authenticated here, since their libraries read the body first; others
+/// authenticate before they read it.
+pub(super) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let grpc = request.headers().get(header::CONTENT_TYPE);
+    let grpc = grpc.is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    let path = request.uri().path();
+    let (streams, logs_in) = (grpc && STREAMS.contains(&path), LOG_IN.contains(&path));
+    let of_etcd = grpc || path.starts_with("/v3/");
+    let connection = request.extensions().get::<Arc<Connection>>().cloned();
+    let open = request.extensions().get::<Arc<Rights>>().is_some();
+    if of_etcd && !logs_in && !open {
+        let shown = etcd::shown(request.headers(), request.extensions());
+        if let Err(why) = gate.entry.known(&shown) {
+            return etcd::stranger(why, grpc);
+        }
+        connection.iter().for_each(|connection| connection.admit());
+    }
+    let late = Arc::new(AtomicBool::new(false));
+    let complete = connection.clone().filter(|_| open);
+    // Most handlers never look at a body that is empty.
+    let request = match streams || request.body().is_end_stream() {
+        true => {
+            complete.iter().for_each(|connection| connection.admit());
+            request
+        }
+        false => request.map(|body| {
+            let sleep = Box::pin(tokio::time::sleep(BODY));
+            Body::new(Timed { body, sleep, late: Arc::clone(&late), complete })
+        }),
+    };
+    let response = next.run(request).await;
+    connection.iter().for_each(|connection| connection.progress());
+    if late.load(Ordering::Relaxed) {
+        return match of_etcd {
+            true => etcd::slow(grpc),
+            false => Refusal::slow(BODY).into_response(),
+        };
+    }
+    response
+}
+
+/// A body that has to arrive in time.
+struct Timed {
+    body: Body,
+    sleep: Pin<Box<Sleep>>,
+    late: Arc<AtomicBool>,
+    /// Admitted once the body is complete, where clients need not show who they are.
+    complete: Option<Arc<Connection>>,
+}
+
+impl Timed {
+    fn end(&mut self) {
+        if let Some(connection) = self.complete.take() {
+            connection.admit();
+        }
+    }
+}
+
+impl HttpBody for Timed {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, axum::Error>>> {
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(frame) => {
+                if frame.is_none() || self.body.is_end_stream() {
+                    self.end();
+                }
+                Poll::Ready(frame)
+            }
+            Poll::Pending if self.sleep.as_mut().poll(cx).is_ready() => {
+                self.late.store(true, Ordering::Relaxed);
+                Poll::Ready(Some(Err(axum::Error::new("the body took too long"))))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}
