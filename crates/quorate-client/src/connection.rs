@@ -14,10 +14,13 @@ use crate::client::Job;
 use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
+use crate::guard::Loss;
 use crate::session::SessionState;
 
 struct Pending {
     call: Call,
+    /// When it was last sent.
+    sent: Moment,
     /// When nobody waits any longer for a node to be reached.
     until: Option<Moment>,
     reply: oneshot::Sender<Result<Answer, Error>>,
@@ -33,12 +36,12 @@ pub(crate) struct Worker {
     current: usize,
     pending: BTreeMap<u64, Pending>,
     sessions: BTreeMap<SessionKey, Arc<SessionState>>,
-    watchers: Vec<mpsc::UnboundedSender<Change>>,
+    watchers: Vec<(String, mpsc::UnboundedSender<Change>)>,
     numbers: u64,
     /// Why there is no connection.
     trouble: String,
-    /// The node has sent us to another one.
-    moved: Option<String>,
+    /// The node stops.
+    leaving: bool,
 }
 
 impl Worker {
@@ -52,14 +55,15 @@ impl Worker {
             watchers: Vec::new(),
             numbers: 0,
             trouble: String::new(),
-            moved: None,
+            leaving: false,
         }
     }
 
     pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         let mut pause = Duration::from_millis(10);
         loop {
-            if self.pending.is_empty() && self.sessions.is_empty() {
+            self.watchers.retain(|(_, watcher)| !watcher.is_closed());
+            if self.pending.is_empty() && self.sessions.is_empty() && self.watchers.is_empty() {
                 let Some(job) = jobs.recv().await else { return };
                 self.take(job, &mut BytesMut::new());
                 continue;
@@ -96,17 +100,6 @@ impl Worker {
                 self.take(job, &mut BytesMut::new());
             }
         }
-    }
-
-    /// From now on this node is tried first.
-    fn go_to(&mut self, endpoint: String) {
-        self.current = match self.endpoints.iter().position(|known| *known == endpoint) {
-            Some(place) => place,
-            None => {
-                self.endpoints.push(endpoint);
-                self.endpoints.len() - 1
-            }
-        };
     }
 
     fn endpoint(&self) -> &str {
@@ -155,16 +148,22 @@ impl Worker {
         let mut reader = Reader::new(read, frame::SAY_MOST);
         let mut bytes = BytesMut::new();
         // What was asked before may not have been heard.
-        let sent = Moment::now().0;
-        for (number, pending) in &self.pending {
-            let ask = Ask { number: *number, sent, call: pending.call.clone() };
+        let sent = Moment::now();
+        for (number, pending) in &mut self.pending {
+            pending.sent = sent;
+            let ask = Ask { number: *number, sent: sent.0, call: pending.call.clone() };
             frame::put(&ask, &mut bytes);
+        }
+        for (prefix, _) in &self.watchers {
+            self.numbers += 1;
+            let call = Call::Watch { prefix: prefix.clone() };
+            frame::put(&Ask { number: self.numbers, sent: sent.0, call }, &mut bytes);
         }
         let mut look = tokio::time::interval(Duration::from_millis(100));
         loop {
-            if let Some(to) = self.moved.take() {
-                self.go_to(to);
-                return Err(std::io::Error::other("the node has sent us elsewhere"));
+            if std::mem::take(&mut self.leaving) && self.endpoints.len() > 1 {
+                self.current += 1;
+                return Err(std::io::Error::other("the node stops"));
             }
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
@@ -207,16 +206,26 @@ impl Worker {
                 let sent = Moment::now();
                 let until = patience.map(|patience| Moment(sent.0 + patience.as_micros() as u64));
                 frame::put(&Ask { number, sent: sent.0, call: call.clone() }, bytes);
-                self.pending.insert(number, Pending { call, until, reply });
+                self.pending.insert(number, Pending { call, sent, until, reply });
             }
             Job::Listen(key, state) => drop(self.sessions.insert(key, state)),
             Job::Forget(key) => drop(self.sessions.remove(&key)),
-            Job::Watch(changes) => self.watchers.push(changes),
+            Job::Watch(prefix, changes) => self.watchers.push((prefix, changes)),
+            Job::Learn(addresses) => {
+                let new = addresses.into_iter().filter(|it| !self.endpoints.contains(it));
+                self.endpoints.extend(new.collect::<Vec<_>>());
+            }
         }
     }
 
     fn hear(&mut self, say: Say) {
         match say {
+            Say::Answer(number, Answer::Failed(Failure::Leaving))
+                if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
+            {
+                // It is asked again at another node.
+                self.leaving = true;
+            }
             Say::Answer(number, answer) => {
                 if let Some(pending) = self.pending.remove(&number) {
                     // What is relied on is known before whoever waits goes on.
@@ -226,11 +235,20 @@ impl Worker {
                         _ => None,
                     };
                     if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
-                        match &answer {
-                            Answer::Alive(reliance) | Answer::Granted { reliance, .. } => {
+                        match (&answer, &pending.call) {
+                            (Answer::Alive { reliance, requests }, _) => {
                                 state.rely(*reliance);
+                                let listed = requests.iter();
+                                listed.for_each(|listed| state.reconcile(pending.sent, listed));
                             }
-                            Answer::Failed(Failure::NoSession) => state.end(),
+                            (
+                                Answer::Granted { token, reliance },
+                                Call::Acquire { request, .. },
+                            ) => {
+                                state.rely(*reliance);
+                                state.grant(*request, *token, None);
+                            }
+                            (Answer::Failed(Failure::NoSession), _) => state.end(),
                             _ => {}
                         }
                     }
@@ -239,7 +257,8 @@ impl Worker {
             }
             Say::Lost { session, request, expelled } => {
                 if let Some(state) = self.sessions.get(&session) {
-                    state.lose(request, expelled);
+                    let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
+                    state.lose(request, loss);
                 }
             }
             Say::Position { session, request, position } => {
@@ -248,10 +267,14 @@ impl Worker {
                 }
             }
             Say::Changed(change) => {
-                self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
+                self.watchers.retain(|(prefix, watcher)| {
+                    let wants = change.name.text().starts_with(prefix.as_str());
+                    !watcher.is_closed() && (!wants || watcher.send(change.clone()).is_ok())
+                });
             }
-            Say::Leaving => self.sessions.values().for_each(|state| state.leaving()),
-            Say::Moved { to, .. } => self.moved = Some(to),
+            Say::Leaving => self.leaving = true,
+            // Sessions that are relayed have no voters of their own.
+            Say::FromVoter(_) => {}
         }
     }
 }

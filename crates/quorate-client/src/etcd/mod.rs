@@ -38,7 +38,7 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
                 desk.requests.retain(|(session, _), _| *session != key);
             }
             // The call that follows is refused.
-            Job::Watch(_) => {}
+            Job::Watch(..) | Job::Learn(_) => {}
         }
     }
 }
@@ -105,11 +105,13 @@ async fn answer(
 ) -> Result<Answer, Error> {
     match call {
         Call::Open { ttl_ms, .. } => {
-            Ok(Answer::Opened(lease::grant(members, ttl_ms, patience).await?))
+            let session = lease::grant(members, ttl_ms, patience).await?;
+            Ok(Answer::Opened { session, ttl_ms })
         }
         Call::KeepAlive(_) => {
             let lease = lease.ok_or(Failure::NoSession)?;
-            Ok(Answer::Alive(lease.keep_alive(members, patience).await?))
+            let reliance = lease.keep_alive(members, patience).await?;
+            Ok(Answer::Alive { reliance, requests: None })
         }
         Call::Close(key) => {
             lease::revoke(members, key, patience).await?;
