@@ -12,6 +12,7 @@ mod compat;
 mod console;
 mod fix;
 mod manifest;
+mod mutants;
 mod no_std;
 mod performance;
 mod programs;
@@ -35,6 +36,7 @@ Usage: cargo xtask COMMAND
   fix --snapshots     then also rewrite the expected outputs of the tests
   torture [OPTIONS]   a cluster of real processes under faults for minutes (--seconds S, --seed N); needs root and iproute2
   torture stress      many waiters, many locks, clients that do not behave
+  mutants [RULE...]   break each rule of the lock algorithm and see whether its storm notices (--storms N)
   performance [FLAGS] measure quorate beside others, and write docs/performance.md; flags are those of quorate bench
   --help              print this text
 
@@ -55,6 +57,10 @@ fn main() -> ExitCode {
         },
         ["torture", words @ ..] => match torture::run(&root(), words) {
             Ok(code) => ExitCode::from(code),
+            Err(error) => refuse(&error.to_string()),
+        },
+        ["mutants", words @ ..] => match mutants::run(&root(), words) {
+            Ok(code) => code,
             Err(error) => refuse(&error.to_string()),
         },
         ["performance", words @ ..] => match performance::run(&root(), words) {

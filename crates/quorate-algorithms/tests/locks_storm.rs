@@ -10,8 +10,11 @@ use quorate_core::{Belief, Drift, Effect, Effects, Process, ProcessId, Recipient
 
 const MS: u64 = 1_000_000;
 const LEASE: u64 = 200 * MS;
+/// Requests are made until then.
+const ASKS: u64 = 14 * LEASE;
 /// Clocks gain or lose up to a twentieth.
 const DRIFT: i64 = Drift::ONE / 20;
+const TERMS: Terms = Terms { lease: Span(LEASE), drift: Drift(DRIFT) };
 
 /// Numbers that are as good as random, and the same each time.
 struct Chance(u64);
@@ -38,27 +41,110 @@ type Name = u8;
 
 #[derive(Clone, Debug)]
 enum Event {
-    Arrive { from: usize, to: usize, lives: (u64, u64), message: Message<Name> },
-    Fire { at: usize, life: u64, timer: Timer, generation: u64 },
-    Believe { at: usize, belief: Belief },
-    Ask { at: usize, lock: Name },
-    Leave { at: usize, life: u64, ticket: Ticket },
-    Reserved { at: usize, life: u64, mark: u64 },
+    Arrive {
+        from: usize,
+        to: usize,
+        lives: (u64, u64),
+        message: Message<Name>,
+    },
+    Fire {
+        at: usize,
+        life: u64,
+        timer: Timer,
+        generation: u64,
+    },
+    Believe {
+        at: usize,
+        belief: Belief,
+    },
+    Ask {
+        at: usize,
+        lock: Name,
+    },
+    /// A client sends a keep-alive.
+    Call(Ticket),
+    /// The keep-alive that its client sent at that time, by the client's clock, reaches the home of a request.
+    Heard {
+        at: usize,
+        life: u64,
+        ticket: Ticket,
+        sent: Time,
+        inside: bool,
+    },
+    /// An answer of that member reaches the client.
+    Told {
+        from: usize,
+        ticket: Ticket,
+        answer: Answer,
+    },
+    /// A client stops of its own accord.
+    Leave(Ticket),
+    /// The home of a request hears that its client has stopped.
+    Released {
+        at: usize,
+        life: u64,
+        ticket: Ticket,
+    },
+    /// The home of a request looks whether the session has expired.
+    Expire {
+        at: usize,
+        life: u64,
+        ticket: Ticket,
+    },
+    Reserved {
+        at: usize,
+        life: u64,
+        mark: u64,
+    },
     Depart(usize),
     End(usize, u64),
-    TakeOver { at: usize, life: u64, lock: Name, ticket: Ticket, token: Option<u64>, moved: u32 },
+    TakeOver {
+        at: usize,
+        life: u64,
+        lock: Name,
+        ticket: Ticket,
+        token: Option<u64>,
+        moved: u32,
+    },
     Mishap,
-    Cut { from: usize, to: usize, until: u64 },
+    Cut {
+        from: usize,
+        to: usize,
+        until: u64,
+    },
     Resume(usize),
     Return(usize),
+}
+
+/// A clock that drifts: what it shows at time zero, and how much it gains.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    offset: u64,
+    gains: i64,
+}
+
+impl Clock {
+    fn any(chance: &mut Chance) -> Self {
+        let gains = chance.below(2 * DRIFT as u64 + 1) as i64 - DRIFT;
+        Self { offset: chance.below(1_000 * MS), gains }
+    }
+
+    fn shows(&self, now: u64) -> Time {
+        let rate = i128::from(Drift::ONE + self.gains);
+        Time(self.offset + (i128::from(now) * rate / i128::from(Drift::ONE)) as u64)
+    }
+
+    /// The true duration of a span that this clock measures.
+    fn truly(&self, shown: u64) -> u64 {
+        let rate = i128::from(Drift::ONE + self.gains);
+        (i128::from(shown) * i128::from(Drift::ONE) / rate) as u64
+    }
 }
 
 struct Member {
     locks: Option<Locks<Name>>,
     life: u64,
-    /// The clock shows this at time zero and gains so much.
-    offset: u64,
-    gains: i64,
+    clock: Clock,
     paused: bool,
     /// It has handed all it had to others, and will end.
     departed: bool,
@@ -69,25 +155,37 @@ struct Member {
     mark: u64,
 }
 
-impl Member {
-    fn shows(&self, now: u64) -> Time {
-        let rate = i128::from(Drift::ONE + self.gains);
-        Time(self.offset + (i128::from(now) * rate / i128::from(Drift::ONE)) as u64)
-    }
-
-    /// How long something truly takes that takes so long by this clock.
-    fn truly(&self, shown: u64) -> u64 {
-        let rate = i128::from(Drift::ONE + self.gains);
-        (i128::from(shown) * i128::from(Drift::ONE) / rate) as u64
-    }
+/// What a home answers to its client.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// The request does not have the lock yet.
+    Waits,
+    /// It has the lock with this token, and may rely on it until then by the client's clock, if that is known. Whether it
+    /// may enter, or only go on.
+    Holds(u64, Option<Time>, bool),
+    /// It has lost the lock.
+    Lost,
 }
 
-struct Holding {
-    at: usize,
-    life: u64,
-    ticket: Ticket,
-    /// Until when, truly, whoever has it may rely on that.
-    until: u64,
+/// A client with one request. Only the client knows whether it relies on the lock: a message that takes the lock away may
+/// be late or lost.
+struct Client {
+    lock: Name,
+    clock: Clock,
+    ttl: Span,
+    /// Until when, truly, it relies on the lock.
+    relies: Option<u64>,
+    stopped: bool,
+    /// The member that it called last.
+    calls: usize,
+    /// The member that has the session, and which life of it.
+    home: (usize, u64),
+    /// When the home last heard the client: by the home's clock, and by the client's.
+    heard: (Time, Time),
+    /// The token with which the home believes that the request has the lock.
+    token: Option<u64>,
+    /// Whether the home has nothing more to do with the request.
+    over: bool,
 }
 
 struct Storm {
@@ -100,10 +198,11 @@ struct Storm {
     coterie: AnyCoterie,
     cut: BTreeMap<(usize, usize), u64>,
     last: BTreeMap<(usize, usize), u64>,
-    holders: BTreeMap<Name, Vec<Holding>>,
-    /// The last grant of each lock.
-    tokens: BTreeMap<Name, (u64, Ticket)>,
+    clients: BTreeMap<Ticket, Client>,
+    /// The token of the last client that has entered, by lock.
+    tokens: BTreeMap<Name, u64>,
     moves: u64,
+    expelled: u64,
     waiting: BTreeMap<Ticket, (usize, u64, Name)>,
     grants: u64,
     losses: u64,
@@ -119,8 +218,7 @@ impl Storm {
         let mut member = || Member {
             locks: None,
             life: 0,
-            offset: chance.below(1_000 * MS),
-            gains: chance.below(2 * DRIFT as u64 + 1) as i64 - DRIFT,
+            clock: Clock::any(&mut chance),
             paused: false,
             departed: false,
             backlog: VecDeque::new(),
@@ -138,9 +236,10 @@ impl Storm {
             coterie,
             cut: BTreeMap::new(),
             last: BTreeMap::new(),
-            holders: BTreeMap::new(),
+            clients: BTreeMap::new(),
             tokens: BTreeMap::new(),
             moves: 0,
+            expelled: 0,
             waiting: BTreeMap::new(),
             grants: 0,
             losses: 0,
@@ -150,7 +249,7 @@ impl Storm {
         };
         (0..n).for_each(|at| storm.be_born(at));
         for _ in 0..30 {
-            let (time, at) = (storm.chance.below(14 * LEASE), storm.chance.below(n as u64));
+            let (time, at) = (storm.chance.below(ASKS), storm.chance.below(n as u64));
             let lock = storm.chance.below(2) as Name;
             storm.plan(time, Event::Ask { at: at as usize, lock });
         }
@@ -168,9 +267,8 @@ impl Storm {
     }
 
     fn be_born(&mut self, at: usize) {
-        let terms = Terms { lease: Span(LEASE), drift: Drift(DRIFT) };
         let member = &mut self.members[at];
-        let mut locks = Locks::new(ProcessId::new(at as u32), self.coterie.clone(), terms);
+        let mut locks = Locks::new(ProcessId::new(at as u32), self.coterie.clone(), TERMS);
         if member.life > 0 {
             locks = locks.born_again(member.life, self.disks.then_some(member.mark));
         }
@@ -186,7 +284,7 @@ impl Storm {
     }
 
     fn tell(&mut self, at: usize, input: impl FnOnce(&mut Locks<Name>, &mut Effects<Locks<Name>>)) {
-        let mut out = Effects::new(self.members[at].shows(self.now));
+        let mut out = Effects::new(self.members[at].clock.shows(self.now));
         let Some(locks) = &mut self.members[at].locks else { return };
         input(locks, &mut out);
         let mut to_self = VecDeque::new();
@@ -211,7 +309,6 @@ impl Storm {
             let locks = self.members[at].locks.as_mut().expect("it is up");
             locks.on_message(ProcessId::new(at as u32), message, &mut out);
         }
-        self.renew_reliance(at);
     }
 
     fn set_timer(&mut self, at: usize, timer: Timer, after: Span) {
@@ -219,7 +316,7 @@ impl Storm {
         let generation = self.count;
         let member = &mut self.members[at];
         member.timers.insert(format!("{timer:?}"), generation);
-        let (time, life) = (self.now + member.truly(after.0) + 1, member.life);
+        let (time, life) = (self.now + member.clock.truly(after.0) + 1, member.life);
         self.plan(time, Event::Fire { at, life, timer, generation });
     }
 
@@ -242,37 +339,33 @@ impl Storm {
     fn hear(&mut self, at: usize, output: Output<Name>) {
         let life = self.members[at].life;
         match output {
-            Output::Queued(ticket) => {
-                let locks = self.members[at].locks.as_ref();
-                let candidate = locks.and_then(|locks| locks.candidate(ticket));
-                let lock = *candidate.expect("it was queued").lock();
-                self.waiting.insert(ticket, (at, life, lock));
-            }
-            Output::Granted { lock, ticket, token } => {
-                // One that has moved goes on with what it had.
-                let before = self.tokens.insert(lock, (token, ticket));
-                if before == Some((token, ticket)) {
-                    self.moves += 1;
-                } else {
-                    self.grants += 1;
-                    assert!(self.waiting.remove(&ticket).is_some(), "granted twice");
-                    let before = before.map_or(0, |(token, _)| token);
-                    assert!(token > before, "token {token} after {before} for lock {lock}");
+            Output::Queued(ticket) => self.open(at, ticket),
+            Output::Granted { ticket, token, .. } => {
+                let client = self.clients.get_mut(&ticket).expect("it was queued");
+                match client.token {
+                    // A request that has moved keeps the token that its client knows.
+                    Some(had) => {
+                        assert_eq!(had, token, "another token for the same request");
+                        self.moves += 1;
+                    }
+                    None => {
+                        self.grants += 1;
+                        assert!(self.waiting.remove(&ticket).is_some(), "granted twice");
+                    }
                 }
-                let holders = self.holders.entry(lock).or_default();
-                holders.retain(|held| held.ticket != ticket);
-                let holding = Holding { at, life, ticket, until: self.now };
-                self.holders.entry(lock).or_default().push(holding);
-                let stay = self.chance.below(LEASE);
-                self.plan(self.now + stay, Event::Leave { at, life, ticket });
-                if self.now < self.calm_from - 2 * LEASE && self.chance.one_in(6) {
-                    self.plan(self.now + stay / 2, Event::Depart(at));
+                client.token = Some(token);
+                let answer = self.answer(at, ticket);
+                self.tell_client(at, ticket, answer);
+                if self.now < self.calm_from - 2 * LEASE && self.chance.one_in(3) {
+                    let stay = self.chance.below(LEASE / 2);
+                    self.plan(self.now + stay, Event::Depart(at));
                 }
             }
-            Output::Lost { lock, ticket, .. } => {
+            Output::Lost { ticket, .. } => {
                 self.losses += 1;
-                let holders = self.holders.entry(lock).or_default();
-                holders.retain(|held| held.ticket != ticket);
+                let client = self.clients.get_mut(&ticket).expect("it was queued");
+                (client.token, client.over) = (None, true);
+                self.tell_client(at, ticket, Answer::Lost);
             }
             Output::Behind(_, place) => assert!(place > 0, "{place}"),
             Output::Reserve(mark) => {
@@ -282,29 +375,173 @@ impl Storm {
         }
     }
 
-    /// A member that runs knows until when it may rely on what it has; one that does not goes by what it knew.
-    fn renew_reliance(&mut self, at: usize) {
+    /// A request of a new client.
+    fn open(&mut self, at: usize, ticket: Ticket) {
+        let (life, clock) = (self.members[at].life, Clock::any(&mut self.chance));
+        let locks = self.members[at].locks.as_ref();
+        let lock = *locks.and_then(|locks| locks.candidate(ticket)).expect("it was queued").lock();
+        let ttl = Span(LEASE / 2 + self.chance.below(3 * LEASE));
+        let heard = (self.members[at].clock.shows(self.now), clock.shows(self.now));
+        let (relies, stopped, home, token, over) = (None, false, (at, life), None, false);
+        let calls = at;
+        let client = Client { lock, clock, ttl, relies, stopped, calls, home, heard, token, over };
+        self.clients.insert(ticket, client);
+        self.waiting.insert(ticket, (at, life, lock));
+        self.plan(self.now, Event::Call(ticket));
+        self.look_for_expiry(at, ticket);
+    }
+
+    fn look_for_expiry(&mut self, at: usize, ticket: Ticket) {
+        let client = &self.clients[&ticket];
+        let (clock, life) = (self.members[at].clock, client.home.1);
+        let left = (client.heard.0 + client.ttl).since(clock.shows(self.now));
+        let time = self.now + clock.truly(left.0) + 1;
+        self.plan(time, Event::Expire { at, life, ticket });
+    }
+
+    /// Whether this life of this member has the session of a request, and what it has or wants.
+    fn is_home(&self, at: usize, life: u64, ticket: Ticket) -> bool {
         let member = &self.members[at];
-        let (now, shown) = (self.now, member.shows(self.now));
-        let Some(locks) = &member.locks else { return };
-        for (lock, holders) in &mut self.holders {
-            let own = |held: &&mut Holding| held.at == at && held.life == member.life;
-            for held in holders.iter_mut().filter(own) {
-                if let Some(deadline) = locks.deadline(held.ticket, shown) {
-                    held.until = now + member.truly(deadline.since(shown).0);
-                }
-            }
-            holders.retain(|held| held.until >= now);
-            let rely: Vec<usize> = holders.iter().map(|held| held.at).collect();
-            assert!(rely.len() < 2, "lock {lock} is held at {rely:?} at {now}");
+        let up = member.life == life && member.locks.is_some() && !member.departed;
+        let client = &self.clients[&ticket];
+        up && client.home == (at, life) && !client.over
+    }
+
+    /// What the home knows: the lock may be relied on until the votes or the session run out, counted from when the client
+    /// sent the keep-alive that the home has heard.
+    fn answer(&self, at: usize, ticket: Ticket) -> Answer {
+        let (client, member) = (&self.clients[&ticket], &self.members[at]);
+        let Some(token) = client.token else { return Answer::Waits };
+        let locks = member.locks.as_ref().expect("it is up");
+        let until = locks.deadline(ticket, member.clock.shows(self.now)).map(|deadline| {
+            let end = deadline.min(client.heard.0 + client.ttl);
+            client.heard.1 + Terms { lease: end.since(client.heard.0), ..TERMS }.reliance()
+        });
+        let unbroken = locks.candidate(ticket).is_some_and(|it| it.is_unbroken());
+        Answer::Holds(token, until, unbroken)
+    }
+
+    /// Whether a message between a client and its home arrives, and when.
+    fn way(&mut self) -> Option<u64> {
+        let stormy = self.now < self.calm_from;
+        let slow = if stormy && self.chance.one_in(10) { LEASE } else { 4 * MS };
+        let lost = stormy && self.chance.one_in(6);
+        (!lost).then(|| self.now + self.chance.below(slow))
+    }
+
+    fn tell_client(&mut self, from: usize, ticket: Ticket, answer: Answer) {
+        if let Some(time) = self.way() {
+            self.plan(time, Event::Told { from, ticket, answer });
         }
+    }
+
+    fn call(&mut self, ticket: Ticket) {
+        let client = self.clients.get_mut(&ticket).expect("it has asked");
+        let ((at, life), sent) = (client.home, client.clock.shows(self.now));
+        let (stopped, inside) = (client.stopped, client.relies.is_some());
+        let next = self.now + client.ttl.0 / 5;
+        client.calls = at;
+        if client.over && stopped {
+            return;
+        }
+        self.plan(next, Event::Call(ticket));
+        if let Some(time) = self.way() {
+            let event = match stopped {
+                true => Event::Released { at, life, ticket },
+                false => Event::Heard { at, life, ticket, sent, inside },
+            };
+            self.plan(time, event);
+        }
+    }
+
+    /// A client hears from a home of its request, perhaps not from the present one.
+    fn told(&mut self, from: usize, ticket: Ticket, answer: Answer) {
+        let (now, client) = (self.now, self.clients.get_mut(&ticket).expect("it has asked"));
+        if client.relies.is_some_and(|until| until < now) {
+            // A lock that could not be relied on for a moment is lost for good.
+            client.stopped = true;
+        }
+        if client.stopped {
+            return;
+        }
+        match answer {
+            Answer::Waits => {}
+            Answer::Lost => self.stop(ticket),
+            // A client that has asked another member does not enter on the word of the former one.
+            Answer::Holds(_, _, unbroken)
+                if client.relies.is_none() && !(unbroken && from == client.calls) => {}
+            Answer::Holds(token, until, _) => {
+                let shown = client.clock.shows(now);
+                let left = until.map(|until| until.since(shown)).filter(|left| *left > Span(0));
+                let Some(left) = left else { return };
+                let until = now + client.clock.truly(left.0);
+                if client.relies.is_none() {
+                    let before = self.tokens.insert(client.lock, token).unwrap_or(0);
+                    assert!(token > before, "token {token} after {before}");
+                    // Some hold it long enough for several members to restart.
+                    let most = if self.chance.one_in(3) { 4 * LEASE } else { LEASE };
+                    let stay = self.chance.below(most);
+                    self.plan(now + stay, Event::Leave(ticket));
+                }
+                let client = self.clients.get_mut(&ticket).expect("it has asked");
+                client.relies = client.relies.max(Some(until));
+                self.look_for_two(ticket);
+            }
+        }
+    }
+
+    fn look_for_two(&self, ticket: Ticket) {
+        let (now, lock) = (self.now, self.clients[&ticket].lock);
+        let relies = |client: &Client| {
+            client.lock == lock && !client.stopped && client.relies.is_some_and(|t| t >= now)
+        };
+        let rely = self.clients.iter().filter(|(_, client)| relies(client));
+        let rely: Vec<&Ticket> = rely.map(|(ticket, _)| ticket).collect();
+        assert!(rely.len() < 2, "lock {lock} is relied on by {rely:?} at {now}");
+    }
+
+    /// A client relies on the lock no longer, and says so soon.
+    fn stop(&mut self, ticket: Ticket) {
+        let client = self.clients.get_mut(&ticket).expect("it has asked");
+        if std::mem::replace(&mut client.stopped, true) {
+            return;
+        }
+        let (at, life) = client.home;
+        if let Some(time) = self.way() {
+            self.plan(time, Event::Released { at, life, ticket });
+        }
+    }
+
+    /// The home gives the lock back: the client has said so, or its session has expired.
+    fn release(&mut self, at: usize, ticket: Ticket) {
+        self.waiting.remove(&ticket);
+        let client = self.clients.get_mut(&ticket).expect("it has asked");
+        (client.token, client.over) = (None, true);
+        // The lock may have been lost.
+        let release = Command::Release(ticket);
+        self.tell(at, |locks, out| _ = locks.on_command(release, out));
+    }
+
+    fn expel(&mut self, by: usize) {
+        let held: Vec<Ticket> =
+            self.clients.iter().filter(|(_, it)| it.token.is_some()).map(|(t, _)| *t).collect();
+        if held.is_empty() {
+            return;
+        }
+        let ticket = held[self.chance.below(held.len() as u64) as usize];
+        let client = &self.clients[&ticket];
+        let (lock, home) = (client.lock, ProcessId::new(client.home.0 as u32));
+        self.expelled += 1;
+        let expel = Command::Expel { lock, ticket, home };
+        self.tell(by, |locks, out| locks.on_command(expel, out).expect("one may always ask"));
     }
 
     fn mishap(&mut self) {
         let n = self.members.len() as u64;
         let (a, b) = (self.chance.below(n) as usize, self.chance.below(n) as usize);
         let until = (self.now + self.chance.below(3 * LEASE)).min(self.calm_from);
-        match self.chance.below(7) {
+        match self.chance.below(8) {
+            7 if !self.members[a].paused => self.expel(a),
             6 => self.plan(self.now, Event::Depart(a)),
             0 => self.plan(self.now, Event::Cut { from: a, to: b, until }),
             1 => {
@@ -341,7 +578,8 @@ impl Storm {
         let Some(locks) = self.members[at].locks.as_ref().filter(|_| !departed) else { return };
         let all: Vec<_> = locks
             .candidates()
-            .map(|(ticket, it)| (ticket, *it.lock(), it.relied_on(), it.moved() + 1))
+            .filter(|(ticket, _)| !self.clients[ticket].over)
+            .map(|(ticket, it)| (ticket, *it.lock(), self.clients[&ticket].token, it.moved() + 1))
             .collect();
         for (ticket, lock, token, moved) in all {
             let hand_over = Command::HandOver(ticket);
@@ -363,13 +601,22 @@ impl Storm {
         member.timers.clear();
         member.backlog.clear();
         self.plan(until, Event::Return(at));
+        // Detectors notice sooner or later, and ask other voters instead.
+        let it = ProcessId::new(at as u32);
+        for other in (0..self.members.len()).filter(|other| *other != at) {
+            let (down, up) = (self.chance.below(LEASE / 2), self.chance.below(LEASE / 2));
+            let crashed = Event::Believe { at: other, belief: Belief::Crashed(it) };
+            self.plan((self.now + down).min(until), crashed);
+            self.plan(until + up, Event::Believe { at: other, belief: Belief::Alive(it) });
+        }
     }
 
     fn happen(&mut self, event: Event) {
         let at = match &event {
             Event::Arrive { to, .. } => Some(*to),
             Event::Fire { at, .. } | Event::Believe { at, .. } | Event::Ask { at, .. } => Some(*at),
-            Event::Leave { at, .. } | Event::Reserved { at, .. } => Some(*at),
+            Event::Heard { at, .. } | Event::Released { at, .. } => Some(*at),
+            Event::Expire { at, .. } | Event::Reserved { at, .. } => Some(*at),
             Event::Depart(at) | Event::TakeOver { at, .. } => Some(*at),
             _ => None,
         };
@@ -404,16 +651,44 @@ impl Storm {
                 let ask = Command::Acquire { lock, session: at as u128, number: self.numbers };
                 self.tell(at, |locks, out| locks.on_command(ask, out).expect("one may always ask"));
             }
-            Event::Leave { at, life, ticket } => {
-                let locks = self.members[at].locks.as_ref();
-                let is_here = locks.is_some_and(|locks| locks.candidate(ticket).is_some());
-                if self.members[at].life == life && is_here {
-                    for holders in self.holders.values_mut() {
-                        holders.retain(|held| held.ticket != ticket);
+            Event::Call(ticket) => self.call(ticket),
+            Event::Heard { at, life, ticket, sent, inside } => {
+                if self.is_home(at, life, ticket) {
+                    let shown = self.members[at].clock.shows(self.now);
+                    let client = self.clients.get_mut(&ticket).expect("it has asked");
+                    if sent >= client.heard.1 {
+                        client.heard = (shown, sent);
                     }
-                    // It may have lost it.
-                    let leave = Command::Release(ticket);
-                    self.tell(at, |locks, out| _ = locks.on_command(leave, out));
+                    let answer = self.answer(at, ticket);
+                    if let (Answer::Holds(_, Some(_), false), false) = (answer, inside) {
+                        // Another request may have had the lock meanwhile: the client has to ask anew.
+                        self.release(at, ticket);
+                        return self.tell_client(at, ticket, Answer::Lost);
+                    }
+                    self.tell_client(at, ticket, answer);
+                } else if self.clients[&ticket].over && self.members[at].life == life {
+                    // Loss is a state: every answer says so.
+                    self.tell_client(at, ticket, Answer::Lost);
+                }
+            }
+            Event::Told { from, ticket, answer } => self.told(from, ticket, answer),
+            Event::Leave(ticket) => self.stop(ticket),
+            Event::Released { at, life, ticket } => {
+                if self.is_home(at, life, ticket) {
+                    self.release(at, ticket);
+                } else if self.members[at].life == life && !self.members[at].departed {
+                    let release = Command::Release(ticket);
+                    self.tell(at, |locks, out| _ = locks.on_command(release, out));
+                }
+            }
+            Event::Expire { at, life, ticket } => {
+                if self.is_home(at, life, ticket) {
+                    let shown = self.members[at].clock.shows(self.now);
+                    let client = &self.clients[&ticket];
+                    match client.heard.0 + client.ttl <= shown {
+                        true => self.release(at, ticket),
+                        false => self.look_for_expiry(at, ticket),
+                    }
                 }
             }
             Event::Reserved { at, life, mark } => {
@@ -441,11 +716,10 @@ impl Storm {
                     if let Some(waits) = self.waiting.get_mut(&ticket) {
                         *waits = (at, life, lock);
                     }
-                    for held in self.holders.entry(lock).or_default() {
-                        if held.ticket == ticket {
-                            (held.at, held.life) = (at, life);
-                        }
-                    }
+                    let shown = member.clock.shows(self.now);
+                    let client = self.clients.get_mut(&ticket).expect("it has asked");
+                    (client.home, client.heard.0) = ((at, life), shown);
+                    self.look_for_expiry(at, ticket);
                     self.tell(at, |locks, out| {
                         locks.on_command(take_over, out).expect("one may always come");
                     });
@@ -466,9 +740,13 @@ impl Storm {
     }
 
     fn run(&mut self) {
-        let end = self.calm_from + 30 * LEASE;
+        let end = self.calm_from + 60 * LEASE;
         while let Some(Reverse((time, number))) = self.events.pop() {
             if time > end {
+                break;
+            }
+            let done = |client: &Client| client.stopped || client.over;
+            if time > ASKS && self.waiting.is_empty() && self.clients.values().all(done) {
                 break;
             }
             self.now = time;
@@ -484,21 +762,20 @@ impl Storm {
 fn storms(system: &str, n: usize, disks: bool) {
     // A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms --test locks_storm`.
     let seeds = std::env::var("QUORATE_STORMS").ok().and_then(|count| count.parse().ok());
-    let (mut grants, mut losses, mut moves) = (0, 0, 0);
+    let mut sums = [0; 4];
     for seed in 0..seeds.unwrap_or(100) {
         let run = std::panic::catch_unwind(|| {
             let mut storm = Storm::new(seed, n, system, disks);
             storm.run();
-            (storm.grants, storm.losses, storm.moves)
+            [storm.grants, storm.losses, storm.moves, storm.expelled]
         });
         let run = run.unwrap_or_else(|_| panic!("{system}, n = {n}, disks {disks}, seed {seed}"));
-        grants += run.0;
-        losses += run.1;
-        moves += run.2;
+        sums.iter_mut().zip(run).for_each(|(sum, it)| *sum += it);
     }
+    let [grants, losses, moves, expelled] = sums;
     assert!(
-        grants > 1_000 && losses > 10 && moves > 8,
-        "{grants} grants, {losses} losses and {moves} moves show nothing"
+        grants > 1_000 && losses > 10 && moves > 8 && expelled > 10,
+        "{grants} grants, {losses} losses, {moves} moves and {expelled} forced show nothing"
     );
 }
 

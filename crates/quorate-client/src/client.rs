@@ -43,8 +43,6 @@ pub(crate) enum Job {
     Forget(SessionKey),
     /// Changes of names with this prefix go there.
     Watch(String, mpsc::UnboundedSender<Change>),
-    /// Further addresses of nodes.
-    Learn(Vec<String>),
 }
 
 /// How long a call waits for a node to be reached, where it does not say.

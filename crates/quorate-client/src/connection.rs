@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{Answer, Ask, Call, Change, Failure, Say, SessionKey, greeting};
+use quorate_protocol::{Answer, Ask, Call, Change, Failure, Mode, Name, Say, SessionKey, greeting};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 
@@ -19,8 +19,6 @@ use crate::session::SessionState;
 
 struct Pending {
     call: Call,
-    /// When it was last sent.
-    sent: Moment,
     /// When nobody waits any longer for a node to be reached.
     until: Option<Moment>,
     reply: oneshot::Sender<Result<Answer, Error>>,
@@ -40,8 +38,23 @@ pub(crate) struct Worker {
     numbers: u64,
     /// Why there is no connection.
     trouble: String,
+    /// Locks that are held, by session and request: another node is told of them.
+    granted: BTreeMap<(SessionKey, u64), Grant>,
+    /// Acquire calls that tell a node of a lock that is held, by their number.
+    repeated: BTreeMap<u64, (SessionKey, u64)>,
+    /// Client addresses of the other nodes.
+    others: Vec<String>,
+    /// Number of the call that asks for them.
+    asks_others: u64,
     /// The node stops.
     leaving: bool,
+}
+
+/// A lock that is held.
+struct Grant {
+    name: Name,
+    why: String,
+    token: u64,
 }
 
 impl Worker {
@@ -55,6 +68,10 @@ impl Worker {
             watchers: Vec::new(),
             numbers: 0,
             trouble: String::new(),
+            granted: BTreeMap::new(),
+            repeated: BTreeMap::new(),
+            others: Vec::new(),
+            asks_others: 0,
             leaving: false,
         }
     }
@@ -99,6 +116,38 @@ impl Worker {
             while let Ok(job) = jobs.try_recv() {
                 self.take(job, &mut BytesMut::new());
             }
+        }
+    }
+
+    /// The node stops: the next one is tried, or one that it has told of where no other is known.
+    fn go_on(&mut self) {
+        if self.endpoints.len() == 1 {
+            let others = self.others.iter().filter(|other| !self.endpoints.contains(other));
+            self.endpoints.extend(others.cloned().collect::<Vec<_>>());
+        }
+        self.current += 1;
+    }
+
+    /// Tells a node of the locks that are held and still valid, so that it goes on with them.
+    fn repeat_grants(&mut self, sent: u64, bytes: &mut BytesMut) {
+        self.repeated.clear();
+        let sessions = &self.sessions;
+        self.granted.retain(|(key, request), _| {
+            sessions.get(key).is_some_and(|state| state.is_valid(*request))
+        });
+        for ((session, request), grant) in &self.granted {
+            self.numbers += 1;
+            self.repeated.insert(self.numbers, (*session, *request));
+            let call = Call::Acquire {
+                session: *session,
+                request: *request,
+                name: grant.name.clone(),
+                mode: Mode::Exclusive,
+                wait_ms: None,
+                why: grant.why.clone(),
+                inside: Some(grant.token),
+            };
+            frame::put(&Ask { number: self.numbers, sent, call }, bytes);
         }
     }
 
@@ -147,23 +196,26 @@ impl Worker {
         let (read, mut write) = tokio::io::split(stream);
         let mut reader = Reader::new(read, frame::SAY_MOST);
         let mut bytes = BytesMut::new();
+        let sent = Moment::now().0;
+        self.repeat_grants(sent, &mut bytes);
         // What was asked before may not have been heard.
-        let sent = Moment::now();
-        for (number, pending) in &mut self.pending {
-            pending.sent = sent;
-            let ask = Ask { number: *number, sent: sent.0, call: pending.call.clone() };
+        for (number, pending) in &self.pending {
+            let ask = Ask { number: *number, sent, call: pending.call.clone() };
             frame::put(&ask, &mut bytes);
         }
         for (prefix, _) in &self.watchers {
             self.numbers += 1;
             let call = Call::Watch { prefix: prefix.clone() };
-            frame::put(&Ask { number: self.numbers, sent: sent.0, call }, &mut bytes);
+            frame::put(&Ask { number: self.numbers, sent, call }, &mut bytes);
         }
+        self.numbers += 1;
+        self.asks_others = self.numbers;
+        frame::put(&Ask { number: self.numbers, sent, call: Call::Status }, &mut bytes);
         let mut look = tokio::time::interval(Duration::from_millis(100));
         loop {
-            if std::mem::take(&mut self.leaving) && self.endpoints.len() > 1 {
-                self.current += 1;
-                return Err(std::io::Error::other("the node stops"));
+            if std::mem::take(&mut self.leaving) {
+                self.go_on();
+                return Err(std::io::Error::other("the node leaves"));
             }
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
@@ -204,22 +256,38 @@ impl Worker {
                 self.numbers += 1;
                 let number = self.numbers;
                 let sent = Moment::now();
+                if let Call::Release { session, request } = &call {
+                    self.granted.remove(&(*session, *request));
+                }
                 let until = patience.map(|patience| Moment(sent.0 + patience.as_micros() as u64));
                 frame::put(&Ask { number, sent: sent.0, call: call.clone() }, bytes);
-                self.pending.insert(number, Pending { call, sent, until, reply });
+                self.pending.insert(number, Pending { call, until, reply });
             }
             Job::Listen(key, state) => drop(self.sessions.insert(key, state)),
-            Job::Forget(key) => drop(self.sessions.remove(&key)),
-            Job::Watch(prefix, changes) => self.watchers.push((prefix, changes)),
-            Job::Learn(addresses) => {
-                let new = addresses.into_iter().filter(|it| !self.endpoints.contains(it));
-                self.endpoints.extend(new.collect::<Vec<_>>());
+            Job::Forget(key) => {
+                self.sessions.remove(&key);
+                self.granted.retain(|(of, _), _| *of != key);
             }
+            Job::Watch(prefix, changes) => self.watchers.push((prefix, changes)),
         }
     }
 
     fn hear(&mut self, say: Say) {
         match say {
+            Say::Answer(number, Answer::Status(status)) if number == self.asks_others => {
+                self.others = status.members.into_iter().filter_map(|it| it.clients).collect();
+            }
+            Say::Answer(number, answer) if self.repeated.contains_key(&number) => {
+                let Some((session, request)) = self.repeated.remove(&number) else { return };
+                let Some(state) = self.sessions.get(&session) else { return };
+                match answer {
+                    Answer::Granted { reliance, .. } => state.rely(reliance),
+                    Answer::Failed(Failure::NoSession) => state.end(),
+                    Answer::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
+                    // What it holds is known by the next answer to a keep-alive.
+                    _ => {}
+                }
+            }
             Say::Answer(number, Answer::Failed(Failure::Leaving))
                 if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
             {
@@ -235,20 +303,23 @@ impl Worker {
                         _ => None,
                     };
                     if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
-                        match (&answer, &pending.call) {
-                            (Answer::Alive { reliance, requests }, _) => {
+                        match &answer {
+                            Answer::Alive { reliance, held, .. } => {
                                 state.rely(*reliance);
-                                let listed = requests.iter();
-                                listed.for_each(|listed| state.reconcile(pending.sent, listed));
+                                state.keep_only(held);
                             }
-                            (
-                                Answer::Granted { token, reliance },
-                                Call::Acquire { request, .. },
-                            ) => {
+                            Answer::Granted { token, reliance } => {
                                 state.rely(*reliance);
-                                state.grant(*request, *token, None);
+                                if let Call::Acquire { session, request, name, why, .. } =
+                                    &pending.call
+                                {
+                                    state.grant(*request, *token, None);
+                                    let (name, why) = (name.clone(), why.clone());
+                                    let grant = Grant { name, why, token: *token };
+                                    self.granted.insert((*session, *request), grant);
+                                }
                             }
-                            (Answer::Failed(Failure::NoSession), _) => state.end(),
+                            Answer::Failed(Failure::NoSession) => state.end(),
                             _ => {}
                         }
                     }
@@ -273,7 +344,7 @@ impl Worker {
                 });
             }
             Say::Leaving => self.leaving = true,
-            // Sessions that are relayed have no voters of their own.
+            // Only direct clients are told.
             Say::FromVoter(_) => {}
         }
     }

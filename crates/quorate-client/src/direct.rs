@@ -62,8 +62,8 @@ pub(crate) struct Cluster {
 /// A session, direct or not.
 pub(crate) enum Opened {
     Direct(DirectSession),
-    /// The session has to be relayed. These addresses of nodes are known.
-    Relayed(Vec<String>),
+    /// The session has to be relayed.
+    Relayed,
 }
 
 /// The guards' end of a direct session. The session ends when it is dropped.
@@ -108,18 +108,18 @@ pub(crate) async fn open(
     let identity = Arc::new(Identity { key, who, place });
     let (endpoint, first) = match first_node(cluster, &identity, options.reach).await? {
         Some(found) => found,
-        None => return Ok(Opened::Relayed(Vec::new())),
+        None => return Ok(Opened::Relayed),
     };
     let told = first.attached.clone();
     let (Some(electorate), Some(terms)) = (told.electorate(), told.terms()) else {
-        return Ok(Opened::Relayed(Vec::new()));
+        return Ok(Opened::Relayed);
     };
     let asked = Span(u64::try_from(options.ttl.as_nanos()).unwrap_or(u64::MAX));
     let ttl = terms.clamp(asked);
     let addresses = Arc::new(Addresses::new(&told, &endpoint));
     let mut connecting = Connecting::start(cluster, &identity, &addresses, first, ttl);
     let Some(up) = connecting.decide(&electorate).await else {
-        return Ok(Opened::Relayed(addresses.all()));
+        return Ok(Opened::Relayed);
     };
     let (session, incarnation) = (key.id(), u64::from_be_bytes(random()));
     let candidate = told.candidate();

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quorate_protocol::{
-    Answer, BadName, Call, Failure, Kind, Name, OwnRequest, Reliance, SessionKey,
-};
+use quorate_protocol::{Answer, BadName, Call, Failure, Held, Kind, Name, Reliance, SessionKey};
 use tokio::sync::{Notify, watch};
 
 use crate::client::{Client, Job};
@@ -58,9 +56,9 @@ pub(crate) struct SessionState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     pub(crate) lost: Option<Loss>,
+    /// The token, once it has the lock.
+    pub(crate) token: Option<u64>,
     pub(crate) position: Option<u32>,
-    /// When the lock was granted, and with which token.
-    granted: Option<(Moment, u64)>,
     /// Validity of this lock; without, it is as valid as the session.
     pub(crate) until: Option<Moment>,
 }
@@ -112,44 +110,19 @@ impl SessionState {
     }
 
     /// What the node has said is counted from when it was asked. An answer that was long under way says less than a later
-    /// one, and what it takes back counts. A lock that was not valid in between is lost, although the node still has it.
+    /// one, and what it takes back counts.
     pub(crate) fn rely(&self, reliance: Reliance) {
-        let requests = self.requests();
-        let before = self.deadline();
-        if before <= Moment::now() {
-            for request in requests.values() {
-                request.send_if_modified(|fate| {
-                    let ended = fate.granted.is_some_and(|(at, _)| at < before);
-                    let loses = ended && fate.lost.is_none();
-                    fate.lost = fate.lost.or(loses.then_some(Loss::NoQuorum));
-                    loses
-                });
-            }
+        if self.deadline() <= Moment::now() {
+            // Another session may have had a lock since: it does not become valid again.
+            self.keep_only(&[]);
         }
-        // Readers look at the deadline first: whoever sees the new one sees what is lost.
+        // Readers look at the deadline first: those that see the new one also see what is lost.
         self.set_deadline(Moment(reliance.since.saturating_add(reliance.micros)));
-        drop(requests);
         self.changed.notify_waiters();
     }
 
     pub(crate) fn set_deadline(&self, deadline: Moment) {
         self.deadline.store(deadline.0, Ordering::Release);
-    }
-
-    /// The node has listed what the session has. What was granted before it was asked and is not listed is lost.
-    pub(crate) fn reconcile(&self, asked: Moment, listed: &[OwnRequest]) {
-        for (number, request) in self.requests().iter() {
-            request.send_if_modified(|fate| {
-                let Some((_, token)) = fate.granted.filter(|(at, _)| *at < asked) else {
-                    return false;
-                };
-                let is_it =
-                    |own: &OwnRequest| own.numbers.contains(number) || own.token == Some(token);
-                let loses = fate.lost.is_none() && !listed.iter().any(is_it);
-                fate.lost = fate.lost.or(loses.then_some(Loss::NoQuorum));
-                loses
-            });
-        }
     }
 
     pub(crate) fn end(&self) {
@@ -166,19 +139,10 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn place(&self, request: u64, position: u32) {
-        if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| fate.position = Some(position));
-        }
-    }
-
-    /// A lock is held, until then if it has a validity of its own.
+    /// This request has the lock, until then if it has a validity of its own.
     pub(crate) fn grant(&self, request: u64, token: u64, until: Option<Moment>) {
         if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| {
-                fate.granted = fate.granted.or(Some((Moment::now(), token)));
-                fate.until = until;
-            });
+            request.send_modify(|fate| (fate.token, fate.until) = (Some(token), until));
         }
     }
 
@@ -196,6 +160,33 @@ impl SessionState {
             }
         });
         was_valid
+    }
+
+    /// Whether this request holds its lock and may be relied on now.
+    pub(crate) fn is_valid(&self, request: u64) -> bool {
+        let fate = self.requests().get(&request).map(|request| *request.borrow());
+        let held = fate.is_some_and(|fate| fate.token.is_some() && fate.lost.is_none());
+        held && Moment::now() < self.deadline()
+    }
+
+    /// Everything that the node does not list as held is lost, whether or not word of the loss has come.
+    pub(crate) fn keep_only(&self, held: &[Held]) {
+        for (number, request) in self.requests().iter() {
+            let is_held = |token| held.iter().any(|it| (it.request, it.token) == (*number, token));
+            request.send_if_modified(|fate| {
+                let lost = fate.lost.is_none() && fate.token.is_some_and(|token| !is_held(token));
+                if lost {
+                    fate.lost = Some(Loss::NoQuorum);
+                }
+                lost
+            });
+        }
+    }
+
+    pub(crate) fn place(&self, request: u64, position: u32) {
+        if let Some(request) = self.requests().get(&request) {
+            request.send_modify(|fate| fate.position = Some(position));
+        }
     }
 
     pub(crate) fn listen(&self, request: u64) -> watch::Receiver<Fate> {
@@ -242,7 +233,7 @@ impl Session {
                     let ttl = session.ttl;
                     return Ok(Self::new(client, state, ttl, Route::Direct(session)));
                 }
-                Opened::Relayed(addresses) => client.post(Job::Learn(addresses))?,
+                Opened::Relayed => {}
             }
         }
         let ttl = client.system().ttl(options.ttl);
@@ -346,10 +337,64 @@ async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Durat
         drop(inner);
         match answer {
             Ok(_) => {}
-            Err(Error::Failed(Failure::NoSession) | Error::Closed) => return state.end(),
-            Err(_) if state.deadline() <= Moment::now() => return state.end(),
-            Err(_) => {}
+            // A node that leaves, or hears too few others, knows nothing of the session: another one may.
+            Err(Error::Failed(Failure::NoQuorum | Failure::Leaving))
+            | Err(Error::Unreachable(_))
+                if state.deadline() > Moment::now() => {}
+            Err(_) => return state.end(),
         }
         state.wait_for_next(ttl).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reliance(micros: u64) -> Reliance {
+        Reliance { since: Moment::now().0, micros }
+    }
+
+    fn held(request: u64, token: u64) -> Held {
+        Held { request, name: Name::lock("x").expect("a name"), token }
+    }
+
+    #[test]
+    fn what_a_keep_alive_does_not_list_is_lost() {
+        let state = SessionState::new();
+        let [kept, gone, other, waits] = [1, 2, 3, 4].map(|request| state.listen(request));
+        state.rely(reliance(60_000_000));
+        [1, 2, 3].into_iter().for_each(|request| state.grant(request, 10 + request, None));
+        state.keep_only(&[held(1, 11), held(3, 99)]);
+        assert_eq!((kept.borrow().lost, waits.borrow().lost), (None, None));
+        assert_eq!(gone.borrow().lost, Some(Loss::NoQuorum));
+        assert_eq!(other.borrow().lost, Some(Loss::NoQuorum), "another token is another grant");
+    }
+
+    #[test]
+    fn a_lock_whose_time_has_passed_does_not_come_back() {
+        let state = SessionState::new();
+        let fate = state.listen(1);
+        state.rely(reliance(0));
+        state.grant(1, 11, None);
+        state.rely(reliance(60_000_000));
+        assert_eq!(fate.borrow().lost, Some(Loss::NoQuorum));
+    }
+
+    #[test]
+    fn a_guard_that_was_invalid_is_not_extended() {
+        let state = SessionState::new();
+        let [ended, valid] = [1, 2].map(|request| state.listen(request));
+        let now = Moment::now();
+        let (before, later) = (now, now.later(Duration::from_secs(60)));
+        state.grant(1, 11, Some(before));
+        state.grant(2, 12, Some(later));
+        let latest = later.later(Duration::from_secs(1));
+        assert!(!state.extend(1, latest) && state.extend(2, latest));
+        assert_eq!(
+            (ended.borrow().until, ended.borrow().lost),
+            (Some(before), Some(Loss::NoQuorum))
+        );
+        assert_eq!((valid.borrow().until, valid.borrow().lost), (Some(latest), None));
     }
 }

@@ -14,6 +14,6 @@ mod talk;
 pub use direct::Attached;
 pub use name::{BadName, Kind, NAME_MOST, Name};
 pub use talk::{
-    About, Answer, Ask, Call, Change, Failure, Life, MemberStatus, Mode, NodeStatus, OwnRequest,
+    About, Answer, Ask, Call, Change, Failure, Held, Life, MemberStatus, Mode, NodeStatus,
     Reliance, Say, SessionKey, Standing, TEXT_MOST, TokenStanding,
 };

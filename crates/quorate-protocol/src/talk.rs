@@ -215,6 +215,17 @@ pub struct Reliance {
     pub micros: u64,
 }
 
+/// A lock that a session holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The request that holds it.
+    pub request: u64,
+    /// The lock or election.
+    pub name: Name,
+    /// Its token.
+    pub token: u64,
+}
+
 /// What a node answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
@@ -225,13 +236,15 @@ pub enum Answer {
         /// Its time-to-live: what was asked for, within the bounds of the cluster.
         ttl_ms: u32,
     },
-    /// The session is alive.
+    /// The session is alive. Everything that it holds is listed, so that a client that has missed a message learns of a loss
+    /// here.
     Alive {
         /// Validity of everything that is listed as held.
         reliance: Reliance,
-        /// Everything that the session holds and waits for; `None` if the backend does not tell. A request that is not
-        /// listed is lost.
-        requests: Option<Vec<OwnRequest>>,
+        /// What it holds.
+        held: Vec<Held>,
+        /// Requests that wait.
+        waiting: Vec<u64>,
     },
     /// It has the lock.
     Granted {
@@ -260,25 +273,14 @@ pub enum Answer {
     Attached(Box<Attached>),
 }
 
-/// A request as its own session sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnRequest {
-    /// The lock or election.
-    pub name: Name,
-    /// The client's numbers of this request: more than one if it has taken the lock more than once.
-    pub numbers: Vec<u64>,
-    /// The token, if it holds the lock.
-    pub token: Option<u64>,
-}
-
 /// Lifetime of a session that is a lease of etcd's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
     /// Time-to-live that clients are told, in milliseconds. They count it from when an answer arrives, so it is shorter than
     /// the time for which voters keep the session.
     pub ttl_ms: u64,
-    /// Remaining lifetime, in milliseconds.
-    pub left_ms: u64,
+    /// How long the client may rely on it and on what it holds, in milliseconds from when the client gets the answer.
+    pub relied_ms: u64,
     /// Everything that the lease holds and waits for.
     pub requests: Vec<About>,
 }

@@ -55,6 +55,11 @@ impl Disk {
         Ok(Self { path: folder.join("node.state") })
     }
 
+    /// The data folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
     /// What was remembered; none if nothing ever was.
     pub fn read(&self) -> Result<Option<Remembered>, DiskError> {
         match fs::read_to_string(&self.path) {

@@ -7,16 +7,13 @@ use quorate_protocol::{About, Answer, Ask, Call, Change, Failure, Kind, Say, Sta
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
-use crate::keeper::Client;
+use crate::core::ConnectionId;
 use crate::lease::{LeaseId, Leased};
 use crate::node::{Inbox, Input, Looks};
 use crate::rights::Rights;
 
 /// So much may wait for one that watches before it counts as one that does not read.
 const WATCHING: usize = 1_024;
-
-/// So many requests are looked through for those of one name.
-const LISTED_MOST: u32 = 100_000;
 
 /// Asks the node, as a client of its own for each call.
 #[derive(Clone, Debug)]
@@ -31,8 +28,8 @@ impl Door {
     }
 
     /// A number for a client.
-    pub(crate) fn next_client(&self) -> Client {
-        Client(self.clients.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next_client(&self) -> ConnectionId {
+        ConnectionId(self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn inbox(&self) -> &Inbox {
@@ -50,12 +47,8 @@ impl Door {
         rights: &Rights,
         name: &str,
     ) -> Result<Vec<About>, Failure> {
-        let call = Call::List { prefix: name.to_owned(), most: LISTED_MOST };
-        match self.ask(rights, call).await? {
-            Answer::List(mut list) => {
-                list.retain(|about| about.name.text() == name);
-                Ok(list)
-            }
+        match self.ask(rights, Call::Requests { name: name.to_owned() }).await? {
+            Answer::List(list) => Ok(list),
             // An answer of another kind: it cannot be.
             _ => Ok(Vec::new()),
         }
@@ -110,10 +103,11 @@ impl Door {
     /// A client of its own for one question.
     async fn come(
         &self,
-        question: impl FnOnce(Client) -> Input,
+        question: impl FnOnce(ConnectionId) -> Input,
         room: usize,
     ) -> Result<Hearing, Failure> {
-        let (client, (say, says)) = (self.next_client(), mpsc::channel(room));
+        let client = ConnectionId(self.next_client().0 | ConnectionId::LOCAL);
+        let (say, says) = mpsc::channel(room);
         let hearing = Hearing { client, inbox: self.inbox.clone(), heard: false, says };
         for input in [Input::Come(client, say), question(client)] {
             self.inbox.send(input).await.map_err(|_| Failure::Leaving)?;
@@ -156,7 +150,7 @@ async fn answer(mut hearing: Hearing) -> Result<Answer, Failure> {
 /// What the node says to one client, which is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    client: Client,
+    client: ConnectionId,
     inbox: Inbox,
     /// Whether the answer has come.
     heard: bool,

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use quorate_algorithms::mutex::leased_quorum::ToVoter;
 use quorate_protocol::{Call, Name};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -92,6 +93,14 @@ impl Rights {
             Call::Acquire { name, .. } => ("acquire", &self.acquire, name.text()),
             Call::List { prefix, .. } | Call::Watch { prefix } => {
                 ("observe", &self.observe, prefix.as_str())
+            }
+            Call::Requests { name } => ("observe", &self.observe, name.as_str()),
+            Call::ToVoter(messages) => {
+                let asked = messages.iter().filter_map(|message| match message {
+                    ToVoter::Request { lock, .. } => Some(lock),
+                    _ => None,
+                });
+                return asked.filter_map(|lock| self.may_acquire(lock).err()).next();
             }
             Call::CheckToken { name, .. } => ("observe", &self.observe, name.text()),
             Call::Expel { name, .. } => ("admin", &self.admin, name.text()),
@@ -257,6 +266,7 @@ mod tests {
             mode: Default::default(),
             wait_ms: None,
             why: String::new(),
+            inside: None,
         };
         assert_eq!(rights.objection(&acquire("deploy/x")), None);
         assert!(rights.objection(&acquire("deploy")).is_some());

@@ -152,16 +152,18 @@ async fn a_lease_is_used_through_any_node() {
     let channels =
         [channel(&cluster, 0).await, channel(&cluster, 1).await, channel(&cluster, 2).await];
     let (id, ttl) = grant(&channels[0], 30, 0).await.expect("a lease");
-    assert!(id > 0 && ttl == 30);
+    // Votes are lent for eight seconds: a client must not rely on a lock for longer, whenever it gets one.
+    assert!(id > 0 && ttl == 7, "{ttl}");
+    assert_eq!(keep_alive(&channels[1], id).await, 7);
     for through in &channels {
         let name = "through";
         let held = lock(through, name, id).await.expect("it is free");
         assert_eq!(keep_alive(through, id).await, 7, "votes are lent for eight seconds");
         let life = life(through, id).await;
         assert_eq!((life.granted_ttl, life.keys.as_slice()), (30, &[held.key.clone()][..]));
-        assert!(life.ttl >= 28, "{life:?}");
+        assert!((5..=7).contains(&life.ttl), "{life:?}");
         unlock(through, &held.key).await.expect("it has it");
-        assert_eq!(keep_alive(through, id).await, 30, "it has nothing");
+        assert_eq!(keep_alive(through, id).await, 7, "it has nothing");
         let error = grant(through, 30, id).await.expect_err("it exists");
         assert_eq!(error.message(), "etcdserver: lease already exists");
         assert_eq!(error.code(), Code::FailedPrecondition);
@@ -264,7 +266,7 @@ async fn the_same_in_json() {
     let cluster = cluster(3).await;
     let (web, other) = (Web::of(&cluster, 0), Web::of(&cluster, 1));
     let (status, granted) = web.post("/v3/lease/grant", json!({ "TTL": 30, "ID": "777" })).await;
-    assert_eq!((status, &granted["ID"], &granted["TTL"]), (200, &json!("777"), &json!("30")));
+    assert_eq!((status, &granted["ID"], &granted["TTL"]), (200, &json!("777"), &json!("7")));
     let (status, held) = other.post("/v3/lock/lock", json!({ "name": "Zm9v", "lease": 777 })).await;
     assert_eq!((status, &held["key"]), (200, &json!("Zm9vLzMwOQ==")), "{held}");
     assert!(held["header"]["revision"].as_str().is_some_and(|it| it != "0"), "{held}");
@@ -456,7 +458,7 @@ async fn recipes_over_keys_conclude_what_was_granted() {
     let (late, _) = recipe(&there, "r", short).await.expect("it waits");
     assert_eq!(before(&there, "r", revision).await.expect("it waits"), [key(mine)]);
     // One whose lease is over must not conclude that nobody is before it.
-    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
     let error = before(&there, "r", late).await.expect_err("its lease is over");
     assert_eq!(error.message(), "mutex: session is expired");
     let watched = WatchCreateRequest { key: key(mine), ..WatchCreateRequest::default() };

@@ -34,9 +34,18 @@ async fn a_lock_from_asking_to_freeing() {
     assert_eq!((status, &standing["current"]), (200, &json!(true)));
     let (status, alive) = web.post(&format!("/v1/sessions/{mine}/keep-alive"), json!({})).await;
     assert!(status == 200 && alive["reliable_ms"].as_u64() > Some(1_000), "{alive}");
+    let held = json!([{
+        "name": "a/b",
+        "kind": "lock",
+        "request": granted["request"],
+        "token": granted["token"],
+    }]);
+    assert_eq!(alive["held"], held);
     let over = json!({ "session": mine, "request": granted["request"] });
     assert_eq!(web.post("/v1/release", over.clone()).await.0, 204);
     assert_eq!(web.post("/v1/release", over).await.0, 404);
+    let (_, alive) = web.post(&format!("/v1/sessions/{mine}/keep-alive"), json!({})).await;
+    assert_eq!(alive["held"], json!([]));
     let wanted = json!({ "session": theirs, "name": "a/b", "wait_ms": 5000 });
     let (status, next) = other.post("/v1/acquire", wanted).await;
     assert_eq!(status, 200, "{next}");

@@ -40,10 +40,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("quorate-net", &["quorate-core"]),
     ("quorate-protocol", &["quorate-core", "quorate-algorithms"]),
     ("quorate-etcd", &[]),
-    (
-        "quorate-client",
-        &["quorate-core", "quorate-algorithms", "quorate-protocol", "quorate-etcd"],
-    ),
+    ("quorate-client", &["quorate-core", "quorate-algorithms", "quorate-protocol", "quorate-etcd"]),
     (
         "quorate-bench",
         &[

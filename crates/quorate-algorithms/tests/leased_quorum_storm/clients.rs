@@ -15,6 +15,8 @@ pub(crate) struct Machine {
     pub(crate) paused: bool,
     pub(crate) backlog: Vec<Event>,
     pub(crate) process: u64,
+    /// The earliest wake that is planned.
+    wake: u64,
     pub(crate) kind: Option<Kind>,
     /// Locks that were held when a node restarted or the candidate changed: lock, token.
     pub(crate) tested: Vec<(Name, u64)>,
@@ -30,7 +32,8 @@ pub(crate) enum Kind {
 impl Machine {
     pub(crate) fn new(id: usize, chance: &mut Chance) -> Self {
         let (paused, backlog, tested) = (false, Vec::new(), Vec::new());
-        Self { id, clock: Clock::new(chance), paused, backlog, process: 0, kind: None, tested }
+        let (clock, process, wake) = (Clock::new(chance), 0, u64::MAX);
+        Self { id, clock, paused, backlog, process, wake, kind: None, tested }
     }
 
     pub(crate) fn client(&self) -> Option<&Client<Name>> {
@@ -40,15 +43,15 @@ impl Machine {
         }
     }
 
-    /// Locks that this client relies on, by its own clock.
-    pub(crate) fn valid(&self, now: u64) -> Vec<(Name, u64)> {
-        let (Some(client), shows) = (self.client(), self.clock.shows(now)) else {
-            return Vec::new();
-        };
-        let valid = client.held().filter(|(_, request, _)| {
-            client.valid_until(*request).is_some_and(|until| shows < until)
-        });
-        valid.map(|(lock, _, token)| (*lock, token)).collect()
+    /// Locks that this client relies on, by its own clock, with their tokens.
+    pub(crate) fn valid(&self, now: u64) -> impl Iterator<Item = (Name, u64)> + '_ {
+        let shows = self.clock.shows(now);
+        self.client().into_iter().flat_map(move |client| {
+            let held = client.held().filter(move |(_, request, _)| {
+                client.valid_until(*request).is_some_and(|until| shows < until)
+            });
+            held.map(|(lock, _, token)| (*lock, token))
+        })
     }
 
     pub(crate) fn waiting(&self) -> Vec<Name> {
@@ -64,6 +67,7 @@ impl Storm {
         let same = self.clients[at].process == 0 || self.chance.one_in(2);
         let machine = &mut self.clients[at];
         machine.process += 1;
+        machine.wake = u64::MAX;
         let session = machine.id as u128 | if same { 0 } else { u128::from(machine.process) << 64 };
         let client = Client::new(session, incarnation, Span(TTL), terms());
         let process = machine.process;
@@ -109,7 +113,10 @@ impl Storm {
         let machine = &self.clients[at];
         if let Some(time) = machine.client().and_then(Client::next_wake) {
             let (time, process) = (machine.clock.when(time), machine.process);
-            self.plan(time, Event::WakeClient { at, process });
+            if time < machine.wake {
+                self.clients[at].wake = time;
+                self.plan(time, Event::WakeClient { at, process });
+            }
         }
     }
 
@@ -162,7 +169,7 @@ impl Storm {
                 }
             }
             // Answers of earlier candidates arrive too: the client has to cope.
-            Message::Answer(_, reports) => {
+            Message::Answer(reports) => {
                 let machine = &mut self.clients[at];
                 let shows = machine.clock.shows(now);
                 let Some(Kind::Relayed { client, unanswered, .. }) = &mut machine.kind else {
@@ -215,7 +222,7 @@ impl Storm {
 
     /// Notes what a client holds, to count later that it was kept.
     pub(crate) fn remember_held(&mut self, at: usize) {
-        self.clients[at].tested = self.clients[at].valid(self.now);
+        self.clients[at].tested = self.clients[at].valid(self.now).collect();
     }
 
     pub(crate) fn ask(&mut self, at: usize, lock: Name) {
@@ -238,7 +245,7 @@ impl Storm {
         if self.clients[at].process != process {
             return;
         }
-        let valid = self.clients[at].valid(self.now);
+        let valid: Vec<(Name, u64)> = self.clients[at].valid(self.now).collect();
         let tested = std::mem::take(&mut self.clients[at].tested);
         self.counts.kept += tested.iter().filter(|held| valid.contains(held)).count() as u64;
         self.counts.stays += 1;
@@ -252,6 +259,7 @@ impl Storm {
     }
 
     pub(crate) fn wake_client(&mut self, at: usize, process: u64) {
+        self.clients[at].wake = u64::MAX;
         if self.clients[at].process != process {
             return;
         }
@@ -262,6 +270,7 @@ impl Storm {
             client.wake(shows, &mut events);
             self.on_events(at, events);
         }
+        self.plan_wake(at);
     }
 
     /// A client process dies without a word; another one starts on its machine.

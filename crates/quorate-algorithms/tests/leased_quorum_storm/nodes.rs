@@ -20,6 +20,8 @@ pub(crate) struct Node {
     pub(crate) backlog: Vec<Event>,
     /// Counts processes: timers of an earlier one mean nothing.
     pub(crate) process: u64,
+    /// The earliest wake that is planned.
+    wake: u64,
     pub(crate) incarnation: u64,
     /// The vote file: what was written before a crash is there afterwards.
     file: Vec<Record<Name>>,
@@ -34,15 +36,6 @@ pub(crate) struct Relay {
     candidate: Candidate<Name>,
 }
 
-/// How a voter comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Restart {
-    /// With its vote file.
-    Remembering,
-    /// Without it, after a reboot.
-    Forgetting,
-}
-
 impl Node {
     pub(crate) fn new(id: usize, setup: Setup, chance: &mut Chance) -> Self {
         let mut node = Self {
@@ -52,6 +45,7 @@ impl Node {
             paused: false,
             backlog: Vec::new(),
             process: 0,
+            wake: u64::MAX,
             incarnation: 0,
             file: Vec::new(),
             mark: 0,
@@ -89,7 +83,10 @@ impl Storm {
         let node = &self.nodes[at];
         if let Some(time) = node.voter.as_ref().and_then(Voter::next_wake) {
             let (time, process) = (node.clock.when(time), node.process);
-            self.plan(time, Event::WakeNode { at, process });
+            if time < node.wake {
+                self.nodes[at].wake = time;
+                self.plan(time, Event::WakeNode { at, process });
+            }
         }
     }
 
@@ -188,14 +185,14 @@ impl Storm {
                 let reports: Vec<Report> = relay.candidate.reports().collect();
                 self.answer(at, candidate, reports);
             }
-            Message::Answer(..) => {}
+            Message::Answer(_) => {}
         }
     }
 
     fn answer(&mut self, at: usize, candidate: CandidateId, reports: Vec<Report>) {
         let Some(relay) = self.nodes[at].relays.get(&candidate) else { return };
         let to = Place::Client(relay.client);
-        self.send(Place::Node(at), to, Message::Answer(candidate, reports));
+        self.send(Place::Node(at), to, Message::Answer(reports));
     }
 
     fn with_relay(
@@ -224,10 +221,8 @@ impl Storm {
     }
 
     pub(crate) fn wake_node(&mut self, at: usize, process: u64) {
-        let node = &self.nodes[at];
-        let due = node.voter.as_ref().and_then(Voter::next_wake);
-        let is_due = due.is_some_and(|time| time <= node.clock.shows(self.now));
-        if node.process == process && is_due {
+        if self.nodes[at].process == process {
+            self.nodes[at].wake = u64::MAX;
             self.with_voter(at, |voter, now, out| voter.wake(now, out));
         }
     }
@@ -242,6 +237,7 @@ impl Storm {
         let node = &mut self.nodes[at];
         (node.voter, node.paused) = (None, false);
         node.process += 1;
+        node.wake = u64::MAX;
         node.relays.clear();
         // Gossip is planned only once.
         let gossips = node.backlog.drain(..).any(|event| matches!(event, Event::Gossip(_)));
@@ -249,10 +245,6 @@ impl Storm {
             self.plan(self.now, Event::Gossip(at));
         }
         self.plan(self.now + after, Event::Return(at));
-    }
-
-    pub(crate) fn may_forget(&self) -> bool {
-        self.setup.marks || self.nodes.iter().all(Node::is_voting)
     }
 
     pub(crate) fn return_node(&mut self, at: usize) {

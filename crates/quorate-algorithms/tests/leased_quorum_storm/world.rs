@@ -62,7 +62,7 @@ pub(crate) enum Message {
     ToCandidate(CandidateId, ToCandidate<Name>),
     Peer(PeerMessage),
     Call(CandidateId, Call<Name>),
-    Answer(CandidateId, Vec<Report>),
+    Answer(Vec<Report>),
     Force(Name, RequestId),
 }
 
@@ -188,14 +188,17 @@ impl Storm {
 
     /// At most one client is valid per lock.
     pub(crate) fn judge(&self) {
-        let mut valid: BTreeMap<Name, Vec<(usize, u64)>> = BTreeMap::new();
-        for (at, machine) in self.clients.iter().enumerate() {
-            for (lock, token) in machine.valid(self.now) {
-                valid.entry(lock).or_default().push((at, token));
-            }
-        }
-        for (lock, clients) in valid {
-            assert!(clients.len() < 2, "lock {lock}: {clients:?} at {}", self.now);
+        let valid: Vec<(Name, usize, u64)> = self
+            .clients
+            .iter()
+            .enumerate()
+            .flat_map(|(at, machine)| {
+                machine.valid(self.now).map(move |(lock, token)| (lock, at, token))
+            })
+            .collect();
+        for (place, first) in valid.iter().enumerate() {
+            let second = valid[place + 1..].iter().find(|second| second.0 == first.0);
+            assert!(second.is_none(), "{first:?} and {second:?} are valid at {}", self.now);
         }
     }
 
@@ -259,6 +262,10 @@ impl Storm {
             }
             self.happen(event);
             self.judge();
+            let all_asked = self.now > self.calm_from + 3 * TTL;
+            if all_asked && self.clients.iter().all(|machine| machine.waiting().is_empty()) {
+                break;
+            }
         }
         for (at, machine) in self.clients.iter().enumerate() {
             let waiting = machine.waiting();

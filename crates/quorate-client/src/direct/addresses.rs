@@ -63,11 +63,6 @@ impl Addresses {
     pub(super) fn contain(&self, address: &str) -> bool {
         self.known().iter().flatten().any(|known| known == address)
     }
-
-    /// All addresses.
-    pub(super) fn all(&self) -> Vec<String> {
-        self.known().iter().flatten().cloned().collect()
-    }
 }
 
 #[cfg(test)]
@@ -94,7 +89,6 @@ mod tests {
         assert!(addresses.are_incomplete() && addresses.of(ProcessId::new(2), 0).is_none());
         (0..9).for_each(|port| addresses.add(2, &format!("10.0.0.3:{port}")));
         assert!(!addresses.are_incomplete() && addresses.contain("10.0.0.3:8"));
-        assert_eq!(addresses.all().len(), 3 + ADDRESSES_MOST);
         addresses.add(3, "nowhere:1");
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
                 desk.requests.retain(|(session, _), _| *session != key);
             }
             // The call that follows is refused.
-            Job::Watch(..) | Job::Learn(_) => {}
+            Job::Watch(..) => {}
         }
     }
 }
@@ -110,8 +110,9 @@ async fn answer(
         }
         Call::KeepAlive(_) => {
             let lease = lease.ok_or(Failure::NoSession)?;
+            // etcd's answer lists nothing: a lock is lost there when its lease or its key is.
             let reliance = lease.keep_alive(members, patience).await?;
-            Ok(Answer::Alive { reliance, requests: None })
+            Ok(Answer::Alive { reliance, held: Vec::new(), waiting: Vec::new() })
         }
         Call::Close(key) => {
             lease::revoke(members, key, patience).await?;

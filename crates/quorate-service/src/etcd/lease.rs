@@ -25,6 +25,11 @@ const MOST: i64 = 9_000_000_000;
 /// The longest that we can count.
 const LONGEST: i64 = u32::MAX as i64 / 1_000;
 
+/// The TTL that a client is told, in whole seconds: rounded down, since a client relies on all of it.
+fn told(life: &Life) -> i64 {
+    (life.relied_ms.min(life.ttl_ms) / 1_000) as i64
+}
+
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Etcd {
@@ -40,11 +45,11 @@ impl Etcd {
         }
         let seconds = seconds.clamp(LEAST, LONGEST);
         let fresh = id == 0;
-        let id = if fresh { LeaseId::chosen(random_number() as u64, self.node) } else { id };
+        let id = if fresh { LeaseId::chosen(random_number() as u64) } else { id };
         let ttl_ms = (seconds * 1_000) as u32;
         let grant = Leased::Grant { ttl_ms, fresh, place: caller.place.clone() };
         match self.leased(caller, id, grant).await {
-            Ok(Answer::Life(_)) => Ok((id, seconds)),
+            Ok(Answer::Life(life)) => Ok((id, told(&life))),
             Ok(_) => Err(status::confused()),
             Err(Failure::Busy) => {
                 Err(Status::failed_precondition("etcdserver: lease already exists"))
@@ -56,8 +61,7 @@ impl Etcd {
     /// How long a lease may be relied on from now, in seconds; zero if it is over.
     pub(super) async fn renew(&self, caller: &Caller, id: i64) -> Result<i64, Status> {
         match self.leased(caller, id, Leased::KeepAlive).await {
-            // A lease that lives is never told to be over.
-            Ok(Answer::Life(life)) => Ok((life.relied_ms.min(life.ttl_ms) as i64 / 1_000).max(1)),
+            Ok(Answer::Life(life)) => Ok(told(&life)),
             Ok(_) => Err(status::confused()),
             Err(Failure::NoSession) => Ok(0),
             Err(failure) => Err(status::of(failure, "lease")),
@@ -126,13 +130,13 @@ impl Lease for Etcd {
         let LeaseTimeToLiveRequest { id, keys } = request.into_inner();
         let header = self.header(0);
         let answer = match self.leased(&caller, id, Leased::Life).await {
-            Ok(Answer::Life(Life { ttl_ms, left_ms, requests, .. })) => LeaseTimeToLiveResponse {
+            Ok(Answer::Life(life)) => LeaseTimeToLiveResponse {
                 header,
                 id,
-                ttl: left_ms as i64 / 1_000,
-                granted_ttl: ttl_ms as i64 / 1_000,
+                ttl: told(&life),
+                granted_ttl: life.ttl_ms as i64 / 1_000,
                 keys: match keys {
-                    true => requests.iter().map(|it| names::key(it.name.text(), id)).collect(),
+                    true => life.requests.iter().map(|it| names::key(it.name.text(), id)).collect(),
                     false => Vec::new(),
                 },
             },

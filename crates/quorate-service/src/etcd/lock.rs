@@ -56,11 +56,7 @@ impl Etcd {
         loop {
             tokio::select! {
                 () = &mut ended => break,
-                () = tokio::time::sleep(RENEWED) => {
-                    if let Ok(0) = self.renew(caller, lease).await {
-                        return;
-                    }
-                }
+                () = tokio::time::sleep(RENEWED) => drop(self.renew(caller, lease).await),
             }
         }
         let _ = self.leased(caller, lease, Leased::Revoke).await;

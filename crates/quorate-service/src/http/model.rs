@@ -10,7 +10,8 @@ use super::refusal::Refusal;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSession {
-    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000.
+    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000. The answer tells the time-to-live
+    /// within the bounds of the cluster.
     #[serde(default = "ten_seconds")]
     pub(super) ttl_ms: u32,
     /// Who, for others to see.
@@ -39,6 +40,33 @@ pub(super) struct Opened {
 pub(super) struct Alive {
     /// All that it has may be relied on for so long, counted from when the request was sent.
     pub(super) reliable_ms: u64,
+    /// Every lock and election that it holds. What is missing here is lost. A lock that could not be relied on for a moment
+    /// is lost too, even if it is listed.
+    pub(super) held: Vec<Held>,
+    /// Requests that wait.
+    pub(super) waiting: Vec<u64>,
+}
+
+/// A lock or an election that a session holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Held {
+    pub(super) name: String,
+    /// `lock` or `election`.
+    pub(super) kind: &'static str,
+    /// The request that holds it.
+    pub(super) request: u64,
+    pub(super) token: u64,
+}
+
+impl From<quorate_protocol::Held> for Held {
+    fn from(held: quorate_protocol::Held) -> Self {
+        let kind = match held.name.kind() {
+            quorate_protocol::Kind::Lock => "lock",
+            quorate_protocol::Kind::Election => "election",
+        };
+        let (request, token) = (held.request, held.token);
+        Self { name: held.name.text().to_owned(), kind, request, token }
+    }
 }
 
 /// What a session has and wants.
@@ -66,6 +94,8 @@ pub(super) struct Wanted {
     pub(super) why: String,
     /// A number of one's own for this request: the same one again is the same request. Without, one is chosen.
     pub(super) request: Option<u64>,
+    /// The token, if the lock is held and still valid, and its client goes on through another node.
+    pub(super) token: Option<u64>,
 }
 
 /// A lock that was granted.

@@ -103,10 +103,13 @@ pub(super) async fn live(State(house): State<House>) -> (StatusCode, &'static st
 
 /// Whether the node gives locks: it votes, hears enough others and does not leave
 #[utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String)))]
-pub(super) async fn ready(State(house): State<House>) -> (StatusCode, &'static str) {
+pub(super) async fn ready(State(house): State<House>) -> (StatusCode, String) {
     match house.door.look().await {
-        Some(looks) if looks.ready => (StatusCode::OK, "ready\n"),
-        _ => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+        Some(looks) => match looks.not_ready {
+            None => (StatusCode::OK, "ready\n".to_owned()),
+            Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
+        },
+        None => (StatusCode::SERVICE_UNAVAILABLE, "its loop has ended\n".to_owned()),
     }
 }
 

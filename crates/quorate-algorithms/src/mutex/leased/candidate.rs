@@ -15,8 +15,16 @@ pub struct Candidate<K> {
     /// The number that nobody after it may have less than, once there were votes enough.
     pub(super) token: Option<u64>,
     pub(super) inside: bool,
-    /// Somebody may rely on having the lock with this number, which another member has given it, but not after that time.
-    pub(super) resumes: Option<(u64, Time)>,
+    /// The token with which the client entered through another member, until this member has a quorum of votes as well. It
+    /// stays the token, whatever numbers the votes have that come to this member.
+    pub(super) resumes: Option<u64>,
+    /// No client relies after this time on what another member has promised.
+    pub(super) elsewhere: Time,
+    /// Whether no other request can have had the lock since this one got its token.
+    pub(super) unbroken: bool,
+    /// The lock is lost, and the votes go back at this time: until then the client may rely on them, and may not have
+    /// heard of the loss.
+    pub(super) lost: Option<Time>,
     /// How often the request has moved from member to member.
     pub(super) moved: u32,
 }
@@ -38,12 +46,15 @@ pub(super) struct Counted {
 impl<K> Candidate<K> {
     pub(super) fn new(lock: K) -> Self {
         let (asked, votes) = (ProcessSet::new(), Vec::new());
-        Self { lock, asked, votes, token: None, inside: false, resumes: None, moved: 0 }
+        let (token, inside, resumes, elsewhere, lost) = (None, false, None, Time::ZERO, None);
+        let (unbroken, moved) = (false, 0);
+        Self { lock, asked, votes, token, inside, resumes, elsewhere, unbroken, lost, moved }
     }
 
-    /// The number with which somebody may rely on having the lock: this member's, or one that it had elsewhere.
-    pub fn relied_on(&self) -> Option<u64> {
-        self.token().or(self.resumes.map(|(had, _)| had))
+    /// Whether no other request can have had the lock since this one got its token. If not, only a client that has relied on
+    /// the lock without a gap may go on; one that has not entered yet must not enter with this token.
+    pub fn is_unbroken(&self) -> bool {
+        self.inside && self.unbroken
     }
 
     /// How often the request has moved from member to member.
@@ -51,9 +62,14 @@ impl<K> Candidate<K> {
         self.moved
     }
 
-    /// Whether somebody may rely on it: then its votes are not given back.
-    pub(super) fn is_relied_on(&self) -> bool {
+    /// Whether it has the lock, here or through the member that it came from.
+    pub(super) fn has_lock(&self) -> bool {
         self.inside || self.resumes.is_some()
+    }
+
+    /// Whether a client may rely on its votes: then they are not given back.
+    pub(super) fn is_relied_on(&self) -> bool {
+        self.has_lock() || self.lost.is_some()
     }
 
     /// The lock that it is for.

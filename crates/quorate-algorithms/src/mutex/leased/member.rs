@@ -69,6 +69,8 @@ pub enum Command<K> {
     },
     /// It has left, or does not want in any more.
     Release(Ticket),
+    /// The member itself ends a request whose client may still rely on the lock.
+    Abandon(Ticket),
     /// Somebody who may do so wants a request of another member to lose the lock.
     Expel {
         /// Which lock.
@@ -247,10 +249,11 @@ impl<K: Name> Locks<K> {
     /// is how long this member itself would keep quiet if it forgot.
     pub fn deadline(&self, ticket: Ticket, now: Time) -> Option<Time> {
         let candidate = self.candidates.get(&ticket).filter(|candidate| candidate.inside)?;
-        let token = candidate.token?;
-        let reached = candidate.votes.iter().filter(|vote| !vote.yielded && vote.counter >= token);
+        // Any vote for the request counts, whatever its number. The voters that had come as far as the token when the
+        // request entered go back no further, so that later tokens are greater.
+        let votes = candidate.votes.iter().filter(|vote| !vote.yielded);
         let mut until: Vec<(Time, ProcessId)> =
-            reached.map(|vote| (self.until(vote.voter, vote.epoch, now), vote.voter)).collect();
+            votes.map(|vote| (self.until(vote.voter, vote.epoch, now), vote.voter)).collect();
         until.sort_unstable();
         let mut left: ProcessSet = until.iter().map(|(_, voter)| *voter).collect();
         // The first vote without which too few are left decides.
@@ -302,7 +305,8 @@ impl<K: Name> Locks<K> {
     /// Asks those again whose votes are not here or have run out, or who have not come far enough.
     fn ask_again(&self, out: &mut Effects<Self>) {
         let (now, sign) = (out.now(), self.sign(out.now()));
-        for (ticket, candidate) in &self.candidates {
+        let wanted = self.candidates.iter().filter(|(_, candidate)| candidate.lost.is_none());
+        for (ticket, candidate) in wanted {
             let votes = |voter| candidate.votes.iter().find(|vote| vote.voter == voter);
             for voter in &candidate.asked {
                 let lock = || candidate.lock.clone();
@@ -333,18 +337,21 @@ impl<K: Name> Locks<K> {
         let reached = |token: u64| -> ProcessSet {
             good.iter().filter(|vote| vote.counter >= token).map(|vote| vote.voter).collect()
         };
-        if candidate.inside {
-            if !candidate.token.is_some_and(|token| self.is_quorum(&reached(token))) {
-                self.lose(ticket, false, out);
-            }
-            return;
-        }
-        if !self.is_quorum(&reached(0)) {
-            return;
+        let quorum = self.is_quorum(&reached(0));
+        // Had another request been inside since, one voter of every quorum would have given a greater number after it.
+        let same = |vote: &&Counted| candidate.resumes.is_some_and(|token| vote.number <= token);
+        let same: ProcessSet = good.iter().filter(same).map(|vote| vote.voter).collect();
+        let unbroken = candidate.resumes.is_none() || self.is_quorum(&same);
+        match candidate.resumes {
+            _ if candidate.lost.is_some() => return,
+            _ if candidate.inside && !quorum => return self.lose(ticket, false, out),
+            Some(_) if candidate.elsewhere < now => return self.lose(ticket, false, out),
+            Some(token) if quorum => return self.enter(ticket, (token, unbroken), out),
+            None if quorum && !candidate.inside => {}
+            _ => return,
         }
         // The votes may be others than when it last looked: others may have been inside meanwhile.
-        let token = good.iter().map(|vote| vote.counter).max();
-        let token = token.max(candidate.resumes.map(|(had, _)| had)).unwrap_or(0);
+        let token = good.iter().map(|vote| vote.counter).max().unwrap_or(0);
         if candidate.token != Some(token) {
             let lock = candidate.lock.clone();
             for vote in good.iter().filter(|vote| vote.counter < token) {
@@ -354,24 +361,29 @@ impl<K: Name> Locks<K> {
         let enough = self.is_quorum(&reached(token));
         self.candidates.entry(ticket).and_modify(|candidate| candidate.token = Some(token));
         if enough {
-            self.enter(ticket, token, out);
+            self.enter(ticket, (token, true), out);
         }
     }
 
-    fn enter(&mut self, ticket: Ticket, token: u64, out: &mut Effects<Self>) {
+    fn enter(&mut self, ticket: Ticket, (token, unbroken): (u64, bool), out: &mut Effects<Self>) {
         let Some(candidate) = self.candidates.get_mut(&ticket) else { return };
-        // With another number than it had somebody else may have been inside meanwhile.
-        if candidate.resumes.take().is_some_and(|(had, _)| had != token) {
-            return self.lose(ticket, false, out);
-        }
-        candidate.inside = true;
+        (candidate.token, candidate.resumes, candidate.inside) = (Some(token), None, true);
+        candidate.unbroken = unbroken;
         out.output(Output::Granted { lock: candidate.lock.clone(), ticket, token });
     }
 
+    /// The lock is lost as far as this member knows. Its client may not have heard so, and relies on it until the end of
+    /// what it was told last, here or by the member that it came from: the votes do not go back before.
     fn lose(&mut self, ticket: Ticket, expelled: bool, out: &mut Effects<Self>) {
-        if let Some(lock) = self.withdraw(ticket, out) {
-            out.output(Output::Lost { lock, ticket, expelled });
+        let here = self.deadline(ticket, out.now()).unwrap_or(Time::ZERO);
+        let Some(candidate) = self.candidates.get_mut(&ticket) else { return };
+        let until = here.max(candidate.elsewhere);
+        let lock = candidate.lock.clone();
+        (candidate.inside, candidate.resumes, candidate.lost) = (false, None, Some(until));
+        if until <= out.now() {
+            self.withdraw(ticket, out);
         }
+        out.output(Output::Lost { lock, ticket, expelled });
     }
 
     /// Forgets a request and tells all that were asked.
@@ -471,15 +483,15 @@ impl<K: Name> Locks<K> {
         out.set_timer(Timer::Beat, self.terms.beat());
         // Who has nothing from a voter has nothing to keep: an idle member is quiet.
         let mut voters = ProcessSet::new();
-        self.candidates.values().for_each(|candidate| voters.union_with(&candidate.asked));
+        let wanted = self.candidates.values().filter(|candidate| candidate.lost.is_none());
+        wanted.for_each(|candidate| voters.union_with(&candidate.asked));
         voters.remove(self.id);
         let (sign, now) = (self.sign(out.now()), out.now());
-        let late =
-            |candidate: &Candidate<K>| candidate.resumes.is_some_and(|(_, until)| until < now);
+        let late = |candidate: &Candidate<K>| candidate.lost.is_some_and(|until| until <= now);
         let late = self.candidates.iter().filter(|(_, candidate)| late(candidate));
-        // Nobody relies on it any more: others may have its votes.
+        // No client relies on these votes any more.
         for ticket in late.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
-            self.lose(ticket, false, out);
+            self.withdraw(ticket, out);
         }
         for voter in &voters {
             out.send(voter, Message::Sign(sign));
@@ -487,7 +499,7 @@ impl<K: Name> Locks<K> {
         self.ask_again(out);
         // A lease that had run out may have been extended. Who is inside loses when its leases run out.
         let has_votes = |(_, candidate): &(&Ticket, &Candidate<K>)| {
-            !candidate.inside && !candidate.votes.is_empty()
+            !candidate.inside && (candidate.resumes.is_some() || !candidate.votes.is_empty())
         };
         let hopeful = self.candidates.iter().filter(has_votes);
         let hopeful: Vec<Ticket> = hopeful.map(|(ticket, _)| *ticket).collect();
@@ -545,6 +557,11 @@ impl<K: Name> Process for Locks<K> {
             Command::Release(ticket) => {
                 self.withdraw(ticket, out).ok_or(Misuse::Unknown)?;
             }
+            Command::Abandon(ticket) => match self.candidates.get(&ticket) {
+                Some(candidate) if candidate.has_lock() => self.lose(ticket, false, out),
+                Some(candidate) if candidate.lost.is_some() => {}
+                _ => drop(self.withdraw(ticket, out).ok_or(Misuse::Unknown)?),
+            },
             Command::Expel { lock, ticket, home } => out.send(home, Message::Expel(lock, ticket)),
             Command::Reserved(ceiling) => self.on_reserved(ceiling, out),
             Command::HandOver(ticket) => {
@@ -553,9 +570,10 @@ impl<K: Name> Process for Locks<K> {
             }
             Command::TakeOver { lock, ticket, token, moved } => {
                 self.clock.hear(ticket.stamp);
+                // The other member has promised nothing since the request left it, and never longer than a lease.
                 let until = out.now() + self.terms.abstention();
-                let resumes = token.map(|token| (token, until));
-                let candidate = Candidate { resumes, moved, ..Candidate::new(lock) };
+                let (resumes, elsewhere) = (token, token.map_or(Time::ZERO, |_| until));
+                let candidate = Candidate { resumes, elsewhere, moved, ..Candidate::new(lock) };
                 self.candidates.insert(ticket, candidate);
                 self.ask(ticket, out);
             }
@@ -601,13 +619,13 @@ impl<K: Name> Process for Locks<K> {
             }
             Message::HowFar => out.ignored("it has forgotten itself"),
             Message::Behind(ticket, place) => {
-                if self.candidates.get(&ticket).is_some_and(|candidate| !candidate.inside) {
+                if self.candidates.get(&ticket).is_some_and(|candidate| !candidate.is_relied_on()) {
                     out.output(Output::Behind(ticket, place));
                 }
             }
             Message::SoFar(counter) => self.on_so_far(from, counter, out),
             Message::Expel(_, ticket) => {
-                if self.candidates.get(&ticket).is_some_and(|candidate| candidate.inside) {
+                if self.candidates.get(&ticket).is_some_and(Candidate::has_lock) {
                     self.lose(ticket, true, out);
                 }
             }

@@ -106,6 +106,11 @@ impl<K: Name> Candidate<K> {
         })
     }
 
+    /// The lists of voters that have echoed this beat or a later one.
+    pub fn listed_since(&self, beat: u64) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
+        self.listed().filter(move |(voter, _)| self.views[voter.index()].beat >= Some(beat))
+    }
+
     /// Voters whose complete list has arrived.
     pub fn lists(&self) -> ProcessSet {
         let listed = self.views.iter().enumerate().filter(|(_, view)| view.version.is_some());
@@ -322,6 +327,7 @@ impl<K: Name> Candidate<K> {
         };
         let new = &(&voters - &pursuit.asked) - &pursuit.gone;
         pursuit.asked.union_with(&new);
+        pursuit.stamps.extend(new.iter().map(|voter| (voter, pursuit.stamp)));
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &new {
             out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
@@ -343,15 +349,28 @@ impl<K: Name> Candidate<K> {
         self.advance(request, out);
     }
 
-    /// A voter has told a greater stamp: every voter that was asked learns it.
-    fn adopt_stamp(&mut self, request: RequestId, stamp: u64, out: &mut CandidateEffects<K>) {
+    /// A voter has told the request's stamp. The greatest one is adopted; where the request has to wait, every voter that was
+    /// asked learns it, so that all queues agree. Where it need not wait, the next beat is early enough.
+    fn adopt_stamp(
+        &mut self,
+        voter: ProcessId,
+        request: RequestId,
+        stamp: u64,
+        out: &mut CandidateEffects<K>,
+    ) {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
-        if stamp <= pursuit.stamp {
+        pursuit.stamps.insert(voter, stamp);
+        pursuit.stamp = pursuit.stamp.max(stamp);
+        if pursuit.place == 0 {
             return;
         }
-        pursuit.stamp = stamp;
+        let stamp = pursuit.stamp;
+        let asked = &pursuit.asked - &pursuit.gone;
+        let lags = |voter: &ProcessId| pursuit.stamps.get(voter).is_none_or(|it| *it < stamp);
+        let lagging: Vec<ProcessId> = asked.iter().filter(lags).collect();
+        pursuit.stamps.extend(lagging.iter().map(|voter| (*voter, stamp)));
         let Some(pursuit) = self.pursuits.get(&request) else { return };
-        for voter in &(&pursuit.asked - &pursuit.gone) {
+        for voter in lagging {
             out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
         }
     }
@@ -395,7 +414,7 @@ impl<K: Name> Candidate<K> {
             *known = counted;
         }
         pursuit.found = pursuit.found.max(entered);
-        self.adopt_stamp(claim.request, stamp, out);
+        self.adopt_stamp(voter, claim.request, stamp, out);
         self.advance(claim.request, out);
     }
 
@@ -412,7 +431,7 @@ impl<K: Name> Candidate<K> {
         }
         let Some(pursuit) = self.pursuit(claim) else { return };
         pursuit.place = place;
-        self.adopt_stamp(claim.request, stamp, out);
+        self.adopt_stamp(voter, claim.request, stamp, out);
         self.tell(claim.request, out);
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Pursuit<K> {
     /// A voter knows this attempt, which takes precedence.
     pub(super) stale: Option<u64>,
     pub(super) asked: ProcessSet,
+    /// The stamp that each voter was last told, or has told.
+    pub(super) stamps: BTreeMap<ProcessId, u64>,
     /// Whether every voter is asked, and not only the preferred ones.
     pub(super) asks_all: bool,
     /// Whether a beat has begun since the pursuit did.
@@ -67,6 +69,7 @@ impl<K> Pursuit<K> {
             broken: false,
             stale: None,
             asked: ProcessSet::new(),
+            stamps: BTreeMap::new(),
             asks_all: false,
             is_old: false,
             gone: ProcessSet::new(),

@@ -1,0 +1,355 @@
+//! Rules of leased-quorum that a storm cannot see: what a voter answers to clients that err or lie, order, and cost.
+
+use quorate_algorithms::mutex::leased_quorum::{
+    Beat, CandidateId, Claim, Client, ClientEvent, DirectClient, DirectEffect, Electorate, Entry,
+    Presented, RequestId, Terms, ToCandidate, ToVoter, VoteId, Voter, VoterEffect,
+};
+use quorate_core::quorum::AnyCoterie;
+use quorate_core::{Drift, ProcessId, Span, Time};
+
+type Name = &'static str;
+
+const TTL: Span = Span(9_000);
+
+fn electorate() -> Electorate {
+    Electorate::new(AnyCoterie::by_name("majority", 3).expect("a coterie"))
+}
+
+fn terms() -> Terms {
+    Terms { ttl_least: Span(3_000), ttl_most: TTL, drift: Drift::NONE }
+}
+
+/// One voter and whoever talks to it.
+struct Bench {
+    voter: Voter<Name>,
+    now: u64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { voter: Voter::new(ProcessId::new(0), electorate(), terms()), now: 1 }
+    }
+
+    fn tell(&mut self, from: u64, message: ToVoter<Name>) -> Vec<ToCandidate<Name>> {
+        let mut out = Vec::new();
+        self.voter.wake(Time(self.now), &mut out);
+        out.clear();
+        self.voter.on_message(CandidateId(from), message, Time(self.now), &mut out);
+        let sent = out.into_iter().filter_map(|effect| match effect {
+            VoterEffect::Send(_, message) => Some(message),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    fn beat(&mut self, session: u128, number: u64) -> Vec<ToCandidate<Name>> {
+        let session = presented(session, number);
+        self.tell(9, ToVoter::Beat { session, seen: None, waiting: Vec::new() })
+    }
+
+    fn ask(&mut self, claim: Claim, stamp: u64) -> Vec<ToCandidate<Name>> {
+        let session = presented(claim.request.session, 1);
+        let request = ToVoter::Request { session, lock: "a", claim, stamp, inside: None };
+        self.tell(claim.candidate.0, request)
+    }
+
+    fn holder(&self) -> Option<Claim> {
+        self.voter.ballot(&"a")?.vote().map(|vote| vote.claim)
+    }
+}
+
+fn presented(session: u128, number: u64) -> Presented {
+    Presented { session, ttl: TTL, beat: Beat { incarnation: 7, number } }
+}
+
+fn claim(session: u128, attempt: u64, candidate: u64) -> Claim {
+    let request = RequestId { session, incarnation: 7, number: 1 };
+    Claim { request, attempt, candidate: CandidateId(candidate) }
+}
+
+fn vote_in(answers: &[ToCandidate<Name>]) -> Option<VoteId> {
+    answers.iter().find_map(|answer| match answer {
+        ToCandidate::Vote { vote, .. } => Some(*vote),
+        _ => None,
+    })
+}
+
+#[test]
+fn the_same_attempt_of_another_candidate_is_stale() {
+    let mut bench = Bench::new();
+    assert!(vote_in(&bench.ask(claim(1, 1, 10), 0)).is_some());
+    let answers = bench.ask(claim(1, 1, 11), 0);
+    assert!(matches!(answers[..], [ToCandidate::Stale { attempt: 1, .. }]), "{answers:?}");
+    // A greater attempt takes the vote over, with its number.
+    let before = vote_in(&bench.ask(claim(1, 1, 10), 0));
+    assert_eq!(vote_in(&bench.ask(claim(1, 2, 11), 0)), before);
+    assert_eq!(bench.holder(), Some(claim(1, 2, 11)));
+    let answers = bench.ask(claim(1, 1, 10), 0);
+    assert!(matches!(answers[..], [ToCandidate::Stale { attempt: 2, .. }]), "{answers:?}");
+}
+
+#[test]
+fn a_repeated_beat_extends_nothing() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    bench.now += TTL.0 - 1;
+    bench.beat(1, 1);
+    bench.now += 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), None, "one ttl after the only beat");
+    bench.ask(claim(1, 1, 10), 0);
+    bench.now += TTL.0 - 1;
+    bench.beat(1, 2);
+    bench.now += 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert!(bench.holder().is_some(), "a newer beat extends");
+}
+
+#[test]
+fn a_late_release_of_an_earlier_attempt_ends_nothing() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 2, 11), 0);
+    let request = claim(1, 2, 11).request;
+    bench.tell(10, ToVoter::Release { lock: "a", request, attempt: 1, token: None });
+    assert!(bench.holder().is_some());
+    bench.tell(11, ToVoter::Release { lock: "a", request, attempt: 2, token: None });
+    assert_eq!(bench.holder(), None);
+}
+
+#[test]
+fn a_client_cannot_use_up_numbers_or_clocks() {
+    let mut bench = Bench::new();
+    bench.voter.set_wall_clock(1_000);
+    let own = claim(1, 1, 10);
+    let vote = vote_in(&bench.ask(own, u64::MAX)).expect("the vote is free");
+    assert_eq!(bench.voter.clock(), 1_000, "stamps of clients do not move a voter's clock");
+    let raise = ToVoter::Raise { lock: "a", claim: own, vote, token: u64::MAX, enters: false };
+    assert!(bench.tell(10, raise).is_empty());
+    let request = own.request;
+    bench.tell(10, ToVoter::Release { lock: "a", request, attempt: 1, token: Some(u64::MAX) });
+    assert_eq!(bench.voter.last(&"a"), Some(1));
+    let spare = ToVoter::Request {
+        session: presented(2, 1),
+        lock: "a",
+        claim: claim(2, u64::MAX, 12),
+        stamp: 5,
+        inside: Some(u64::MAX),
+    };
+    assert_eq!(vote_in(&bench.tell(12, spare)).map(|vote| vote.number), Some(2));
+}
+
+#[test]
+fn a_vote_of_another_claim_is_neither_confirmed_nor_given_back() {
+    let mut bench = Bench::new();
+    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("the vote is free");
+    bench.ask(claim(1, 2, 11), 0);
+    for claim in [claim(1, 1, 10), claim(2, 1, 12)] {
+        let raise = ToVoter::Raise { lock: "a", claim, vote, token: 5, enters: true };
+        assert!(bench.tell(claim.candidate.0, raise).is_empty());
+        bench.tell(claim.candidate.0, ToVoter::Yield { lock: "a", claim, vote });
+    }
+    let late = VoteId { number: vote.number + 1, ..vote };
+    bench.tell(11, ToVoter::Yield { lock: "a", claim: claim(1, 2, 11), vote: late });
+    assert_eq!((bench.holder(), bench.voter.last(&"a")), (Some(claim(1, 2, 11)), Some(1)));
+}
+
+#[test]
+fn a_candidate_speaks_for_itself_only() {
+    let mut bench = Bench::new();
+    let session = presented(1, 1);
+    for (from, of) in [(11, claim(1, 1, 10)), (10, claim(2, 1, 10))] {
+        let request = ToVoter::Request { session, lock: "a", claim: of, stamp: 0, inside: None };
+        assert!(bench.tell(from, request).is_empty());
+    }
+    assert_eq!(bench.holder(), None);
+}
+
+#[test]
+fn a_session_keeps_its_ttl() {
+    let mut bench = Bench::new();
+    bench.beat(1, 1);
+    let other = Presented { ttl: Span(5_000), ..presented(1, 2) };
+    let beat = |session| ToVoter::Beat { session, seen: None, waiting: Vec::new() };
+    let answers = bench.tell(9, beat(other));
+    assert!(matches!(answers[..], [ToCandidate::Refused { ttl: TTL, .. }]), "{answers:?}");
+    let long = Presented { ttl: Span(u64::MAX), ..presented(3, 1) };
+    let answers = bench.tell(9, beat(long));
+    assert!(matches!(answers[..], [ToCandidate::Refused { ttl: TTL, .. }]), "{answers:?}");
+}
+
+#[test]
+fn stamps_that_are_too_old_are_lifted() {
+    let mut bench = Bench::new();
+    bench.voter.set_wall_clock(500);
+    bench.beat(1, 1);
+    bench.ask(claim(1, 1, 10), 700);
+    // A session that was told 500 cannot be older than that.
+    bench.beat(2, 1);
+    let answers = bench.ask(claim(2, 1, 11), 3);
+    assert!(
+        answers.iter().any(|it| matches!(it, ToCandidate::Behind { stamp: 501, place: 1, .. })),
+        "{answers:?}"
+    );
+    // The request that has the vote is younger: it is asked to give it back.
+    assert!(answers.iter().any(|it| matches!(it, ToCandidate::Inquire { .. })), "{answers:?}");
+}
+
+#[test]
+fn a_waiter_keeps_its_place_at_a_voter_it_had_not_asked() {
+    let mut bench = Bench::new();
+    bench.voter.set_wall_clock(100);
+    let waiting = vec![(claim(1, 1, 10).request, 90)];
+    let beat = |number, waiting: &Vec<_>| ToVoter::Beat {
+        session: presented(1, number),
+        seen: None,
+        waiting: waiting.clone(),
+    };
+    bench.tell(10, beat(1, &waiting));
+    bench.voter.set_wall_clock(10_000);
+    bench.tell(10, beat(2, &waiting));
+    bench.ask(claim(2, 1, 11), 0);
+    let answers = bench.ask(claim(1, 1, 10), 90);
+    let place = answers.iter().find_map(|it| match it {
+        ToCandidate::Behind { stamp, .. } => Some(*stamp),
+        _ => None,
+    });
+    assert_eq!(place, Some(100), "the clock when its first beat named it, not the present one");
+}
+
+#[test]
+fn a_forced_request_is_dead_and_listed_as_such() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    bench.ask(claim(2, 1, 11), 0);
+    let mut out = Vec::new();
+    assert!(bench.voter.force(&"a", claim(1, 1, 10).request, &mut out));
+    assert_eq!(bench.holder(), Some(claim(1, 1, 10)), "its client may still rely on it");
+    let answers = bench.ask(claim(1, 2, 12), 0);
+    assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
+    let listed = |entry: &Entry<Name>| entry.forced && entry.vote.is_none();
+    assert!(bench.voter.entries(1).iter().any(listed));
+    bench.now += TTL.0;
+    bench.beat(1, 2);
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), None, "both sessions have lapsed");
+}
+
+/// Three voters and direct clients, with messages that take no time.
+struct Cluster {
+    voters: Vec<Voter<Name>>,
+    clients: Vec<DirectClient<Name>>,
+    messages: u64,
+    events: Vec<(usize, ClientEvent)>,
+    now: u64,
+}
+
+impl Cluster {
+    fn new(clients: u64) -> Self {
+        let voter = |id| Voter::new(ProcessId::new(id), electorate(), terms());
+        let client = |id: u64| {
+            let client = Client::new(id.into(), 7, TTL, terms());
+            DirectClient::new(client, CandidateId(id), electorate())
+        };
+        Self {
+            voters: (0..3).map(voter).collect(),
+            clients: (0..clients).map(client).collect(),
+            messages: 0,
+            events: Vec::new(),
+            now: 1,
+        }
+    }
+
+    fn act(
+        &mut self,
+        at: usize,
+        input: impl FnOnce(&mut DirectClient<Name>, Time, &mut Vec<DirectEffect<Name>>),
+    ) {
+        let (now, mut out) = (Time(self.now), Vec::new());
+        input(&mut self.clients[at], now, &mut out);
+        let mut effects: std::collections::VecDeque<(usize, DirectEffect<Name>)> =
+            out.into_iter().map(|effect| (at, effect)).collect();
+        while let Some((client, effect)) = effects.pop_front() {
+            match effect {
+                DirectEffect::Send(voter, message) => {
+                    self.messages += 1;
+                    let (from, mut out) = (CandidateId(client as u64), Vec::new());
+                    self.voters[voter.index()].on_message(from, message, now, &mut out);
+                    for effect in out {
+                        let VoterEffect::Send(to, message) = effect else { continue };
+                        self.messages += 1;
+                        let (to, mut out) = (to.0 as usize, Vec::new());
+                        self.clients[to].on_message(voter, message, now, &mut out);
+                        effects.extend(out.into_iter().map(|effect| (to, effect)));
+                    }
+                }
+                DirectEffect::Event(event) => self.events.push((client, event)),
+                DirectEffect::Refused(ttl) => panic!("refused: {ttl:?}"),
+            }
+        }
+    }
+
+    fn acquire(&mut self, at: usize) -> RequestId {
+        let mut request = None;
+        self.act(at, |client, now, out| request = Some(client.acquire("a", now, out)));
+        request.expect("a request was made")
+    }
+
+    fn token(&self, at: usize) -> Option<u64> {
+        self.clients[at].client().held().next().map(|(_, _, token)| token)
+    }
+}
+
+#[test]
+fn an_entry_costs_three_messages_per_voter_of_a_quorum() {
+    let mut cluster = Cluster::new(2);
+    for at in [0, 1] {
+        cluster.act(at, |client, now, out| client.beat(now, out));
+    }
+    cluster.messages = 0;
+    let request = cluster.acquire(0);
+    assert_eq!(cluster.token(0), Some(1));
+    cluster.act(0, |client, now, out| _ = client.release(request, now, out));
+    assert_eq!(cluster.messages, 6, "request, vote and release, with two voters");
+    let request = cluster.acquire(1);
+    cluster.act(1, |client, now, out| _ = client.release(request, now, out));
+    assert_eq!((cluster.messages, cluster.token(1)), (12, None));
+}
+
+#[test]
+fn a_holder_takes_spare_votes_after_a_beat() {
+    let mut cluster = Cluster::new(1);
+    cluster.act(0, |client, now, out| client.beat(now, out));
+    cluster.acquire(0);
+    let votes = |cluster: &Cluster| {
+        let has = |voter: &&Voter<Name>| voter.ballot(&"a").is_some_and(|it| it.vote().is_some());
+        cluster.voters.iter().filter(has).count()
+    };
+    assert_eq!(votes(&cluster), 2);
+    for _ in 0..2 {
+        cluster.now += TTL.0 / 3;
+        cluster.act(0, |client, now, out| client.beat(now, out));
+    }
+    assert_eq!(votes(&cluster), 3);
+}
+
+#[test]
+fn waiters_enter_in_the_order_of_their_requests() {
+    let mut cluster = Cluster::new(4);
+    for at in 0..4 {
+        cluster.act(at, |client, now, out| client.beat(now, out));
+    }
+    let first = cluster.acquire(0);
+    let mut requests = vec![first];
+    for at in 1..4 {
+        cluster.now += 10;
+        for voter in &mut cluster.voters {
+            voter.set_wall_clock(at as u64 * 10);
+        }
+        cluster.act(at, |client, now, out| client.beat(now, out));
+        requests.push(cluster.acquire(at));
+    }
+    for (at, request) in requests.into_iter().enumerate() {
+        assert_eq!(cluster.token(at), Some(at as u64 + 1), "{:?}", cluster.events);
+        cluster.act(at, |client, now, out| _ = client.release(request, now, out));
+    }
+}
