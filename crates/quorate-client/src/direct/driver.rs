@@ -93,6 +93,14 @@ enum Timer {
     OnlyIfFree(Ticket),
 }
 
+/// A lock that was taken away by force. Its user may still be inside: the voters are told that it has stopped only once its
+/// guards are dropped. Until then they wait for the end of the validity.
+#[derive(Debug, Default)]
+struct Forced {
+    guards: BTreeSet<Ticket>,
+    releases: BTreeMap<ProcessId, ToVoter<Name>>,
+}
+
 /// A direct session without I/O.
 pub(super) struct Driver {
     direct: DirectClient<Name>,
@@ -103,6 +111,8 @@ pub(super) struct Driver {
     interests: BTreeMap<Name, Interest>,
     tickets: BTreeMap<Ticket, Name>,
     names: BTreeMap<RequestId, Name>,
+    /// Requests that were ended by force, until their guards are dropped.
+    forced: BTreeMap<RequestId, Forced>,
     timers: BTreeSet<(Time, Timer)>,
     /// When recent beats were begun.
     beats: VecDeque<(u64, Time)>,
@@ -126,6 +136,7 @@ impl Driver {
             interests: BTreeMap::new(),
             tickets: BTreeMap::new(),
             names: BTreeMap::new(),
+            forced: BTreeMap::new(),
             timers: BTreeSet::new(),
             beats: VecDeque::new(),
             outboxes: BTreeMap::new(),
@@ -171,7 +182,7 @@ impl Driver {
 
     /// Ends a call or a guard. The request ends with the last one that shares it.
     pub(super) fn release(&mut self, ticket: Ticket, now: Time) {
-        let Some(name) = self.tickets.remove(&ticket) else { return };
+        let Some(name) = self.tickets.remove(&ticket) else { return self.drop_forced(ticket) };
         let Some(interest) = self.interests.get_mut(&name) else { return };
         interest.tickets.remove(&ticket);
         interest.tries.remove(&ticket);
@@ -240,7 +251,14 @@ impl Driver {
     }
 
     /// A voter's messages. The caller calls [`Self::wake`] before, so that a lock whose validity has ended is not extended.
-    pub(super) fn hear(&mut self, voter: ProcessId, messages: Vec<ToCandidate<Name>>, now: Time) {
+    pub(super) fn hear(
+        &mut self,
+        voter: ProcessId,
+        mut messages: Vec<ToCandidate<Name>>,
+        now: Time,
+    ) {
+        // A list that is older than a vote in the same flight would make the candidate ask for that vote again.
+        messages.sort_by_key(|message| matches!(message, ToCandidate::Echo { .. }));
         let Some(reach) = self.voters.get_mut(voter.index()) else { return };
         reach.heard = now;
         let (leaving, was_silent) = (reach.leaving, std::mem::take(&mut reach.silent));
@@ -325,6 +343,9 @@ impl Driver {
         let result = input(&mut self.direct, &mut effects);
         for effect in effects {
             match effect {
+                DirectEffect::Send(voter, message) if self.is_withheld(&message) => {
+                    self.withhold(voter, message);
+                }
                 // A message to a voter without a connection is dropped: the candidate repeats it.
                 DirectEffect::Send(voter, message) if self.voters[voter.index()].up => {
                     self.outboxes.entry(voter).or_default().messages.push(message);
@@ -341,10 +362,13 @@ impl Driver {
         match event {
             ClientEvent::Entered { request, token } => self.enter(request, token),
             ClientEvent::Lost { request, forced, .. } => {
-                let interest =
-                    self.names.remove(&request).and_then(|it| self.interests.remove(&it));
-                let loss = if forced { Loss::Expelled } else { Loss::NoQuorum };
-                interest.into_iter().for_each(|interest| self.lose(interest, loss));
+                let name = self.names.remove(&request);
+                let Some(interest) = name.and_then(|it| self.interests.remove(&it)) else { return };
+                if forced {
+                    let guards = interest.tickets.clone();
+                    self.forced.insert(request, Forced { guards, ..Forced::default() });
+                }
+                self.lose(interest, if forced { Loss::Expelled } else { Loss::NoQuorum });
             }
             ClientEvent::Gone(request) => {
                 if let Some(name) = self.names.get(&request).cloned() {
@@ -362,6 +386,32 @@ impl Driver {
                 }
             }
             ClientEvent::Again(_) => {}
+        }
+    }
+
+    /// Whether this would tell a voter that the user has stopped, although its guard is still there.
+    fn is_withheld(&self, message: &ToVoter<Name>) -> bool {
+        matches!(message, ToVoter::Release { request, .. } if self.forced.contains_key(request))
+    }
+
+    fn withhold(&mut self, voter: ProcessId, message: ToVoter<Name>) {
+        let ToVoter::Release { request, .. } = &message else { return };
+        if let Some(forced) = self.forced.get_mut(request) {
+            // The first one names the token.
+            forced.releases.entry(voter).or_insert(message);
+        }
+    }
+
+    /// The guard of a lock that was taken away is dropped: its user has stopped.
+    fn drop_forced(&mut self, ticket: Ticket) {
+        let ended = self.forced.extract_if(.., |_, forced| {
+            forced.guards.remove(&ticket);
+            forced.guards.is_empty()
+        });
+        for (voter, release) in ended.flat_map(|(_, forced)| forced.releases) {
+            if self.voters[voter.index()].up {
+                self.outboxes.entry(voter).or_default().messages.push(release);
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use crate::credentials::{Dialler, Stream};
 const ATTACH: u64 = u64::MAX;
 
 /// Time within which a node has to be connected and has to answer the attach call.
-const CONNECT: Duration = Duration::from_secs(2);
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// Time within which a node has to take what is written to it.
 const WRITE: Duration = Duration::from_secs(2);
