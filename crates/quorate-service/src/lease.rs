@@ -19,11 +19,11 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A lease.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LeaseId {
+pub(crate) struct LeaseId {
     /// The client that it belongs to; empty where clients are not named.
-    pub owner: String,
+    pub(crate) owner: String,
     /// Its number.
-    pub id: i64,
+    pub(crate) id: i64,
 }
 
 impl LeaseId {
@@ -63,7 +63,7 @@ pub(crate) fn voter_ttl(told: Span, terms: Terms) -> Span {
 
 /// A call for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leased {
+pub(crate) enum Leased {
     /// Opens it.
     Grant {
         /// Time-to-live as the client asks for it.

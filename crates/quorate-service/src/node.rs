@@ -247,6 +247,15 @@ impl Node {
         }
     }
 
+    /// Stops at once, as a process that is killed does, and frees its ports.
+    pub async fn kill(self) {
+        self.abort();
+        self.mesh.stop().await;
+        for task in self.tasks {
+            let _ = task.await;
+        }
+    }
+
     /// Stops at once, as a crash would.
     pub fn abort(&self) {
         self.tasks.iter().for_each(JoinHandle::abort);

@@ -201,7 +201,6 @@ async fn a_long_session_keeps_what_it_has_for_longer_than_a_lease() {
     // Until it has said once that it is alive, with nothing to rely on.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let guard = session.lock("x").expect("a name").acquire().await.expect("free");
-    // Nodes lend each other votes for 8 s.
     tokio::time::sleep(Duration::from_secs(9)).await;
     assert!(guard.is_held(), "{:?}", guard.loss());
 }

@@ -122,6 +122,7 @@ impl NodeCore {
                 Reply::Done(known)
             }
             Question::Release { lock, request, attempt, token } => {
+                self.released_elsewhere(request, attempt);
                 let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
                 let release = ToVoter::Release { lock, request, attempt, token };
                 self.vote(candidate, release, now);
@@ -134,6 +135,7 @@ impl NodeCore {
                 let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
                 self.vote(candidate, ToVoter::End { session }, now);
                 self.texts.forget_session(session);
+                self.drop_relay(session, &Failure::Ended);
                 Reply::Done(known)
             }
             Question::Leases(owner) => Reply::Leases(self.leases_here(&owner, now)),

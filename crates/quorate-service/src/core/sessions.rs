@@ -482,6 +482,24 @@ impl NodeCore {
         self.inquire(by, question, Waiting::released(request), now);
     }
 
+    /// The client has released a request through another node: a relay here must not ask for it again.
+    pub(super) fn released_elsewhere(&mut self, request: RequestId, attempt: u64) {
+        let Some(relay) = self.relays.get_mut(&request.session) else { return };
+        let known = relay.candidate.report(request).map(|report| report.attempt);
+        if known.is_none_or(|known| known > attempt) {
+            return;
+        }
+        let Some(name) = relay.name_of(request) else { return };
+        let Some(interest) = relay.interests.remove(&name) else { return };
+        relay.numbers.retain(|_, of| *of != name);
+        relay.client.release(request);
+        relay.candidate.release(request, &mut Vec::new());
+        relay.ended.insert(request);
+        for waiter in interest.waiting.into_iter().filter(|waiter| waiter.connected) {
+            self.answer(waiter.by, Answer::Failed(Failure::NoRequest));
+        }
+    }
+
     fn leave_name(&mut self, by: By, session: u128, name: Name, token: Option<u64>, now: Time) {
         let relay = self.relays.get_mut(&session);
         let interest = relay.and_then(|relay| relay.interests.get_mut(&name));

@@ -74,13 +74,6 @@ impl Texts {
         self.sessions.get(&request.session)?.requests.get(&request)
     }
 
-    /// The request of a session that has this number of the client's.
-    pub(super) fn numbered(&self, session: u128, number: u64) -> Option<(RequestId, &RequestText)> {
-        let mut requests = self.sessions.get(&session)?.requests.iter().rev();
-        let found = requests.find(|(_, (text, _))| text.numbers.contains(&number))?;
-        Some((*found.0, &found.1.0))
-    }
-
     /// Requests of a session for this name.
     pub(super) fn named(&self, session: u128, name: &Name) -> impl Iterator<Item = RequestId> {
         let requests = self.sessions.get(&session).map(|known| &known.requests);
@@ -143,7 +136,7 @@ mod tests {
         assert!(!texts.hear(described(1, "one"), Time::ZERO), "nothing has changed");
         assert!(!texts.hear(described(2, "of another session"), Time::ZERO));
         assert!(!texts.hear(described(1, &"x".repeat(TEXT_MOST + 1)), Time::ZERO));
-        assert_eq!(texts.numbered(1, 7).map(|(request, _)| request), Some(request));
+        assert_eq!(texts.named(1, &name).collect::<Vec<_>>(), [request]);
         texts.sweep(|session| session == 1, Time::ZERO + UNKNOWN);
         assert!(texts.session(1).is_some() && texts.session(2).is_none());
     }
