@@ -14,6 +14,7 @@ use crate::client::Job;
 use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
+use crate::guard::Loss;
 use crate::session::SessionState;
 
 struct Pending {
@@ -33,7 +34,7 @@ pub(crate) struct Worker {
     current: usize,
     pending: BTreeMap<u64, Pending>,
     sessions: BTreeMap<SessionKey, Arc<SessionState>>,
-    watchers: Vec<mpsc::UnboundedSender<Change>>,
+    watchers: Vec<(String, mpsc::UnboundedSender<Change>)>,
     numbers: u64,
     /// Why there is no connection.
     trouble: String,
@@ -78,7 +79,8 @@ impl Worker {
     pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         let mut pause = Duration::from_millis(10);
         loop {
-            if self.pending.is_empty() && self.sessions.is_empty() {
+            self.watchers.retain(|(_, watcher)| !watcher.is_closed());
+            if self.pending.is_empty() && self.sessions.is_empty() && self.watchers.is_empty() {
                 let Some(job) = jobs.recv().await else { return };
                 self.take(job, &mut BytesMut::new());
                 continue;
@@ -201,6 +203,11 @@ impl Worker {
             let ask = Ask { number: *number, sent, call: pending.call.clone() };
             frame::put(&ask, &mut bytes);
         }
+        for (prefix, _) in &self.watchers {
+            self.numbers += 1;
+            let call = Call::Watch { prefix: prefix.clone() };
+            frame::put(&Ask { number: self.numbers, sent, call }, &mut bytes);
+        }
         self.numbers += 1;
         self.asks_others = self.numbers;
         frame::put(&Ask { number: self.numbers, sent, call: Call::Status }, &mut bytes);
@@ -261,7 +268,7 @@ impl Worker {
                 self.sessions.remove(&key);
                 self.granted.retain(|(of, _), _| *of != key);
             }
-            Job::Watch(changes) => self.watchers.push(changes),
+            Job::Watch(prefix, changes) => self.watchers.push((prefix, changes)),
         }
     }
 
@@ -276,10 +283,16 @@ impl Worker {
                 match answer {
                     Answer::Granted { reliance, .. } => state.rely(reliance),
                     Answer::Failed(Failure::NoSession) => state.end(),
-                    Answer::Failed(Failure::NoRequest) => state.lose(request, false),
+                    Answer::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
                     // What it holds is known by the next answer to a keep-alive.
                     _ => {}
                 }
+            }
+            Say::Answer(number, Answer::Failed(Failure::Leaving))
+                if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
+            {
+                // It is asked again at another node.
+                self.leaving = true;
             }
             Say::Answer(number, answer) => {
                 if let Some(pending) = self.pending.remove(&number) {
@@ -300,7 +313,7 @@ impl Worker {
                                 if let Call::Acquire { session, request, name, why, .. } =
                                     &pending.call
                                 {
-                                    state.grant(*request, *token);
+                                    state.grant(*request, *token, None);
                                     let (name, why) = (name.clone(), why.clone());
                                     let grant = Grant { name, why, token: *token };
                                     self.granted.insert((*session, *request), grant);
@@ -315,7 +328,8 @@ impl Worker {
             }
             Say::Lost { session, request, expelled } => {
                 if let Some(state) = self.sessions.get(&session) {
-                    state.lose(request, expelled);
+                    let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
+                    state.lose(request, loss);
                 }
             }
             Say::Position { session, request, position } => {
@@ -324,12 +338,12 @@ impl Worker {
                 }
             }
             Say::Changed(change) => {
-                self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
+                self.watchers.retain(|(prefix, watcher)| {
+                    let wants = change.name.text().starts_with(prefix.as_str());
+                    !watcher.is_closed() && (!wants || watcher.send(change.clone()).is_ok())
+                });
             }
-            Say::Leaving => {
-                self.leaving = true;
-                self.sessions.values().for_each(|state| state.leaving());
-            }
+            Say::Leaving => self.leaving = true,
             // Only direct clients are told.
             Say::FromVoter(_) => {}
         }

@@ -28,6 +28,7 @@ mod client;
 mod clock;
 mod connection;
 mod credentials;
+mod direct;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;

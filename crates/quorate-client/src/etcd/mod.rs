@@ -38,7 +38,7 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
                 desk.requests.retain(|(session, _), _| *session != key);
             }
             // The call that follows is refused.
-            Job::Watch(_) => {}
+            Job::Watch(..) => {}
         }
     }
 }
