@@ -13,9 +13,11 @@ async fn cluster(n: usize) -> LocalCluster {
     cluster
 }
 
+/// A session that begins at this node. Those of the second node are relayed, the others are connected to all nodes.
 async fn session(cluster: &LocalCluster, node: usize) -> Session {
     let client = Client::new([cluster.nodes[node].address().to_string()]);
-    client.session(SessionOptions::default()).await.expect("a session")
+    let options = SessionOptions { relayed: node == 1, ..SessionOptions::default() };
+    client.session(options).await.expect("a session")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,4 @@
-//! Locks outlive nodes: sessions go on through other nodes, and voters remember their votes over restarts.
+//! Locks outlive nodes: relayed sessions go on through other nodes, and voters remember their votes over restarts.
 
 use std::path::Path;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Cluster {
 
     async fn session(&self, first: usize) -> Session {
         let ttl = Duration::from_secs(8);
-        let options = SessionOptions { ttl, ..SessionOptions::default() };
+        let options = SessionOptions { ttl, relayed: true, ..SessionOptions::default() };
         self.client(first).session(options).await.expect("a session")
     }
 

@@ -209,6 +209,8 @@ impl Task {
     /// Ends the session at the voters, and waits until they have been written to.
     async fn close(mut self, done: oneshot::Sender<()>) {
         self.state.end();
+        // Links write instead of waiting to be heard.
+        self.events.close();
         self.driver.end(clock::now());
         let (unwritten, mut written) = mpsc::channel(1);
         self.flush(&[unwritten]);
