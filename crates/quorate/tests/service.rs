@@ -290,7 +290,6 @@ fn tokens_grow_though_nodes_are_killed_and_all_of_them_start_again() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn a_second_process_on_one_data_folder_exits_with_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("node.toml");
@@ -315,7 +314,9 @@ fn a_second_process_on_one_data_folder_exits_with_2() {
     let why = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{why}");
     assert!(why.contains("in use by another process") && why.lines().count() == 1, "{why}");
-=======
+}
+
+#[test]
 fn a_command_goes_on_while_any_one_node_is_dead() {
     let mut nodes = Nodes::new();
     (0..3).for_each(|node| nodes.start(node, true));
@@ -335,5 +336,4 @@ fn a_command_goes_on_while_any_one_node_is_dead() {
         nodes.start(node, false);
         nodes.wait_for(node);
     }
->>>>>>> direct
 }
