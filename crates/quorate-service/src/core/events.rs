@@ -188,7 +188,12 @@ impl NodeCore {
         let request = relay.client.acquire(name.clone());
         let mut interest = Interest::new(request, String::new(), now);
         relay.numbers.extend(waiting.iter().map(|waiter| (waiter.number, name.clone())));
-        interest.waiting = waiting;
+        // A call for a lock that was held waits as long as it takes now that it is not.
+        let held = |waiter: Waiter| match waiter.mode {
+            WaitMode::Granted => Waiter { until: None, ..waiter },
+            _ => waiter,
+        };
+        interest.waiting = waiting.into_iter().map(held).collect();
         relay.interests.insert(name.clone(), interest);
         self.describe_request(session, &name, now);
         self.pursue(session, request, now);

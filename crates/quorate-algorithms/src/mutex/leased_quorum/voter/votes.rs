@@ -226,6 +226,8 @@ impl<K: Name> Voter<K> {
             self.frozen.remove(&(time, lock.clone()));
             self.forget_request(claim.request);
         } else {
+            // A candidate that has told its client of a grant does not yield in that attempt.
+            let entered = entered.filter(|(attempt, _)| *attempt != claim.attempt);
             let waiter = Waiter { claim, inside: None, beats, entered };
             ballot.queue.insert((stamp, claim.request), waiter);
         }
