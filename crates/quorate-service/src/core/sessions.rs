@@ -341,6 +341,11 @@ impl NodeCore {
         let leaving = self.leaving.is_some();
         let no_session = Answer::Failed(Failure::NoSession);
         let relay = self.relays.get_mut(&session).ok_or(no_session)?;
+        // A client that says that it is inside with another token than the session has by now is not.
+        let token = relay.interests.get(&name).and_then(|it| it.token.or(it.recorded));
+        if inside.is_some() && token.is_some() && inside != token {
+            return Err(Answer::Failed(Failure::NoRequest));
+        }
         if relay.numbers.get(&number).is_some_and(|other| *other != name) {
             return Err(too_much("this request is about another name already".to_owned()));
         }
@@ -367,7 +372,8 @@ impl NodeCore {
             }
             let listed = relay.listed(&name, beat);
             // Only a client whose request voters still know can be inside.
-            if inside.is_some() && listed.is_none() {
+            let fits = |recorded: Option<u64>| recorded.is_none() || recorded == inside;
+            if inside.is_some() && !listed.is_some_and(|(.., recorded)| fits(recorded)) {
                 return Err(Answer::Failed(Failure::NoRequest));
             }
             match listed {
