@@ -354,6 +354,11 @@ impl NodeCore {
         let leaving = self.leaving.is_some();
         let no_session = Answer::Failed(Failure::NoSession);
         let relay = self.relays.get_mut(&session).ok_or(no_session)?;
+        // A client that says that it is inside with another token than the session has by now is not.
+        let token = relay.interests.get(&name).and_then(|it| it.token.or(it.recorded));
+        if inside.is_some() && token.is_some() && inside != token {
+            return Err(Answer::Failed(Failure::NoRequest));
+        }
         if relay.numbers.get(&number).is_some_and(|other| *other != name) {
             return Err(too_much("this request is about another name already".to_owned()));
         }
@@ -380,7 +385,8 @@ impl NodeCore {
             }
             let listed = relay.listed(&name, beat);
             // Only a client whose request voters still know can be inside.
-            if inside.is_some() && listed.is_none() {
+            let fits = |recorded: Option<u64>| recorded.is_none() || recorded == inside;
+            if inside.is_some() && !listed.is_some_and(|(.., recorded)| fits(recorded)) {
                 return Err(Answer::Failed(Failure::NoRequest));
             }
             match listed {
@@ -496,7 +502,7 @@ impl NodeCore {
     }
 
     /// The client has released a request through another node: a relay here must not ask for it again.
-    pub(super) fn released_elsewhere(&mut self, request: RequestId, attempt: u64) {
+    pub(super) fn released_elsewhere(&mut self, request: RequestId, attempt: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&request.session) else { return };
         let known = relay.candidate.report(request).map(|report| report.attempt);
         if known.is_none_or(|known| known > attempt) {
@@ -508,7 +514,13 @@ impl NodeCore {
         relay.client.release(request);
         relay.candidate.release(request, &mut Vec::new());
         relay.ended.insert(request);
-        for waiter in interest.waiting.into_iter().filter(|waiter| waiter.connected) {
+        let connected = interest.waiting.into_iter().filter(|waiter| waiter.connected);
+        let connected: Vec<Waiter> = connected.collect();
+        if interest.token.is_some() || interest.recorded.is_some() {
+            // These calls came after the release: they ask for the lock anew.
+            return self.ask_anew(request.session, name, connected, now);
+        }
+        for waiter in connected {
             self.answer(waiter.by, Answer::Failed(Failure::NoRequest));
         }
     }
