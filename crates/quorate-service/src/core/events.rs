@@ -180,7 +180,7 @@ impl NodeCore {
     }
 
     /// Calls that wait for a lock whose earlier request is over make a new one.
-    fn ask_anew(&mut self, session: u128, name: Name, waiting: Vec<Waiter>, now: Time) {
+    pub(super) fn ask_anew(&mut self, session: u128, name: Name, waiting: Vec<Waiter>, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         if waiting.is_empty() {
             return;
@@ -188,7 +188,12 @@ impl NodeCore {
         let request = relay.client.acquire(name.clone());
         let mut interest = Interest::new(request, String::new(), now);
         relay.numbers.extend(waiting.iter().map(|waiter| (waiter.number, name.clone())));
-        interest.waiting = waiting;
+        // A call for a lock that was held waits as long as it takes now that it is not.
+        let held = |waiter: Waiter| match waiter.mode {
+            WaitMode::Granted => Waiter { until: None, ..waiter },
+            _ => waiter,
+        };
+        interest.waiting = waiting.into_iter().map(held).collect();
         relay.interests.insert(name.clone(), interest);
         self.describe_request(session, &name, now);
         self.pursue(session, request, now);
@@ -199,8 +204,15 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(name) = relay.name_of(request) else { return };
         let Some(interest) = relay.interests.remove(&name) else { return };
+        relay.ended.insert(request);
+        let own = relay.client.presented().beat.incarnation == request.incarnation;
         if interest.recorded.is_some() {
-            return self.tell_lost(session, &interest, true);
+            self.tell_lost(session, &interest, true);
+            return self.ask_anew(session, name, interest.waiting, now);
+        }
+        if !own {
+            // The client has withdrawn a request through another node before it asked here.
+            return self.ask_anew(session, name, interest.waiting, now);
         }
         relay.numbers.retain(|_, of| *of != name);
         for waiter in interest.waiting {

@@ -122,7 +122,7 @@ impl NodeCore {
                 Reply::Done(known)
             }
             Question::Release { lock, request, attempt, token } => {
-                self.released_elsewhere(request, attempt);
+                self.released_elsewhere(request, attempt, now);
                 let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
                 let release = ToVoter::Release { lock, request, attempt, token };
                 self.vote(candidate, release, now);

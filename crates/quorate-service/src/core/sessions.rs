@@ -483,7 +483,7 @@ impl NodeCore {
     }
 
     /// The client has released a request through another node: a relay here must not ask for it again.
-    pub(super) fn released_elsewhere(&mut self, request: RequestId, attempt: u64) {
+    pub(super) fn released_elsewhere(&mut self, request: RequestId, attempt: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&request.session) else { return };
         let known = relay.candidate.report(request).map(|report| report.attempt);
         if known.is_none_or(|known| known > attempt) {
@@ -495,7 +495,13 @@ impl NodeCore {
         relay.client.release(request);
         relay.candidate.release(request, &mut Vec::new());
         relay.ended.insert(request);
-        for waiter in interest.waiting.into_iter().filter(|waiter| waiter.connected) {
+        let connected = interest.waiting.into_iter().filter(|waiter| waiter.connected);
+        let connected: Vec<Waiter> = connected.collect();
+        if interest.token.is_some() || interest.recorded.is_some() {
+            // These calls came after the release: they ask for the lock anew.
+            return self.ask_anew(request.session, name, connected, now);
+        }
+        for waiter in connected {
             self.answer(waiter.by, Answer::Failed(Failure::NoRequest));
         }
     }

@@ -413,7 +413,8 @@ impl<K: Name> Candidate<K> {
         } else {
             *known = counted;
         }
-        pursuit.found = pursuit.found.max(entered);
+        // What this attempt has recorded itself, and not granted since, the client was never told: its votes may have changed.
+        pursuit.found = pursuit.found.max(entered.filter(|(attempt, _)| *attempt < claim.attempt));
         self.adopt_stamp(voter, claim.request, stamp, out);
         self.advance(claim.request, out);
     }
