@@ -308,7 +308,7 @@ fn without_a_quorum_a_lock_ends_before_its_voters_forget_it() {
 }
 
 #[test]
-fn whoever_takes_a_lock_only_if_it_is_free_hears_at_once() {
+fn a_call_that_does_not_wait_is_answered_at_once() {
     let mut world = World::new(3, 2);
     world.acquire(0, 1, "x");
     world.ask(1, 1, "x", true);
@@ -343,7 +343,7 @@ fn a_process_that_was_stopped_has_lost_its_lock_before_it_hears_anything() {
     world.acquire(1, 1, "x");
     // The first process sleeps; answers to its last beat wait in its sockets.
     let asleep = world.sessions.remove(0);
-    world.sessions.insert(0, Driver::new(parameters_of_nobody(), world.now));
+    world.sessions.insert(0, Driver::new(unconnected(), world.now));
     let until = world.now + TTL + TTL;
     while world.now < until {
         world.pass(Span::from_millis(100));
@@ -359,7 +359,7 @@ fn a_process_that_was_stopped_has_lost_its_lock_before_it_hears_anything() {
 }
 
 /// Of a session that reaches no voter.
-fn parameters_of_nobody() -> Parameters {
+fn unconnected() -> Parameters {
     let (session, incarnation, candidate) = (99, 99, CandidateId(99));
     let electorate = electorate(3);
     Parameters { session, incarnation, ttl: TTL, terms: terms(), candidate, electorate }
