@@ -88,7 +88,7 @@ impl DirectSession {
         Ok(())
     }
 
-    /// Ends the session, and waits until the voters have been written to.
+    /// Ends the session, and waits until the voters have read that.
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
         if self.post(Command::Close(done)).is_ok() {

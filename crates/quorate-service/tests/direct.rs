@@ -207,8 +207,6 @@ async fn what_a_free_lock_costs() {
         }
         took.sort_unstable();
         let (half, most) = (took[took.len() / 2], took[took.len() * 99 / 100]);
-        tracing::info!(relayed, half, most, "microseconds");
-        assert!(half > 0, "relayed {relayed}: median {half} us, 99 % {most} us");
         #[expect(clippy::print_stderr, reason = "a measurement")]
         {
             eprintln!("relayed {relayed}: median {half} us, 99 % {most} us");

@@ -137,6 +137,9 @@ pub(super) type Unwritten = mpsc::Sender<()>;
 /// What goes to a voter.
 pub(super) enum Outgoing {
     Bytes(Bytes, Vec<Unwritten>),
+    /// The last bytes. The connection is closed only once the node has read them and has closed it too: a connection that is
+    /// reset would take them along.
+    Farewell(Bytes, Unwritten),
     /// The connection is given up.
     Redial,
 }
@@ -235,7 +238,11 @@ impl Dial {
                 }
                 outgoing = queue.recv() => {
                     let Some(outgoing) = outgoing else { return Ok(()) };
-                    write(outgoing, queue, &mut writer).await?;
+                    if let Some(_unwritten) = write(outgoing, queue, &mut writer).await? {
+                        writer.shutdown().await?;
+                        while reader.next::<Say>().await?.is_some() {}
+                        return Ok(());
+                    }
                 }
             }
         }
@@ -267,18 +274,23 @@ impl Dial {
     }
 }
 
-/// Writes everything that is there, at once.
+/// Writes everything that is there, at once; tells who waits if that was the last.
 async fn write(
     first: Outgoing,
     queue: &mut mpsc::Receiver<Outgoing>,
     writer: &mut WriteHalf<Box<dyn Stream>>,
-) -> io::Result<()> {
+) -> io::Result<Option<Unwritten>> {
     let (mut bytes, mut unwritten, mut next) = (BytesMut::new(), Vec::new(), Some(first));
+    let mut last = None;
     while let Some(outgoing) = next {
         match outgoing {
             Outgoing::Bytes(more, until) => {
                 bytes.extend_from_slice(&more);
                 unwritten.extend(until);
+            }
+            Outgoing::Farewell(more, until) => {
+                bytes.extend_from_slice(&more);
+                last = Some(until);
             }
             Outgoing::Redial => {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "it says nothing"));
@@ -291,5 +303,6 @@ async fn write(
         writer.flush().await
     };
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-    tokio::time::timeout(WRITE, written).await.map_err(late)?
+    tokio::time::timeout(WRITE, written).await.map_err(late)??;
+    Ok(last)
 }

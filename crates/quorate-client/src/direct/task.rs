@@ -25,8 +25,8 @@ const MESSAGES_MOST: usize = 128;
 /// Maximum number of waiting requests that one beat announces, so that it fits a frame.
 const ANNOUNCED_MOST: usize = 1_000;
 
-/// Time within which the voters have to take the end of a session.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Time within which the voters have to read the end of a session.
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// While something is held, the boot clock is read at least this often: timers stand still while the machine sleeps.
 const LOOK: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Release { ticket: Ticket, unwritten: Option<Unwritten> },
     /// Changes the text of a lock that is held.
     Describe { ticket: Ticket, text: String, reply: oneshot::Sender<Result<(), Failure>> },
-    /// Ends the session.
+    /// Ends the session. Answered once the voters have read that, or have had time enough.
     Close(oneshot::Sender<()>),
 }
 
@@ -206,14 +206,18 @@ impl Task {
         }
     }
 
-    /// Ends the session at the voters, and waits until they have been written to.
+    /// Ends the session at the voters, and waits until they have read that.
     async fn close(mut self, done: oneshot::Sender<()>) {
         self.state.end();
         // Links write instead of waiting to be heard.
         self.events.close();
         self.driver.end(clock::now());
         let (unwritten, mut written) = mpsc::channel(1);
-        self.flush(&[unwritten]);
+        for (voter, outbox) in self.driver.outboxes() {
+            let bytes = encode(outbox, &self.driver).freeze();
+            self.link(voter).send(Outgoing::Farewell(bytes, unwritten.clone()));
+        }
+        drop(unwritten);
         let _ = tokio::time::timeout(FAREWELL, written.recv()).await;
         let _ = done.send(());
     }

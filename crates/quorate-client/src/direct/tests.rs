@@ -100,19 +100,27 @@ impl World {
             }
             let mut answers = BTreeMap::<(usize, ProcessId), Vec<ToCandidate<Name>>>::new();
             let mut sent = false;
-            for session in 0..self.sessions.len() {
-                for (voter, outbox) in self.sessions[session].outboxes() {
-                    sent |= !outbox.messages.is_empty();
-                    if self.stopped.contains(&voter) {
-                        continue;
-                    }
-                    for message in outbox.messages {
-                        let from = CandidateId(session as u64);
-                        let now = self.now;
-                        self.vote(voter, &mut answers, |it, out| {
-                            it.on_message(from, message, now, out);
-                        });
-                    }
+            let mut flights = Vec::new();
+            for (session, driver) in self.sessions.iter_mut().enumerate() {
+                let outboxes = driver.outboxes().into_iter();
+                flights.extend(outboxes.map(|(voter, outbox)| (voter, session, outbox.messages)));
+            }
+            // Every second voter hears the sessions in the opposite order.
+            let order = |(voter, session, _): &(ProcessId, usize, Vec<_>)| match voter.index() % 2 {
+                0 => (*voter, *session),
+                _ => (*voter, usize::MAX - *session),
+            };
+            flights.sort_by_key(order);
+            for (voter, session, messages) in flights {
+                sent |= !messages.is_empty();
+                if self.stopped.contains(&voter) {
+                    continue;
+                }
+                for message in messages {
+                    let (from, now) = (CandidateId(session as u64), self.now);
+                    self.vote(voter, &mut answers, |it, out| {
+                        it.on_message(from, message, now, out)
+                    });
                 }
             }
             if !sent && answers.is_empty() {
@@ -300,7 +308,7 @@ fn without_a_quorum_a_lock_ends_before_its_voters_forget_it() {
 }
 
 #[test]
-fn whoever_takes_a_lock_only_if_it_is_free_hears_at_once() {
+fn a_call_that_does_not_wait_is_answered_at_once() {
     let mut world = World::new(3, 2);
     world.acquire(0, 1, "x");
     world.ask(1, 1, "x", true);
@@ -335,7 +343,7 @@ fn a_process_that_was_stopped_has_lost_its_lock_before_it_hears_anything() {
     world.acquire(1, 1, "x");
     // The first process sleeps; answers to its last beat wait in its sockets.
     let asleep = world.sessions.remove(0);
-    world.sessions.insert(0, Driver::new(parameters_of_nobody(), world.now));
+    world.sessions.insert(0, Driver::new(unconnected(), world.now));
     let until = world.now + TTL + TTL;
     while world.now < until {
         world.pass(Span::from_millis(100));
@@ -351,7 +359,7 @@ fn a_process_that_was_stopped_has_lost_its_lock_before_it_hears_anything() {
 }
 
 /// Of a session that reaches no voter.
-fn parameters_of_nobody() -> Parameters {
+fn unconnected() -> Parameters {
     let (session, incarnation, candidate) = (99, 99, CandidateId(99));
     let electorate = electorate(3);
     Parameters { session, incarnation, ttl: TTL, terms: terms(), candidate, electorate }
@@ -461,4 +469,23 @@ fn a_voter_that_leaves_is_replaced_at_once() {
         });
         assert_eq!(votes.count(), 2, "voter {leaves}");
     }
+}
+
+#[test]
+fn a_crowd_hands_a_lock_over_without_waiting_for_beats() {
+    const CROWD: usize = 40;
+    let mut world = World::new(3, CROWD);
+    let now = world.now;
+    for session in 0..CROWD {
+        world.sessions[session].acquire(1, name("x"), false, String::new(), now);
+    }
+    world.settle();
+    let mut tokens = Vec::new();
+    while tokens.len() < CROWD {
+        let holder = (0..CROWD).find_map(|session| Some((session, world.token(session, 1)?)));
+        let Some((session, token)) = holder else { panic!("stuck after {tokens:?}") };
+        tokens.push(token);
+        world.release(session, 1);
+    }
+    assert!(tokens.is_sorted_by(|a, b| a < b), "{tokens:?}");
 }
