@@ -31,9 +31,9 @@ use crate::multicast::{
     VcubeMulticast,
 };
 use crate::mutex::{
-    AgrawalElAbbadi, Central, Lamport, Maekawa, MaekawaOriginal, Quorum, QuorumPublished,
-    QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority, Singhal, SuzukiKasami,
-    TokenRing,
+    AgrawalElAbbadi, Central, Lamport, LeasedQuorum, Maekawa, MaekawaOriginal, Quorum,
+    QuorumPublished, QuorumWithoutAttempts, Raymond, RicartAgrawala, RicartAgrawalaPriority,
+    Singhal, SuzukiKasami, TokenRing,
 };
 
 /// What an algorithm is told about the world it is to live in.
@@ -61,6 +61,10 @@ pub struct Setup {
     pub to: Group,
     /// What may be known about time, where the algorithm is a detector or has timeouts.
     pub tempo: Tempo,
+    /// Time-to-live of a lease, where the algorithm has leases.
+    pub lease: Span,
+    /// How often a waiting client renews its lease before it gives up, where that is bounded.
+    pub renewals: Option<u32>,
     /// With what processes stand, where the algorithm elects.
     pub candidates: Candidates,
     /// How long a process waits for each one above it before it stands, where the algorithm can.
@@ -100,6 +104,8 @@ impl Setup {
             keys: PublicKeys::default(),
             to: Group::All,
             tempo: Tempo { delay, bound: delay },
+            lease: Span(delay.0 * 60),
+            renewals: None,
             candidates: Candidates::new(n, &[]),
             rank_delay: Span::ZERO,
             clock: ClockSetup {
@@ -327,6 +333,7 @@ catalogue! {
     riding_mutex Quorum,
     mutex QuorumPublished,
     riding_mutex QuorumWithoutAttempts,
+    mutex LeasedQuorum,
     election AnnounceAll,
     election ChangRoberts,
     election ListRing,

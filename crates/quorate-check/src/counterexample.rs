@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{ProcessId, Span, Time};
-use quorate_sim::fault::{CrashMid, Occasion, OnLink, Suspect};
+use quorate_sim::fault::{CrashMid, Occasion, OnLink, Recover, Suspect};
 use quorate_sim::notation::{Link, SectionOf, When, Who, Window};
 use quorate_sim::{Delay, LinkDelay, Scenario};
 
@@ -78,6 +78,11 @@ fn in_rounds(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
                 scenario.request.push(Occasion { who: who(process), at });
                 (process, begin)
             }
+            Happening::Recover(process) => {
+                let at = When::At(Time(begin + MILLISECOND / 2));
+                scenario.faults.recover.push(Recover { who: who(process), at, memory: true });
+                (process, begin)
+            }
             Happening::Crash(victim) => {
                 let at = When::At(Time(begin + MILLISECOND / 2));
                 scenario.faults.crash.push(Occasion { who: who(victim), at });
@@ -129,6 +134,10 @@ impl Notes {
             }
             Happening::RoundEnd(process) | Happening::Expire { process, .. } => process,
             Happening::Instant => return None,
+            Happening::Recover(process) => {
+                scenario.faults.recover.push(Recover { who: who(process), at, memory: true });
+                process
+            }
             Happening::Crash(victim) => {
                 scenario.faults.crash.push(Occasion { who: who(victim), at });
                 self.crash(victim, step);

@@ -3,8 +3,8 @@
 //! - Time does not exist, unless there are timers: whatever can happen may happen next. A message to oneself takes no time.
 //! - Links are reliable, and keep their order or do not. Each loss, crash or wrong suspicion takes something from a
 //!   budget.
-//! - A crash may come in the middle of a multicast. Who is up is told of it some time; who is down is forgotten, and what
-//!   is sent to it vanishes.
+//! - A crash may come in the middle of a multicast. Who is up is told of it some time, and what is sent to the crashed
+//!   vanishes. A crashed process is forgotten, unless the budget lets it come back with its memory and without its timers.
 //! - A round is over when nothing is under way and nobody who is up has anything else to do but to wait for its end.
 //! - Timers run only where a bound on the time of a message is given (`timing.rs`); elsewhere a process that sets one
 //!   makes the exploration void.
@@ -44,6 +44,8 @@ pub(crate) const PROCESSES_MOST: usize = 8;
 pub struct Budget {
     /// How many processes may crash.
     pub crashes: u8,
+    /// How many of them may come back with their memory.
+    pub recoveries: u8,
     /// How many messages may be lost.
     pub losses: u8,
     /// How often somebody may be suspected wrongly.
@@ -108,6 +110,8 @@ pub enum Happening {
     },
     /// A process crashes.
     Crash(u8),
+    /// A process that has crashed comes back with its memory.
+    Recover(u8),
     /// A message is lost.
     Lose {
         /// From whom.
@@ -153,6 +157,7 @@ impl fmt::Display for Action {
                 write!(f, "p{observer} is told that p{victim} has crashed")?;
             }
             Happening::Crash(victim) => write!(f, "p{victim} crashes")?,
+            Happening::Recover(process) => write!(f, "p{process} comes back")?,
             Happening::Lose { from, to, .. } => write!(f, "a message of p{from} to p{to} is lost")?,
             Happening::Suspect { observer, victim } => {
                 write!(f, "p{observer} wrongly suspects p{victim}")?;
@@ -202,6 +207,11 @@ impl<'w> World<'w> {
 
     fn reduces(&self) -> bool {
         self.reduce && !self.restless && !self.in_time
+    }
+
+    /// Whether a process that crashes may come back.
+    fn remembers(&self) -> bool {
+        self.budget.recoveries > 0
     }
 
     fn is_looked_for(&self, property: Property) -> bool {
@@ -298,9 +308,39 @@ impl<'w> World<'w> {
         for observer in state.up() {
             match state.suspected.contains(observer, victim) {
                 // It was wrong, and now is right.
-                true => state.suspected.remove(observer, victim),
+                true => {
+                    state.suspected.remove(observer, victim);
+                    self.note_told(state, observer, victim);
+                }
                 false => state.news.insert(observer, victim),
             }
+        }
+    }
+
+    fn note_told(&self, state: &mut State, observer: u8, victim: u8) {
+        if self.remembers() {
+            state.told.insert(observer, victim);
+        }
+    }
+
+    /// A process is up again. Who was told of its crash is told of its return; it is told who is down, whether it knew or
+    /// not, and who no longer is.
+    fn stand_up(&self, state: &mut State, process: u8) {
+        for other in state.up() {
+            if state.news.contains(other, process) {
+                state.news.remove(other, process);
+            }
+            for (observer, victim) in [(other, process), (process, other)] {
+                if state.told.contains(observer, victim) {
+                    state.told.remove(observer, victim);
+                    state.suspected.insert(observer, victim);
+                }
+            }
+        }
+        state.stand_up(process);
+        state.budget.recoveries -= 1;
+        for other in state.down() {
+            state.news.insert(process, other);
         }
     }
 
@@ -315,6 +355,7 @@ impl<'w> World<'w> {
             Happening::Ask(process) => (process, Input::Wish),
             Happening::Tell { observer, victim } => {
                 next.news.remove(observer, victim);
+                self.note_told(&mut next, observer, victim);
                 (observer, Input::Crashed(victim))
             }
             Happening::Suspect { observer, victim } => {
@@ -333,13 +374,18 @@ impl<'w> World<'w> {
             Happening::Expire { process, place } => (process, Input::Expired(place)),
             Happening::Instant => {
                 next.grow_late();
-                for process in state.up() {
+                next.rewrite(|message| self.insides.older_message(message));
+                for process in (0..self.n as u8).filter(|id| self.look(state, *id).exists) {
                     self.tell_one(&mut next, process, Input::Instant, None);
                 }
                 return (next, 0);
             }
+            Happening::Recover(process) => {
+                self.stand_up(&mut next, process);
+                (process, Input::Recovered)
+            }
             Happening::Crash(victim) => {
-                let node = self.insides.down(victim, state.node(victim));
+                let node = self.insides.down(victim, state.node(victim), self.remembers());
                 self.lay_down(&mut next, victim, node);
                 self.settle(&mut next);
                 return (next, 0);
@@ -371,9 +417,10 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Lowers all numbers of which only differences matter, where states are to come again.
+    /// Lowers all numbers of which only differences matter, where states are to come again. In time they are moments, which
+    /// instants lower.
     fn rebase(&self, state: &mut State) {
-        if !self.restless {
+        if !self.restless || self.in_time {
             return;
         }
         let nodes = state.nodes().iter().map(|node| self.insides.look(*node).least);
@@ -458,6 +505,12 @@ impl<'w> World<'w> {
         if state.budget.crashes > 0 {
             let mortal = state.up().filter(|victim| self.immune & (1 << victim) == 0);
             mortal.for_each(|victim| self.push(state, Happening::Crash(victim), None, successors));
+        }
+        if state.budget.recoveries > 0 {
+            let back = state.down().filter(|process| self.look(state, *process).exists);
+            back.for_each(|process| {
+                self.push(state, Happening::Recover(process), None, successors)
+            });
         }
         if state.budget.losses > 0 {
             let (mut place, mut last) = (0, None);

@@ -1,6 +1,6 @@
 //! Mutual exclusion: what a user asks and hears, whatever the algorithm.
 
-use crate::Process;
+use crate::{Process, ProcessId, ProcessSet};
 
 /// What the user of a mutex asks of its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,7 +18,7 @@ pub enum Output {
     Entered,
     /// No quorum is left alive: the request is given up.
     NoQuorum,
-    /// You were inside when your process went down, and are no longer: others may be.
+    /// You were inside and are no longer: others may be. Your process went down, or its lease has ended.
     Expelled,
 }
 
@@ -37,3 +37,8 @@ pub enum Misuse {
 pub trait Mutex: Process<Command = Command, Output = Output, Misuse = Misuse> {}
 
 impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> Mutex for P {}
+
+/// The voters among n processes where only some vote: the last three, or all if there are fewer.
+pub fn voters(n: usize) -> ProcessSet {
+    ProcessId::all(n).skip(n.saturating_sub(3)).collect()
+}

@@ -69,6 +69,8 @@ pub enum Assumption {
     BoundedDrift,
     /// Of the servers whose answers are waited for, fewer than half lie.
     HonestMajority,
+    /// In the end the voters of a quorum are up, where only some processes vote.
+    QuorumUp,
     /// Every process follows the algorithm.
     Honesty,
     /// No more processes crash than the algorithm is built to bear.
@@ -83,7 +85,7 @@ pub enum Assumption {
 
 impl Assumption {
     /// Every assumption there is.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoLoss,
         Self::NoDuplication,
         Self::Fifo,
@@ -98,6 +100,7 @@ impl Assumption {
         Self::TrueServers,
         Self::BoundedDrift,
         Self::HonestMajority,
+        Self::QuorumUp,
         Self::Honesty,
         Self::FewCrashes,
         Self::FewFaults,
@@ -122,6 +125,7 @@ impl Assumption {
             Self::TrueServers => "true-servers",
             Self::BoundedDrift => "bounded-drift",
             Self::HonestMajority => "honest-majority",
+            Self::QuorumUp => "quorum-up",
             Self::Honesty => "honesty",
             Self::FewCrashes => "few-crashes",
             Self::FewFaults => "few-faults",
@@ -151,6 +155,7 @@ impl Assumption {
             Self::TrueServers => "the servers' clocks are right",
             Self::BoundedDrift => "no clock gains or loses more than is known",
             Self::HonestMajority => "of the servers waited for, fewer than half lie",
+            Self::QuorumUp => "in the end the voters of a quorum are up",
             Self::Honesty => "every process follows the algorithm",
             Self::FewCrashes => "no more processes crash than it is built to bear",
             Self::FewFaults => "no more processes crash or lie than it is built to bear",

@@ -13,6 +13,8 @@ fn question(algorithm: &str, n: usize) -> Question {
         scenario: Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) },
         requests: 1,
         budget: Budget::default(),
+        lease: 3,
+        renewals: Some(0),
         reduce: Reductions::ALL,
         only: None,
         content_with_a_part: false,

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{
-    Action, AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Found, Model,
-    MulticastUsers, MutexUsers, Progress, State, Users, World,
+    Action, AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Found, Happening,
+    Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
@@ -14,7 +14,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
-use quorate_core::{Assumption, ProcessId, Profile, Property, Span};
+use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Span};
 use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
@@ -31,6 +31,10 @@ pub struct Question {
     pub requests: u8,
     /// What may go wrong.
     pub budget: Budget,
+    /// Instants that a lease lasts, where the algorithm has leases.
+    pub lease: u8,
+    /// How often a client renews its lease before it gives up, if that is bounded.
+    pub renewals: Option<u32>,
     /// What may be left out.
     pub reduce: Reductions,
     /// The property to look for, if not for all.
@@ -225,7 +229,9 @@ impl Explore<'_> {
         U: Users<Command = A::Command, Output = A::Output>,
     {
         let Self { question, look } = self;
-        let setup = setup(&question.scenario, &Facts::of::<A>())?;
+        let mut setup = setup(&question.scenario, &Facts::of::<A>())?;
+        setup.lease = Span(setup.tempo.bound.0.saturating_mul(question.lease.into()));
+        setup.renewals = question.renewals;
         let profile = A::profile(&setup);
         let world = World::new(setup.n, |id| A::build(&setup, id), users);
         let promised = Promised { profile, bears: setup.bears, bound: setup.tempo.bound, vacuous };
@@ -252,6 +258,10 @@ fn explore_world(
     if let Some(id) = UNWATCHED.into_iter().find(|property| scenario.watches(*property)) {
         let problem = format!("the explorer cannot watch {id}, but `quorate sim` can");
         return Err(refused(profile, "watch", &problem));
+    }
+    if question.budget.recoveries > 0 && profile.layer != Layer::Mutex {
+        let problem = "only mutual exclusion is explored with processes that come back";
+        return Err(refused(profile, "recoveries", problem));
     }
     world.budget = question.budget;
     world.fifo = scenario.fifo;
@@ -296,8 +306,10 @@ fn explore_world(
         let (requesters, request) = Default::default();
         let mut story = Scenario { requesters, request, ..scenario.clone() };
         checked.story = all.iter().map(Action::to_string).collect();
-        // Instants leave open when within one something happens, which a scenario has to say.
-        if !is_timed {
+        // Instants leave open when within one something happens, which a scenario has to say; and a scenario has one delay
+        // for word of a crash and of a return.
+        let returns = all.iter().any(|step| matches!(step.what, Happening::Recover(_)));
+        if !is_timed && !returns {
             quorate_check::scenario_of(&world, &all, &mut story);
             checked.keep(counterexample, story)?;
         }
@@ -453,11 +465,12 @@ fn report(
     };
     let outside =
         |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
-    let Budget { crashes, losses, suspicions } = question.budget;
+    let Budget { crashes, recoveries, losses, suspicions } = question.budget;
     let n = question.scenario.processes;
     let too_many = usize::from(crashes) > bears;
     let beyond = [
         (Assumption::NoCrash, crashes > 0),
+        (Assumption::CrashStop, recoveries > 0),
         (Assumption::NoLoss, losses > 0),
         (Assumption::PerfectDetector, suspicions > 0),
         (Assumption::Fifo, !question.scenario.fifo),

@@ -18,6 +18,9 @@ use quorate_sim::{Scenario, Timing};
 
 use crate::by_name::{CannotRun, shortened};
 
+/// Bounds on a message delay that a lease lasts: long enough that a section is usually over before the first renewal.
+const LEASE: u64 = 60;
+
 /// What there is to know of an algorithm before it runs.
 pub(crate) struct Facts {
     profile: Profile,
@@ -258,6 +261,8 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         keys,
         to,
         tempo,
+        lease: Span(tempo.bound.0.saturating_mul(LEASE)),
+        renewals: None,
         candidates,
         rank_delay,
         clock,

@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quorate_core::mutex::voters;
 use quorate_core::{Assumption, Drift, ProcessId, ProcessSet, Property, Span, Time};
 
 use crate::accounting::Accounting;
 use crate::local_clock::Clocks;
+use crate::monitor::name_all;
 use crate::network::Loss;
+use crate::notation::Who;
 use crate::plan::{Deed, Memory, Mishap};
 use crate::scenario::{DetectorChoice, Scenario};
 use crate::timing::Timing;
@@ -95,8 +98,11 @@ pub(crate) fn breach(
         }
         Assumption::BoundedDrift => {
             let known = scenario.local_clocks().drift.0 as f64 / Drift::ONE as f64;
-            let odd =
-                |deed: &Deed| matches!(deed, Deed::Clock(_, rate) if (rate - 1.0).abs() > known);
+            // A timer of a process that runs slowly is as late as one by a slow clock.
+            let odd = |deed: &Deed| match deed {
+                Deed::Clock(_, rate) | Deed::Pace(_, rate) => (rate - 1.0).abs() > known,
+                _ => false,
+            };
             incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
         }
         Assumption::HonestMajority => {
@@ -106,6 +112,7 @@ pub(crate) fn breach(
             let few = named.len() <= (scenario.replies as usize - 1) / 2;
             (!few).then(|| named.join(", "))
         }
+        Assumption::QuorumUp => incidents.without_quorum(scenario),
         Assumption::Honesty => {
             let traitors = incidents.traitors.iter();
             let named: Vec<String> = traitors.map(describe_traitor).collect();
@@ -229,6 +236,30 @@ impl Incidents {
             (scenario.timing() == Timing::Asynchronous)
                 .then(|| format!("timing is {}", Timing::Asynchronous))
         })
+    }
+
+    /// Voters that were down at the end, if the others are no quorum.
+    fn without_quorum(&self, scenario: &Scenario) -> Option<String> {
+        let n = scenario.processes;
+        // A run that was over before a process came back was not hindered by that.
+        let returns = |process: ProcessId, crashed: Time| {
+            let recoveries = scenario.faults.recover.iter();
+            let mut own =
+                recoveries.filter(|it| it.who == Who::Process(process) || it.who == Who::Any);
+            own.any(|recover| recover.at.latest() > crashed)
+        };
+        let is_down = |process: &ProcessId| {
+            self.fallen(*process).is_some_and(|crashed| !returns(*process, crashed))
+        };
+        let down: ProcessSet = ProcessId::all(n).filter(is_down).collect();
+        let is_up = match scenario.quorum_sets.as_slice() {
+            [] => {
+                let voters = voters(n);
+                (&voters - &down).len() * 2 > voters.len()
+            }
+            given => given.iter().any(|quorum| quorum.0.is_disjoint(&down)),
+        };
+        (!is_up).then(|| format!("at the end {} were down", name_all(&down)))
     }
 
     /// Everybody who has crashed at any time.

@@ -182,6 +182,9 @@ where
                 }
                 Effect::Output(output) => {
                     self.observer.output(at, &output);
+                    if self.user.voids_plans(&output) {
+                        node.incarnation += 1;
+                    }
                     self.user.hear(at.process, &output, &mut self.agenda);
                     self.flush_agenda(node, at);
                 }

@@ -10,7 +10,7 @@ use crate::traitor::Strategy;
 pub(crate) struct Node<P: Process> {
     pub(crate) process: P,
     pub(crate) up: bool,
-    /// How often it has crashed.
+    /// Number of crashes, and of outputs after which its user plans anew: commands planned before do not count.
     pub(crate) incarnation: u32,
     /// Counts settings of timers, so that a queued expiry of an older setting is recognised.
     generation: u32,

@@ -9,10 +9,13 @@
 //! - **Guarantees**: at most one client is valid inside a lock at any time (ME1), every later holder has a greater token, and
 //!   every live client that waits enters in the end while a quorum of voters can be reached (ME2).
 //! - **Costs**: with a quorum of K, 3K messages and one round trip per entry where the voters' numbers agree, 5K and two round
-//!   trips where they do not; two message delays from a holder to the next. A beat and its echo per voter each third of a ttl.
+//!   trips where they do not; up to 2(K - 1) more where the request opens the session and voters stamp it. Two message delays
+//!   from a holder to the next. A beat and its echo per voter each third of a ttl.
 //! - **Departs from the paper**: a vote lapses with its session; a candidate that is asked for a vote gives it back unless its
 //!   client may be inside, so that FAILED is not needed. A holder of more than a beat interval takes spare votes, so that it
 //!   outlives any minority of voters.
+//!
+//! In the catalogue ([`LeasedQuorum`]) there is one lock, every process is a client, and the last three processes vote.
 //!
 //! ```text
 //!   client           candidate                             voter
@@ -33,9 +36,11 @@ mod direct;
 mod electorate;
 mod id;
 mod message;
+mod process;
 mod terms;
 mod voter;
 mod voter_session;
+mod wire;
 
 pub use ballot::{Ballot, Given};
 pub use candidate::{Candidate, CandidateEffect, CandidateEffects};
@@ -46,6 +51,8 @@ pub use id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 pub use message::{
     Call, Entry, Name, Part, Presented, Report, Standing, ToCandidate, ToVoter, Wanted,
 };
+pub use process::{LeasedQuorum, Timer};
 pub use terms::Terms;
 pub use voter::{Life, Memory, PeerMessage, Record, Voter, VoterEffect, VoterEffects};
 pub use voter_session::VoterSession;
+pub use wire::Message;

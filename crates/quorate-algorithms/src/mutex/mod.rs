@@ -20,6 +20,7 @@ mod voting;
 pub use agrawal_el_abbadi::AgrawalElAbbadi;
 pub use central::Central;
 pub use lamport::Lamport;
+pub use leased_quorum::LeasedQuorum;
 pub use maekawa::Maekawa;
 pub use maekawa_original::MaekawaOriginal;
 pub use quorum::Quorum;

@@ -43,6 +43,18 @@ pub trait Users: Send + Sync {
     /// nothing that tells the dead apart otherwise.
     fn crashed(&self, place: &Self::Place) -> Self::Place;
 
+    /// The user of a process that has crashed and may come back with its memory; none where users of this family are not
+    /// there for that.
+    fn suspended(&self, place: &Self::Place) -> Option<Self::Place> {
+        let _ = place;
+        None
+    }
+
+    /// The process of a suspended user is back, and has not told it anything yet.
+    fn resumed(&self, place: &mut Self::Place) {
+        let _ = place;
+    }
+
     /// What is wrong with these users together, whatever happens next unless somebody crashes. They come in the order
     /// of their processes, the dead among them as [`Self::crashed`] left them.
     fn broken<'a>(&self, places: impl Iterator<Item = &'a Self::Place> + Clone) -> Option<Property>

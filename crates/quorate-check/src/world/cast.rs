@@ -27,17 +27,21 @@ pub(super) trait Insides: Send + Sync {
     /// What can be seen of a message.
     fn message(&self, message: u32) -> &Seen;
 
-    /// What comes of telling a node something, if it crashes after so many sends of its first multicast or does not.
-    fn tell(&self, id: u8, node: u32, input: Input, crash_after: Option<u8>) -> Outcome;
+    /// What comes of telling a node something, if it crashes after so many sends of its first multicast or does not, and
+    /// whether it may come back then.
+    fn tell(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Outcome;
 
-    /// The number of a node after its process has crashed.
-    fn down(&self, id: u8, node: u32) -> u32;
+    /// The number of a node after its process has crashed, with its memory if it may come back.
+    fn down(&self, id: u8, node: u32, may_return: bool) -> u32;
 
     /// The number of a node whose numbers of which only differences matter are all lower by so much.
     fn lowered(&self, id: u8, node: u32, by: u64) -> u32;
 
     /// The same for a message.
     fn lowered_message(&self, message: u32, by: u64) -> u32;
+
+    /// The number of a message that has been under way for one instant more.
+    fn older_message(&self, message: u32) -> u32;
 
     /// The number of a node that is now called `id`, and others by other names.
     fn renamed(&self, id: u8, node: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32>;
@@ -73,6 +77,8 @@ pub(super) struct Look {
     pub(super) waits: bool,
     pub(super) is_pleased: bool,
     pub(super) is_inside: bool,
+    /// Whether there is a process: it is up, or may come back.
+    pub(super) exists: bool,
     /// Whether it waits for the end of a round.
     pub(super) awaits_round: bool,
     /// Of each of its timers, how many instants are left, and whether what has to arrive by then arrives before.
@@ -157,14 +163,18 @@ where
             let least =
                 least_of(|look| process.iter_mut().for_each(|process| process.relative(look)));
             let (awaits_round, timers) = (waits.round, waits.seen());
-            let look = self.users.look(&place, awaits_round, timers, least);
+            let mut look = self.users.look(&place, awaits_round, timers, least);
+            look.exists = process.is_some();
             Node { process, place, waits, look }
         })
     }
 
-    fn keep_down(&self, id: u8, place: &U::Place) -> u32 {
-        // Of the dead only what its user must be remembered for counts.
-        self.keep(id, None, self.users.crashed(place), Waits::default())
+    fn keep_down(&self, id: u8, process: Option<P>, place: &U::Place, may_return: bool) -> u32 {
+        match self.users.suspended(place).filter(|_| may_return) {
+            Some(suspended) => self.keep(id, process, suspended, Waits::default()),
+            // Of the dead only what its user must be remembered for counts.
+            None => self.keep(id, None, self.users.crashed(place), Waits::default()),
+        }
     }
 
     fn places(&self, nodes: &[u32]) -> Places<'_, U> {
@@ -188,6 +198,7 @@ trait Lookable: Users {
             waits: self.waits(place),
             is_pleased: self.is_pleased(place),
             is_inside: self.is_inside(place),
+            exists: false,
             awaits_round,
             timers,
             least,
@@ -217,7 +228,7 @@ where
         &self.messages.get(message).seen
     }
 
-    fn tell(&self, id: u8, node: u32, input: Input, crash_after: Option<u8>) -> Outcome {
+    fn tell(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Outcome {
         let node = self.nodes.get(node);
         let mut process = node.process.clone().expect("who is down is told nothing");
         let mut place = node.place.clone();
@@ -245,6 +256,10 @@ where
                 let bound = self.bound.unwrap_or_default().0;
                 process.relative(&mut |moment| *moment = moment.saturating_sub(bound));
             }
+            Input::Recovered => {
+                self.users.resumed(&mut place);
+                process.on_recovery(&mut out);
+            }
             Input::Wish => {
                 let (command, _) = self.users.wish(&place).expect("a user asks what it wishes");
                 self.users.asked(&mut place, &command);
@@ -265,15 +280,15 @@ where
                         if multicast == 0 {
                             multicast = recipients.len() as u8;
                         }
-                        let most = crash_after.map_or(usize::MAX, usize::from);
+                        let most = crash_after.map_or(usize::MAX, |(sends, _)| sends.into());
                         for to in recipients.into_iter().take(most) {
                             match to == named(id) {
                                 true => to_self.push_back(message.clone()),
                                 false => self.post(to, message.clone(), &mut posts),
                             }
                         }
-                        if crash_after.is_some() {
-                            let node = self.keep_down(id, &place);
+                        if let Some((_, may_return)) = crash_after {
+                            let node = self.keep_down(id, Some(process), &place, may_return);
                             return Outcome { node, posts: posts.into(), multicast };
                         }
                     }
@@ -294,8 +309,9 @@ where
         Outcome { node, posts: posts.into(), multicast }
     }
 
-    fn down(&self, id: u8, node: u32) -> u32 {
-        self.keep_down(id, &self.nodes.get(node).place)
+    fn down(&self, id: u8, node: u32, may_return: bool) -> u32 {
+        let node = self.nodes.get(node);
+        self.keep_down(id, node.process.clone(), &node.place, may_return)
     }
 
     fn lowered(&self, id: u8, node: u32, by: u64) -> u32 {
@@ -310,6 +326,16 @@ where
     fn lowered_message(&self, message: u32, by: u64) -> u32 {
         let mut message = self.messages.get(message).message.clone();
         message.relative(&mut |number| *number -= by);
+        self.keep_message(message)
+    }
+
+    fn older_message(&self, message: u32) -> u32 {
+        let own = self.messages.get(message);
+        if own.seen.least == u64::MAX {
+            return message;
+        }
+        let (mut message, bound) = (own.message.clone(), self.bound.unwrap_or_default().0);
+        message.relative(&mut |moment| *moment = moment.saturating_sub(bound));
         self.keep_message(message)
     }
 

@@ -22,8 +22,10 @@ pub struct State {
     pub(super) round: u16,
     /// Who has still to be told of whose crash.
     pub(super) news: Pairs,
-    /// Who wrongly suspects whom.
+    /// Who wrongly suspects whom, or has not heard that it is back.
     pub(super) suspected: Pairs,
+    /// Who was told of whose crash and not of its return, where processes may come back.
+    pub(super) told: Pairs,
 }
 
 /// A message under way: its link, whether it was sent before this instant, and its number in one word.
@@ -110,9 +112,9 @@ impl State {
     pub(super) fn new(nodes: impl Iterator<Item = u32>, budget: Budget) -> Self {
         let words: SmallVec<[u32; 20]> = nodes.collect();
         let n = words.len();
-        let (news, suspected) = (Pairs::default(), Pairs::default());
+        let (news, suspected, told) = Default::default();
         let up = ((1_u16 << n) - 1) as u8;
-        Self { words, n: n as u8, up, rounding: 0, budget, round: 1, news, suspected }
+        Self { words, n: n as u8, up, rounding: 0, budget, round: 1, news, suspected, told }
     }
 
     pub(super) fn is_up(&self, process: u8) -> bool {
@@ -198,6 +200,7 @@ impl State {
             rounding: bits(self.rounding),
             news: self.news.renamed(names),
             suspected: self.suspected.renamed(names),
+            told: self.told.renamed(names),
             ..*self
         }
     }
@@ -217,15 +220,32 @@ impl State {
         self.suspected.forget(victim);
     }
 
+    /// A process is up again.
+    pub(super) fn stand_up(&mut self, process: u8) {
+        self.up |= 1 << process;
+    }
+
+    /// Who is down, in order.
+    pub(super) fn down(&self) -> impl Iterator<Item = u8> + use<> {
+        let up = self.up;
+        (0..self.n).filter(move |process| up & (1 << process) == 0)
+    }
+
     /// What the state is remembered by. On a link without order, messages are a heap.
     pub(super) fn fingerprint(&self, fifo: bool) -> Fingerprint {
         let mut mixer = Mixer::default();
-        let Budget { crashes, losses, suspicions } = self.budget;
-        let few = u64::from(crashes) << 16 | u64::from(losses) << 8 | u64::from(suspicions);
+        let Budget { crashes, recoveries, losses, suspicions } = self.budget;
+        let returns = u64::from(recoveries) << 24;
+        let few =
+            returns | u64::from(crashes) << 16 | u64::from(losses) << 8 | u64::from(suspicions);
         mixer.write_u64(few << 32 | u64::from(self.round) << 8 | u64::from(self.rounding));
         if !(self.news.is_empty() && self.suspected.is_empty()) {
             mixer.write_u64(self.news.0);
             mixer.write_u64(self.suspected.0);
+        }
+        if !self.told.is_empty() {
+            mixer.write_u64(u64::MAX);
+            mixer.write_u64(self.told.0);
         }
         if fifo {
             for pair in self.words.chunks(2) {

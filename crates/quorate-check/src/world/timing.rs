@@ -11,7 +11,8 @@
 //! users take as long as they like.
 //!
 //! A process's clock shows [`HORIZON`] bounds all the time; instead, the moments that it remembers and shows with
-//! [`quorate_core::Process::relative`] go back by one bound with each instant, so that states come again.
+//! [`quorate_core::Process::relative`] go back by one bound with each instant, and so do those in messages, so that states
+//! come again.
 
 use quorate_core::Span;
 

@@ -59,6 +59,8 @@ pub(super) enum Input {
     Expired(u8),
     /// Not told, but time has gone by.
     Instant,
+    /// It is back with its memory.
+    Recovered,
     /// Not told, but called by another name.
     Renamed(u32),
 }
@@ -76,6 +78,7 @@ impl Input {
             Self::Renamed(renaming) => (6, u64::from(renaming)),
             Self::Expired(place) => (7, u64::from(place)),
             Self::Instant => (8, 0),
+            Self::Recovered => (9, 0),
         };
         let crash = crash_after.map_or(0, |sends| u64::from(sends) + 1);
         kind << 56 | crash << 48 | what
@@ -94,6 +97,7 @@ impl World<'_> {
         let known = &self.insides.look(node).known;
         let key = input.key(crash_after);
         let number = known.recall(key).unwrap_or_else(|| {
+            let crash_after = crash_after.map(|sends| (sends, self.remembers()));
             let outcome = self.insides.tell(id, node, input, crash_after);
             known.remember(key, || self.outcomes.put(outcome))
         });

@@ -1,6 +1,7 @@
 //! Worlds beyond the assumptions: one or two of those that an algorithm states are left, for a while where that makes
 //! sense, to see what breaks.
 
+use quorate_core::mutex::voters;
 use quorate_core::{Assumption, Drift, Offset, ProcessId, ProcessSet, Profile, Span, Time};
 use quorate_sim::fault::{
     Clock, Cut, Occasion, Omission, OnLink, Partition, Recover, Slow, Suspect, Traitor,
@@ -34,10 +35,11 @@ pub(super) fn leave(profile: &Profile, scenario: &mut Scenario, end: u64, dice: 
     }
 }
 
-struct Beyond<'a> {
-    scenario: &'a mut Scenario,
-    dice: &'a mut Dice,
-    end: u64,
+pub(super) struct Beyond<'a> {
+    pub(super) scenario: &'a mut Scenario,
+    pub(super) dice: &'a mut Dice,
+    /// What happens until then is disturbed.
+    pub(super) end: u64,
 }
 
 impl Beyond<'_> {
@@ -84,6 +86,9 @@ impl Beyond<'_> {
                 let servers: Vec<ProcessId> = self.scenario.time_servers().iter().collect();
                 servers.into_iter().take(few).for_each(|server| self.betray(server));
             }
+            Assumption::QuorumUp => {
+                voters(self.scenario.processes).iter().for_each(|voter| self.crash_for_good(voter));
+            }
             Assumption::Honesty => {
                 let traitor = self.someone();
                 self.betray(traitor);
@@ -110,7 +115,7 @@ impl Beyond<'_> {
     }
 
     /// Single messages, a process's own, those of a link, or all between parts of the network.
-    fn lose(&mut self) {
+    pub(super) fn lose(&mut self) {
         let n = self.scenario.processes;
         match self.dice.between(0, 3) {
             0 => {
@@ -154,6 +159,18 @@ impl Beyond<'_> {
             let (who, at) = (Who::Process(process), self.moment());
             self.scenario.faults.crash.push(Occasion { who, at });
         }
+    }
+
+    /// One crashes and stays away.
+    fn crash_for_good(&mut self, process: ProcessId) {
+        let who = Who::Process(process);
+        self.scenario.faults.recover.retain(|recover| recover.who != who);
+        let mut crashes = 0;
+        self.scenario.faults.crash.retain(|crash| {
+            crashes += usize::from(crash.who == who);
+            crash.who != who || crashes == 1
+        });
+        self.crash(process);
     }
 
     /// One crashes, if it does not anyhow, and is back after a while.
@@ -244,7 +261,7 @@ impl Beyond<'_> {
         Window { from: When::At(Time(from)), until }
     }
 
-    fn mishaps(&mut self) -> Vec<OnLink> {
+    pub(super) fn mishaps(&mut self) -> Vec<OnLink> {
         let count = self.dice.between(1, MOST);
         (0..count).map(|_| OnLink { link: self.link(), at: self.moment() }).collect()
     }

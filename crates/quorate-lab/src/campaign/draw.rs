@@ -15,6 +15,7 @@ use super::agreement;
 use super::beyond::leave;
 use super::elections::{draw_detector, draw_election};
 use super::heal::heal;
+use super::within::disturb;
 
 /// The usual message delay, in nanoseconds: everything else is drawn in its terms.
 pub(super) const UNIT: u64 = 1_000_000;
@@ -117,6 +118,10 @@ impl Worlds {
         match self.profile.layer {
             Layer::Election => draw_detector(&mut scenario, draw),
             Layer::Clock => self.draw_clocks(&mut scenario, draw),
+            Layer::Mutex => {
+                let end = busy_until(&scenario, Layer::Mutex);
+                disturb(&self.profile, &mut scenario, end, draw);
+            }
             _ => {}
         }
         scenario

@@ -13,6 +13,7 @@ mod heal;
 mod part;
 mod report;
 mod tally;
+mod within;
 
 use quorate_sim::{Conditions, Expect, RunError, Scenario};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};

@@ -1,7 +1,7 @@
 //! ME1, safety: at most one process is inside the critical section at any time.
 //!
 //! A process that crashes inside is no longer inside: it can do no more harm. If it comes back with its
-//! memory it is inside again, unless it is told at once that it no longer is. Cost: O(1) for each entry and exit.
+//! memory it is inside again, unless it is told at once that it no longer is. A process that is expelled has left. Cost: O(1) for each entry and exit.
 
 use quorate_core::Property;
 
@@ -28,9 +28,12 @@ impl Me1 {
         }
         match sighting {
             Sighting::Requested | Sighting::GaveUp => {}
-            Sighting::Expelled => self.returning = None,
+            Sighting::Expelled => {
+                self.returning = None;
+                self.leave(at);
+            }
             Sighting::Entered => self.enter(at),
-            Sighting::Left => self.inside.retain(|entry| entry.process != at.process),
+            Sighting::Left => self.leave(at),
             Sighting::Crashed => {
                 let crashed = self.inside.extract_if(.., |entry| entry.process == at.process);
                 self.crashed_inside.extend(crashed);
@@ -56,6 +59,10 @@ impl Me1 {
     /// The first violation.
     pub fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
+    }
+
+    fn leave(&mut self, at: Moment) {
+        self.inside.retain(|entry| entry.process != at.process);
     }
 
     fn enter(&mut self, at: Moment) {

@@ -55,6 +55,12 @@ pub trait User {
         agenda: &mut Agenda<Self::Command>,
     );
 
+    /// Whether everything that the user planned in answer to earlier outputs is void after this one.
+    fn voids_plans(&self, output: &Self::Output) -> bool {
+        let _ = output;
+        false
+    }
+
     /// A process has crashed; what its user wanted in answer to something is gone with it.
     fn crashed(&mut self, process: ProcessId);
 

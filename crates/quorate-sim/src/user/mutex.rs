@@ -134,15 +134,25 @@ impl User for MutexUsers {
     }
 
     fn hear(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
-        self.change(process, |place| match output {
+        let place = self.change(process, |place| match output {
             Output::Entered => place.state = State::Inside,
             Output::NoQuorum => (place.state, place.due) = (State::Away, 0),
             // What was begun inside has to be begun again.
             Output::Expelled => place.state = State::Away,
         });
-        if *output == Output::Entered {
-            agenda.push((process, self.stay(process), Command::Release));
+        match output {
+            Output::Entered => agenda.push((process, self.stay(process), Command::Release)),
+            // A process that comes back has its user ask once it is up.
+            Output::Expelled if place.up && place.due > 0 => {
+                agenda.push((process, self.think, Command::Acquire));
+            }
+            Output::Expelled | Output::NoQuorum => {}
         }
+    }
+
+    /// A user that is no longer inside does not leave.
+    fn voids_plans(&self, output: &Output) -> bool {
+        *output == Output::Expelled
     }
 
     fn crashed(&mut self, process: ProcessId) {

@@ -23,6 +23,7 @@ Examples:
   quorate check total-lamport -n 3 --requesters 2 --json
   quorate check causal -n 3 --requesters 2 --watch total-order
   quorate check quorum-published -n 3 --crashes 2 --only ME1
+  quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
 
 Whatever can happen may happen next: a message arrives, a user asks to enter or leaves, begins an
 election, proposes or multicasts, a process crashes, also in the middle of a multicast, or hears of a
@@ -49,6 +50,15 @@ pub(crate) struct Check {
     /// How many processes may crash
     #[arg(long, value_name = "F", default_value_t = 0)]
     pub(crate) crashes: u8,
+    /// How many crashed processes may come back with their memory
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) recoveries: u8,
+    /// How long a lease lasts, in longest message delays, 15 at most, where the algorithm has leases
+    #[arg(long, value_name = "I", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=15))]
+    pub(crate) lease: u8,
+    /// How often a client renews its lease before it gives up waiting, where the algorithm has leases
+    #[arg(long, value_name = "R", default_value_t = 0)]
+    pub(crate) renewals: u32,
     /// How many messages may be lost
     #[arg(long, value_name = "L", default_value_t = 0)]
     pub(crate) losses: u8,

@@ -92,11 +92,13 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
     quorate_lab::check(&scenario).map_err(Failure::new)?;
-    let (crashes, losses, suspicions) = (flags.crashes, flags.losses, flags.suspicions);
+    let Check { crashes, recoveries, losses, suspicions, .. } = *flags;
     Ok(Question {
         scenario,
         requests: flags.requests,
-        budget: Budget { crashes, losses, suspicions },
+        budget: Budget { crashes, recoveries, losses, suspicions },
+        lease: flags.lease,
+        renewals: Some(flags.renewals),
         reduce: flags.reductions(),
         only: flags.only.as_deref().map(property).transpose()?,
         content_with_a_part: flags.depth.is_some() || flags.memory.is_some(),

@@ -84,6 +84,7 @@ fn title(flags: &Check) -> String {
     }
     let mishaps = [
         (flags.crashes, "crash", "crashes"),
+        (flags.recoveries, "recovery", "recoveries"),
         (flags.losses, "loss", "losses"),
         (flags.suspicions, "wrong suspicion", "wrong suspicions"),
     ];

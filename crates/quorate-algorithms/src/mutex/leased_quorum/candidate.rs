@@ -117,6 +117,22 @@ impl<K: Name> Candidate<K> {
         listed.map(|(index, _)| ProcessId::from_index(index)).collect()
     }
 
+    /// Shows the number of every beat that the candidate remembers, where beats are numbered by the clock.
+    pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        show(&mut self.session.beat.number);
+        self.views.iter_mut().filter_map(|view| view.beat.as_mut()).for_each(&mut *show);
+        for pursuit in self.pursuits.values_mut() {
+            let counted = pursuit.votes.values_mut();
+            counted.filter_map(|counted| counted.beat.as_mut()).for_each(&mut *show);
+            match pursuit.told.as_mut().map(|told| &mut told.standing) {
+                Some(Standing::Granted { beat, .. } | Standing::Held(Some(beat))) => {
+                    show(&mut beat.number);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The client has begun a beat that the next requests carry to the voters that they ask.
     pub fn note_beat(&mut self, number: u64, issued: u64) {
         self.session.beat.number = self.session.beat.number.max(number);

@@ -100,7 +100,13 @@ impl<K: Name> Client<K> {
 
     /// Begins a beat.
     pub fn begin_beat(&mut self, now: Time) -> Beat {
-        self.beats += 1;
+        self.begin_beat_at_least(0, now)
+    }
+
+    /// Begins a beat with this number, or with a greater one if the number was used before. An explorer that lets time go by
+    /// without end numbers beats by the clock: a state in which everything is as long ago as in another one comes again.
+    pub fn begin_beat_at_least(&mut self, number: u64, now: Time) -> Beat {
+        self.beats = number.max(self.beats + 1);
         let validity = self.validity;
         self.sent.retain(|_, sent| *sent + validity > now);
         self.sent.insert(self.beats, now);
@@ -259,6 +265,17 @@ impl<K: Name> Client<K> {
         for of in self.requests.values_mut() {
             of.inside.iter_mut().for_each(|inside| show(&mut inside.until.0));
         }
+    }
+
+    /// Shows the number of every beat that the client remembers, where beats are numbered by the clock.
+    pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        show(&mut self.beats);
+        let sent = core::mem::take(&mut self.sent).into_iter();
+        let shown = sent.map(|(mut number, at)| {
+            show(&mut number);
+            (number, at)
+        });
+        self.sent = shown.collect();
     }
 
     fn good_until(&self, beat: Beat) -> Option<Time> {

@@ -48,18 +48,32 @@ impl<K: Name> DirectClient<K> {
         &self.candidate
     }
 
-    /// The client, for explorers that shift its moments.
-    pub fn client_mut(&mut self) -> &mut Client<K> {
-        &mut self.client
+    /// Shows every moment and the number of every beat, for explorers that let time go by without end and number beats by the
+    /// clock.
+    pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        self.client.moments(show);
+        self.client.beat_numbers(show);
+        self.candidate.beat_numbers(show);
     }
 
     /// Begins a beat.
     pub fn beat(&mut self, now: Time, out: &mut DirectEffects<K>) {
-        let beat = self.client.begin_beat(now);
+        self.beat_at_least(0, now, out);
+    }
+
+    /// Begins a beat with this number or a greater one; see [`Client::begin_beat_at_least`].
+    pub fn beat_at_least(&mut self, number: u64, now: Time, out: &mut DirectEffects<K>) {
+        let beat = self.client.begin_beat_at_least(number, now);
         let issued = self.client.issued();
         self.with_candidate(now, out, |candidate, effects| {
             candidate.begin_beat(beat.number, issued, effects);
         });
+    }
+
+    /// Begins a beat that the next requests carry to the voters that they ask; see [`Client::begin_beat_at_least`].
+    pub fn note_beat(&mut self, number: u64, now: Time) {
+        let beat = self.client.begin_beat_at_least(number, now);
+        self.candidate.note_beat(beat.number, self.client.issued());
     }
 
     /// Makes a request. The session must have begun a beat: votes are counted from one.

@@ -265,6 +265,13 @@ impl<K: Name> Voter<K> {
         self.sessions.iter().map(|(id, session)| (*id, session))
     }
 
+    /// Shows the number of every beat that the voter remembers, where beats are numbered by the clock.
+    pub fn beat_numbers(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        for session in self.sessions.values_mut() {
+            session.beats.values_mut().for_each(|heard| show(&mut heard.number));
+        }
+    }
+
     /// Shows every moment that the voter remembers, for explorers that let time go by without end.
     pub fn moments(&mut self, show: &mut dyn FnMut(&mut u64)) {
         for session in self.sessions.values_mut() {

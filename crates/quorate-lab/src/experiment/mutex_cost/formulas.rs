@@ -55,6 +55,9 @@ pub(super) fn promise(
         ("token-ring", Light) => Promise::between("1 to infinity", 1.0, f64::INFINITY),
         ("token-ring", Saturated) => Promise::between("1 to n", 1.0, n),
         ("token-ring", Client) => Promise::expected("n/2", n / 2.0),
+        ("leased-quorum", Saturated) => {
+            Promise::between("3K to infinity", *cost.messages.start() as f64, f64::INFINITY)
+        }
         (_, Light | Saturated) => {
             let (least, most) = (*cost.messages.start() as f64, *cost.messages.end() as f64);
             Promise::between(cost.formula, least, most)
@@ -112,6 +115,12 @@ pub(super) fn reason(
              the next, here 2n + 8 message delays",
         );
     }
+    if (series.algorithm, figure) == ("leased-quorum", Saturated) {
+        return Some(
+            "whoever waits sends beats and repeats its request each third of a ttl: messages per entry grow with the \
+             time that an entry is waited for",
+        );
+    }
     if comparison != Comparison::Differs {
         return None;
     }
@@ -131,6 +140,10 @@ pub(super) fn reason(
         ("maekawa", Saturated) => {
             Some("the formula leaves rivals out: FAILED, INQUIRE and YIELD come on top, up to 6K")
         }
+        ("leased-quorum", Synchronisation) => Some(
+            "2 is RELEASE and then VOTE: less where the voter is one of the two itself, more where a vote is first \
+             inquired back",
+        ),
         ("maekawa" | "agrawal-el-abbadi" | "quorum", Synchronisation) => Some(
             "2 is RELEASE and then REPLY: less where the voter that both share is one of the two itself, more where a \
              vote is first inquired back",

@@ -392,10 +392,10 @@ fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
          matters: what two cannot do, two others may."
             .to_owned(),
         "In the searches, links lose and duplicate nothing and keep their order, detectors are perfect though as slow as \
-         can be, nobody comes back after a crash, and nobody lies; losses, wrong suspicions and links without order are \
-         explored when asked for (`quorate check --losses`, `--suspicions`, `--fifo no`). ME3 and the clock condition are \
-         judged in runs, not in searches: they are properties of a history and not of a state. Recoveries, traitors and \
-         clocks that drift are in the storms only."
+         can be, nobody comes back after a crash, and nobody lies; losses, returns, wrong suspicions and links without \
+         order are explored when asked for (`quorate check --losses`, `--recoveries`, `--suspicions`, `--fifo no`). ME3 and the clock condition are \
+         judged in runs, not in searches: they are properties of a history and not of a state. Traitors and clocks that \
+         drift are in the storms only. Leases last three message delays and are not renewed."
             .to_owned(),
         "States are remembered by 100 bits: that two different ones are taken for one somewhere in a billion has a chance \
          of less than one in 10^12."

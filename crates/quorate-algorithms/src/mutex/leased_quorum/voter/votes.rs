@@ -80,9 +80,12 @@ impl<K: Name> Voter<K> {
             old.and_then(|old| ballot.queue.remove(&(old, request)));
             ballot.queue.insert((stamp, request), Waiter { claim, inside, beats, entered });
         }
+        let clock = self.clock;
         if let Some(session) = self.sessions.get_mut(&request.session) {
             session.requests.insert(request, (lock.clone(), stamp));
             session.version += u64::from(changed);
+            // The answer carries it: without beats, too, the session's next request has a stamp that need not be lifted.
+            session.told = Some(clock);
         }
         match voted {
             Some(_) => self.send_vote(&lock, out),

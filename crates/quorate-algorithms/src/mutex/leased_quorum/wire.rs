@@ -1,0 +1,77 @@
+//! Messages between the processes of [`super::LeasedQuorum`], and how they are counted.
+
+use quorate_core::{Kind, Message as CoreMessage};
+
+use super::id::Beat;
+use super::message::{ToCandidate, ToVoter};
+
+/// A message between two processes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Message {
+    /// From a candidate.
+    ToVoter(ToVoter<()>),
+    /// From a voter.
+    ToCandidate(ToCandidate<()>),
+}
+
+impl Message {
+    /// The beat that it carries or echoes.
+    fn beat_mut(&mut self) -> Option<&mut Beat> {
+        match self {
+            Self::ToVoter(ToVoter::Beat { session, .. } | ToVoter::Request { session, .. }) => {
+                Some(&mut session.beat)
+            }
+            Self::ToCandidate(ToCandidate::Echo { beat, .. } | ToCandidate::Vote { beat, .. }) => {
+                Some(beat)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl CoreMessage for Message {
+    const KINDS: &'static [Kind] = &[
+        Kind::mutex("BEAT"),
+        Kind::mutex("REQUEST"),
+        Kind::mutex("RAISE"),
+        Kind::mutex("YIELD"),
+        Kind::mutex("RELEASE"),
+        Kind::mutex("ECHO"),
+        Kind::mutex("VOTE"),
+        Kind::mutex("BEHIND"),
+        Kind::mutex("RAISED"),
+        Kind::mutex("INQUIRE"),
+        Kind::mutex("STALE"),
+        Kind::mutex("REFUSED"),
+    ];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::ToVoter(message) => match message {
+                ToVoter::Beat { .. } => 0,
+                ToVoter::Request { .. } => 1,
+                ToVoter::Raise { .. } => 2,
+                ToVoter::Yield { .. } => 3,
+                ToVoter::Release { .. } | ToVoter::End { .. } => 4,
+            },
+            Self::ToCandidate(message) => match message {
+                ToCandidate::Echo { .. } => 5,
+                ToCandidate::Vote { .. } => 6,
+                ToCandidate::Behind { .. } => 7,
+                ToCandidate::Raised { .. } => 8,
+                ToCandidate::Inquire { .. } => 9,
+                ToCandidate::Stale { .. } => 10,
+                // None of these is sent where all have the same terms, remember their votes and release by themselves.
+                ToCandidate::Gone { .. }
+                | ToCandidate::Unavailable
+                | ToCandidate::Refused { .. } => 11,
+            },
+        }
+    }
+
+    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+        // Beats are numbered by the clock.
+        self.beat_mut().into_iter().for_each(|beat| show(&mut beat.number));
+    }
+}

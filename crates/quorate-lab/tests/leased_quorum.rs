@@ -1,0 +1,92 @@
+//! `leased-quorum`: small worlds in full, what an entry costs, and a short storm with fixed seeds.
+
+use std::ops::ControlFlow;
+
+use quorate_check::{Bounds, Budget};
+use quorate_lab::campaign::Asked;
+use quorate_lab::exhaustive::{Question, Reductions, explore};
+use quorate_lab::run;
+use quorate_sim::report::{Report, Verdict};
+use quorate_sim::scenario::Requesters;
+use quorate_sim::{Conditions, Scenario, parse};
+
+fn report(toml: &str) -> Report {
+    let toml = format!("algorithm = \"leased-quorum\"\n{toml}");
+    let scenario = parse(&toml, "leased.toml").unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    run(&scenario, Conditions::default(), None).expect("it runs").report
+}
+
+/// The votes of two of three voters: K = 2.
+#[test]
+fn an_entry_costs_what_the_header_says() {
+    let first = report("processes = 5");
+    assert_eq!(first.messages.total, 3 * 2 + 2, "the voters stamp the first request of a session");
+    assert_eq!(first.delays.client.max, 2_000_000);
+    let twice = report("processes = 5\nrepeat = 2\nthink = \"5ms\"");
+    assert_eq!(twice.messages.total - first.messages.total, 3 * 2);
+    let pair = report("processes = 5\nrequest = [\"0@0\", \"1@2500us\"]");
+    assert_eq!(pair.delays.synchronisation.max, 2_000_000);
+}
+
+#[test]
+fn who_is_expelled_asks_again_and_stays_for_a_whole_section() {
+    let expelled = report(
+        "processes = 5\nsection-of = [\"0=300ms,10ms\"]\n[faults]\npartition = [\"0|1,2,3,4@5ms..100ms\"]",
+    );
+    assert_eq!((expelled.verdict, expelled.requests, expelled.entries), (Verdict::Holds, 2, 2));
+    // The plan to leave at 302ms died with the first stay.
+    assert!(expelled.virtual_time < 200_000_000, "{}", expelled.virtual_time);
+}
+
+#[test]
+fn without_a_quorum_nobody_enters_and_the_assumption_is_named() {
+    let gone = report("processes = 5\n[faults]\ncrash = [\"3@0\", \"4@0\"]");
+    assert_eq!(gone.verdict, Verdict::Violated, "{:?}", gone.properties);
+    let broken: Vec<&str> = gone.assumptions.iter().filter(|it| !it.met).map(|it| it.id).collect();
+    assert_eq!((gone.entries, broken), (0, vec!["quorum-up"]));
+}
+
+/// Losses, repetitions, reordering, cuts, restarts of everybody and clocks that drift by up to a hundredth.
+#[test]
+fn a_storm_finds_nothing() {
+    let report = Asked::new("leased-quorum", 600).run(2).expect("it runs");
+    assert_eq!(report.violations, []);
+    assert_eq!((report.hangs, report.undecided, report.outside_assumptions), (0, 0, 0));
+    assert!(report.crashes > 1_000, "{}", report.crashes);
+}
+
+fn question(n: usize, requesters: usize, budget: Budget) -> Question {
+    let requesters = Requesters::First(requesters);
+    Question {
+        scenario: Scenario { requesters, ..Scenario::new("leased-quorum", n) },
+        requests: 1,
+        budget,
+        lease: 3,
+        renewals: Some(0),
+        reduce: Reductions::ALL,
+        only: None,
+        bounds: Bounds { memory: 4 << 30, depth: u32::MAX },
+        content_with_a_part: true,
+        threads: 2,
+    }
+}
+
+/// Every order of events, with messages that take up to one instant and leases of three.
+#[test]
+fn small_worlds_hold_in_every_state() {
+    let mut lines = String::new();
+    let restart = Budget { crashes: 1, recoveries: 1, ..Budget::default() };
+    let worlds = [
+        ("two voters, one asks", question(2, 1, Budget::default())),
+        ("two voters, one asks, a restart", question(2, 1, restart)),
+        ("three voters, two of them ask", question(3, 2, Budget::default())),
+        ("three voters, one of two clients asks", question(5, 1, Budget::default())),
+    ];
+    for (name, question) in worlds {
+        let report = explore(&question, |_| ControlFlow::Continue(())).expect("explored").report;
+        assert_eq!(report.verdict, "holds", "{name}: {report:?}");
+        let (states, steps, depth) = (report.states, report.steps, report.depth);
+        lines += &format!("{name}: {states} states, {steps} steps, {depth} deep\n");
+    }
+    insta::assert_snapshot!(lines);
+}
