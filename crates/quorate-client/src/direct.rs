@@ -182,7 +182,8 @@ impl Connecting {
         let links = links.collect();
         let mut scouts = JoinSet::new();
         // Advertised addresses may be unreachable from here, while those that the user names are not.
-        for endpoint in cluster.endpoints.iter().filter(|it| !addresses.contain(it)).cloned() {
+        for endpoint in cluster.endpoints.iter().filter(|it| !addresses.contain(it)) {
+            let endpoint = endpoint.clone();
             let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
             let (addresses, candidate) = (Arc::clone(addresses), told.candidate);
             scouts.spawn(async move {
