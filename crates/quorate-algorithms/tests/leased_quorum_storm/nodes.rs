@@ -33,6 +33,8 @@ pub(crate) struct Node {
 /// A candidate for a client elsewhere.
 pub(crate) struct Relay {
     client: usize,
+    /// By which the client calls it. A node that has restarted answers late calls with another candidate.
+    handle: CandidateId,
     candidate: Candidate<Name>,
 }
 
@@ -155,15 +157,20 @@ impl Storm {
                     relay.on_message(ProcessId::from_index(voter), message, out);
                 });
             }
-            Message::Call(candidate, call) => {
+            Message::Call(handle, call) => {
                 let Place::Client(client) = from else { return };
                 if self.nodes[at].voter.is_none() {
                     return;
                 }
                 let electorate = self.electorate();
+                let relays = self.nodes[at].relays.iter();
+                let known = relays.filter(|(_, relay)| relay.handle == handle).map(|(id, _)| *id);
+                let known = known.last();
+                let candidate = known.unwrap_or_else(|| self.new_candidate(Place::Node(at)));
                 let relay = self.nodes[at].relays.entry(candidate);
                 let relay = relay.or_insert_with(|| Relay {
                     client,
+                    handle,
                     candidate: Candidate::new(candidate, electorate, call.session),
                 });
                 let known = relay.candidate.session().beat.number;
