@@ -34,11 +34,7 @@ async fn python_does_with_quorate_what_it_does_with_etcd() {
         let came = Command::new(&python).arg(&script).arg(port).output().expect("Python");
         let (said, errors) =
             (String::from_utf8_lossy(&came.stdout), String::from_utf8_lossy(&came.stderr));
-        // Clients of quorate are told less than nodes keep.
-        let ttl = if server.name == "quorate" { 7 } else { 30 };
-        let expected = format!(
-            "lease 777, {ttl} s\nlocked py/309\nkeys py/309\nwaits\nunlocked\nlocked py/30a\nrevoked\n"
-        );
+        let expected = "lease 777, 30 s\nlocked py/309\nkeys py/309\nwaits\nunlocked\nlocked py/30a\nrevoked\n";
         assert_eq!(said, expected, "{}: {errors}", server.name);
     }
 }

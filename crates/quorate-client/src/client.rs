@@ -9,15 +9,18 @@ use tokio::sync::{mpsc, oneshot};
 use crate::backend::{Backend, System};
 use crate::connection;
 use crate::credentials::{Credentials, Dialler};
+use crate::direct::Cluster;
 use crate::error::Error;
 use crate::session::{Session, SessionOptions, SessionState};
 use crate::spans::Spans;
 
-/// A client of a cluster. Clones share one connection.
-#[derive(Clone, Debug)]
+/// A client of a cluster. Clones share one connection, for everything but direct sessions.
+#[derive(Clone)]
 pub struct Client {
     jobs: mpsc::UnboundedSender<Job>,
     system: System,
+    /// For sessions that reach the voters themselves.
+    pub(crate) cluster: Option<Arc<Cluster>>,
     pub(crate) spans: Spans,
 }
 
@@ -28,6 +31,12 @@ pub struct Listing {
     pub requests: Vec<About>,
     /// Nodes that did not answer: requests through them are missing.
     pub silent: std::collections::BTreeSet<u32>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("system", &self.system).finish_non_exhaustive()
+    }
 }
 
 /// What a client wants done. Whatever the backend is, it is asked in the words of quorate's protocol and answers in
@@ -41,8 +50,8 @@ pub(crate) enum Job {
     /// What is said of this session goes there.
     Listen(SessionKey, Arc<SessionState>),
     Forget(SessionKey),
-    /// Changes go there.
-    Watch(mpsc::UnboundedSender<Change>),
+    /// Changes of names with this prefix go there.
+    Watch(String, mpsc::UnboundedSender<Change>),
 }
 
 /// How long a call waits for a node to be reached, where it does not say.
@@ -85,7 +94,7 @@ impl Client {
                 let members = crate::etcd::Members::new(system, endpoints, credentials)?;
                 let (jobs, to_do) = mpsc::unbounded_channel();
                 tokio::spawn(crate::etcd::run(members, to_do));
-                Ok(Self { jobs, system, spans: Spans::default() })
+                Ok(Self { jobs, system, cluster: None, spans: Spans::default() })
             }
             #[cfg(not(feature = "etcd"))]
             System::Etcd | System::EtcdTls => Err(Error::Unsupported(
@@ -96,8 +105,10 @@ impl Client {
 
     fn of_quorate(endpoints: Vec<String>, dialler: Dialler) -> Self {
         let (jobs, to_do) = mpsc::unbounded_channel();
-        tokio::spawn(connection::Worker::new(endpoints, dialler).run(to_do));
-        Self { jobs, system: System::Quorate, spans: Spans::default() }
+        let worker = connection::Worker::new(endpoints.clone(), dialler.clone());
+        tokio::spawn(worker.run(to_do));
+        let cluster = Some(Arc::new(Cluster { endpoints, dialler }));
+        Self { jobs, system: System::Quorate, cluster, spans: Spans::default() }
     }
 
     /// Who gives the locks.
@@ -188,10 +199,10 @@ impl Client {
         }
     }
 
-    /// All changes from now on of names that begin so. Not with etcd.
+    /// All changes from now on of names that begin so; after a break, through another node. Not with etcd.
     pub async fn watch(&self, prefix: &str) -> Result<mpsc::UnboundedReceiver<Change>, Error> {
         let (changes, told) = mpsc::unbounded_channel();
-        self.post(Job::Watch(changes))?;
+        self.post(Job::Watch(prefix.to_owned(), changes))?;
         match self.call(Call::Watch { prefix: prefix.to_owned() }, Some(REACH)).await? {
             Answer::Done => Ok(told),
             _ => Err(Error::Confused),

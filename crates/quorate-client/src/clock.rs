@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
+use quorate_core::Time;
 use rustix::time::{ClockId, clock_gettime};
+
+/// The present time by that clock, in nanoseconds since the machine was started.
+pub(crate) fn now() -> Time {
+    let time = clock_gettime(ClockId::Boottime);
+    Time(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
 
 /// A moment by that clock, in microseconds since the machine was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,8 +18,12 @@ pub struct Moment(pub u64);
 impl Moment {
     /// This one.
     pub fn now() -> Self {
-        let time = clock_gettime(ClockId::Boottime);
-        Self(time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000)
+        Self::of(now())
+    }
+
+    /// The whole microsecond that a time is in: never later than the time.
+    pub(crate) fn of(time: Time) -> Self {
+        Self(time.0 / 1_000)
     }
 
     /// How long until then; nothing if that is past.

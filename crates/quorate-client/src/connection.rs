@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{Answer, Ask, Call, Change, Failure, Say, SessionKey, greeting};
+use quorate_protocol::{Answer, Ask, Call, Change, Failure, Mode, Name, Say, SessionKey, greeting};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,6 +14,7 @@ use crate::client::Job;
 use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
+use crate::guard::Loss;
 use crate::session::SessionState;
 
 struct Pending {
@@ -33,12 +34,27 @@ pub(crate) struct Worker {
     current: usize,
     pending: BTreeMap<u64, Pending>,
     sessions: BTreeMap<SessionKey, Arc<SessionState>>,
-    watchers: Vec<mpsc::UnboundedSender<Change>>,
+    watchers: Vec<(String, mpsc::UnboundedSender<Change>)>,
     numbers: u64,
     /// Why there is no connection.
     trouble: String,
-    /// The node has sent us to another one.
-    moved: Option<String>,
+    /// Locks that are held, by session and request: another node is told of them.
+    granted: BTreeMap<(SessionKey, u64), Grant>,
+    /// Acquire calls that tell a node of a lock that is held, by their number.
+    repeated: BTreeMap<u64, (SessionKey, u64)>,
+    /// Client addresses of the other nodes.
+    others: Vec<String>,
+    /// Number of the call that asks for them.
+    asks_others: u64,
+    /// The node stops.
+    leaving: bool,
+}
+
+/// A lock that is held.
+struct Grant {
+    name: Name,
+    why: String,
+    token: u64,
 }
 
 impl Worker {
@@ -52,14 +68,19 @@ impl Worker {
             watchers: Vec::new(),
             numbers: 0,
             trouble: String::new(),
-            moved: None,
+            granted: BTreeMap::new(),
+            repeated: BTreeMap::new(),
+            others: Vec::new(),
+            asks_others: 0,
+            leaving: false,
         }
     }
 
     pub(crate) async fn run(mut self, mut jobs: mpsc::UnboundedReceiver<Job>) {
         let mut pause = Duration::from_millis(10);
         loop {
-            if self.pending.is_empty() && self.sessions.is_empty() {
+            self.watchers.retain(|(_, watcher)| !watcher.is_closed());
+            if self.pending.is_empty() && self.sessions.is_empty() && self.watchers.is_empty() {
                 let Some(job) = jobs.recv().await else { return };
                 self.take(job, &mut BytesMut::new());
                 continue;
@@ -98,15 +119,36 @@ impl Worker {
         }
     }
 
-    /// From now on this node is tried first.
-    fn go_to(&mut self, endpoint: String) {
-        self.current = match self.endpoints.iter().position(|known| *known == endpoint) {
-            Some(place) => place,
-            None => {
-                self.endpoints.push(endpoint);
-                self.endpoints.len() - 1
-            }
-        };
+    /// The node stops: the next one is tried, or one that it has told of where no other is known.
+    fn go_on(&mut self) {
+        if self.endpoints.len() == 1 {
+            let others = self.others.iter().filter(|other| !self.endpoints.contains(other));
+            self.endpoints.extend(others.cloned().collect::<Vec<_>>());
+        }
+        self.current += 1;
+    }
+
+    /// Tells a node of the locks that are held and still valid, so that it goes on with them.
+    fn repeat_grants(&mut self, sent: u64, bytes: &mut BytesMut) {
+        self.repeated.clear();
+        let sessions = &self.sessions;
+        self.granted.retain(|(key, request), _| {
+            sessions.get(key).is_some_and(|state| state.is_valid(*request))
+        });
+        for ((session, request), grant) in &self.granted {
+            self.numbers += 1;
+            self.repeated.insert(self.numbers, (*session, *request));
+            let call = Call::Acquire {
+                session: *session,
+                request: *request,
+                name: grant.name.clone(),
+                mode: Mode::Exclusive,
+                wait_ms: None,
+                why: grant.why.clone(),
+                inside: Some(grant.token),
+            };
+            frame::put(&Ask { number: self.numbers, sent, call }, bytes);
+        }
     }
 
     fn endpoint(&self) -> &str {
@@ -154,17 +196,26 @@ impl Worker {
         let (read, mut write) = tokio::io::split(stream);
         let mut reader = Reader::new(read, frame::SAY_MOST);
         let mut bytes = BytesMut::new();
-        // What was asked before may not have been heard.
         let sent = Moment::now().0;
+        self.repeat_grants(sent, &mut bytes);
+        // What was asked before may not have been heard.
         for (number, pending) in &self.pending {
             let ask = Ask { number: *number, sent, call: pending.call.clone() };
             frame::put(&ask, &mut bytes);
         }
+        for (prefix, _) in &self.watchers {
+            self.numbers += 1;
+            let call = Call::Watch { prefix: prefix.clone() };
+            frame::put(&Ask { number: self.numbers, sent, call }, &mut bytes);
+        }
+        self.numbers += 1;
+        self.asks_others = self.numbers;
+        frame::put(&Ask { number: self.numbers, sent, call: Call::Status }, &mut bytes);
         let mut look = tokio::time::interval(Duration::from_millis(100));
         loop {
-            if let Some(to) = self.moved.take() {
-                self.go_to(to);
-                return Err(std::io::Error::other("the node has sent us elsewhere"));
+            if std::mem::take(&mut self.leaving) {
+                self.go_on();
+                return Err(std::io::Error::other("the node leaves"));
             }
             if !bytes.is_empty() {
                 let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
@@ -205,18 +256,44 @@ impl Worker {
                 self.numbers += 1;
                 let number = self.numbers;
                 let sent = Moment::now();
+                if let Call::Release { session, request } = &call {
+                    self.granted.remove(&(*session, *request));
+                }
                 let until = patience.map(|patience| Moment(sent.0 + patience.as_micros() as u64));
                 frame::put(&Ask { number, sent: sent.0, call: call.clone() }, bytes);
                 self.pending.insert(number, Pending { call, until, reply });
             }
             Job::Listen(key, state) => drop(self.sessions.insert(key, state)),
-            Job::Forget(key) => drop(self.sessions.remove(&key)),
-            Job::Watch(changes) => self.watchers.push(changes),
+            Job::Forget(key) => {
+                self.sessions.remove(&key);
+                self.granted.retain(|(of, _), _| *of != key);
+            }
+            Job::Watch(prefix, changes) => self.watchers.push((prefix, changes)),
         }
     }
 
     fn hear(&mut self, say: Say) {
         match say {
+            Say::Answer(number, Answer::Status(status)) if number == self.asks_others => {
+                self.others = status.members.into_iter().filter_map(|it| it.clients).collect();
+            }
+            Say::Answer(number, answer) if self.repeated.contains_key(&number) => {
+                let Some((session, request)) = self.repeated.remove(&number) else { return };
+                let Some(state) = self.sessions.get(&session) else { return };
+                match answer {
+                    Answer::Granted { reliance, .. } => state.rely(reliance),
+                    Answer::Failed(Failure::NoSession) => state.end(),
+                    Answer::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
+                    // What it holds is known by the next answer to a keep-alive.
+                    _ => {}
+                }
+            }
+            Say::Answer(number, Answer::Failed(Failure::Leaving))
+                if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
+            {
+                // It is asked again at another node.
+                self.leaving = true;
+            }
             Say::Answer(number, answer) => {
                 if let Some(pending) = self.pending.remove(&number) {
                     // What is relied on is known before whoever waits goes on.
@@ -227,14 +304,19 @@ impl Worker {
                     };
                     if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
                         match &answer {
-                            Answer::Alive { reliance, held } => {
+                            Answer::Alive { reliance, held, .. } => {
                                 state.rely(*reliance);
                                 state.keep_only(held);
                             }
                             Answer::Granted { token, reliance } => {
                                 state.rely(*reliance);
-                                if let Call::Acquire { request, .. } = pending.call {
-                                    state.grant(request, *token);
+                                if let Call::Acquire { session, request, name, why, .. } =
+                                    &pending.call
+                                {
+                                    state.grant(*request, *token, None);
+                                    let (name, why) = (name.clone(), why.clone());
+                                    let grant = Grant { name, why, token: *token };
+                                    self.granted.insert((*session, *request), grant);
                                 }
                             }
                             Answer::Failed(Failure::NoSession) => state.end(),
@@ -246,7 +328,8 @@ impl Worker {
             }
             Say::Lost { session, request, expelled } => {
                 if let Some(state) = self.sessions.get(&session) {
-                    state.lose(request, expelled);
+                    let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
+                    state.lose(request, loss);
                 }
             }
             Say::Position { session, request, position } => {
@@ -255,10 +338,14 @@ impl Worker {
                 }
             }
             Say::Changed(change) => {
-                self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
+                self.watchers.retain(|(prefix, watcher)| {
+                    let wants = change.name.text().starts_with(prefix.as_str());
+                    !watcher.is_closed() && (!wants || watcher.send(change.clone()).is_ok())
+                });
             }
-            Say::Leaving => self.sessions.values().for_each(|state| state.leaving()),
-            Say::Moved { to, .. } => self.moved = Some(to),
+            Say::Leaving => self.leaving = true,
+            // Only direct clients are told.
+            Say::FromVoter(_) => {}
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_protocol::{Answer, Call, Failure, Mode, Name};
+use quorate_protocol::{Answer, Call, Failure, Mode, Name, SessionKey, TEXT_MOST};
 use tokio::sync::{oneshot, watch};
 
 use crate::client::Job;
 use crate::clock::Moment;
+use crate::direct::{Command, DirectSession};
 use crate::error::Error;
-use crate::session::{Fate, Inner};
+use crate::session::{Fate, Inner, Route};
 
 /// A lock that is to be asked for.
 #[derive(Debug)]
@@ -71,21 +72,18 @@ impl LockRequest {
             open: true,
             since: began,
         };
-        let call = Call::Acquire {
-            session: guard.session.key,
-            request,
-            name,
-            mode: Mode::Exclusive,
-            wait_ms: wait.map(|wait| wait.as_millis() as u64),
-            why,
+        let inner = Arc::clone(&guard.session);
+        let granted = async {
+            match &inner.route {
+                Route::Direct(session) => direct(session, request, name, wait, why).await,
+                Route::Relayed(key) => relayed(&inner, *key, request, name, wait, why).await,
+            }
         };
-        let patience = wait.map(|wait| wait + Duration::from_secs(2));
-        let client = guard.session.client.clone();
-        let answer = client.call(call, patience);
-        tokio::pin!(answer);
-        let answer = loop {
+        tokio::pin!(granted);
+        let granted = loop {
             tokio::select! {
-                answer = &mut answer => break answer,
+                biased;
+                granted = &mut granted => break granted,
                 Ok(()) = fate.changed() => {
                     let Fate { lost, position, .. } = *fate.borrow_and_update();
                     if lost == Some(Loss::SessionOver) {
@@ -95,23 +93,66 @@ impl LockRequest {
                 }
             }
         };
-        let failed = !matches!(answer, Ok(Answer::Granted { .. }));
-        guard.tell_span("acquire", failed);
-        match answer {
-            Ok(Answer::Granted { token, .. }) => {
+        guard.tell_span("acquire", granted.is_err());
+        match granted {
+            Ok(token) => {
                 (guard.token, guard.since) = (token, Moment::now());
                 Ok(guard)
             }
-            Ok(_) => Err(Error::Confused),
             Err(error) => {
                 // It may have been heard all the same: dropping the guard takes it back.
-                if matches!(error, Error::Failed(_)) {
+                if matches!(error, Error::Failed(_)) && matches!(inner.route, Route::Relayed(_)) {
                     guard.open = false;
                     guard.session.state.forget(request);
                 }
                 Err(error)
             }
         }
+    }
+}
+
+/// Asks the voters. Waiting ends in the client.
+async fn direct(
+    session: &DirectSession,
+    ticket: u64,
+    name: Name,
+    wait: Option<Duration>,
+    why: String,
+) -> Result<u64, Error> {
+    if why.len() > TEXT_MOST {
+        return Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")).into());
+    }
+    let only_if_free = wait.is_some_and(|wait| wait.as_millis() == 0);
+    let (reply, granted) = oneshot::channel();
+    session.post(Command::Acquire { ticket, name, only_if_free, why, reply })?;
+    let granted = async { granted.await.map_err(|_| Error::Closed)?.map_err(Error::Failed) };
+    match wait.filter(|_| !only_if_free) {
+        None => granted.await,
+        Some(wait) => match tokio::time::timeout(wait, granted).await {
+            Ok(granted) => granted,
+            Err(_) => Err(Failure::TimedOut.into()),
+        },
+    }
+}
+
+/// Asks a node, which waits as long as it is told to.
+async fn relayed(
+    inner: &Inner,
+    session: SessionKey,
+    request: u64,
+    name: Name,
+    wait: Option<Duration>,
+    why: String,
+) -> Result<u64, Error> {
+    let (mode, wait_ms) = (Mode::Exclusive, wait.map(|wait| wait.as_millis() as u64));
+    let call = Call::Acquire { session, request, name, mode, wait_ms, why, inside: None };
+    let patience = wait.map(|wait| wait + Duration::from_secs(2));
+    match inner.client.call(call, patience).await? {
+        Answer::Granted { token, .. } => {
+            inner.state.grant(request, token, None);
+            Ok(token)
+        }
+        _ => Err(Error::Confused),
     }
 }
 
@@ -141,12 +182,18 @@ impl Guard {
 
     /// Until when it may be relied on if nothing more is heard. Later, if more is.
     pub fn deadline(&self) -> Moment {
-        self.session.state.deadline()
+        let session = self.session.state.deadline();
+        self.fate.borrow().until.unwrap_or(session)
     }
 
-    /// Whether it may be relied on just now. Ask after anything that may have taken long.
+    /// Whether it may be relied on just now. Ask after anything that may have taken long. Once it may not, it never may
+    /// again.
     pub fn is_held(&self) -> bool {
-        self.loss().is_none() && Moment::now() < self.deadline()
+        // The order matters: whatever makes the deadline later has told before what was lost.
+        let session = self.session.state.deadline();
+        let fate = self.fate.borrow();
+        let valid = Moment::now() < fate.until.unwrap_or(session);
+        valid && fate.lost.is_none() && !self.session.state.is_over()
     }
 
     /// Why it is lost, if it is known to be.
@@ -179,11 +226,23 @@ impl Guard {
 
     /// A leader proclaims something else.
     pub async fn proclaim(&self, value: &str) -> Result<(), Error> {
-        let (session, request) = (self.session.key, self.request);
-        let call = Call::Proclaim { session, request, value: value.to_owned() };
-        match self.session.client.call(call, Some(Duration::from_secs(5))).await? {
-            Answer::Done => Ok(()),
-            _ => Err(Error::Confused),
+        let (request, value) = (self.request, value.to_owned());
+        match &self.session.route {
+            Route::Direct(_) if value.len() > TEXT_MOST => {
+                Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")).into())
+            }
+            Route::Direct(session) => {
+                let (reply, done) = oneshot::channel();
+                session.post(Command::Describe { ticket: request, text: value, reply })?;
+                done.await.map_err(|_| Error::Closed)?.map_err(Error::Failed)
+            }
+            Route::Relayed(key) => {
+                let call = Call::Proclaim { session: *key, request, value };
+                match self.session.client.call(call, Some(Duration::from_secs(5))).await? {
+                    Answer::Done => Ok(()),
+                    _ => Err(Error::Confused),
+                }
+            }
         }
     }
 
@@ -193,16 +252,20 @@ impl Guard {
         if self.token > 0 {
             attributes.push(("quorate.token", self.token.to_string()));
         }
-        let whose = (self.session.key, self.request);
+        let whose = (self.session.key(), self.request);
         self.session.client.spans.put(whose, name, took, attributes, failed);
     }
 
-    /// Frees it, and waits until the node knows.
+    /// Frees it. Returns once the voters of a direct session have been written to, or the node of another one knows.
     pub async fn release(mut self) -> Result<(), Error> {
         self.open = false;
         self.tell_span("hold", self.loss().is_some());
         self.session.state.forget(self.request);
-        let release = Call::Release { session: self.session.key, request: self.request };
+        let key = match &self.session.route {
+            Route::Direct(session) => return session.release(self.request).await,
+            Route::Relayed(key) => *key,
+        };
+        let release = Call::Release { session: key, request: self.request };
         match self.session.client.call(release, Some(Duration::from_secs(5))).await {
             Ok(Answer::Done) | Err(Error::Failed(Failure::NoRequest | Failure::NoSession)) => {
                 Ok(())
@@ -215,15 +278,23 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if self.open {
-            if self.token > 0 {
-                self.tell_span("hold", self.loss().is_some());
+        if !self.open {
+            return;
+        }
+        if self.token > 0 {
+            self.tell_span("hold", self.loss().is_some());
+        }
+        self.session.state.forget(self.request);
+        match &self.session.route {
+            Route::Direct(session) => {
+                let _ = session.post(Command::Release { ticket: self.request, unwritten: None });
             }
-            self.session.state.forget(self.request);
-            let (reply, _) = oneshot::channel();
-            let call = Call::Release { session: self.session.key, request: self.request };
-            let patience = Some(self.session.ttl);
-            let _ = self.session.client.post(Job::Call { call, patience, reply });
+            Route::Relayed(key) => {
+                let (reply, _) = oneshot::channel();
+                let call = Call::Release { session: *key, request: self.request };
+                let patience = Some(self.session.ttl);
+                let _ = self.session.client.post(Job::Call { call, patience, reply });
+            }
         }
     }
 }

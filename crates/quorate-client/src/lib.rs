@@ -20,6 +20,10 @@
 //! counts the time that the machine sleeps, and ends before the cluster may give the lock to somebody else. Whatever is
 //! guarded by a lock should be told the token and refuse smaller ones.
 //!
+//! A session is connected to all nodes of the cluster and collects the votes of a quorum itself, so that no single node can
+//! take its locks along. Nodes tell clients each other's addresses: naming one of them is enough while that one runs. A
+//! client that reaches only one node is relayed by it.
+//!
 //! [`Client::of`] takes a [`Backend`]: with the feature `etcd` a cluster of etcd gives the same locks, `etcd://HOST:PORT`.
 
 mod backend;
@@ -28,6 +32,7 @@ mod client;
 mod clock;
 mod connection;
 mod credentials;
+mod direct;
 mod error;
 #[cfg(feature = "etcd")]
 mod etcd;

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quorate_protocol::{Answer, BadName, Call, Held, Kind, Name, Reliance, SessionKey};
+use quorate_protocol::{Answer, BadName, Call, Failure, Held, Kind, Name, Reliance, SessionKey};
 use tokio::sync::{Notify, watch};
 
 use crate::client::{Client, Job};
 use crate::clock::Moment;
+use crate::direct::{DirectSession, Opened};
 use crate::error::Error;
 use crate::guard::{LockRequest, Loss};
 
@@ -24,6 +25,9 @@ pub struct SessionOptions {
     pub place: String,
     /// How long a node may take to be reached.
     pub reach: Duration,
+    /// Lets a node collect the votes, although the client could do so itself. Such a session needs one connection, which
+    /// sessions of the same client share; if its node stops, another one goes on.
+    pub relayed: bool,
 }
 
 impl Default for SessionOptions {
@@ -32,7 +36,8 @@ impl Default for SessionOptions {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
         let host = host.map_or_else(|_| "somewhere".to_owned(), |host| host.trim().to_owned());
         let place = format!("{host}, process {}", std::process::id());
-        Self { ttl: Duration::from_secs(10), who, place, reach: Duration::from_secs(5) }
+        let (ttl, reach) = (Duration::from_secs(10), Duration::from_secs(5));
+        Self { ttl, who, place, reach, relayed: false }
     }
 }
 
@@ -44,7 +49,6 @@ pub(crate) struct SessionState {
     /// A change of the deadline, or the end.
     changed: Notify,
     over: AtomicBool,
-    leaves: AtomicBool,
     requests: Mutex<BTreeMap<u64, watch::Sender<Fate>>>,
 }
 
@@ -55,6 +59,8 @@ pub(crate) struct Fate {
     /// The token, once it has the lock.
     pub(crate) token: Option<u64>,
     pub(crate) position: Option<u32>,
+    /// Validity of this lock; without, it is as valid as the session.
+    pub(crate) until: Option<Moment>,
 }
 
 impl SessionState {
@@ -63,7 +69,6 @@ impl SessionState {
             deadline: AtomicU64::new(0),
             changed: Notify::new(),
             over: AtomicBool::new(false),
-            leaves: AtomicBool::new(false),
             requests: Mutex::default(),
         }
     }
@@ -111,8 +116,13 @@ impl SessionState {
             // Another session may have had a lock since: it does not become valid again.
             self.keep_only(&[]);
         }
-        self.deadline.store(reliance.since.saturating_add(reliance.micros), Ordering::Release);
+        // Readers look at the deadline first: those that see the new one also see what is lost.
+        self.set_deadline(Moment(reliance.since.saturating_add(reliance.micros)));
         self.changed.notify_waiters();
+    }
+
+    pub(crate) fn set_deadline(&self, deadline: Moment) {
+        self.deadline.store(deadline.0, Ordering::Release);
     }
 
     pub(crate) fn end(&self) {
@@ -123,18 +133,40 @@ impl SessionState {
         self.changed.notify_waiters();
     }
 
-    pub(crate) fn lose(&self, request: u64, expelled: bool) {
+    pub(crate) fn lose(&self, request: u64, loss: Loss) {
         if let Some(request) = self.requests().get(&request) {
-            let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
-            request.send_modify(|fate| fate.lost = Some(loss));
+            request.send_modify(|fate| fate.lost = fate.lost.or(Some(loss)));
         }
     }
 
-    /// This request has the lock.
-    pub(crate) fn grant(&self, request: u64, token: u64) {
+    /// This request has the lock, until then if it has a validity of its own.
+    pub(crate) fn grant(&self, request: u64, token: u64, until: Option<Moment>) {
         if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| fate.token = Some(token));
+            request.send_modify(|fate| (fate.token, fate.until) = (Some(token), until));
         }
+    }
+
+    /// A lock is valid for longer; tells whether it still was. The clock is read while nobody can look at the guard, so that
+    /// a guard that was seen invalid never becomes valid again.
+    pub(crate) fn extend(&self, request: u64, until: Moment) -> bool {
+        let requests = self.requests();
+        let Some(request) = requests.get(&request) else { return true };
+        let mut was_valid = true;
+        request.send_modify(|fate| {
+            was_valid = fate.until.is_some_and(|known| Moment::now() < known);
+            match was_valid {
+                true => fate.until = fate.until.max(Some(until)),
+                false => fate.lost = fate.lost.or(Some(Loss::NoQuorum)),
+            }
+        });
+        was_valid
+    }
+
+    /// Whether this request holds its lock and may be relied on now.
+    pub(crate) fn is_valid(&self, request: u64) -> bool {
+        let fate = self.requests().get(&request).map(|request| *request.borrow());
+        let held = fate.is_some_and(|fate| fate.token.is_some() && fate.lost.is_none());
+        held && Moment::now() < self.deadline()
     }
 
     /// Everything that the node does not list as held is lost, whether or not word of the loss has come.
@@ -157,11 +189,6 @@ impl SessionState {
         }
     }
 
-    pub(crate) fn leaving(&self) {
-        self.leaves.store(true, Ordering::Release);
-        self.changed.notify_waiters();
-    }
-
     pub(crate) fn listen(&self, request: u64) -> watch::Receiver<Fate> {
         let (sender, receiver) = watch::channel(Fate::default());
         self.requests().insert(request, sender);
@@ -182,26 +209,51 @@ pub struct Session {
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) client: Client,
-    pub(crate) key: SessionKey,
     pub(crate) state: Arc<SessionState>,
     pub(crate) ttl: Duration,
+    pub(crate) route: Route,
     requests: AtomicU64,
+}
+
+/// Who collects the votes of a session.
+#[derive(Debug)]
+pub(crate) enum Route {
+    /// The client.
+    Direct(DirectSession),
+    /// A node, or another backend.
+    Relayed(SessionKey),
 }
 
 impl Session {
     pub(crate) async fn open(client: Client, options: SessionOptions) -> Result<Self, Error> {
+        let state = Arc::new(SessionState::new());
+        if let Some(cluster) = client.cluster.clone().filter(|_| !options.relayed) {
+            match crate::direct::open(&cluster, &options, &state).await? {
+                Opened::Direct(session) => {
+                    let ttl = session.ttl;
+                    return Ok(Self::new(client, state, ttl, Route::Direct(session)));
+                }
+                Opened::Relayed => {}
+            }
+        }
         let ttl = client.system().ttl(options.ttl);
         let ttl_ms = u32::try_from(ttl.as_millis()).unwrap_or(u32::MAX);
         let open = Call::Open { ttl_ms, who: options.who, place: options.place };
-        let Answer::Opened(key) = client.call(open, Some(options.reach)).await? else {
+        let Answer::Opened { session: key, ttl_ms } =
+            client.call(open, Some(options.reach)).await?
+        else {
             return Err(Error::Confused);
         };
-        let state = Arc::new(SessionState::new());
+        let ttl = Duration::from_millis(ttl_ms.into());
         client.post(Job::Listen(key, Arc::clone(&state)))?;
+        let session = Self::new(client, state, ttl, Route::Relayed(key));
+        tokio::spawn(keep_alive(Arc::downgrade(&session.inner), key, ttl));
+        Ok(session)
+    }
+
+    fn new(client: Client, state: Arc<SessionState>, ttl: Duration, route: Route) -> Self {
         let requests = AtomicU64::new(0);
-        let inner = Arc::new(Inner { client, key, state, ttl, requests });
-        tokio::spawn(keep_alive(Arc::downgrade(&inner), ttl));
-        Ok(Self { inner })
+        Self { inner: Arc::new(Inner { client, state, ttl, route, requests }) }
     }
 
     /// A lock, to be acquired.
@@ -219,17 +271,31 @@ impl Session {
         self.inner.state.deadline()
     }
 
-    /// How long it lasts without a word: what was asked for, or the least more that the backend can do.
+    /// Time-to-live: what was asked for, within what the cluster permits.
     pub fn ttl(&self) -> Duration {
         self.inner.ttl
     }
 
+    /// Whether the client is connected to the voters itself, so that the session outlives every single node. Otherwise one
+    /// node collects the votes, because only that one could be reached or [`SessionOptions::relayed`] was set.
+    pub fn is_direct(&self) -> bool {
+        matches!(self.inner.route, Route::Direct(_))
+    }
+
     /// Ends it.
     pub async fn close(self) -> Result<(), Error> {
-        let (client, key) = (self.inner.client.clone(), self.inner.key);
-        let done = client.call(Call::Close(key), Some(Duration::from_secs(2))).await;
-        client.post(Job::Forget(key))?;
-        done.map(drop)
+        match &self.inner.route {
+            Route::Direct(session) => {
+                session.close().await;
+                Ok(())
+            }
+            Route::Relayed(key) => {
+                let client = &self.inner.client;
+                let done = client.call(Call::Close(*key), Some(Duration::from_secs(2))).await;
+                client.post(Job::Forget(*key))?;
+                done.map(drop)
+            }
+        }
     }
 }
 
@@ -237,23 +303,28 @@ impl Inner {
     pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
+
+    pub(crate) fn key(&self) -> SessionKey {
+        match &self.route {
+            Route::Direct(session) => session.key,
+            Route::Relayed(key) => *key,
+        }
+    }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // A direct session ends with its handle.
+        let Route::Relayed(key) = self.route else { return };
         let (reply, _) = tokio::sync::oneshot::channel();
-        let close = Call::Close(self.key);
-        let _ = self.client.post(Job::Call {
-            call: close,
-            patience: Some(Duration::from_secs(1)),
-            reply,
-        });
-        let _ = self.client.post(Job::Forget(self.key));
+        let patience = Some(Duration::from_secs(1));
+        let _ = self.client.post(Job::Call { call: Call::Close(key), patience, reply });
+        let _ = self.client.post(Job::Forget(key));
     }
 }
 
-/// Says again and again that a session is alive, and ends it when it was not heard for too long.
-async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
+/// Says again and again that a relayed session is alive, and ends it when it was not heard for too long.
+async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Duration) {
     loop {
         let Some(inner) = session.upgrade() else { return };
         if inner.state.is_over() {
@@ -261,14 +332,16 @@ async fn keep_alive(session: std::sync::Weak<Inner>, ttl: Duration) {
         }
         let relied = inner.state.deadline().from_now();
         let patience = if relied.is_zero() { ttl } else { relied.min(ttl) };
-        let call = inner.client.call(Call::KeepAlive(inner.key), Some(patience));
-        let (client_gone, state) = (call.await, Arc::clone(&inner.state));
+        let call = inner.client.call(Call::KeepAlive(key), Some(patience));
+        let (answer, state) = (call.await, Arc::clone(&inner.state));
         drop(inner);
-        match client_gone {
+        match answer {
             Ok(_) => {}
-            Err(Error::Failed(_) | Error::Closed) => return state.end(),
-            Err(_) if state.deadline() <= Moment::now() => return state.end(),
-            Err(_) => {}
+            // A node that leaves, or hears too few others, knows nothing of the session: another one may.
+            Err(Error::Failed(Failure::NoQuorum | Failure::Leaving))
+            | Err(Error::Unreachable(_))
+                if state.deadline() > Moment::now() => {}
+            Err(_) => return state.end(),
         }
         state.wait_for_next(ttl).await;
     }
@@ -291,7 +364,7 @@ mod tests {
         let state = SessionState::new();
         let [kept, gone, other, waits] = [1, 2, 3, 4].map(|request| state.listen(request));
         state.rely(reliance(60_000_000));
-        [1, 2, 3].into_iter().for_each(|request| state.grant(request, 10 + request));
+        [1, 2, 3].into_iter().for_each(|request| state.grant(request, 10 + request, None));
         state.keep_only(&[held(1, 11), held(3, 99)]);
         assert_eq!((kept.borrow().lost, waits.borrow().lost), (None, None));
         assert_eq!(gone.borrow().lost, Some(Loss::NoQuorum));
@@ -303,8 +376,25 @@ mod tests {
         let state = SessionState::new();
         let fate = state.listen(1);
         state.rely(reliance(0));
-        state.grant(1, 11);
+        state.grant(1, 11, None);
         state.rely(reliance(60_000_000));
         assert_eq!(fate.borrow().lost, Some(Loss::NoQuorum));
+    }
+
+    #[test]
+    fn a_guard_that_was_invalid_is_not_extended() {
+        let state = SessionState::new();
+        let [ended, valid] = [1, 2].map(|request| state.listen(request));
+        let now = Moment::now();
+        let (before, later) = (now, now.later(Duration::from_secs(60)));
+        state.grant(1, 11, Some(before));
+        state.grant(2, 12, Some(later));
+        let latest = later.later(Duration::from_secs(1));
+        assert!(!state.extend(1, latest) && state.extend(2, latest));
+        assert_eq!(
+            (ended.borrow().until, ended.borrow().lost),
+            (Some(before), Some(Loss::NoQuorum))
+        );
+        assert_eq!((valid.borrow().until, valid.borrow().lost), (Some(latest), None));
     }
 }

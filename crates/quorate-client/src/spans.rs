@@ -34,6 +34,7 @@ impl Spans {
     ) {
         let Some(sink) = self.0.get() else { return };
         let end = calendar();
+        let session = session.id();
         let id = span_id(session, name, request);
         let start = end.saturating_sub(took.as_nanos() as u64);
         let span = Span { session, id, parent: None, name, start, end, attributes, failed };

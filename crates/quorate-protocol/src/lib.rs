@@ -4,6 +4,7 @@
 //! bytes of postcard, [`Ask`] from the client and [`Say`] from the node. The format does not describe itself: variants of
 //! enums are only ever appended, and whoever changes one raises the version.
 
+mod direct;
 mod escape;
 pub mod frame;
 pub mod greeting;
@@ -11,6 +12,7 @@ mod name;
 pub mod spans;
 mod talk;
 
+pub use direct::Attached;
 pub use escape::{Escaped, escaped};
 pub use name::{BadName, Kind, NAME_MOST, Name};
 pub use talk::{

@@ -1,20 +1,17 @@
 //! Traces for OpenTelemetry: what happened to a request, at its client, its node and the voters.
 //!
-//! A session is a trace. Its number and those of its spans follow from the key of the session, which all of them know and
-//! nobody else can find out from them, so that nothing has to be carried along: a client's `acquire` is the parent of its
-//! node's `request`, and that of each voter's `vote`. Written as lines of OTLP in JSON, which the collector's
-//! `otlpjsonfile` receiver reads.
+//! A session is a trace. Trace and span identifiers are hashes of the session's public identifier, which client, node and
+//! voters know, so that nothing has to be propagated: a client's `acquire` is the parent of its node's `request`, and that
+//! of each voter's `vote`. Written as lines of OTLP in JSON, which the collector's `otlpjsonfile` receiver reads.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::SessionKey;
-
 /// Something that took time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Of which session.
-    pub session: SessionKey,
+    /// Identifier of the session, [`SessionKey::id`](crate::SessionKey::id).
+    pub session: u128,
     /// Which one.
     pub id: u64,
     /// What it is a part of.
@@ -32,14 +29,14 @@ pub struct Span {
 }
 
 /// The number of the span of this kind and number in a session.
-pub fn span_id(session: SessionKey, kind: &str, number: u64) -> u64 {
+pub fn span_id(session: u128, kind: &str, number: u64) -> u64 {
     let hash = digest(session, kind, number);
     u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"))
 }
 
-fn digest(session: SessionKey, kind: &str, number: u64) -> [u8; 32] {
+fn digest(session: u128, kind: &str, number: u64) -> [u8; 32] {
     let mut hash = Sha256::new();
-    hash.update(session.0.to_be_bytes());
+    hash.update(session.to_be_bytes());
     hash.update(number.to_be_bytes());
     hash.update(kind.as_bytes());
     hash.finalize().into()
@@ -87,7 +84,8 @@ mod tests {
 
     #[test]
     fn a_line_is_what_collectors_read() {
-        let session = SessionKey(7);
+        let key = crate::SessionKey(7);
+        let session = key.id();
         let span = Span {
             session,
             id: span_id(session, "request", 1),

@@ -1,7 +1,10 @@
 //! The words: what a client asks, and what a node says.
 
+use quorate_algorithms::mutex::leased_quorum::{RequestId, ToCandidate, ToVoter};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::direct::Attached;
 use crate::name::{Kind, Name};
 
 /// The longest free text (who, where, why, a value that a leader proclaims), in bytes.
@@ -14,6 +17,16 @@ pub struct SessionKey(pub u128);
 impl std::fmt::Debug for SessionKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SessionKey(..)")
+    }
+}
+
+impl SessionKey {
+    /// The public identifier of the session: the first 16 bytes of the SHA-256 of its key. Voters and other nodes know
+    /// only this, and it gives no access.
+    pub fn id(self) -> u128 {
+        let hash: [u8; 32] = Sha256::digest(self.0.to_be_bytes()).into();
+        let (id, _) = hash.split_at(16);
+        u128::from_be_bytes(id.try_into().expect("a hash is longer"))
     }
 }
 
@@ -67,6 +80,9 @@ pub enum Call {
         wait_ms: Option<u64>,
         /// Why, for others to see; what a leader proclaims.
         why: String,
+        /// The token with which the client holds the lock, if it does and asks through another node than before. Only a
+        /// client whose lock is still valid by its own clock may say so.
+        inside: Option<u64>,
     },
     /// A lock is free again, or is no longer wanted.
     Release {
@@ -118,6 +134,30 @@ pub enum Call {
     Status,
     /// What this session has and wants.
     Session(SessionKey),
+    /// Binds this connection to a session whose candidate runs in the client. Answered with [`Answer::Attached`]. The
+    /// session itself begins with the first beat that voters hear.
+    Attach {
+        /// The key of the session.
+        session: SessionKey,
+        /// The client, for others to see.
+        who: String,
+        /// Host and process of the client, for others to see.
+        place: String,
+        /// The candidate that another node has assigned; `None` asks this node to assign one. A client uses one candidate
+        /// with all nodes.
+        candidate: Option<u64>,
+    },
+    /// Messages of an attached client's candidate to the voter of this node. Not answered as such: the voter's messages
+    /// arrive as [`Say::FromVoter`]. Messages that name another session or another candidate are ignored.
+    ToVoter(Vec<ToVoter<Name>>),
+    /// The text of a request of an attached client, for others to see; for an election, the value that its leader
+    /// proclaims. Not answered.
+    Describe {
+        /// The request.
+        request: RequestId,
+        /// The text.
+        why: String,
+    },
 }
 
 impl Call {
@@ -127,7 +167,8 @@ impl Call {
             Self::KeepAlive(key) | Self::Close(key) | Self::Session(key) => Some(*key),
             Self::Acquire { session, .. }
             | Self::Release { session, .. }
-            | Self::Proclaim { session, .. } => Some(*session),
+            | Self::Proclaim { session, .. }
+            | Self::Attach { session, .. } => Some(*session),
             _ => None,
         }
     }
@@ -158,15 +199,10 @@ pub enum Say {
     },
     /// Something has changed that is watched.
     Changed(Change),
-    /// The node stops: go to another one.
+    /// The node stops. A relayed client goes on through another node; a direct client avoids this voter.
     Leaving,
-    /// The node stops, and another one has the session.
-    Moved {
-        /// Which.
-        session: SessionKey,
-        /// Where clients reach the other node.
-        to: String,
-    },
+    /// Messages of this node's voter to the candidate of an attached client.
+    FromVoter(Vec<ToCandidate<Name>>),
 }
 
 /// How long a client may rely on what its session has: so long from when it said what it said at `since`.
@@ -193,13 +229,21 @@ pub struct Held {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// A session.
-    Opened(SessionKey),
-    /// It is alive. All that it holds is listed, so that a client that has missed a message learns of a loss here.
+    Opened {
+        /// Its key.
+        session: SessionKey,
+        /// Its time-to-live: what was asked for, within the bounds of the cluster.
+        ttl_ms: u32,
+    },
+    /// The session is alive. Everything that it holds is listed, so that a client that has missed a message learns of a loss
+    /// here.
     Alive {
-        /// How long to rely on what it holds.
+        /// Validity of everything that is listed as held.
         reliance: Reliance,
         /// What it holds.
         held: Vec<Held>,
+        /// Requests that wait.
+        waiting: Vec<u64>,
     },
     /// It has the lock.
     Granted {
@@ -224,6 +268,8 @@ pub enum Answer {
     Leases(Vec<i64>),
     /// It waits in the queue; the create revision of its key.
     Queued(u64),
+    /// Everything that a direct client needs.
+    Attached(Box<Attached>),
     /// A part of a list.
     Page(Page),
 }
@@ -275,15 +321,15 @@ impl Cursor {
     }
 }
 
-/// How long a session lives that is a lease of etcd's.
+/// Lifetime of a session that is a lease of etcd's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
-    /// Without a word, in milliseconds.
+    /// Time-to-live that clients are told, in milliseconds. They count it from when an answer arrives, so it is shorter than
+    /// the time for which voters keep the session.
     pub ttl_ms: u64,
-    /// How long the client may rely on it and on what it holds, in milliseconds from when the client gets the answer; zero
-    /// if it must not rely on it any more.
+    /// How long the client may rely on it and on what it holds, in milliseconds from when the client gets the answer.
     pub relied_ms: u64,
-    /// What it has and wants.
+    /// Everything that the lease holds and waits for.
     pub requests: Vec<About>,
 }
 

@@ -8,3 +8,11 @@ pub fn now() -> Time {
     let time = clock_gettime(ClockId::Boottime);
     Time(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
+
+/// The wall clock in milliseconds since 1970. Logical clocks are never below it, so that order survives a restart of all
+/// voters.
+#[expect(clippy::disallowed_methods, reason = "stamps outlive this machine's boot")]
+pub(crate) fn wall_millis() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.unwrap_or_default().as_millis() as u64
+}

@@ -8,7 +8,7 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 use serde::Deserialize;
 
-use crate::keeper::Quotas;
+use crate::core::Quotas;
 use crate::rights::ClientConfig;
 
 /// A node's file.
@@ -56,9 +56,13 @@ pub struct NodeConfig {
     /// Whose votes decide: majority, tree or grid-fixed.
     #[serde(default = "default_quorums")]
     pub quorums: String,
-    /// How long votes are lent, in milliseconds.
-    #[serde(default = "default_lease")]
-    pub lease_ms: u64,
+    /// Least time-to-live of a session, in milliseconds.
+    #[serde(default = "default_ttl_least")]
+    pub ttl_least_ms: u64,
+    /// Greatest time-to-live of a session, in milliseconds. A node that has forgotten its votes abstains for this long.
+    /// `lease_ms` is the former name.
+    #[serde(default = "default_ttl_most", alias = "lease_ms")]
+    pub ttl_most_ms: u64,
     /// By how much clocks may go wrong, in parts per million.
     #[serde(default = "default_drift")]
     pub drift_ppm: u32,
@@ -120,8 +124,11 @@ fn default_clients() -> SocketAddr {
 fn default_quorums() -> String {
     "majority".to_owned()
 }
-const fn default_lease() -> u64 {
-    8_000
+const fn default_ttl_least() -> u64 {
+    100
+}
+const fn default_ttl_most() -> u64 {
+    60_000
 }
 const fn default_drift() -> u32 {
     500
@@ -204,14 +211,17 @@ impl NodeConfig {
         if self.id as usize >= n {
             return Err(format!("id = {} is not one of the {n} nodes of [peers]", self.id));
         }
-        if !(100..=3_600_000).contains(&self.lease_ms) {
-            return Err("lease_ms is from 100 to 3600000".to_owned());
+        if !(100..=3_600_000).contains(&self.ttl_most_ms) {
+            return Err("ttl_most_ms is from 100 to 3600000".to_owned());
+        }
+        if !(10..=self.ttl_most_ms).contains(&self.ttl_least_ms) {
+            return Err("ttl_least_ms is from 10 to ttl_most_ms".to_owned());
         }
         if self.drift_ppm > 100_000 {
             return Err("drift_ppm is at most 100000, a tenth".to_owned());
         }
-        if !(1..=self.lease_ms / 4).contains(&self.answer_ms) {
-            return Err("answer_ms is from 1 to a quarter of lease_ms".to_owned());
+        if !(1..=self.ttl_most_ms / 4).contains(&self.answer_ms) {
+            return Err("answer_ms is from 1 to a quarter of ttl_most_ms".to_owned());
         }
         if !["majority", "tree", "grid-fixed"].contains(&self.quorums.as_str()) {
             return Err(format!(
@@ -259,10 +269,11 @@ impl NodeConfig {
         AnyCoterie::by_name(&self.quorums, n).expect("it was validated")
     }
 
-    /// How long votes are lent.
-    pub fn terms(&self) -> quorate_algorithms::mutex::leased::Terms {
-        quorate_algorithms::mutex::leased::Terms {
-            lease: Span::from_millis(self.lease_ms),
+    /// Bounds of times-to-live, and drift.
+    pub fn terms(&self) -> quorate_algorithms::mutex::leased_quorum::Terms {
+        quorate_algorithms::mutex::leased_quorum::Terms {
+            ttl_least: Span::from_millis(self.ttl_least_ms),
+            ttl_most: Span::from_millis(self.ttl_most_ms),
             drift: Drift(i64::from(self.drift_ppm) * (Drift::ONE / 1_000_000)),
         }
     }

@@ -69,6 +69,11 @@ impl Disk {
         Ok(Self { path: folder.join("node.state"), lock: None })
     }
 
+    /// The data folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
     /// Locks the folder for this process, as long as a clone of the result exists. Fails with [`DiskError::InUse`] if
     /// another process has locked it.
     pub fn lock(mut self) -> Result<Self, DiskError> {
@@ -78,8 +83,7 @@ impl Disk {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let folder = self.path.parent().unwrap_or(Path::new("."));
-                return Err(DiskError::InUse(folder.display().to_string()));
+                return Err(DiskError::InUse(self.folder().display().to_string()));
             }
             Err(TryLockError::Error(error)) => return Err(io_error(&path, error)),
         }

@@ -7,7 +7,7 @@ use quorate_protocol::{About, Answer, Ask, Call, Change, Failure, Kind, Say, Sta
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
-use crate::keeper::Client;
+use crate::core::ConnectionId;
 use crate::lease::{LeaseId, Leased};
 use crate::node::{Inbox, Input, Looks};
 use crate::rights::Rights;
@@ -28,8 +28,8 @@ impl Door {
     }
 
     /// A number for a client.
-    pub(crate) fn next_client(&self) -> Client {
-        Client(self.clients.fetch_add(1, Ordering::Relaxed))
+    pub(crate) fn next_client(&self) -> ConnectionId {
+        ConnectionId(self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn inbox(&self) -> &Inbox {
@@ -115,10 +115,11 @@ impl Door {
     async fn come(
         &self,
         rights: &Rights,
-        question: impl FnOnce(Client) -> Input,
+        question: impl FnOnce(ConnectionId) -> Input,
         room: usize,
     ) -> Result<Hearing, Failure> {
-        let (client, (say, says)) = (self.next_client(), mpsc::channel(room));
+        let client = ConnectionId(self.next_client().0 | ConnectionId::LOCAL);
+        let (say, says) = mpsc::channel(room);
         let hearing = Hearing { client, inbox: self.inbox.clone(), heard: false, says };
         for input in [Input::Come(client, rights.owner.clone(), say), question(client)] {
             self.inbox.send(input).await.map_err(|_| Failure::Leaving)?;
@@ -161,7 +162,7 @@ async fn answer(mut hearing: Hearing) -> Result<Answer, Failure> {
 /// What the node says to one client, which is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    client: Client,
+    client: ConnectionId,
     inbox: Inbox,
     /// Whether the answer has come.
     heard: bool,

@@ -10,9 +10,9 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::config::NodeConfig;
+use crate::core::{Settings, VoterStart};
 use crate::disk::{Disk, DiskError, Remembered};
-use crate::keeper::Settings;
-use crate::node::{CannotStart, Node, Reception, Start};
+use crate::node::{CannotStart, Node, Reception, Start, random_number};
 use crate::spans::SpanSink;
 
 /// What a file does not say about a node.
@@ -48,24 +48,20 @@ pub async fn launch(
     let at = config.clients.to_string();
     let clients = TcpListener::bind(config.clients).await.map_err(|error| cannot(&at, error))?;
     let begins = new_cluster && disk.as_ref().is_none_or(|(_, known)| known.life == 0);
-    let mark = match &disk {
-        Some(_) if begins => Some(0),
-        Some((_, known)) => known.mark,
-        None => None,
-    };
     let settings = Settings {
         id: ProcessId::new(config.id),
         cluster,
         coterie: config.coterie(),
         terms: config.terms(),
         tempo: config.tempo(),
-        life: u64::from(!begins),
-        mark,
+        voter: VoterStart::New,
         ceiling: None,
+        persists: disk.is_some(),
         addresses,
-        door: config.advertise.clone(),
+        client_address: config.advertise.clone(),
         sessions_most: config.sessions,
         requests_most: config.requests,
+        seed: random_number(),
         quotas: config.quotas(),
     };
     let security = tls.clone().map_or(Security::Plain, Security::Tls);
@@ -85,6 +81,7 @@ pub async fn launch(
         peers,
         clients,
         disk,
+        begins,
         reception,
         spans: extras.spans,
     })?;

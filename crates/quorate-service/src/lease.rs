@@ -1,101 +1,118 @@
-//! Leases: sessions of those who speak etcd's language.
+//! Leases: sessions of clients that speak etcd's API.
 //!
-//! A session of ours is known by a secret to its client and its node. A lease has a number that anybody may know, and is
-//! used through any node: the node that has it does what is wanted, and others hand on what they are asked. Where clients
-//! are named, each has leases of its own: nobody can name another's.
+//! A session of ours is named by a secret key. A lease has a number that anybody may know, and is used through any node.
+//! Where clients are named, each has leases of its own: nobody can name another's.
+//!
+//! Clients of etcd count a time-to-live from when an answer *arrives*. So they are told less than what voters keep: the
+//! validity that a client of ours would count from when it sent its call, less an allowance for the time that an answer
+//! takes, rounded down to seconds. An answer that takes longer than the allowance is protected by fencing tokens only.
 
+use quorate_algorithms::mutex::leased_quorum::Terms;
+use quorate_core::{Drift, Span};
 use quorate_protocol::Name;
-use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
-/// Which lease.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct LeaseId {
-    /// The client that it belongs to; nothing where nobody has to say who it is.
-    pub owner: String,
+/// Allowance for the time that an answer takes.
+const ANSWER: Span = Span::from_millis(500);
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A lease.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LeaseId {
+    /// The client that it belongs to; empty where clients are not named.
+    pub(crate) owner: String,
     /// Its number.
-    pub id: i64,
+    pub(crate) id: i64,
 }
-
-/// The bits of a lease's number that tell the node which has chosen it.
-const NODE_BITS: u32 = 8;
 
 impl LeaseId {
-    /// A number that a node chooses.
-    pub(crate) fn chosen(random: u64, node: usize) -> i64 {
-        let number = (random >> 1) >> NODE_BITS << NODE_BITS;
-        (number | (node as u64 & ((1 << NODE_BITS) - 1))) as i64
+    /// A positive number that a node chooses.
+    pub(crate) fn chosen(random: u64) -> i64 {
+        ((random >> 1) as i64).max(1)
     }
 
-    /// The node that would have chosen this number.
-    pub(crate) fn chosen_by(&self) -> usize {
-        (self.id as u64 & ((1 << NODE_BITS) - 1)) as usize
+    /// Identifier of the session: the first 16 bytes of a hash of owner and number.
+    pub(crate) fn session(&self) -> u128 {
+        let mut hash = Sha256::new();
+        hash.update(b"lease");
+        hash.update((self.owner.len() as u64).to_be_bytes());
+        hash.update(self.owner.as_bytes());
+        hash.update(self.id.to_be_bytes());
+        let hash: [u8; 32] = hash.finalize().into();
+        let (id, _) = hash.split_at(16);
+        u128::from_be_bytes(id.try_into().expect("a hash is longer"))
     }
 }
 
-/// What is wanted of a lease.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Leased {
-    /// That there is one from now on.
+/// The time-to-live that clients are told of a session with this one at the voters, in whole seconds.
+pub(crate) fn told_ttl(ttl: Span, terms: Terms) -> Span {
+    let told = terms.validity(ttl).0.saturating_sub(ANSWER.0);
+    Span(told / SECOND * SECOND)
+}
+
+/// The time-to-live at the voters with which clients can be told this one, within the bounds of the cluster.
+pub(crate) fn voter_ttl(told: Span, terms: Terms) -> Span {
+    let (one, drift) = (Drift::ONE as u128, u128::from(terms.drift.0.unsigned_abs()));
+    let relied = u128::from(told.0) + u128::from(ANSWER.0) + 2;
+    let ttl = relied * (one + drift) / one.saturating_sub(drift).max(1) + 2;
+    // Less than a second could not be told.
+    let least = Span(2 * SECOND).max(terms.ttl_least);
+    Span(u64::try_from(ttl).unwrap_or(u64::MAX)).clamp(least.min(terms.ttl_most), terms.ttl_most)
+}
+
+/// A call for a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Leased {
+    /// Opens it.
     Grant {
-        /// It ends if nothing is heard of it for so long.
+        /// Time-to-live as the client asks for it.
         ttl_ms: u32,
-        /// Whether its number is new, because a node has chosen it.
+        /// Whether a node has chosen its number, so that it is new.
         fresh: bool,
-        /// Where its client is, for others to see.
+        /// The client, for others to see.
         place: String,
     },
-    /// That it is over.
+    /// Ends it.
     Revoke,
-    /// It is alive.
+    /// Keeps it alive.
     KeepAlive,
-    /// How long it lives.
+    /// Asks for its lifetime, which does not keep it alive.
     Life,
-    /// A lock. However often it is asked for, it is held once.
+    /// Asks for a lock. However often it is asked for, it is held once.
     Acquire {
-        /// Which.
+        /// The lock.
         name: Name,
         /// Tells calls apart.
         request: u64,
         /// What a leader proclaims.
         value: String,
     },
-    /// A lock, as [`Leased::Acquire`]; the answer comes when it is known whether it has to wait.
+    /// Asks for a lock, as [`Leased::Acquire`]; answered as soon as it is known whether the lock is free.
     Enqueue {
-        /// Which.
+        /// The lock.
         name: Name,
         /// Tells calls apart.
         request: u64,
         /// What a leader proclaims.
         value: String,
     },
-    /// Nobody waits for this any more.
-    Withdraw {
-        /// Which call.
-        request: u64,
-    },
-    /// All it has and wants of this name is free, or not wanted any more.
+    /// Releases a lock, or no longer waits for it.
     Leave {
-        /// Which.
+        /// The lock.
         name: Name,
         /// Only if this is its token.
         token: Option<u64>,
     },
-    /// A leader proclaims something else.
+    /// Changes what a leader proclaims.
     Proclaim {
-        /// Where.
+        /// The election.
         name: Name,
         /// Only if this is its token.
         token: u64,
-        /// What.
+        /// The value.
         value: String,
     },
-}
-
-impl Leased {
-    /// Whether it may take as long as others have what is wanted.
-    pub(crate) fn waits(&self) -> bool {
-        matches!(self, Self::Acquire { .. } | Self::Enqueue { .. })
-    }
 }
 
 #[cfg(test)]
@@ -103,11 +120,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chosen_number_is_positive_and_tells_by_whom() {
+    fn a_chosen_number_is_positive() {
         for random in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef] {
-            let id = LeaseId::chosen(random, 63);
-            assert!(id > 0, "{id}");
-            assert_eq!(LeaseId { owner: String::new(), id }.chosen_by(), 63);
+            assert!(LeaseId::chosen(random) > 0, "{random}");
         }
+    }
+
+    #[test]
+    fn clients_are_told_what_they_asked_for_and_voters_keep_more() {
+        let terms = Terms {
+            ttl_least: Span::from_millis(100),
+            ttl_most: Span::from_millis(60_000),
+            drift: Drift(Drift::ONE / 2_000),
+        };
+        for seconds in [2, 5, 30] {
+            let asked = Span(seconds * SECOND);
+            let kept = voter_ttl(asked, terms);
+            assert_eq!(told_ttl(kept, terms), asked);
+            assert!(terms.validity(kept) >= asked + ANSWER, "{seconds}");
+        }
+        // At the upper bound clients are told less than they asked for.
+        let kept = voter_ttl(Span(60 * SECOND), terms);
+        assert_eq!((kept, told_ttl(kept, terms)), (terms.ttl_most, Span(59 * SECOND)));
+        let short = voter_ttl(Span(0), terms);
+        assert!(told_ttl(short, terms) >= Span(SECOND), "{short:?}");
+    }
+
+    #[test]
+    fn leases_of_different_owners_are_different_sessions() {
+        let lease = |owner: &str, id| LeaseId { owner: owner.to_owned(), id }.session();
+        assert_eq!(lease("a", 1), lease("a", 1));
+        assert_ne!(lease("a", 1), lease("b", 1));
+        assert_ne!(lease("a", 1), lease("a", 2));
     }
 }

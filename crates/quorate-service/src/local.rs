@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use quorate_algorithms::mutex::leased::Terms;
+use quorate_algorithms::mutex::leased_quorum::Terms;
 use quorate_core::quorum::{AnyCoterie, Majority};
 use quorate_core::{Drift, ProcessId, Span, Tempo};
 use quorate_net::{Network, Security, Tcp};
 use tokio::net::TcpListener;
 
-use crate::keeper::{Quotas, Settings};
+use crate::core::{Quotas, Settings, VoterStart};
 use crate::node::{CannotStart, Node, Reception, Start, random_number};
 
 /// Nodes in one process.
@@ -50,21 +50,27 @@ pub async fn local_cluster_with(
             id,
             cluster,
             coterie: AnyCoterie::Majority(Majority::new(n)),
-            terms: Terms { lease: Span::from_millis(8_000), drift: Drift(Drift::ONE / 2_000) },
+            terms: Terms {
+                ttl_least: Span::from_millis(100),
+                ttl_most: Span::from_millis(60_000),
+                drift: Drift(Drift::ONE / 2_000),
+            },
             tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
-            life: 0,
-            mark: None,
+            voter: VoterStart::New,
             ceiling: None,
+            persists: false,
             addresses: addresses.clone(),
-            door: None,
+            client_address: None,
             sessions_most: 100_000,
             requests_most: 1_000_000,
+            seed: random_number(),
             quotas: Quotas::default(),
         };
         let pages = pages.clone().filter(|_| id.index() == 0);
         let reception = Reception { pages, ..Reception::default() };
         let (security, disk) = (Security::Plain, None);
-        let start = Start { settings, security, peers, clients, disk, reception, spans: None };
+        let (begins, spans) = (true, None);
+        let start = Start { settings, security, peers, clients, disk, begins, reception, spans };
         nodes.push(Node::start(start)?);
     }
     Ok(LocalCluster { nodes })

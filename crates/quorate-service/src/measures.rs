@@ -8,9 +8,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_algorithms::mutex::leased_quorum::{ToCandidate, ToVoter};
 use quorate_core::{Belief, Message, Process, Span};
 
-use crate::peer::{Member, PeerMessage};
+use crate::peer::PeerMessage;
 
 type Labels = [(&'static str, &'static str); 1];
 type Counted = Family<Labels, Counter>;
@@ -46,13 +48,76 @@ pub(crate) struct Measures {
     pub(crate) ready: Gauge,
 }
 
-/// What nodes say to each other beside the algorithms.
-const OTHERS: [&str; 8] =
-    ["QUESTION", "REPLY", "WATCHING", "CHANGED", "DOOR", "RELAY", "RELAYED", "INTEREST"];
+/// Kinds of messages between nodes beside those of the detector.
+const KINDS: [&str; 26] = [
+    "BEAT",
+    "REQUEST",
+    "RAISE",
+    "YIELD",
+    "RELEASE",
+    "END",
+    "ECHO",
+    "VOTE",
+    "BEHIND",
+    "RAISED",
+    "INQUIRE",
+    "STALE",
+    "GONE",
+    "UNAVAILABLE",
+    "REFUSED",
+    "VOTER",
+    "QUESTION",
+    "REPLY",
+    "INTEREST",
+    "VOTES",
+    "ADDRESS",
+    "DESCRIBE",
+    "FORGET",
+    "LEAVING",
+    "CALLED",
+    "NO-RELAY",
+];
 
 fn kinds() -> impl Iterator<Item = &'static str> {
-    let of_process = <<Member as Process>::Message as Message>::KINDS.iter().map(|kind| kind.name);
-    of_process.chain(OTHERS)
+    let detector = <<VcubeDiagnosis as Process>::Message as Message>::KINDS.iter();
+    detector.map(|kind| kind.name).chain(KINDS)
+}
+
+/// Position of a message's kind in [`KINDS`]; `None` for the detector's own.
+fn kind(message: &PeerMessage) -> Option<usize> {
+    Some(match message {
+        PeerMessage::Detector(_) => return None,
+        PeerMessage::ToVoter(_, message) => match message {
+            ToVoter::Beat { .. } => 0,
+            ToVoter::Request { .. } => 1,
+            ToVoter::Raise { .. } => 2,
+            ToVoter::Yield { .. } => 3,
+            ToVoter::Release { .. } => 4,
+            ToVoter::End { .. } => 5,
+        },
+        PeerMessage::ToCandidate(_, message) => match message {
+            ToCandidate::Echo { .. } => 6,
+            ToCandidate::Vote { .. } => 7,
+            ToCandidate::Behind { .. } => 8,
+            ToCandidate::Raised { .. } => 9,
+            ToCandidate::Inquire { .. } => 10,
+            ToCandidate::Stale { .. } => 11,
+            ToCandidate::Gone { .. } => 12,
+            ToCandidate::Unavailable => 13,
+            ToCandidate::Refused { .. } => 14,
+        },
+        PeerMessage::Voter(_) => 15,
+        PeerMessage::Question(..) => 16,
+        PeerMessage::Reply(..) => 17,
+        PeerMessage::Interest(_) => 18,
+        PeerMessage::Votes(_) => 19,
+        PeerMessage::ClientAddress(_) => 20,
+        PeerMessage::Describe(_) => 21,
+        PeerMessage::Forget(_) => 22,
+        PeerMessage::Leaving => 23,
+        PeerMessage::Called(..) => 24,
+        PeerMessage::NoRelay(_) => 25,
+    })
 }
 
 /// A millisecond to about a quarter of an hour, and shorter ones too.
@@ -143,17 +208,11 @@ impl Measures {
     }
 
     pub(crate) fn sends(&self, message: &PeerMessage) {
-        let own = self.sent.len() - OTHERS.len();
-        let place = match message {
-            PeerMessage::Process(message) => message.kind(),
-            PeerMessage::Question(..) => own,
-            PeerMessage::Reply(..) => own + 1,
-            PeerMessage::Watching(_) => own + 2,
-            PeerMessage::Changed(_) => own + 3,
-            PeerMessage::Door(_) => own + 4,
-            PeerMessage::Relay(..) => own + 5,
-            PeerMessage::Relayed(..) => own + 6,
-            PeerMessage::Interest(_) => own + 7,
+        let own = self.sent.len() - KINDS.len();
+        let place = match (message, kind(message)) {
+            (_, Some(kind)) => own + kind,
+            (PeerMessage::Detector(message), None) => message.kind(),
+            (_, None) => return,
         };
         self.sent[place].inc();
     }

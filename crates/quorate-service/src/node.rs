@@ -1,4 +1,4 @@
-//! A node: a keeper with a clock, a mesh and a door for clients.
+//! A node: its core with a clock, a mesh, a vote file and listeners for clients.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,29 +6,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quorate_algorithms::mutex::leased::Terms;
+use quorate_algorithms::mutex::leased_quorum::{Life, Memory, Record};
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Drift, ProcessId, Time};
 use quorate_net::{
     ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls,
     codec,
 };
-use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey};
+use quorate_protocol::{Answer, Ask, Call, Failure, Name, Say, SessionKey};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
+use crate::core::{Action, ConnectionId, NodeCore, Owner, Settings, Trouble, VoterStart};
 use crate::disk::{Disk, DiskError, Remembered};
 use crate::door::Door;
 use crate::etcd::{self, Etcd};
 use crate::http::{self, House};
-use crate::keeper::{Client, Deed, Keeper, Owner, Settings, Trouble};
 use crate::lease::{LeaseId, Leased};
 use crate::peer::PeerMessage;
 use crate::rights::{ClientConfig, Entry};
 use crate::serve::{self, Doorman};
 use crate::spans::{SpanSink, Spans, calendar_offset};
+use crate::vote_file::VoteFile;
 
 /// What a node needs to start.
 pub struct Start {
@@ -42,6 +43,8 @@ pub struct Start {
     pub clients: TcpListener,
     /// Where it remembers, and what it does already.
     pub disk: Option<(Disk, Remembered)>,
+    /// Whether the cluster is new, so that nobody has ever voted.
+    pub begins: bool,
     /// How clients are let in.
     pub reception: Reception,
     /// Where its traces go.
@@ -117,15 +120,15 @@ pub struct Node {
 /// What the loop of a node is told by others than peers.
 pub(crate) enum Input {
     /// A client has come, and is told things here.
-    Come(Client, Owner, mpsc::Sender<Say>),
+    Come(ConnectionId, Owner, mpsc::Sender<Say>),
     /// A client asks.
-    Ask(Client, Ask),
+    Ask(ConnectionId, Ask),
     /// A client asks for something of a lease.
-    Leased(Client, LeaseId, Leased),
+    Leased(ConnectionId, LeaseId, Leased),
     /// A client asks which leases it has.
-    Leases(Client, String),
+    Leases(ConnectionId, String),
     /// A client is gone, and has heard the answer that it waited for or not.
-    Gone(Client, bool),
+    Gone(ConnectionId, bool),
     /// The state file was written with this mark, or could not be written.
     Written(Result<Option<u64>, String>),
     /// Clients are to go elsewhere.
@@ -141,7 +144,7 @@ pub(crate) enum Input {
 pub(crate) struct Looks {
     /// Why the node gives no locks; empty if it does.
     pub(crate) reasons: Vec<String>,
-    /// Whether no session has or wants a lock through it.
+    /// Whether it may stop.
     pub(crate) idle: bool,
     /// How many others it can talk to.
     pub(crate) peers: usize,
@@ -162,7 +165,8 @@ const BATCH: usize = 512;
 impl Node {
     /// Starts. Needs a runtime of tokio around it.
     pub fn start(start: Start) -> Result<Self, CannotStart> {
-        let Start { mut settings, security, peers, clients, disk, reception, spans } = start;
+        let Start { mut settings, security, peers, clients, disk, begins, reception, spans } =
+            start;
         let mut config = Config::new(
             ClusterId(settings.cluster),
             settings.id,
@@ -170,30 +174,24 @@ impl Node {
             security,
         );
         config.terms = terms_of(&settings);
-        let memory = match disk {
+        let (memory, votes) = match disk {
             Some((disk, before)) => {
-                // Whoever has lost its memory does not know how often it has lived: the clock tells a greater number.
-                let forgot = before.life == 0 && settings.life > 0;
-                let life = if forgot { config.incarnation.0 } else { before.life + 1 };
-                // A first block of numbers is there before anybody asks for one. Who does not know how far it had come says
-                // so, until it has been told and has reserved numbers behind that: the next life believes what is there.
-                let mark = settings.mark.map(|mark| mark.saturating_add(FIRST_BLOCK));
-                let remembered = Remembered { life, mark, ..before };
-                disk.write(remembered)?;
-                config.incarnation = Incarnation(life);
-                settings.ceiling = Some(mark.unwrap_or(0));
-                Some((disk, remembered))
+                let (remembered, votes) =
+                    remember(&disk, before, begins, config.incarnation.0, &mut settings)?;
+                config.incarnation = Incarnation(remembered.life);
+                (Some((disk, remembered)), Some(votes))
             }
-            None => None,
+            None => {
+                let memory = Memory { incarnation: config.incarnation.0, mark: None };
+                settings.voter =
+                    if begins { VoterStart::New } else { VoterStart::Forgotten(memory) };
+                (None, None)
+            }
         };
-        // A life of a later start is greater, and one of a cluster that begins is none.
-        if settings.life > 0 {
-            settings.life = config.incarnation.0;
-        }
         let address =
             clients.local_addr().map_err(|error| CannotStart::Io("clients".to_owned(), error))?;
-        if settings.door.is_none() && !address.ip().is_unspecified() {
-            settings.door = Some(address.to_string());
+        if settings.client_address.is_none() && !address.ip().is_unspecified() {
+            settings.client_address = Some(address.to_string());
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, told) = mpsc::channel(INBOX);
@@ -204,10 +202,12 @@ impl Node {
             wanted
         });
         let (cluster, node) = (settings.cluster as u64, settings.id.index());
-        let mut keeper = Keeper::new(settings, clock::now());
-        keeper.spans = spans.is_some().then(Spans::default);
-        let desk = Desk {
-            keeper,
+        let mut core = NodeCore::new(settings, clock::now());
+        core.spans = spans.is_some().then(Spans::default);
+        let event_loop = EventLoop {
+            core,
+            votes,
+            unsent: Vec::new(),
             mesh: mesh.clone(),
             clients: BTreeMap::new(),
             outgoing: BTreeMap::new(),
@@ -232,7 +232,7 @@ impl Node {
                 reception.pages,
             ),
         };
-        tasks.push(tokio::spawn(desk.run(events, told)));
+        tasks.push(tokio::spawn(event_loop.run(events, told)));
         tasks.push(tokio::spawn(serve::accept(clients, Arc::new(doorman))));
         Ok(Self { clients: address, mesh, door, tasks })
     }
@@ -280,30 +280,85 @@ impl Node {
         }
     }
 
+    /// Stops at once, as a process that is killed does, and frees its ports.
+    pub async fn kill(self) {
+        self.abort();
+        self.mesh.stop().await;
+        for task in self.tasks {
+            let _ = task.await;
+        }
+    }
+
     /// Stops at once, as a crash would.
     pub fn abort(&self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
+/// Prepares the voter from what its data folder says, and makes durable that this process has begun.
+fn remember(
+    disk: &Disk,
+    before: Remembered,
+    begins: bool,
+    clock: u64,
+    settings: &mut Settings,
+) -> Result<(Remembered, VoteFile), CannotStart> {
+    // A node that has lost its folder does not know how often it has started: the clock tells a greater number.
+    let lost = before.life == 0 && !begins;
+    let life = if lost { clock } else { before.life + 1 };
+    let node = settings.id.index() as u32;
+    let mut votes = VoteFile::open(disk.folder(), settings.cluster, node, life);
+    // A first block of numbers is durable before a request needs one. A node that does not know how far it had come has no
+    // mark until other nodes have told it, and it has reserved numbers behind that.
+    let block = |mark: u64| mark.saturating_add(FIRST_BLOCK);
+    let mark = if begins { Some(block(0)) } else { before.mark };
+    let mark = match votes.read(before.life).filter(|_| !begins && !lost) {
+        Some((header, records)) => {
+            let restarts = header.restarts + 1;
+            votes.set_incarnation(header.incarnation, restarts);
+            let life = Life { incarnation: header.incarnation, number: restarts };
+            settings.voter = VoterStart::Restored { life, records };
+            mark
+        }
+        None if begins => mark,
+        None => {
+            votes.set_incarnation(life, 0);
+            let memory = Memory { incarnation: life, mark };
+            settings.voter = VoterStart::Forgotten(memory);
+            mark.map(block)
+        }
+    };
+    let remembered = Remembered { life, mark, ..before };
+    disk.write(remembered)?;
+    settings.ceiling = Some(mark.unwrap_or(0));
+    settings.persists = true;
+    Ok((remembered, votes))
+}
+
 /// What all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
 fn terms_of(settings: &Settings) -> quorate_net::Terms {
-    let Terms { lease, drift } = settings.terms;
+    let terms = settings.terms;
+    let millis = |span: quorate_core::Span| span.0 as f64 / 1e6;
     let members = ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned());
     quorate_net::Terms::default()
-        .with("lease_ms", lease.0 as f64 / 1e6)
-        .with("drift_ppm", drift.0 / (Drift::ONE / 1_000_000))
+        .with("ttl_least_ms", millis(terms.ttl_least))
+        .with("ttl_most_ms", millis(terms.ttl_most))
+        .with("drift_ppm", terms.drift.0 / (Drift::ONE / 1_000_000))
         .with("quorums", QuorumSystem::name(&settings.coterie))
         .with("nodes", settings.addresses.len())
         .with_members(members.collect())
 }
 
-/// The loop of a node and what it works on.
-struct Desk {
-    keeper: Keeper,
+/// The event loop of a node and its state.
+struct EventLoop {
+    core: NodeCore,
+    /// Where votes are written before they are sent.
+    votes: Option<VoteFile>,
+    /// Actions that wait until the records before them are written.
+    unsent: Vec<Action>,
     mesh: Mesh,
-    clients: BTreeMap<Client, mpsc::Sender<Say>>,
-    /// What goes to each peer when all that is here has been dealt with.
+    clients: BTreeMap<ConnectionId, mpsc::Sender<Say>>,
+    /// Messages to each peer, sent together at the end of a batch.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
     /// What the state file should contain; a task of its own writes it.
     disk: Option<watch::Sender<Remembered>>,
@@ -311,7 +366,7 @@ struct Desk {
     spans: Option<(SpanSink, Duration)>,
 }
 
-impl Desk {
+impl EventLoop {
     async fn run(mut self, mut events: Events, mut inbox: mpsc::Receiver<Input>) {
         self.act();
         loop {
@@ -341,13 +396,15 @@ impl Desk {
     }
 
     fn pause(&self) -> Duration {
-        let next = self.keeper.next_alarm().unwrap_or(Time::NEVER);
-        Duration::from_nanos(next.since(clock::now()).0.min(1_000_000_000))
+        // Votes that could not be written are tried again soon.
+        let most = if self.unsent.is_empty() { 1_000_000_000 } else { RETRY_NANOS };
+        let next = self.core.next_alarm().unwrap_or(Time::NEVER);
+        Duration::from_nanos(next.since(clock::now()).0.min(most))
     }
 
     /// What is due comes before whatever has arrived: it may have arrived while the machine slept.
     fn wake(&mut self) {
-        self.keeper.wake(clock::now());
+        self.core.wake(clock::now(), clock::wall_millis());
     }
 
     fn on_event(&mut self, event: Event) {
@@ -356,15 +413,15 @@ impl Desk {
             Event::Message { from, payload } => match codec::decode::<Vec<PeerMessage>>(&payload) {
                 Ok(messages) => {
                     for message in messages {
-                        self.keeper.hear(from, message, now);
+                        self.core.hear(from, message, now);
                     }
                 }
                 Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
             },
-            Event::Up { peer, .. } => self.keeper.peer_is(peer, Ok(()), now),
+            Event::Up { peer, .. } => self.core.peer_is(peer, Ok(()), now),
             Event::Down { peer, why } => {
                 tracing::info!(%peer, %why, "a peer is gone");
-                self.keeper.peer_is(peer, Err(why.to_string()), now);
+                self.core.peer_is(peer, Err(why.to_string()), now);
             }
         }
     }
@@ -372,68 +429,79 @@ impl Desk {
     fn on_input(&mut self, input: Input) {
         let now = clock::now();
         match input {
-            Input::Come(client, owner, say) => {
-                self.clients.insert(client, say);
-                self.keeper.client_comes(client, owner);
+            Input::Come(connection, owner, say) => {
+                self.clients.insert(connection, say);
+                self.core.connection_opened(connection, owner);
             }
-            Input::Ask(client, ask) => {
+            Input::Ask(connection, ask) => {
                 if matches!(ask.call, Call::Status) {
                     self.learn_troubles();
                 }
-                self.keeper.ask(client, ask, random_key, now);
+                self.core.ask(connection, ask, random_key, now);
             }
-            Input::Gone(client, heard) => {
-                self.clients.remove(&client);
-                self.keeper.client_is_gone(client, heard, now);
+            Input::Gone(connection, heard) => {
+                self.clients.remove(&connection);
+                self.core.connection_closed(connection, heard, now);
             }
-            Input::Leased(client, lease, what) => {
-                if self.keeper.refuses_leased(client, &lease, &what, now) {
-                    return;
-                }
-                self.keeper.ask_leased(client, lease, what, random_key, now);
+            Input::Leased(connection, lease, what) => {
+                self.core.ask_leased(connection, lease, what, now);
             }
-            Input::Leases(client, owner) => self.keeper.ask_leases(client, owner, now),
+            Input::Leases(connection, owner) => self.core.ask_leases(connection, owner, now),
             Input::Written(Ok(mark)) => {
-                self.keeper.disk_is(Ok(()));
-                mark.into_iter().for_each(|mark| self.keeper.reserved(mark, now));
+                self.core.state_written(Ok(()));
+                mark.into_iter().for_each(|mark| self.core.reserved(mark, now));
             }
-            Input::Written(Err(why)) => self.keeper.disk_is(Err(why)),
-            Input::Leave => self.keeper.leave(now),
+            Input::Written(Err(why)) => self.core.state_written(Err(why)),
+            Input::Leave => self.core.leave(now),
             Input::Look(answer) => {
                 self.learn_troubles();
-                let (reasons, idle) = (self.keeper.reasons(), self.keeper.is_idle());
-                let _ = answer.send(Looks { reasons, idle, peers: self.keeper.peers_up() });
+                let (reasons, idle) = (self.core.reasons(), self.core.is_idle(now));
+                let _ = answer.send(Looks { reasons, idle, peers: self.core.peers_up() });
             }
             Input::Measure(answer) => {
                 self.learn_troubles();
-                let _ = answer.send(self.keeper.measured());
+                let _ = answer.send(self.core.measured());
             }
         }
     }
 
-    /// Tells the keeper why connections to peers fail: no event is made of a handshake that fails.
+    /// Tells the core why connections to peers fail: no event is made of a handshake that fails.
     fn learn_troubles(&mut self) {
         for peer in self.mesh.status() {
             let differs = peer.refusal == Some(quorate_net::Reason::Terms);
             let trouble = peer.trouble.filter(|_| !peer.up);
-            self.keeper.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
+            self.core.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
         }
     }
 
-    /// Does what came of it all: one message to each peer, however much is in it.
+    /// Carries out actions: records are written in one write, then messages are sent, one to each peer.
     fn act(&mut self) {
+        let mut records = Vec::new();
+        for action in self.core.actions() {
+            match action {
+                Action::Persist(record) => records.push(record),
+                action => self.unsent.push(action),
+            }
+        }
+        if let Err(error) = self.write(&records) {
+            tracing::error!(%error, "votes cannot be written");
+            self.core.set_disk_trouble(Some(error.to_string()));
+            return;
+        }
+        self.core.set_disk_trouble(None);
         let mut marks = Vec::new();
-        for deed in self.keeper.deeds() {
-            match deed {
-                Deed::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
-                Deed::Say(client, say) => {
+        for action in std::mem::take(&mut self.unsent) {
+            match action {
+                Action::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
+                Action::Say(client, say) => {
                     let Some(to) = self.clients.get(&client) else { continue };
                     if to.try_send(if_it_reads(to, say)).is_err() {
                         // It does not read. Without its end of the channel the connection is closed.
                         self.clients.remove(&client);
                     }
                 }
-                Deed::Reserve(mark) => marks.push(mark),
+                Action::Reserve(mark) => marks.push(mark),
+                Action::Persist(_) => {}
             }
         }
         for (peer, messages) in &mut self.outgoing {
@@ -442,16 +510,27 @@ impl Desk {
             }
             let told = |message: &PeerMessage| matches!(message, PeerMessage::Interest(_));
             if !send_all(&self.mesh, *peer, messages) && messages.iter().any(told) {
-                self.keeper.interest_lost(*peer, clock::now());
+                self.core.interest_lost(*peer, clock::now());
             }
             messages.clear();
         }
         marks.into_iter().for_each(|mark| self.reserve(mark));
-        if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.keeper.spans) {
+        if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.core.spans) {
             let over = spans.take();
             if !over.is_empty() {
                 sink.put(over, *offset);
             }
+        }
+    }
+
+    fn write(&mut self, records: &[Record<Name>]) -> std::io::Result<()> {
+        let Some(votes) = &mut self.votes else { return Ok(()) };
+        match votes.is_active() {
+            // What the voter remembers when it begins to vote has the records of this batch in it.
+            false if self.core.voter().is_voting() => votes.rewrite(self.core.voter()),
+            false => Ok(()),
+            true if votes.has_grown() => votes.rewrite(self.core.voter()),
+            true => votes.append(records),
         }
     }
 
@@ -497,6 +576,9 @@ async fn keep_writing(
         }
     }
 }
+
+/// Interval at which votes that could not be written are tried again, in nanoseconds.
+const RETRY_NANOS: u64 = 100_000_000;
 
 /// A list is long: whoever has left this many messages unread gets no more of them.
 const UNREAD_MOST: usize = 32;

@@ -1,37 +1,45 @@
-//! What nodes say to each other.
+//! Messages between nodes.
 
-use crate::keeper::Moving;
-use crate::lease::{LeaseId, Leased};
 use quorate_algorithms::detector::VcubeDiagnosis;
-use quorate_algorithms::mutex::leased::Locks;
-use quorate_core::{Process, Stack};
-use quorate_protocol::{About, Answer, Change, Cursor, Name};
+use quorate_algorithms::mutex::leased_quorum::{
+    CandidateId, PeerMessage as VoterMessage, RequestId, ToCandidate, ToVoter,
+};
+use quorate_core::{Process, Span};
+use quorate_protocol::Name;
 use serde::{Deserialize, Serialize};
 
-/// Locks over a detector.
-pub(crate) type Member = Stack<Locks<Name>, VcubeDiagnosis>;
-
-/// What nodes say to each other. Variants are only ever appended.
+/// A message between nodes. Variants are only ever appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PeerMessage {
-    /// Of the algorithms.
-    Process(<Member as Process>::Message),
-    /// A question, with the number that its answer has.
+    /// Between failure detectors.
+    Detector(<VcubeDiagnosis as Process>::Message),
+    /// Between voters.
+    Voter(VoterMessage),
+    /// From a candidate at the sender to the voter at the receiver.
+    ToVoter(CandidateId, ToVoter<Name>),
+    /// From the voter at the sender to a candidate that the receiver runs or has a connection to.
+    ToCandidate(CandidateId, ToCandidate<Name>),
+    /// A question, with the number that its reply has.
     Question(u64, Question),
-    /// An answer.
+    /// Reply to a question.
     Reply(u64, Reply),
-    /// Clients here watch names that begin so: tell what changes.
-    Watching(Vec<String>),
-    /// Something has changed that you watch.
-    Changed(Change),
-    /// Clients reach me here.
-    Door(String),
-    /// A client of mine asks for this of a lease that you have. The answer has the same number.
-    Relay(u64, LeaseId, Leased),
-    /// The answer to that.
-    Relayed(u64, Answer),
-    /// What clients here watch has changed.
+    /// What clients of the sender watch has changed: the receiver publishes its votes for it.
     Interest(Interest),
+    /// The sender's votes for locks that the receiver watches.
+    Votes(Vec<BallotSeen>),
+    /// Client address of the sender.
+    ClientAddress(String),
+    /// Texts of a session and of one of its requests.
+    Describe(Box<Description>),
+    /// The client has ended this request: its texts are no longer needed.
+    Forget(RequestId),
+    /// The sender is about to stop: candidates at the receiver avoid its voter.
+    Leaving,
+    /// The client of this lease has called the sender: the relay with this candidate, at the receiver, begins a beat. Clients
+    /// of etcd's API spread their calls over nodes, and every relay of a lease keeps only what it has asked for itself.
+    Called(u128, CandidateId),
+    /// The receiver has told of a call, and the sender has no such relay: the receiver goes on with what the lease holds.
+    NoRelay(u128),
 }
 
 /// A change of what clients of a node watch.
@@ -45,67 +53,165 @@ pub struct Interest {
     pub remove: Vec<String>,
 }
 
-/// Requests that are wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Selection {
-    /// What names begin with.
-    pub prefix: String,
-    /// Whether names are exactly this.
-    pub exact: bool,
-    /// Only requests after this place.
-    pub after: Option<Cursor>,
-}
-
-impl Selection {
-    pub(crate) fn names(&self, name: &str) -> bool {
-        if self.exact { name == self.prefix } else { name.starts_with(self.prefix.as_str()) }
-    }
-
-    /// Whether a request is selected.
-    pub(crate) fn has(&self, about: &About) -> bool {
-        let after = self.after.as_ref();
-        self.names(about.name.text()) && after.is_none_or(|after| Cursor::of(about) > *after)
-    }
-}
-
-/// What a node asks all others.
+/// A question to all voters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
-    /// Who has and wants what through you, of names that begin so, and at most so many.
-    Requests(String, u32),
-    /// How far have you come with this lock?
-    Counter(Name),
-    /// Take this lock away from whoever has it through you, for this reason.
-    Expel(Name, String),
-    /// Have you heard what I said before?
-    Heard,
-    /// I leave: have this session.
-    TakeOver(Box<Moving>),
-    /// Have you this lease?
-    HasLease(LeaseId),
-    /// Which leases of this client have you?
+    /// Ballots of these names.
+    Ballots(NameFilter),
+    /// A session and everything that it has at the voter.
+    Session(u128),
+    /// Ends a request by force, for this reason.
+    Force(Name, RequestId, String),
+    /// Releases a request. The reply confirms that the voter has done so.
+    Release {
+        /// The lock.
+        lock: Name,
+        /// The request.
+        request: RequestId,
+        /// The attempt that ends.
+        attempt: u64,
+        /// The token, if the client held the lock.
+        token: Option<u64>,
+    },
+    /// Ends a session. The reply tells whether the voter knew it.
+    End(u128),
+    /// Confirms that everything sent before has been processed.
+    Barrier,
+    /// Leases of this owner.
     Leases(String),
-    /// The first of the requests through you that are selected, at most so many.
-    Page(Selection, u32),
 }
 
-/// What a node answers.
+/// Names that a question is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NameFilter {
+    /// The lock and the election of this name.
+    Exact(String),
+    /// All names with this prefix that come after `after`.
+    Prefix {
+        /// The prefix.
+        prefix: String,
+        /// The last name of the page before.
+        after: Option<Name>,
+    },
+}
+
+/// A voter's reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// These.
-    Requests(Vec<About>),
-    /// So far; none if it does not vote.
-    Counter(Option<u64>),
-    /// Whether somebody had it.
-    Expelled(bool),
-    /// Yes.
-    Heard,
-    /// Whether I have it.
-    TakenOver(bool),
-    /// Whether I have it.
-    HasLease(bool),
-    /// These.
-    Leases(Vec<i64>),
-    /// These, and whether there are more.
-    Page(Vec<About>, bool),
+    /// Ballots with the texts of their requests, in the order of names.
+    Ballots {
+        /// The ballots.
+        ballots: Vec<BallotSeen>,
+        /// Texts of the requests in them.
+        texts: Vec<Description>,
+        /// Whether there are more.
+        more: bool,
+    },
+    /// The session at this voter; `None` if the voter does not know it.
+    Session(Option<Box<SessionSeen>>),
+    /// Whether the voter did what the question says.
+    Done(bool),
+    /// Leases with the time for which they have lived at the voter.
+    Leases(Vec<(i64, Span)>),
+    /// The voter abstains: its reply would say nothing.
+    Abstains,
+}
+
+/// One lock at one voter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BallotSeen {
+    /// The lock.
+    pub name: Name,
+    /// The greatest number that the voter has given or confirmed.
+    pub last: u64,
+    /// The vote.
+    pub vote: Option<VoteSeen>,
+    /// Requests that wait, with their stamps.
+    pub queue: Vec<(u64, RequestId)>,
+}
+
+/// A vote that is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VoteSeen {
+    /// The request that has it.
+    pub request: RequestId,
+    /// Stamp of the request.
+    pub stamp: u64,
+    /// Number of the vote.
+    pub number: u64,
+    /// The token that is recorded for the request.
+    pub entered: Option<u64>,
+    /// Whether the request was ended by force.
+    pub frozen: bool,
+}
+
+/// A session at one voter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSeen {
+    /// Time-to-live.
+    pub ttl: Span,
+    /// Remaining lifetime if no newer beat is heard.
+    pub left: Span,
+    /// Everything that the session has at the voter.
+    pub entries: Vec<EntrySeen>,
+    /// Texts of the session and of its requests.
+    pub texts: Vec<Description>,
+}
+
+/// A request of a session at one voter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntrySeen {
+    /// The lock.
+    pub lock: Name,
+    /// The request.
+    pub request: RequestId,
+    /// The attempt that the voter knows.
+    pub attempt: u64,
+    /// Stamp of the request.
+    pub stamp: u64,
+    /// Whether it has the vote, and the vote is renewed.
+    pub voted: bool,
+    /// The recorded token.
+    pub entered: Option<u64>,
+}
+
+/// Texts for other people to see, and facts that only the front ends need. Soft state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// The session.
+    pub session: u128,
+    /// Texts of the session.
+    pub about: SessionText,
+    /// A request of it.
+    pub request: Option<(RequestId, RequestText)>,
+}
+
+/// Texts of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionText {
+    /// The client.
+    pub who: String,
+    /// Its host and process.
+    pub place: String,
+    /// The node through which it was last heard.
+    pub node: u32,
+    /// Whether a node runs its candidate, which records tokens at the voters.
+    pub relayed: bool,
+    /// Number of the lease; zero if the session is none.
+    pub lease: i64,
+    /// Owner of the lease.
+    pub owner: String,
+}
+
+/// Texts of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestText {
+    /// The lock, if the one who describes it knows it.
+    pub name: Option<Name>,
+    /// Why, or what a leader proclaims.
+    pub why: String,
+    /// The client's own numbers of the request.
+    pub numbers: Vec<u64>,
+    /// Create revision that the client was told before there was a token.
+    pub revision: u64,
 }

@@ -4,12 +4,13 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use quorate_algorithms::mutex::leased_quorum::ToVoter;
 use quorate_protocol::{Call, Name, escaped};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::keeper::Owner;
+use crate::core::Owner;
 
 /// A client that the node's file names.
 #[derive(Clone, Debug, Deserialize)]
@@ -98,6 +99,13 @@ impl Rights {
             Call::Acquire { name, .. } => ("acquire", &self.acquire, name.text()),
             Call::List { prefix, .. } | Call::Watch { prefix } => {
                 ("observe", &self.observe, prefix.as_str())
+            }
+            Call::ToVoter(messages) => {
+                let asked = messages.iter().filter_map(|message| match message {
+                    ToVoter::Request { lock, .. } => Some(lock),
+                    _ => None,
+                });
+                return asked.filter_map(|lock| self.may_acquire(lock).err()).next();
             }
             Call::CheckToken { name, .. } => ("observe", &self.observe, name.text()),
             Call::Expel { name, .. } => ("admin", &self.admin, name.text()),
@@ -273,6 +281,7 @@ mod tests {
             mode: Default::default(),
             wait_ms: None,
             why: String::new(),
+            inside: None,
         };
         assert_eq!(rights.objection(&acquire("deploy/x")), None);
         assert!(rights.objection(&acquire("deploy")).is_some());

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use quorate_algorithms::mutex::leased::{Message, Ticket};
-use quorate_core::{Layered, ProcessId, Time};
+use quorate_algorithms::mutex::leased_quorum::RequestId;
+use quorate_core::{ProcessId, Time};
+use quorate_protocol::Name;
 use quorate_protocol::spans::{Span, line, span_id};
-use quorate_protocol::{Name, SessionKey};
 use tokio::sync::mpsc;
-
-use crate::peer::PeerMessage;
 
 /// So many requests are remembered until a vote is given.
 const HEARD_MOST: usize = 65_536;
@@ -19,54 +17,49 @@ const HEARD_MOST: usize = 65_536;
 #[derive(Debug, Default)]
 pub(crate) struct Spans {
     /// When each request was heard of, by this voter.
-    heard: BTreeMap<Ticket, Time>,
+    heard: BTreeMap<RequestId, Time>,
     over: Vec<Span>,
 }
 
 impl Spans {
-    /// A voter hears of a request.
-    pub(crate) fn hear(&mut self, message: &PeerMessage, now: Time) {
-        let PeerMessage::Process(Layered::Upper(Message::Request(_, ticket, ..))) = message else {
-            return;
-        };
+    /// The voter hears of a request.
+    pub(crate) fn hear(&mut self, request: RequestId, now: Time) {
         if self.heard.len() >= HEARD_MOST {
             self.heard.clear();
         }
-        self.heard.entry(*ticket).or_insert(now);
+        self.heard.entry(request).or_insert(now);
     }
 
-    /// A vote of this node leaves.
-    pub(crate) fn vote(&mut self, me: ProcessId, lock: &Name, ticket: Ticket, now: Time) {
-        let session = SessionKey(ticket.session);
-        let number = ticket.number << 8 | me.index() as u64;
+    /// The voter sends its vote.
+    pub(crate) fn vote(&mut self, me: ProcessId, lock: &Name, request: RequestId, now: Time) {
+        let number = number(request).rotate_left(8) ^ me.index() as u64;
         self.over.push(Span {
-            session,
-            id: span_id(session, "vote", number ^ (now.0 << 1)),
-            parent: Some(span_id(session, "request", ticket.number)),
+            session: request.session,
+            id: span_id(request.session, "vote", number ^ (now.0 << 1)),
+            parent: Some(span_id(request.session, "request", self::number(request))),
             name: "vote",
-            start: self.heard.remove(&ticket).unwrap_or(now).0,
+            start: self.heard.remove(&request).unwrap_or(now).0,
             end: now.0,
             attributes: vec![("quorate.lock", lock.to_string())],
             failed: false,
         });
     }
 
-    /// A request that has come through this node was granted, or is over without.
+    /// A request of a relay was granted, or has ended without.
     pub(crate) fn request(
         &mut self,
         lock: &Name,
-        ticket: Ticket,
+        request: RequestId,
         asked_by: Option<u64>,
         (asked, now): (Time, Time),
         token: Option<u64>,
     ) {
-        let session = SessionKey(ticket.session);
         let mut attributes = vec![("quorate.lock", lock.to_string())];
         attributes.extend(token.map(|token| ("quorate.token", token.to_string())));
         self.over.push(Span {
-            session,
-            id: span_id(session, "request", ticket.number),
-            parent: asked_by.map(|request| span_id(session, "acquire", request)),
+            session: request.session,
+            id: span_id(request.session, "request", number(request)),
+            parent: asked_by.map(|by| span_id(request.session, "acquire", by)),
             name: "request",
             start: asked.0,
             end: now.0,
@@ -79,6 +72,11 @@ impl Spans {
     pub(crate) fn take(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.over)
     }
+}
+
+/// A number that stands for a request in span identifiers.
+fn number(request: RequestId) -> u64 {
+    request.incarnation ^ request.number.rotate_left(32)
 }
 
 /// Where spans go.

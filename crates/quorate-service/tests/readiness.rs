@@ -65,8 +65,8 @@ async fn nodes_with_different_terms_refuse_each_other() {
     // Either of the others may have refused it first.
     let both = |other| {
         let (one, two) = (format!("400 at {other}"), "1200 at p2");
-        why.contains(&format!("lease_ms is {one} and {two}"))
-            || why.contains(&format!("lease_ms is {two} and {one}"))
+        why.contains(&format!("ttl_most_ms is {one} and {two}"))
+            || why.contains(&format!("ttl_most_ms is {two} and {one}"))
     };
     assert!(both("p0") || both("p1"), "{why}");
     assert!(why.contains("quorums is"), "{why}");

@@ -9,18 +9,29 @@ use anstyle::{AnsiColor, Style};
 
 /// The exit code for "could not run".
 const COULD_NOT_RUN: u8 = 2;
+/// The exit code for a mistake in the arguments of `lock` and `elect`, whose command may have any small code of its own.
+pub(crate) const USAGE: u8 = 64;
 
 /// Why a command could not run.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
     quiet: bool,
+    code: u8,
 }
 
 impl Failure {
     /// It could not run, for this reason.
     pub(crate) fn new(message: impl Display) -> Self {
-        Self { message: one_plain_line(&message.to_string()), quiet: false }
+        let message = one_plain_line(&message.to_string());
+        Self { message, quiet: false, code: COULD_NOT_RUN }
+    }
+
+    /// The same failure with another exit code.
+    #[must_use]
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
     }
 
     /// Says so, and what is done all the same.
@@ -36,7 +47,7 @@ impl Failure {
         }
         let bold = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         eprintln!("{bold}error{bold:#}: {}", self.message);
-        ExitCode::from(COULD_NOT_RUN)
+        ExitCode::from(self.code)
     }
 }
 
@@ -45,7 +56,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let quiet = error.kind() == io::ErrorKind::BrokenPipe;
         let message = one_plain_line(&format!("the output could not be written: {error}"));
-        Self { message, quiet }
+        Self { message, quiet, code: COULD_NOT_RUN }
     }
 }
 
@@ -61,7 +72,12 @@ pub(crate) fn of_arguments(error: &clap::Error) -> ExitCode {
             let _ = error.print();
             ExitCode::from(COULD_NOT_RUN)
         }
-        _ => Failure::new(one_line(&error.render().to_string())).report(),
+        _ => {
+            let command = std::env::args_os().nth(1);
+            let under = command.is_some_and(|command| command == "lock" || command == "elect");
+            let failure = Failure::new(one_line(&error.render().to_string()));
+            failure.with_code(if under { USAGE } else { COULD_NOT_RUN }).report()
+        }
     }
 }
 

@@ -155,6 +155,8 @@ fn a_cluster_that_is_gone_loses_the_lock_in_time() {
     let nobody = cluster.run(&["status"]);
     assert_eq!(nobody.status.code(), Some(2));
     assert!(text(&nobody.stderr).contains("quorate up"), "{}", text(&nobody.stderr));
+    let nobody = cluster.run(&["lock", "d", "--", "true"]);
+    assert_eq!(nobody.status.code(), Some(69), "{}", text(&nobody.stderr));
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn a_cluster_can_be_looked_at() {
     let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!((&status["node"], &status["quorum"]), (&4.into(), &true.into()));
     let unknown = cluster.run(&["lock", "a", "--backend", "consul://a:1", "--", "true"]);
-    assert_eq!(unknown.status.code(), Some(2));
+    assert_eq!(unknown.status.code(), Some(64));
     assert!(text(&unknown.stderr).contains("etcd://"), "{}", text(&unknown.stderr));
     let backend = format!("quorate://{}", cluster.nodes[0]);
     let output = cluster.run(&["lock", "a", "--backend", &backend, "--", "true"]);
@@ -217,6 +219,15 @@ impl Nodes {
     fn kill(&mut self, node: usize) {
         let mut process = self.processes[node].take().expect("it runs");
         process.kill().and_then(|()| process.wait()).expect("it can be killed");
+    }
+
+    /// A command under a lock, with all nodes named.
+    fn lock(&self, name: &str, command: &[&str]) -> Command {
+        let mut lock = Command::new(env!("CARGO_BIN_EXE_quorate"));
+        lock.args(["lock", name, "--ttl", "1s", "--grace", "100ms"]);
+        lock.args(["--endpoint", &self.clients.join(","), "--"]).args(command);
+        lock.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        lock
     }
 
     fn token(&self, node: usize) -> u64 {
@@ -303,4 +314,26 @@ fn a_second_process_on_one_data_folder_exits_with_2() {
     let why = String::from_utf8_lossy(&second.stderr);
     assert_eq!(second.status.code(), Some(2), "{why}");
     assert!(why.contains("in use by another process") && why.lines().count() == 1, "{why}");
+}
+
+#[test]
+fn a_command_goes_on_while_any_one_node_is_dead() {
+    let mut nodes = Nodes::new();
+    (0..3).for_each(|node| nodes.start(node, true));
+    (0..3).for_each(|node| nodes.wait_for(node));
+    for node in 0..3 {
+        let script = "echo here; sleep 4; echo there";
+        let holder = nodes.lock("x", &["/bin/sh", "-c", script]).spawn();
+        let mut holder = holder.expect("it starts");
+        let mut out = BufReader::new(holder.stdout.take().expect("it is piped"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("it has the lock");
+        nodes.kill(node);
+        out.read_to_string(&mut line).expect("text");
+        let ended = holder.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(0), "node {node}: {}", text(&ended.stderr));
+        assert_eq!(line, "here\nthere\n");
+        nodes.start(node, false);
+        nodes.wait_for(node);
+    }
 }

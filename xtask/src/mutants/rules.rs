@@ -1,4 +1,4 @@
-//! The rules of leased-quorum (docs/leased-quorum.md), and how each is broken.
+//! The rules of leased-quorum (docs/locks.md), and how each is broken.
 
 use super::Rule;
 

@@ -38,9 +38,9 @@ const MAY_USE: [(&str, &[&str]); 17] = [
         ],
     ),
     ("quorate-net", &["quorate-core"]),
-    ("quorate-protocol", &[]),
+    ("quorate-protocol", &["quorate-core", "quorate-algorithms"]),
     ("quorate-etcd", &[]),
-    ("quorate-client", &["quorate-protocol", "quorate-etcd"]),
+    ("quorate-client", &["quorate-core", "quorate-algorithms", "quorate-protocol", "quorate-etcd"]),
     (
         "quorate-bench",
         &[

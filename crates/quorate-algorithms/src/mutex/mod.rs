@@ -3,7 +3,6 @@
 mod agrawal_el_abbadi;
 mod central;
 mod lamport;
-pub mod leased;
 pub mod leased_quorum;
 mod maekawa;
 mod maekawa_original;

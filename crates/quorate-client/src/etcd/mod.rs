@@ -38,7 +38,7 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
                 desk.requests.retain(|(session, _), _| *session != key);
             }
             // The call that follows is refused.
-            Job::Watch(_) => {}
+            Job::Watch(..) => {}
         }
     }
 }
@@ -105,13 +105,14 @@ async fn answer(
 ) -> Result<Answer, Error> {
     match call {
         Call::Open { ttl_ms, .. } => {
-            Ok(Answer::Opened(lease::grant(members, ttl_ms, patience).await?))
+            let session = lease::grant(members, ttl_ms, patience).await?;
+            Ok(Answer::Opened { session, ttl_ms })
         }
         Call::KeepAlive(_) => {
             let lease = lease.ok_or(Failure::NoSession)?;
             // etcd's answer lists nothing: a lock is lost there when its lease or its key is.
             let reliance = lease.keep_alive(members, patience).await?;
-            Ok(Answer::Alive { reliance, held: Vec::new() })
+            Ok(Answer::Alive { reliance, held: Vec::new(), waiting: Vec::new() })
         }
         Call::Close(key) => {
             lease::revoke(members, key, patience).await?;

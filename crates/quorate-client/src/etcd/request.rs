@@ -16,6 +16,7 @@ use super::members::Members;
 use super::{keys, store};
 use crate::clock::Moment;
 use crate::error::Error;
+use crate::guard::Loss;
 
 /// To whom an answer goes.
 pub(super) type Reply = oneshot::Sender<Result<Answer, Error>>;
@@ -195,7 +196,7 @@ impl Request {
             let order = tokio::select! {
                 () = &mut gone, if !lost => {
                     lost = true;
-                    self.lease.state.lose(self.number, true);
+                    self.lease.state.lose(self.number, Loss::Expelled);
                     self.forget(created).await;
                     continue;
                 }

@@ -45,7 +45,7 @@ impl Etcd {
         }
         let seconds = seconds.clamp(LEAST, LONGEST);
         let fresh = id == 0;
-        let id = if fresh { LeaseId::chosen(random_number() as u64, self.node) } else { id };
+        let id = if fresh { LeaseId::chosen(random_number() as u64) } else { id };
         let ttl_ms = (seconds * 1_000) as u32;
         let grant = Leased::Grant { ttl_ms, fresh, place: caller.place.clone() };
         match self.leased(caller, id, grant).await {

@@ -11,7 +11,8 @@ use super::refusal::Refusal;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewSession {
-    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000.
+    /// It ends if nothing is heard of it for so many milliseconds, 100 to 3,600,000. The answer tells the time-to-live
+    /// within the bounds of the cluster.
     #[serde(default = "ten_seconds")]
     pub(super) ttl_ms: u32,
     /// Who, for others to see.
@@ -43,6 +44,8 @@ pub(super) struct Alive {
     /// Every lock and election that it holds. What is missing here is lost. A lock that could not be relied on for a moment
     /// is lost too, even if it is listed.
     pub(super) held: Vec<Held>,
+    /// Requests that wait.
+    pub(super) waiting: Vec<u64>,
 }
 
 /// A lock or an election that a session holds.
@@ -92,6 +95,8 @@ pub(super) struct Wanted {
     pub(super) why: String,
     /// A number of one's own for this request: the same one again is the same request. Without, one is chosen.
     pub(super) request: Option<u64>,
+    /// The token, if the lock is held and still valid, and its client goes on through another node.
+    pub(super) token: Option<u64>,
 }
 
 /// A lock that was granted.

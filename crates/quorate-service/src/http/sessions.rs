@@ -24,7 +24,7 @@ pub(super) async fn open(
     let Json(NewSession { ttl_ms, who, place }) = wanted?;
     let who = if who.is_empty() { rights.name.clone() } else { who };
     match house.door.ask(&rights, Call::Open { ttl_ms, who, place }).await? {
-        Answer::Opened(session) => {
+        Answer::Opened { session, ttl_ms } => {
             Ok((StatusCode::CREATED, Json(Opened { session: shown(session), ttl_ms })))
         }
         _ => Err(Refusal::confused()),
@@ -60,9 +60,9 @@ pub(super) async fn keep_alive(
     Path(session): Path<String>,
 ) -> Result<Json<Alive>, Refusal> {
     match house.door.ask(&rights, Call::KeepAlive(key(&session)?)).await? {
-        Answer::Alive { reliance, held } => {
+        Answer::Alive { reliance, held, waiting } => {
             let held = held.into_iter().map(Into::into).collect();
-            Ok(Json(Alive { reliable_ms: reliance.micros / 1_000, held }))
+            Ok(Json(Alive { reliable_ms: reliance.micros / 1_000, held, waiting }))
         }
         _ => Err(Refusal::confused()),
     }

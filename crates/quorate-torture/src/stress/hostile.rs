@@ -144,7 +144,7 @@ fn noise(lots: &mut Lots, length: usize) -> Vec<u8> {
 async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     let mut first = connect(&clients[0]).await?;
     let open = Call::Open { ttl_ms: 10_000, who: "replay".to_owned(), place: String::new() };
-    let Answer::Opened(session) = ask(&mut first, 1, open).await? else {
+    let Answer::Opened { session, .. } = ask(&mut first, 1, open).await? else {
         return Ok(vec!["no session".to_owned()]);
     };
     let name = quorate_client::Name::lock("replayed").map_err(io::Error::other)?;
@@ -155,6 +155,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
         mode: quorate_protocol::Mode::Exclusive,
         wait_ms: None,
         why: String::new(),
+        inside: None,
     };
     let mut tokens = Vec::new();
     for _ in 0..3 {

@@ -136,8 +136,9 @@ until when the lock is sure as it starts, in microseconds of the clock that coun
 was started. If the lock is lost, the command's processes get TERM, and after --grace KILL, before
 anybody else can have it.
 
-Exit codes: the command's own, 128 + n for a signal; 75 not acquired in time; 76 lost; 126 and 127 if
-the command cannot be run or found; 2 if there is no cluster.")]
+Exit codes: the command's own, 128 + n for a signal; 64 wrong arguments; 69 no cluster, or one without
+a quorum; 75 not acquired in time; 76 lost; 77 not allowed; 126 and 127 if the command cannot be run or
+found.")]
 pub(crate) struct Under {
     /// What the lock, or the election, is called
     pub(crate) name: String,

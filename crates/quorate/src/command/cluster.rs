@@ -10,6 +10,9 @@ use tokio::runtime::{Builder, Runtime};
 use crate::arguments::Where;
 use crate::failure::Failure;
 
+/// How a node says that it does not know a client.
+pub(super) const NOT_LET_IN: &str = "does not let this client in";
+
 /// Who gives the locks, and where: the flags say, or the environment, or it is on this machine.
 fn backend(flags: &Where) -> Result<Backend, Failure> {
     let quorate = |endpoints| Backend { system: System::Quorate, endpoints };
@@ -67,9 +70,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
 /// What went wrong with a cluster, and a way out.
 pub(crate) fn failure(client: &Client, error: &Error) -> Failure {
     match (error, client.system()) {
-        (Error::Unreachable(why), System::Quorate)
-            if why.contains("does not let this client in") =>
-        {
+        (Error::Unreachable(why), System::Quorate) if why.contains(NOT_LET_IN) => {
             Failure::new(format!("{why}; show it --token-file FILE, or --cert FILE and --key FILE"))
         }
         (Error::Unreachable(why), System::Quorate) => Failure::new(format!(

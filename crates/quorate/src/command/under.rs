@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
-use quorate_client::{Error, Failure as Refusal, Guard, Kind, SessionOptions};
+use quorate_client::{Error, Failure as Refusal, Guard, Kind, Moment, SessionOptions, System};
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,14 +14,20 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::cluster;
 use crate::Done;
 use crate::arguments::{BecomeCommand, Under};
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 
 /// Stopping a command takes a little longer than it has to end by itself.
 const SLACK: Duration = Duration::from_millis(250);
+/// Nodes have at least this long to answer, however short the timeout is.
+const REACH_LEAST: Duration = Duration::from_secs(1);
+/// No cluster can be reached, or it has no quorum.
+const UNAVAILABLE: u8 = 69;
 /// It was not acquired in time.
 const NOT_IN_TIME: u8 = 75;
 /// It was lost.
 const LOST: u8 = 76;
+/// The client may not have it.
+const NOT_ALLOWED: u8 = 77;
 /// The command could not be run.
 const NOT_RUNNABLE: u8 = 126;
 /// The command could not be found.
@@ -43,12 +49,13 @@ pub(crate) fn under(flags: &Under, kind: Kind) -> Done {
 }
 
 async fn run(flags: &Under, kind: Kind) -> Done {
-    let client = cluster::client(&flags.cluster)?;
+    let usage = |failure: Failure| failure.with_code(USAGE);
+    let client = cluster::client(&flags.cluster).map_err(usage)?;
     let ttl = client.system().ttl(flags.ttl);
     if flags.grace * 2 >= ttl {
-        return Err(Failure::new(
+        return Err(usage(Failure::new(
             "--grace has to be less than half of --ttl, so that a command is stopped in time",
-        ));
+        )));
     }
     if ttl != flags.ttl {
         let (asked, ttl) = (flags.ttl, ttl.as_secs());
@@ -60,16 +67,28 @@ async fn run(flags: &Under, kind: Kind) -> Done {
         // A trace that cannot be written is no reason to give a lock back.
         client.tell_spans(move |line| drop((&file).write_all(line.as_bytes())));
     }
-    let options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
-    let session =
-        client.session(options).await.map_err(|error| cluster::failure(&client, &error))?;
+    let mut options = SessionOptions { ttl: flags.ttl, ..SessionOptions::default() };
+    // The timeout covers connecting too. Without any time to wait, the lock has to be free, and not the cluster near.
+    let timeout = flags.timeout.filter(|timeout| !timeout.is_zero());
+    let reach = |timeout: Duration| timeout.clamp(REACH_LEAST, options.reach);
+    options.reach = timeout.map_or(options.reach, reach);
+    let ends = timeout.map(|timeout| Moment::now().later(timeout));
+    let failed = |error: &Error| cluster::failure(&client, error).with_code(code_of_error(error));
+    let session = client.session(options).await.map_err(|error| failed(&error))?;
+    if client.system() == System::Quorate && session.ttl() != flags.ttl {
+        // A command is stopped in time also if that is sooner than after --grace.
+        let (asked, ttl) = (flags.ttl, session.ttl());
+        Failure::new(format!("the cluster does not permit a --ttl of {asked:?}"))
+            .warn(&format!("the lock is free for others after {ttl:?} without a word"));
+    }
     let request = match kind {
         Kind::Lock => session.lock(&flags.name),
         Kind::Election => session.election(&flags.name),
     };
-    let mut request = request.map_err(Failure::new)?.why(&flags.why);
-    if let Some(timeout) = flags.timeout {
-        request = request.wait(timeout);
+    let mut request = request.map_err(Failure::new).map_err(usage)?.why(&flags.why);
+    if flags.timeout.is_some() {
+        let left = |ends: Moment| ends.from_now().max(Duration::from_millis(1));
+        request = request.wait(ends.map_or(Duration::ZERO, left));
     }
     let mut shown = Position::default();
     let acquired = tokio::select! {
@@ -87,7 +106,7 @@ async fn run(flags: &Under, kind: Kind) -> Done {
             let _ = session.close().await;
             return Ok(ExitCode::from(NOT_IN_TIME));
         }
-        Err(error) => return Err(cluster::failure(&client, &error)),
+        Err(error) => return Err(failed(&error)),
     };
     let code = guarded(flags, &guard).await?;
     match code {
@@ -207,6 +226,16 @@ async fn any_signal() -> Result<u8, Failure> {
         _ = interrupt.recv() => 2,
         _ = hangup.recv() => 1,
     })
+}
+
+/// The exit code of an error, by which scripts tell a mistake from a cluster that is away.
+fn code_of_error(error: &Error) -> u8 {
+    match error {
+        Error::Failed(Refusal::NotAllowed(_)) | Error::Credentials(_) => NOT_ALLOWED,
+        Error::Unreachable(why) if why.contains(cluster::NOT_LET_IN) => NOT_ALLOWED,
+        Error::Failed(Refusal::TooMuch(_)) | Error::Name(_) | Error::Unsupported(_) => USAGE,
+        _ => UNAVAILABLE,
+    }
 }
 
 fn code_of(status: ExitStatus) -> u8 {

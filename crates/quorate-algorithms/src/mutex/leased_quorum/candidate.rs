@@ -106,6 +106,11 @@ impl<K: Name> Candidate<K> {
         })
     }
 
+    /// The lists of voters that have echoed this beat or a later one.
+    pub fn listed_since(&self, beat: u64) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
+        self.listed().filter(move |(voter, _)| self.views[voter.index()].beat >= Some(beat))
+    }
+
     /// Voters whose complete list has arrived.
     pub fn lists(&self) -> ProcessSet {
         let listed = self.views.iter().enumerate().filter(|(_, view)| view.version.is_some());
@@ -424,7 +429,8 @@ impl<K: Name> Candidate<K> {
         } else {
             *known = counted;
         }
-        pursuit.found = pursuit.found.max(entered);
+        // What this attempt has recorded itself, and not granted since, the client was never told: its votes may have changed.
+        pursuit.found = pursuit.found.max(entered.filter(|(attempt, _)| *attempt < claim.attempt));
         self.adopt_stamp(voter, claim.request, stamp, out);
         self.advance(claim.request, out);
     }

@@ -46,7 +46,7 @@ impl<K: Name> Voter<K> {
             return;
         }
         let Some(session) = self.sessions.get(&request.session) else { return };
-        if session.dead.contains_key(&request) {
+        if session.has_ended(request) {
             return out.push(VoterEffect::Send(candidate, ToCandidate::Gone { lock, request }));
         }
         let known = session.requests.get(&request);
@@ -229,6 +229,8 @@ impl<K: Name> Voter<K> {
             self.frozen.remove(&(time, lock.clone()));
             self.forget_request(claim.request);
         } else {
+            // A candidate that has told its client of a grant does not yield in that attempt.
+            let entered = entered.filter(|(attempt, _)| *attempt != claim.attempt);
             let waiter = Waiter { claim, inside: None, beats, entered };
             ballot.queue.insert((stamp, claim.request), waiter);
         }
@@ -251,6 +253,7 @@ impl<K: Name> Voter<K> {
         let Some(session) = self.sessions.get_mut(&request.session) else { return };
         session.announced.remove(&request);
         session.dead.remove(&request);
+        session.release(request);
         let Some((_, stamp)) = session.requests.remove(&request) else { return };
         session.version += 1;
         let ceiling = self.ceiling;

@@ -8,10 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use quorate_core::{Span, Time};
-use quorate_protocol::{Failure, SessionKey};
+use quorate_protocol::Failure;
 
-use super::{Client, Keeper};
-use crate::lease::{LeaseId, Leased};
+use super::relay::Relay;
+use super::{ConnectionId, NodeCore};
 
 /// The client whose quotas are used: one that the file names, or an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +57,8 @@ const KEPT: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct Owners {
-    of_client: BTreeMap<Client, Owner>,
-    of_session: BTreeMap<SessionKey, Owner>,
+    of_client: BTreeMap<ConnectionId, Owner>,
+    of_session: BTreeMap<u128, Owner>,
     usage: BTreeMap<Owner, Usage>,
     /// Number of owners at which those without anything are dropped.
     prune_at: usize,
@@ -66,7 +66,7 @@ pub(super) struct Owners {
 
 #[derive(Debug, Default)]
 struct Usage {
-    sessions: BTreeSet<SessionKey>,
+    sessions: BTreeSet<u128>,
     requests: usize,
     bytes: usize,
     watches: usize,
@@ -95,19 +95,19 @@ impl Usage {
     }
 }
 
-impl Keeper {
+impl NodeCore {
     /// A client has connected.
-    pub fn client_comes(&mut self, client: Client, owner: Owner) {
+    pub fn connection_opened(&mut self, client: ConnectionId, owner: Owner) {
         self.owners.of_client.insert(client, owner);
     }
 
-    pub(super) fn forget_client(&mut self, client: Client, watches: usize) {
+    pub(super) fn forget_client(&mut self, client: ConnectionId, watches: usize) {
         let Some(owner) = self.owners.of_client.remove(&client) else { return };
         if let Some(usage) = self.owners.usage.get_mut(&owner) {
             usage.watches = usage.watches.saturating_sub(watches);
         }
         if self.owners.usage.len() > self.owners.prune_at.max(KEPT) {
-            let sessions = &self.sessions;
+            let sessions = &self.relays;
             self.owners.usage.retain(|_, usage| {
                 usage.sessions.retain(|key| sessions.contains_key(key));
                 usage.watches > 0 || !usage.sessions.is_empty()
@@ -119,7 +119,7 @@ impl Keeper {
     /// Whether a client may have this as well. If so, it is counted.
     pub(super) fn charge(
         &mut self,
-        client: Client,
+        client: ConnectionId,
         added: Added,
         now: Time,
     ) -> Result<(), Failure> {
@@ -132,7 +132,7 @@ impl Keeper {
     /// The same for the owner of a session.
     pub(super) fn charge_session(
         &mut self,
-        key: SessionKey,
+        key: u128,
         added: Added,
         now: Time,
     ) -> Result<(), Failure> {
@@ -144,7 +144,7 @@ impl Keeper {
 
     fn charge_owner(&mut self, owner: Owner, added: Added, now: Time) -> Result<(), Failure> {
         let quotas = self.settings.quotas;
-        let (owners, sessions) = (&mut self.owners, &self.sessions);
+        let (owners, sessions) = (&mut self.owners, &self.relays);
         let usage = owners.usage.entry(owner).or_default();
         if usage.exceeded(added, quotas).is_some()
             && usage.counted.is_none_or(|at| now.since(at) >= RECOUNT)
@@ -152,8 +152,8 @@ impl Keeper {
             usage.counted = Some(now);
             usage.sessions.retain(|key| sessions.contains_key(key));
             let own = || usage.sessions.iter().filter_map(|key| sessions.get(key));
-            usage.requests = own().map(|session| session.requests.len()).sum();
-            usage.bytes = own().map(crate::session::Session::text_bytes).sum();
+            usage.requests = own().map(|relay| relay.numbers.len()).sum();
+            usage.bytes = own().map(Relay::text_bytes).sum();
         }
         if let Some(why) = usage.exceeded(added, quotas) {
             self.measures.refuses("quota");
@@ -166,52 +166,13 @@ impl Keeper {
     }
 
     /// A session was opened by a client.
-    pub(super) fn owns(&mut self, client: Client, key: SessionKey) {
+    pub(super) fn owns(&mut self, client: ConnectionId, key: u128) {
         let Some(owner) = self.owners.of_client.get(&client).cloned() else { return };
         self.owners.usage.entry(owner.clone()).or_default().sessions.insert(key);
         self.owners.of_session.insert(key, owner);
-        if self.owners.of_session.len() > 2 * self.sessions.len() + KEPT {
-            let sessions = &self.sessions;
+        if self.owners.of_session.len() > 2 * self.relays.len() + KEPT {
+            let sessions = &self.relays;
             self.owners.of_session.retain(|key, _| sessions.contains_key(key));
-        }
-    }
-
-    /// Whether what is wanted of a lease that is here is within the quotas of its owner.
-    pub(super) fn charge_lease(
-        &mut self,
-        lease: &LeaseId,
-        what: &Leased,
-        now: Time,
-    ) -> Result<(), Failure> {
-        let Some(key) = self.leases.here.get(lease).copied() else { return Ok(()) };
-        let (requests, bytes) = match what {
-            Leased::Acquire { name, request, value } | Leased::Enqueue { name, request, value } => {
-                let session = self.sessions.get(&key);
-                if session.is_some_and(|session| session.requests.contains_key(request)) {
-                    return Ok(());
-                }
-                (1, name.text().len() + value.len())
-            }
-            Leased::Proclaim { value, .. } => (0, value.len()),
-            _ => return Ok(()),
-        };
-        self.charge_session(key, Added { requests, bytes, ..Added::default() }, now)
-    }
-
-    /// Refuses a call for a lease that is beyond the quotas of its client. Whether it did.
-    pub fn refuses_leased(
-        &mut self,
-        client: Client,
-        lease: &LeaseId,
-        what: &Leased,
-        now: Time,
-    ) -> bool {
-        match self.charge_lease(lease, what, now) {
-            Ok(()) => false,
-            Err(failure) => {
-                self.answer((client, 1), quorate_protocol::Answer::Failed(failure));
-                true
-            }
         }
     }
 }

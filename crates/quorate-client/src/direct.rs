@@ -1,0 +1,312 @@
+//! Direct sessions: the client runs its own candidate and is connected to all voters, so that no node can take its locks
+//! along. Where only one node can be reached, a session is relayed by it instead.
+//!
+//! ```text
+//!   guards --- commands ---> task ---> driver (no I/O) ---> links, one per voter ---> nodes
+//!      ^                      |  ^                            |
+//!      +--- validity, loss ---+  +------- voters' messages ---+
+//! ```
+//!
+//! How a session is opened: attach at the first node that answers, which tells the voters' addresses, the quorum system and
+//! the terms; attach at all others at once. The session is direct if a quorum of voters is connected within [`DECIDE`], and
+//! relayed otherwise. That is decided once: a session that holds something never changes over.
+
+mod addresses;
+mod driver;
+mod interest;
+mod link;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_algorithms::mutex::leased_quorum::Electorate;
+use quorate_core::{ProcessId, ProcessSet, Span};
+use quorate_protocol::{Attached, Failure, SessionKey, greeting};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::clock::{self, Moment};
+use crate::credentials::Dialler;
+use crate::error::Error;
+use crate::session::{SessionOptions, SessionState};
+use addresses::Addresses;
+use driver::{Driver, Parameters};
+use link::{Connection, Dial, Identity, Link, LinkEvent, Outgoing, Unusable, What};
+pub(crate) use task::Command;
+
+/// Time within which a quorum of voters has to be connected.
+const DECIDE: Duration = Duration::from_millis(300);
+
+/// Interval at which a node is asked again for addresses that it does not know yet.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// An endpoint that has not answered for this long is not waited for: the next one is tried beside it.
+const STAGGER: Duration = Duration::from_millis(200);
+
+/// Capacity of the queue from the links to the session; a full one stops reading from the voters.
+const EVENTS: usize = 1_024;
+
+/// Longest pause between two attempts to reach a voter.
+const PAUSE_MOST: Duration = Duration::from_secs(2);
+
+/// Endpoints and credentials of a cluster.
+pub(crate) struct Cluster {
+    pub(crate) endpoints: Vec<String>,
+    pub(crate) dialler: Dialler,
+}
+
+/// A session, direct or not.
+pub(crate) enum Opened {
+    Direct(DirectSession),
+    /// The session has to be relayed.
+    Relayed,
+}
+
+/// The guards' end of a direct session. The session ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct DirectSession {
+    pub(crate) key: SessionKey,
+    /// The time-to-live within the bounds of the cluster.
+    pub(crate) ttl: Duration,
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+impl DirectSession {
+    pub(crate) fn post(&self, command: Command) -> Result<(), Error> {
+        self.commands.send(command).map_err(|_| Error::Closed)
+    }
+
+    /// Ends a call or a guard, and waits until the voters have been written to. They need not answer.
+    pub(crate) async fn release(&self, ticket: u64) -> Result<(), Error> {
+        let (unwritten, mut written) = mpsc::channel(1);
+        self.post(Command::Release { ticket, unwritten: Some(unwritten) })?;
+        let _ = tokio::time::timeout(Duration::from_secs(1), written.recv()).await;
+        Ok(())
+    }
+
+    /// Ends the session, and waits until the voters have read that.
+    pub(crate) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.post(Command::Close(done)).is_ok() {
+            let _ = closed.await;
+        }
+    }
+}
+
+/// Opens a session.
+pub(crate) async fn open(
+    cluster: &Cluster,
+    options: &SessionOptions,
+    state: &Arc<SessionState>,
+) -> Result<Opened, Error> {
+    let key = SessionKey(u128::from_be_bytes(random()));
+    let (who, place) = (options.who.clone(), options.place.clone());
+    let identity = Arc::new(Identity { key, who, place });
+    let (endpoint, first) = match first_node(cluster, &identity, options.reach).await? {
+        Some(found) => found,
+        None => return Ok(Opened::Relayed),
+    };
+    let told = first.attached.clone();
+    let (Some(electorate), Some(terms)) = (told.electorate(), told.terms()) else {
+        return Ok(Opened::Relayed);
+    };
+    let asked = Span(u64::try_from(options.ttl.as_nanos()).unwrap_or(u64::MAX));
+    let ttl = terms.clamp(asked);
+    let addresses = Arc::new(Addresses::new(&told, &endpoint));
+    let mut connecting = Connecting::start(cluster, &identity, &addresses, first, ttl);
+    let Some(up) = connecting.decide(&electorate).await else {
+        return Ok(Opened::Relayed);
+    };
+    let (session, incarnation) = (key.id(), u64::from_be_bytes(random()));
+    let candidate = told.candidate();
+    let parameters = Parameters { session, incarnation, ttl, terms, candidate, electorate };
+    let now = clock::now();
+    let mut driver = Driver::new(parameters, now);
+    up.iter().for_each(|voter| driver.up(voter, now));
+    let (commands, taken) = mpsc::unbounded_channel();
+    let task = task::Task {
+        driver,
+        links: connecting.links,
+        events: connecting.events,
+        commands: taken,
+        state: Arc::clone(state),
+        identity,
+        candidate: told.candidate,
+        addresses,
+        replies: BTreeMap::new(),
+    };
+    tokio::spawn(task.run());
+    let ttl = Duration::from_nanos(ttl.0);
+    Ok(Opened::Direct(DirectSession { key, ttl, commands }))
+}
+
+/// Links to all voters, until it is known whether they are enough.
+struct Connecting {
+    links: Vec<Link>,
+    events: mpsc::Receiver<LinkEvent>,
+    addresses: Arc<Addresses>,
+    identity: Arc<Identity>,
+    told: Attached,
+    /// They look which voters the endpoints belong to that the user has named.
+    scouts: JoinSet<()>,
+}
+
+impl Connecting {
+    fn start(
+        cluster: &Cluster,
+        identity: &Arc<Identity>,
+        addresses: &Arc<Addresses>,
+        first: Connection,
+        ttl: Span,
+    ) -> Self {
+        let (told, (sender, events)) = (first.attached.clone(), mpsc::channel(EVENTS));
+        let pause_most = PAUSE_MOST.min(Duration::from_nanos(ttl.0 / 4));
+        let mut first = Some(first);
+        let links = ProcessId::all(told.n as usize).map(|voter| {
+            let dial = Dial {
+                voter,
+                candidate: told.candidate,
+                identity: Arc::clone(identity),
+                dialler: cluster.dialler.clone(),
+                addresses: Arc::clone(addresses),
+                events: sender.clone(),
+                pause_most,
+            };
+            let is_first = voter.index() == told.node as usize;
+            dial.start(first.take_if(|_| is_first))
+        });
+        let links = links.collect();
+        let mut scouts = JoinSet::new();
+        // Advertised addresses may be unreachable from here, while those that the user names are not.
+        for endpoint in cluster.endpoints.iter().filter(|it| !addresses.contain(it)) {
+            let endpoint = endpoint.clone();
+            let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
+            let (addresses, candidate) = (Arc::clone(addresses), told.candidate);
+            scouts.spawn(async move {
+                let found = link::attach(&dialler, &endpoint, &identity, Some(candidate)).await;
+                if let Ok(connection) = found {
+                    addresses.learn(&connection.attached);
+                    addresses.add(connection.attached.node, &endpoint);
+                }
+            });
+        }
+        let (addresses, identity) = (Arc::clone(addresses), Arc::clone(identity));
+        Self { links, events, addresses, identity, told, scouts }
+    }
+
+    /// The voters that are connected, once they contain a quorum; `None` if they do not in time.
+    async fn decide(&mut self, electorate: &Electorate) -> Option<ProcessSet> {
+        let mut up = ProcessSet::new();
+        let mut again = tokio::time::interval(ASK_AGAIN);
+        let late = tokio::time::sleep(DECIDE);
+        tokio::pin!(late);
+        while !electorate.is_quorum(&up) {
+            tokio::select! {
+                event = self.events.recv() => match event? {
+                    LinkEvent { voter, what: What::Up } => drop(up.insert(voter)),
+                    LinkEvent { voter, what: What::Down | What::Leaving } => {
+                        up.remove(voter);
+                    }
+                    LinkEvent { .. } => {}
+                },
+                _ = again.tick() => if self.addresses.are_incomplete() {
+                    let bytes = self.identity.attach_again(self.told.candidate);
+                    let first = &self.links[self.told.node as usize];
+                    first.send(Outgoing::Bytes(bytes, Vec::new()));
+                },
+                () = &mut late => return None,
+            }
+        }
+        // What is left of them goes on by itself.
+        self.scouts.detach_all();
+        Some(up)
+    }
+}
+
+/// Attaches at the first node that answers; `None` if a node answers that offers no direct sessions.
+async fn first_node(
+    cluster: &Cluster,
+    identity: &Arc<Identity>,
+    reach: Duration,
+) -> Result<Option<(String, Connection)>, Error> {
+    let until = Moment::now().later(reach);
+    let mut pause = Duration::from_millis(10);
+    loop {
+        let round = tokio::time::timeout(until.from_now(), any_node(cluster, identity)).await;
+        let trouble = match round {
+            Ok(Ok(found)) => return Ok(Some(found)),
+            Ok(Err((_, Unusable::Failed(failure)))) if failure != Failure::Leaving => {
+                return Ok(None);
+            }
+            Ok(Err((endpoint, unusable))) => {
+                let trouble = format!("{endpoint}: {unusable}");
+                let unfit = !matches!(
+                    unusable,
+                    Unusable::Unfit(greeting::Unfit::Io(_)) | Unusable::Failed(_)
+                );
+                if unfit && cluster.endpoints.len() == 1 {
+                    return Err(Error::Unreachable(trouble));
+                }
+                trouble
+            }
+            Err(_) => "no node has answered in time".to_owned(),
+        };
+        if until.from_now() <= pause {
+            return Err(Error::Unreachable(trouble));
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(500));
+    }
+}
+
+/// Tries all endpoints, one after the other, without waiting long for one of them. Of several failures, the last one that
+/// is not merely a broken connection is told.
+async fn any_node(
+    cluster: &Cluster,
+    identity: &Arc<Identity>,
+) -> Result<(String, Connection), (String, Unusable)> {
+    let mut endpoints = cluster.endpoints.iter();
+    let mut trying = JoinSet::new();
+    let mut trouble = None;
+    loop {
+        if let Some(endpoint) = endpoints.next().cloned() {
+            let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
+            trying.spawn(async move {
+                let attached = link::attach(&dialler, &endpoint, &identity, None).await;
+                attached.map(|it| (endpoint.clone(), it)).map_err(|error| (endpoint, error))
+            });
+        }
+        let patience = if endpoints.len() > 0 { STAGGER } else { Duration::from_secs(60) };
+        let ended = match tokio::time::timeout(patience, trying.join_next()).await {
+            Ok(Some(ended)) => ended,
+            Ok(None) => {
+                let nowhere = || std::io::Error::other("there is no endpoint");
+                return Err(trouble.unwrap_or_else(|| (String::new(), nowhere().into())));
+            }
+            Err(_) => continue,
+        };
+        match ended {
+            Ok(Ok(found)) => return Ok(found),
+            Ok(Err(failed)) => {
+                let broken = |it: &(String, Unusable)| {
+                    matches!(it.1, Unusable::Unfit(greeting::Unfit::Io(_)))
+                };
+                if trouble.as_ref().is_none_or(broken) {
+                    trouble = Some(failed);
+                }
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Random bytes from the operating system.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}

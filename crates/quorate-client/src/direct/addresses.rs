@@ -1,0 +1,94 @@
+//! Client addresses of the voters: what nodes advertise, and what the user has named.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use quorate_core::ProcessId;
+use quorate_protocol::Attached;
+
+/// Maximum number of addresses that are kept for one voter.
+const ADDRESSES_MOST: usize = 4;
+
+/// Addresses by voter, the newest first. Shared by the links of a session.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    known: Mutex<Vec<Vec<String>>>,
+}
+
+impl Addresses {
+    /// What a node has told; `at` is the address at which that node was reached.
+    pub(super) fn new(told: &Attached, at: &str) -> Self {
+        let known = Mutex::new(vec![Vec::new(); told.n as usize]);
+        let addresses = Self { known };
+        addresses.learn(told);
+        addresses.add(told.node, at);
+        addresses
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<Vec<String>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of everything that a node advertises.
+    pub(super) fn learn(&self, told: &Attached) {
+        for (voter, address) in (0..).zip(&told.voters) {
+            if let Some(address) = address {
+                self.add(voter, address);
+            }
+        }
+    }
+
+    /// A voter was reached at this address, or should be.
+    pub(super) fn add(&self, voter: u32, address: &str) {
+        let mut known = self.known();
+        let Some(addresses) = known.get_mut(voter as usize) else { return };
+        if addresses.iter().all(|known| known != address) {
+            addresses.insert(0, address.to_owned());
+            addresses.truncate(ADDRESSES_MOST);
+        }
+    }
+
+    /// The address for the next attempt to reach a voter; attempts take turns.
+    pub(super) fn of(&self, voter: ProcessId, attempt: usize) -> Option<String> {
+        let known = self.known();
+        let addresses = known.get(voter.index()).filter(|addresses| !addresses.is_empty())?;
+        addresses.get(attempt % addresses.len()).cloned()
+    }
+
+    /// Whether the address of a voter is unknown.
+    pub(super) fn are_incomplete(&self) -> bool {
+        self.known().iter().any(Vec::is_empty)
+    }
+
+    /// Whether this is the address of a voter.
+    pub(super) fn contain(&self, address: &str) -> bool {
+        self.known().iter().flatten().any(|known| known == address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_take_turns_between_addresses() {
+        let told = Attached {
+            node: 1,
+            candidate: 7,
+            voters: vec![Some("10.0.0.1:1".to_owned()), Some("10.0.0.2:1".to_owned()), None],
+            quorums: "majority".to_owned(),
+            n: 3,
+            ttl_least_ms: 100,
+            ttl_most_ms: 60_000,
+            drift_ppm: 500,
+        };
+        let addresses = Addresses::new(&told, "proxy:7480");
+        let one = ProcessId::new(1);
+        assert_eq!(addresses.of(one, 0).as_deref(), Some("proxy:7480"));
+        assert_eq!(addresses.of(one, 1).as_deref(), Some("10.0.0.2:1"));
+        assert_eq!(addresses.of(one, 2), addresses.of(one, 0));
+        assert!(addresses.are_incomplete() && addresses.of(ProcessId::new(2), 0).is_none());
+        (0..9).for_each(|port| addresses.add(2, &format!("10.0.0.3:{port}")));
+        assert!(!addresses.are_incomplete() && addresses.contain("10.0.0.3:8"));
+        addresses.add(3, "nowhere:1");
+    }
+}

@@ -1,0 +1,556 @@
+//! A direct session without I/O: it drives client and candidate, lets guards of one session share a lock, keeps the timers,
+//! and collects what goes to each voter.
+//!
+//! ```text
+//!   acquire, release ---+                        +--> notices for guards
+//!   voters' messages ---+--> DirectClient -------+
+//!   links up and down --+                        +--> one outbox per voter
+//!   wake (boot clock) --+
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use quorate_algorithms::mutex::leased_quorum::{
+    CandidateId, Client, ClientEvent, DirectClient, DirectEffect, DirectEffects, Electorate,
+    RequestId, Terms, ToCandidate, ToVoter,
+};
+use quorate_core::{ProcessId, Span, Time};
+use quorate_protocol::{Failure, Name};
+
+use super::interest::{Interest, request_of};
+use crate::guard::Loss;
+
+/// Number of one call for a lock, and of the guard that comes of it. Counted by the session.
+pub(crate) type Ticket = u64;
+
+/// A request that voters have not answered for this long asks more of them.
+const WIDEN: Span = Span::from_millis(100);
+
+/// Time within which it has to be known whether a lock is free.
+const ONLY_IF_FREE: Span = Span::from_millis(1_000);
+
+/// A voter has at least this long to echo a beat before it counts as silent.
+const SILENCE_LEAST: Span = Span::from_millis(50);
+
+/// Everything that a session is opened with.
+pub(super) struct Parameters {
+    /// Public identifier of the session.
+    pub(super) session: u128,
+    /// Chosen at random, so that two processes with the same key differ.
+    pub(super) incarnation: u64,
+    pub(super) ttl: Span,
+    pub(super) terms: Terms,
+    pub(super) candidate: CandidateId,
+    pub(super) electorate: Electorate,
+}
+
+/// What happens to a call or a guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// The lock is held.
+    Granted { ticket: Ticket, token: u64, until: Time },
+    /// It is valid for longer.
+    Extended { ticket: Ticket, until: Time },
+    /// The call waits at this position.
+    Position { ticket: Ticket, place: u32 },
+    /// The call has failed.
+    Failed { ticket: Ticket, failure: Failure },
+    /// The lock is lost for ever.
+    Lost { ticket: Ticket, loss: Loss },
+    /// The connection to this voter has been silent for one ttl.
+    Redial(ProcessId),
+}
+
+/// What is sent to one voter in one go.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outbox {
+    pub(super) messages: Vec<ToVoter<Name>>,
+    /// Texts of requests.
+    pub(super) texts: Vec<(RequestId, String)>,
+}
+
+/// The connection to a voter.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reach {
+    up: bool,
+    /// The voter has announced that it stops.
+    leaving: bool,
+    /// It has not echoed the last beat in time.
+    silent: bool,
+    heard: Time,
+}
+
+/// Something that is due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// The next beat.
+    Beat,
+    /// Voters should have echoed the last beat.
+    Silence,
+    /// A request may need more voters.
+    Widen(RequestId),
+    /// A call that takes a lock only if it is free has waited long enough.
+    OnlyIfFree(Ticket),
+}
+
+/// A lock that was taken away by force. Its user may still be inside: the voters are told that it has stopped only once its
+/// guards are dropped. Until then they wait for the end of the validity.
+#[derive(Debug, Default)]
+struct Forced {
+    guards: BTreeSet<Ticket>,
+    releases: BTreeMap<ProcessId, ToVoter<Name>>,
+}
+
+/// A direct session without I/O.
+pub(super) struct Driver {
+    direct: DirectClient<Name>,
+    electorate: Electorate,
+    ttl: Span,
+    validity: Span,
+    voters: Vec<Reach>,
+    interests: BTreeMap<Name, Interest>,
+    tickets: BTreeMap<Ticket, Name>,
+    names: BTreeMap<RequestId, Name>,
+    /// Requests that were ended by force, until their guards are dropped.
+    forced: BTreeMap<RequestId, Forced>,
+    timers: BTreeSet<(Time, Timer)>,
+    /// When recent beats were begun.
+    beats: VecDeque<(u64, Time)>,
+    outboxes: BTreeMap<ProcessId, Outbox>,
+    notices: Vec<Notice>,
+    /// State of the generator that spreads the beats of many clients.
+    jitter: u64,
+}
+
+impl Driver {
+    /// A session that begins its first beat now.
+    pub(super) fn new(parameters: Parameters, now: Time) -> Self {
+        let Parameters { session, incarnation, ttl, terms, candidate, electorate } = parameters;
+        let client = Client::new(session, incarnation, ttl, terms);
+        let mut driver = Self {
+            direct: DirectClient::new(client, candidate, electorate.clone()),
+            voters: vec![Reach::default(); electorate.len()],
+            electorate,
+            ttl,
+            validity: terms.validity(ttl),
+            interests: BTreeMap::new(),
+            tickets: BTreeMap::new(),
+            names: BTreeMap::new(),
+            forced: BTreeMap::new(),
+            timers: BTreeSet::new(),
+            beats: VecDeque::new(),
+            outboxes: BTreeMap::new(),
+            notices: Vec::new(),
+            jitter: incarnation | 1,
+        };
+        driver.beat(now);
+        driver
+    }
+
+    /// Asks for a lock. A lock that the session holds already is shared.
+    pub(super) fn acquire(
+        &mut self,
+        ticket: Ticket,
+        name: Name,
+        only_if_free: bool,
+        why: String,
+        now: Time,
+    ) {
+        if !self.interests.contains_key(&name) {
+            let lock = name.clone();
+            let request = self.drive(now, |direct, out| direct.acquire(lock, now, out));
+            if !why.is_empty() {
+                self.describe_anywhere(request, &why);
+            }
+            self.names.insert(request, name.clone());
+            self.interests.insert(name.clone(), Interest::new(request, why));
+            self.timers.insert((now + WIDEN, Timer::Widen(request)));
+        }
+        let Some(interest) = self.interests.get_mut(&name) else { return };
+        interest.tickets.insert(ticket);
+        if let (Some(token), Some(until)) =
+            (interest.token, self.direct.client().valid_until(interest.request))
+        {
+            self.notices.push(Notice::Granted { ticket, token, until });
+        } else if only_if_free {
+            interest.tries.insert(ticket);
+            self.timers.insert((now + ONLY_IF_FREE, Timer::OnlyIfFree(ticket)));
+        }
+        self.tickets.insert(ticket, name.clone());
+        self.refuse_tries(&name, now);
+    }
+
+    /// Ends a call or a guard. The request ends with the last one that shares it.
+    pub(super) fn release(&mut self, ticket: Ticket, now: Time) {
+        let Some(name) = self.tickets.remove(&ticket) else { return self.drop_forced(ticket) };
+        let Some(interest) = self.interests.get_mut(&name) else { return };
+        interest.tickets.remove(&ticket);
+        interest.tries.remove(&ticket);
+        if interest.tickets.is_empty() {
+            self.end_interest(&name, now);
+        }
+    }
+
+    /// Changes the text of a lock that is held.
+    pub(super) fn describe(&mut self, ticket: Ticket, text: String) -> Result<(), Failure> {
+        let interest = self.tickets.get(&ticket).and_then(|name| self.interests.get_mut(name));
+        let interest = interest.filter(|it| it.token.is_some()).ok_or(Failure::NoRequest)?;
+        interest.why.clone_from(&text);
+        let request = interest.request;
+        match self.describe_anywhere(request, &text) {
+            true => Ok(()),
+            false => Err(Failure::NoQuorum),
+        }
+    }
+
+    /// Ends the session.
+    pub(super) fn end(&mut self, now: Time) {
+        self.drive(now, |direct, out| direct.end(now, out));
+    }
+
+    /// A guard was no longer valid when it should have been extended: it has to stay lost.
+    pub(super) fn expire(&mut self, ticket: Ticket, now: Time) {
+        let Some(name) = self.tickets.get(&ticket).cloned() else { return };
+        let Some(interest) = self.end_interest(&name, now) else { return };
+        self.lose(interest, Loss::NoQuorum);
+    }
+
+    /// A voter can be reached.
+    pub(super) fn up(&mut self, voter: ProcessId, now: Time) {
+        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
+        *reach = Reach { up: true, heard: now, ..Reach::default() };
+        self.drive(now, |direct, out| direct.resume(voter, now, out));
+        // The node may have lost its texts in a restart.
+        let described = self.interests.values().filter(|interest| !interest.why.is_empty());
+        let texts = described.map(|interest| (interest.request, interest.why.clone()));
+        self.outboxes.entry(voter).or_default().texts.extend(texts);
+    }
+
+    /// A voter cannot be reached.
+    pub(super) fn down(&mut self, voter: ProcessId, now: Time) {
+        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
+        reach.up = false;
+        self.outboxes.remove(&voter);
+        self.drive(now, |direct, out| direct.avoid(voter, now, out));
+    }
+
+    /// A voter has announced that it stops.
+    pub(super) fn leaving(&mut self, voter: ProcessId, now: Time) {
+        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
+        reach.leaving = true;
+        self.drive(now, |direct, out| direct.avoid(voter, now, out));
+    }
+
+    /// A node has refused a request, for example because the client may not acquire the lock.
+    pub(super) fn refused(&mut self, request: u64, failure: Failure, now: Time) {
+        let found = self.names.iter().find(|(id, _)| id.number == request);
+        let Some(name) = found.map(|(_, name)| name.clone()) else { return };
+        if self.interests.get(&name).is_some_and(|interest| interest.token.is_none()) {
+            self.fail(&name, failure, now);
+        }
+    }
+
+    /// A voter's messages. The caller calls [`Self::wake`] before, so that a lock whose validity has ended is not extended.
+    pub(super) fn hear(
+        &mut self,
+        voter: ProcessId,
+        mut messages: Vec<ToCandidate<Name>>,
+        now: Time,
+    ) {
+        // A list that is older than a vote in the same flight would make the candidate ask for that vote again.
+        messages.sort_by_key(|message| matches!(message, ToCandidate::Echo { .. }));
+        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
+        reach.heard = now;
+        let (leaving, was_silent) = (reach.leaving, std::mem::take(&mut reach.silent));
+        for message in messages {
+            let about = request_of(&message).and_then(|request| self.names.get(&request)).cloned();
+            if let Some(interest) = about.as_ref().and_then(|name| self.interests.get_mut(name)) {
+                interest.note(voter, &message);
+            }
+            self.drive(now, |direct, out| direct.on_message(voter, message, now, out));
+            if let Some(name) = about {
+                self.refuse_tries(&name, now);
+            }
+        }
+        if leaving {
+            // An echo makes the candidate trust the voter again.
+            self.drive(now, |direct, out| direct.avoid(voter, now, out));
+        } else if was_silent {
+            self.drive(now, |direct, out| direct.resume(voter, now, out));
+        }
+        self.tell_extensions();
+    }
+
+    /// The earliest time at which [`Self::wake`] has something to do.
+    pub(super) fn next_wake(&self) -> Time {
+        let timer = self.timers.first().map(|(time, _)| *time);
+        [timer, self.direct.next_wake()].into_iter().flatten().min().unwrap_or(Time::NEVER)
+    }
+
+    /// Handles everything that is due. What is no longer valid ends first.
+    pub(super) fn wake(&mut self, now: Time) {
+        if self.direct.next_wake().is_some_and(|due| due <= now) {
+            self.drive(now, |direct, out| direct.wake(now, out));
+        }
+        while let Some((_, timer)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
+            self.timers.pop_first();
+            match timer {
+                Timer::Beat => self.beat(now),
+                Timer::Silence => self.check_silence(now),
+                Timer::Widen(request) => self.widen(request, now),
+                Timer::OnlyIfFree(ticket) => self.give_up_try(ticket, now),
+            }
+        }
+    }
+
+    /// Until when everything that the session holds is valid; for how long the session lives if it holds nothing.
+    pub(super) fn deadline(&self) -> Time {
+        if let Some(earliest) = self.direct.next_wake() {
+            return earliest;
+        }
+        let echoed = self.direct.candidate().echoed().map_or(0, |beat| beat.number);
+        let begun = self.beats.iter().find(|(number, _)| *number == echoed);
+        begun.map_or(Time::ZERO, |(_, begun)| *begun + self.validity)
+    }
+
+    /// Whether the session waits for a lock or holds one.
+    pub(super) fn is_active(&self) -> bool {
+        !self.interests.is_empty()
+    }
+
+    /// Whether the voters have answered this request, so that no node objects to it.
+    pub(super) fn is_answered(&self, request: RequestId) -> bool {
+        let interest = self.names.get(&request).and_then(|name| self.interests.get(name));
+        interest.is_none_or(|interest| interest.is_answered(&self.electorate))
+    }
+
+    /// What has happened since the last call.
+    pub(super) fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// What has to be sent.
+    pub(super) fn outboxes(&mut self) -> BTreeMap<ProcessId, Outbox> {
+        std::mem::take(&mut self.outboxes)
+    }
+
+    fn drive<R>(
+        &mut self,
+        now: Time,
+        input: impl FnOnce(&mut DirectClient<Name>, &mut DirectEffects<Name>) -> R,
+    ) -> R {
+        let mut effects = Vec::new();
+        let result = input(&mut self.direct, &mut effects);
+        for effect in effects {
+            match effect {
+                DirectEffect::Send(voter, message) if self.is_withheld(&message) => {
+                    self.withhold(voter, message);
+                }
+                // A message to a voter without a connection is dropped: the candidate repeats it.
+                DirectEffect::Send(voter, message) if self.voters[voter.index()].up => {
+                    self.outboxes.entry(voter).or_default().messages.push(message);
+                }
+                DirectEffect::Send(..) => {}
+                DirectEffect::Event(event) => self.on_event(event, now),
+                DirectEffect::Refused(ttl) => self.on_refused_ttl(ttl, now),
+            }
+        }
+        result
+    }
+
+    fn on_event(&mut self, event: ClientEvent, now: Time) {
+        match event {
+            ClientEvent::Entered { request, token } => self.enter(request, token),
+            ClientEvent::Lost { request, forced, .. } => {
+                let name = self.names.remove(&request);
+                let Some(interest) = name.and_then(|it| self.interests.remove(&it)) else { return };
+                if forced {
+                    let guards = interest.tickets.clone();
+                    self.forced.insert(request, Forced { guards, ..Forced::default() });
+                }
+                self.lose(interest, if forced { Loss::Expelled } else { Loss::NoQuorum });
+            }
+            ClientEvent::Gone(request) => {
+                if let Some(name) = self.names.get(&request).cloned() {
+                    self.fail(&name, Failure::NoRequest, now);
+                }
+            }
+            ClientEvent::Waiting(request, place) => {
+                let name = self.names.get(&request);
+                if let Some(interest) = name.and_then(|name| self.interests.get(name))
+                    && place > 0
+                {
+                    let positions = interest.tickets.iter();
+                    let position = |ticket: &Ticket| Notice::Position { ticket: *ticket, place };
+                    self.notices.extend(positions.map(position));
+                }
+            }
+            ClientEvent::Again(_) => {}
+        }
+    }
+
+    /// Whether this would tell a voter that the user has stopped, although its guard is still there.
+    fn is_withheld(&self, message: &ToVoter<Name>) -> bool {
+        matches!(message, ToVoter::Release { request, .. } if self.forced.contains_key(request))
+    }
+
+    fn withhold(&mut self, voter: ProcessId, message: ToVoter<Name>) {
+        let ToVoter::Release { request, .. } = &message else { return };
+        if let Some(forced) = self.forced.get_mut(request) {
+            // The first one names the token.
+            forced.releases.entry(voter).or_insert(message);
+        }
+    }
+
+    /// The guard of a lock that was taken away is dropped: its user has stopped.
+    fn drop_forced(&mut self, ticket: Ticket) {
+        let ended = self.forced.extract_if(.., |_, forced| {
+            forced.guards.remove(&ticket);
+            forced.guards.is_empty()
+        });
+        for (voter, release) in ended.flat_map(|(_, forced)| forced.releases) {
+            if self.voters[voter.index()].up {
+                self.outboxes.entry(voter).or_default().messages.push(release);
+            }
+        }
+    }
+
+    fn enter(&mut self, request: RequestId, token: u64) {
+        let name = self.names.get(&request);
+        let Some(interest) = name.and_then(|name| self.interests.get_mut(name)) else { return };
+        let Some(until) = self.direct.client().valid_until(request) else { return };
+        (interest.token, interest.told) = (Some(token), until);
+        interest.tries.clear();
+        let granted = |ticket: &Ticket| Notice::Granted { ticket: *ticket, token, until };
+        self.notices.extend(interest.tickets.iter().map(granted));
+    }
+
+    fn lose(&mut self, interest: Interest, loss: Loss) {
+        for ticket in interest.tickets {
+            self.tickets.remove(&ticket);
+            self.notices.push(Notice::Lost { ticket, loss });
+        }
+    }
+
+    /// Fails every call for a lock.
+    fn fail(&mut self, name: &Name, failure: Failure, now: Time) {
+        let Some(interest) = self.end_interest(name, now) else { return };
+        for ticket in interest.tickets {
+            self.tickets.remove(&ticket);
+            self.notices.push(Notice::Failed { ticket, failure: failure.clone() });
+        }
+    }
+
+    /// Releases a request at the voters.
+    fn end_interest(&mut self, name: &Name, now: Time) -> Option<Interest> {
+        let interest = self.interests.remove(name)?;
+        self.names.remove(&interest.request);
+        let request = interest.request;
+        self.timers.retain(|(_, timer)| *timer != Timer::Widen(request));
+        self.drive(now, |direct, out| direct.release(request, now, out));
+        Some(interest)
+    }
+
+    /// A voter applies another time-to-live. Locks that are held go on with the votes that they have.
+    fn on_refused_ttl(&mut self, applied: Span, now: Time) {
+        let ms = |span: Span| span.0 / 1_000_000;
+        let why = format!(
+            "a voter applies a ttl of {} ms to this session, which asks for {} ms",
+            ms(applied),
+            ms(self.ttl)
+        );
+        let waiting = self.interests.iter().filter(|(_, interest)| interest.token.is_none());
+        for name in waiting.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.fail(&name, Failure::TooMuch(why.clone()), now);
+        }
+    }
+
+    /// Fails calls that take the lock only if it is free, if it is not.
+    fn refuse_tries(&mut self, name: &Name, now: Time) {
+        let Some(interest) = self.interests.get_mut(name) else { return };
+        if !interest.tries.is_empty() && interest.is_behind(&self.electorate) {
+            for ticket in std::mem::take(&mut interest.tries) {
+                self.notices.push(Notice::Failed { ticket, failure: Failure::Busy });
+                self.release(ticket, now);
+            }
+        }
+    }
+
+    fn give_up_try(&mut self, ticket: Ticket, now: Time) {
+        let interest = self.tickets.get(&ticket).and_then(|name| self.interests.get(name));
+        let Some(interest) = interest.filter(|it| it.tries.contains(&ticket)) else { return };
+        let failure = interest.failure(&self.electorate);
+        self.notices.push(Notice::Failed { ticket, failure });
+        self.release(ticket, now);
+    }
+
+    /// Asks every voter if the preferred ones have not answered: one of them may have stopped.
+    fn widen(&mut self, request: RequestId, now: Time) {
+        let interest = self.names.get(&request).and_then(|name| self.interests.get(name));
+        let waits = |it: &&Interest| it.token.is_none() && !it.is_answered(&self.electorate);
+        if interest.filter(waits).is_some() {
+            self.drive(now, |direct, out| direct.widen(request, now, out));
+        }
+    }
+
+    fn beat(&mut self, now: Time) {
+        self.drive(now, |direct, out| direct.beat(now, out));
+        self.beats.push_back((self.direct.client().presented().beat.number, now));
+        while self.beats.front().is_some_and(|(_, begun)| *begun + self.ttl <= now) {
+            self.beats.pop_front();
+        }
+        let interval = Terms::beat(self.ttl);
+        let spread = self.random() % (interval.0 / 8).max(1);
+        self.timers.insert((now + Span(interval.0.saturating_sub(spread).max(1)), Timer::Beat));
+        let patience = Span((interval.0 / 4).max(SILENCE_LEAST.0).min(interval.0));
+        self.timers.insert((now + patience, Timer::Silence));
+    }
+
+    /// Avoids voters that have not echoed the last beat, and dials those anew that have said nothing for one ttl: a machine
+    /// that is cut off or stopped closes no connection.
+    fn check_silence(&mut self, now: Time) {
+        let Some((_, begun)) = self.beats.back().copied() else { return };
+        for voter in ProcessId::all(self.voters.len()) {
+            let reach = &mut self.voters[voter.index()];
+            if !reach.up || reach.heard >= begun {
+                continue;
+            }
+            reach.silent = true;
+            if now.since(reach.heard) >= self.ttl {
+                reach.heard = now;
+                self.notices.push(Notice::Redial(voter));
+            }
+            self.drive(now, |direct, out| direct.avoid(voter, now, out));
+        }
+    }
+
+    fn tell_extensions(&mut self) {
+        for interest in self.interests.values_mut().filter(|it| it.token.is_some()) {
+            let until = self.direct.client().valid_until(interest.request);
+            if let Some(until) = until.filter(|until| *until > interest.told) {
+                interest.told = until;
+                let extended = |ticket: &Ticket| Notice::Extended { ticket: *ticket, until };
+                self.notices.extend(interest.tickets.iter().map(extended));
+            }
+        }
+    }
+
+    /// Sends a text to one node, which tells the others; tells whether there is one.
+    fn describe_anywhere(&mut self, request: RequestId, text: &str) -> bool {
+        let usable = |voter: &ProcessId| {
+            let reach = self.voters[voter.index()];
+            reach.up && !reach.silent && !reach.leaving
+        };
+        let Some(voter) = ProcessId::all(self.voters.len()).find(usable) else { return false };
+        self.outboxes.entry(voter).or_default().texts.push((request, text.to_owned()));
+        true
+    }
+
+    /// Xorshift: a few beats at different times are all that is needed.
+    fn random(&mut self) -> u64 {
+        self.jitter ^= self.jitter << 13;
+        self.jitter ^= self.jitter >> 7;
+        self.jitter ^= self.jitter << 17;
+        self.jitter
+    }
+}

@@ -1,0 +1,103 @@
+//! What a direct client needs to know: a client that runs its own candidate and reaches the voters itself.
+//!
+//! ```text
+//!   client                                   each node
+//!     | - Attach (session key) ----------------> |   binds the connection to the session
+//!     | <- Attached (candidate, voters, terms) - |
+//!     | - ToVoter (messages of the candidate) -> |   only of this session and this candidate
+//!     | <- FromVoter (messages of the voter) --- |
+//!     | <- Leaving ----------------------------- |   the candidate avoids this voter
+//! ```
+
+use quorate_algorithms::mutex::leased_quorum::{CandidateId, Electorate, Terms};
+use quorate_core::quorum::AnyCoterie;
+use quorate_core::{Drift, Span};
+use serde::{Deserialize, Serialize};
+
+/// Answer to an attach call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// Number of the node that answers, which is the number of its voter.
+    pub node: u32,
+    /// Candidate that the client uses with all nodes; unique in the cluster.
+    pub candidate: u64,
+    /// Client addresses of the nodes by node number; `None` if the address is unknown.
+    pub voters: Vec<Option<String>>,
+    /// Name of the quorum system.
+    pub quorums: String,
+    /// Number of voters.
+    pub n: u32,
+    /// Least time-to-live of a session, in milliseconds.
+    pub ttl_least_ms: u32,
+    /// Greatest time-to-live of a session, in milliseconds.
+    pub ttl_most_ms: u32,
+    /// Maximum rate by which a clock gains or loses, in parts per million.
+    pub drift_ppm: u32,
+}
+
+/// Maximum number of voters in a cluster.
+const VOTERS_MOST: u32 = 64;
+
+impl Attached {
+    /// The candidate.
+    pub fn candidate(&self) -> CandidateId {
+        CandidateId(self.candidate)
+    }
+
+    /// The voters and their quorum system; `None` if this build does not know it.
+    pub fn electorate(&self) -> Option<Electorate> {
+        if !(1..=VOTERS_MOST).contains(&self.n) {
+            return None;
+        }
+        Some(Electorate::new(AnyCoterie::by_name(&self.quorums, self.n as usize)?))
+    }
+
+    /// The terms of the cluster; `None` if they make no sense.
+    pub fn terms(&self) -> Option<Terms> {
+        let sound = (1..=self.ttl_most_ms).contains(&self.ttl_least_ms);
+        if !sound || self.drift_ppm > 100_000 {
+            return None;
+        }
+        Some(Terms {
+            ttl_least: Span::from_millis(self.ttl_least_ms.into()),
+            ttl_most: Span::from_millis(self.ttl_most_ms.into()),
+            drift: Drift(i64::from(self.drift_ppm) * (Drift::ONE / 1_000_000)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SessionKey;
+
+    #[test]
+    fn what_a_node_tells_is_checked() {
+        let told = Attached {
+            node: 0,
+            candidate: 7,
+            voters: vec![None; 3],
+            quorums: "majority".to_owned(),
+            n: 3,
+            ttl_least_ms: 100,
+            ttl_most_ms: 60_000,
+            drift_ppm: 500,
+        };
+        assert_eq!(told.electorate().map(|electorate| electorate.len()), Some(3));
+        assert!(told.terms().is_some_and(|terms| terms.permits(Span::from_millis(60_000))));
+        let crowd = Attached { n: u32::MAX, ..told.clone() };
+        assert_eq!(crowd.electorate(), None);
+        let unknown = Attached { quorums: "coin".to_owned(), ..told.clone() };
+        assert_eq!(unknown.electorate(), None);
+        assert_eq!(Attached { drift_ppm: u32::MAX, ..told.clone() }.terms(), None);
+        assert_eq!(Attached { ttl_least_ms: 0, ..told }.terms(), None);
+    }
+
+    #[test]
+    fn an_identifier_does_not_tell_the_key() {
+        let key = SessionKey(0x1234);
+        assert_eq!(key.id(), SessionKey(0x1234).id());
+        assert_ne!(key.id(), key.0);
+        assert_ne!(key.id(), SessionKey(0x1235).id());
+    }
+}

@@ -1,0 +1,439 @@
+//! A node without I/O: calls of clients, messages of peers and time, turned into actions.
+//!
+//! It hosts the voter of the node, and runs a relay for every session whose client does not reach the voters itself. It knows
+//! neither clock nor chance: a driver tells the time and gives a seed. Nothing moves between nodes: sessions live at the
+//! voters, and a relay can be started anywhere from what they know.
+//!
+//! ```text
+//!   HTTP, etcd's API, native calls --> sessions --> relays --+--> voter here  (local queue)
+//!                                                            +--> voters elsewhere
+//!   direct clients ------------------> direct ---------------+
+//!   lists, tokens, force release ----> queries (ask all voters and merge)
+//! ```
+
+mod direct;
+mod events;
+mod holders;
+mod leave;
+mod lists;
+mod plausible;
+mod queries;
+mod quotas;
+mod relay;
+mod resume;
+mod sessions;
+mod status;
+mod texts;
+mod voter_host;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_algorithms::mutex::leased_quorum::{
+    CandidateId, Electorate, Life, Memory, Record, RequestId, Terms, ToCandidate, ToVoter, Voter,
+};
+use quorate_core::quorum::AnyCoterie;
+use quorate_core::{Process, ProcessId, ProcessSet, Span, Tempo, Time};
+use quorate_protocol::{Answer, Name, Say};
+use sha2::{Digest, Sha256};
+
+use crate::measures::Measures;
+use crate::peer::PeerMessage;
+use crate::spans::Spans;
+pub use quotas::{Owner, Quotas};
+
+use queries::Asked;
+use relay::Relay;
+
+/// A connection of a client, or one call of a front end within the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u64);
+
+impl ConnectionId {
+    /// Marks calls of the front ends: they are timed by the clock of this node.
+    pub(crate) const LOCAL: u64 = 1 << 63;
+
+    fn is_local(self) -> bool {
+        self.0 & Self::LOCAL != 0
+    }
+}
+
+/// The call to answer: its connection and its number.
+pub(crate) type By = (ConnectionId, u64);
+
+/// What a node does. Drivers carry actions out in order: what a record says is written before anything behind it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Sends to a peer.
+    Send(ProcessId, PeerMessage),
+    /// Sends to a client.
+    Say(ConnectionId, Say),
+    /// Writes a record to the vote file.
+    Persist(Record<Name>),
+    /// Makes durable that numbers up to this one may be used.
+    Reserve(u64),
+}
+
+/// What the voter knows of its past.
+#[derive(Clone, Debug, Default)]
+pub enum VoterStart {
+    /// The cluster is new: nobody has ever voted.
+    #[default]
+    New,
+    /// Its votes are forgotten.
+    Forgotten(Memory),
+    /// Its vote file is intact.
+    Restored {
+        /// The process that continues.
+        life: Life,
+        /// The records of the file.
+        records: Vec<Record<Name>>,
+    },
+}
+
+/// Settings of a node.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Number of the node.
+    pub id: ProcessId,
+    /// The cluster.
+    pub cluster: u128,
+    /// The quorum system.
+    pub coterie: AnyCoterie,
+    /// Bounds of times-to-live, and drift.
+    pub terms: Terms,
+    /// How quickly nodes answer each other.
+    pub tempo: Tempo,
+    /// What the voter knows of its past.
+    pub voter: VoterStart,
+    /// Numbers up to this one may be used, if a disk has to know of them before.
+    pub ceiling: Option<u64>,
+    /// Whether votes are written to a file.
+    pub persists: bool,
+    /// Peer addresses of all nodes, for people to see.
+    pub addresses: Vec<String>,
+    /// Client address of this node, told to other nodes and to direct clients.
+    pub client_address: Option<String>,
+    /// Maximum number of sessions that this node relays for.
+    pub sessions_most: usize,
+    /// Maximum number of requests of these sessions.
+    pub requests_most: usize,
+    /// Random bytes from which identifiers are made; new with every start.
+    pub seed: u128,
+    /// What one client may have.
+    pub quotas: Quotas,
+}
+
+/// Why there is no connection to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// A sentence for people.
+    pub text: String,
+    /// Whether the terms of the two nodes differ.
+    pub differs: bool,
+}
+
+/// A node without I/O.
+#[derive(Debug)]
+pub struct NodeCore {
+    settings: Settings,
+    electorate: Electorate,
+    voter: Voter<Name>,
+    detector: VcubeDiagnosis,
+    timers: Vec<(Time, <VcubeDiagnosis as Process>::Timer)>,
+    suspected: ProcessSet,
+    /// Peers that have announced that they stop.
+    leaving_peers: ProcessSet,
+    relays: BTreeMap<u128, Relay>,
+    /// Sessions by the candidates of their relays.
+    candidates: BTreeMap<CandidateId, u128>,
+    /// Sessions that voters are asked for, with the calls that wait.
+    lookups: BTreeMap<u128, resume::Lookup>,
+    direct: direct::DirectClients,
+    /// Acquire calls of etcd's API that are withdrawn if their caller does not hear the answer.
+    withdrawable: BTreeMap<ConnectionId, (u128, u64)>,
+    texts: texts::Texts,
+    asked: BTreeMap<u64, Asked>,
+    watch: watch::Watches,
+    /// Peers that can be reached, or why not.
+    up: BTreeMap<ProcessId, Result<(), String>>,
+    client_addresses: BTreeMap<ProcessId, String>,
+    alarms: BTreeSet<(Time, Alarm)>,
+    /// Messages between the voter and candidates of this node.
+    local: VecDeque<Local>,
+    actions: Vec<Action>,
+    leaving: Option<Time>,
+    /// Why votes cannot be written, if they cannot.
+    disk_trouble: Option<String>,
+    /// Why the last write of the state file failed.
+    state_trouble: Option<String>,
+    troubles: BTreeMap<ProcessId, Trouble>,
+    /// When a line was last logged about a message of a peer that makes no sense.
+    distrusted: BTreeMap<ProcessId, Time>,
+    owners: quotas::Owners,
+    counter: u64,
+    /// When locks were last released through this node.
+    released: BTreeMap<Name, Time>,
+    pub(crate) measures: Measures,
+    pub(crate) spans: Option<Spans>,
+}
+
+/// A message between the voter and a candidate of the same node.
+#[derive(Debug)]
+enum Local {
+    ToVoter(CandidateId, ToVoter<Name>),
+    ToCandidate(ProcessId, CandidateId, ToCandidate<Name>),
+}
+
+/// Something that is due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Alarm {
+    /// Clocks are told to other voters.
+    Gossip,
+    /// A relay may have had no call for one ttl.
+    Relay(u128),
+    /// A call of a session may have waited long enough.
+    Calls(u128),
+    /// A lock may no longer be valid.
+    Validity(u128),
+    /// A request asks more voters.
+    Widen(RequestId),
+    /// A question may have had time enough.
+    Question(u64),
+    /// A peer may not know what clients here watch.
+    Interest(ProcessId),
+}
+
+/// Interval at which voters tell each other their clocks.
+const GOSSIP: Span = Span::from_millis(1_000);
+
+impl NodeCore {
+    /// A node that starts now.
+    pub fn new(settings: Settings, now: Time) -> Self {
+        let n = settings.addresses.len();
+        let electorate = Electorate::new(settings.coterie.clone());
+        let mut core = Self {
+            voter: voter_host::start(&settings, &electorate, now),
+            detector: VcubeDiagnosis::paced(n, settings.id, settings.tempo),
+            electorate,
+            settings,
+            timers: Vec::new(),
+            suspected: ProcessSet::new(),
+            leaving_peers: ProcessSet::new(),
+            relays: BTreeMap::new(),
+            candidates: BTreeMap::new(),
+            lookups: BTreeMap::new(),
+            direct: direct::DirectClients::default(),
+            withdrawable: BTreeMap::new(),
+            texts: texts::Texts::default(),
+            asked: BTreeMap::new(),
+            watch: watch::Watches::default(),
+            up: BTreeMap::new(),
+            client_addresses: BTreeMap::new(),
+            alarms: BTreeSet::from([(now, Alarm::Gossip)]),
+            local: VecDeque::new(),
+            actions: Vec::new(),
+            leaving: None,
+            disk_trouble: None,
+            state_trouble: None,
+            troubles: BTreeMap::new(),
+            distrusted: BTreeMap::new(),
+            owners: quotas::Owners::default(),
+            counter: 0,
+            released: BTreeMap::new(),
+            measures: Measures::new(),
+            spans: None,
+        };
+        core.tell_detector(now, |detector, out| detector.on_start(out));
+        core
+    }
+
+    /// Actions to carry out, in order.
+    pub fn actions(&mut self) -> std::vec::Drain<'_, Action> {
+        self.actions.drain(..)
+    }
+
+    /// The earliest time at which [`Self::wake`] has something to do.
+    pub fn next_alarm(&self) -> Option<Time> {
+        let timers = self.timers.iter().map(|(time, _)| *time).min();
+        let alarms = self.alarms.first().map(|(time, _)| *time);
+        [timers, alarms, self.voter.next_wake()].into_iter().flatten().min()
+    }
+
+    /// Handles everything that is due. `wall_ms` is the wall clock in milliseconds since 1970.
+    pub fn wake(&mut self, now: Time, wall_ms: u64) {
+        self.voter.set_wall_clock(wall_ms);
+        self.wake_detector(now);
+        if self.voter.next_wake().is_some_and(|due| due <= now) {
+            self.tell_voter(now, |voter, out| voter.wake(now, out));
+        }
+        while let Some((_, alarm)) = self.alarms.first().copied().filter(|(time, _)| *time <= now) {
+            self.alarms.pop_first();
+            match alarm {
+                Alarm::Gossip => self.gossip(now),
+                Alarm::Relay(session) => self.expire_relay(session, now),
+                Alarm::Calls(session) => self.expire_calls(session, now),
+                Alarm::Validity(session) => self.check_validity(session, now),
+                Alarm::Widen(request) => self.widen(request, now),
+                Alarm::Question(number) => self.close_question(number, now),
+                Alarm::Interest(peer) => self.tell_interest_again(peer),
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Handles a message of a peer.
+    pub fn hear(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
+        if let Err(why) = self.is_plausible(from, &message) {
+            return self.distrust(from, why, now);
+        }
+        match message {
+            PeerMessage::Detector(message) => {
+                self.tell_detector(now, |detector, out| detector.on_message(from, message, out));
+            }
+            PeerMessage::Voter(message) => {
+                self.tell_voter(now, |voter, out| voter.on_peer(from, message, out));
+            }
+            PeerMessage::ToVoter(candidate, message) => {
+                self.local.push_back(Local::ToVoter(candidate, message));
+            }
+            PeerMessage::ToCandidate(candidate, message) => {
+                self.local.push_back(Local::ToCandidate(from, candidate, message));
+            }
+            PeerMessage::Question(number, question) => {
+                let reply = self.reply(question, now);
+                self.send(from, PeerMessage::Reply(number, reply));
+            }
+            PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply, now),
+            PeerMessage::Interest(interest) => self.peer_watches(from, interest),
+            PeerMessage::Votes(ballots) => self.see_ballots(from, ballots, now),
+            PeerMessage::ClientAddress(at) => drop(self.client_addresses.insert(from, at)),
+            PeerMessage::Describe(description) => self.hear_texts(*description, now),
+            PeerMessage::Forget(request) => self.texts.forget(request),
+            PeerMessage::Leaving => self.peer_leaves(from, now),
+            PeerMessage::Called(session, candidate) => {
+                self.called_elsewhere(from, session, candidate, now);
+            }
+            PeerMessage::NoRelay(session) => {
+                self.adopt_all(session, now);
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Handles messages between the voter and candidates of this node, until there are none.
+    fn settle(&mut self, now: Time) {
+        while let Some(message) = self.local.pop_front() {
+            match message {
+                Local::ToVoter(candidate, message) => self.vote(candidate, message, now),
+                Local::ToCandidate(voter, candidate, message) => {
+                    self.deliver(voter, candidate, message, now);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, peer: ProcessId, message: PeerMessage) {
+        self.measures.sends(&message);
+        self.actions.push(Action::Send(peer, message));
+    }
+
+    fn say(&mut self, connection: ConnectionId, say: Say) {
+        self.actions.push(Action::Say(connection, say));
+    }
+
+    pub(crate) fn answer(&mut self, (connection, number): By, answer: Answer) {
+        self.say(connection, Say::Answer(number, answer));
+    }
+
+    fn peers(&self) -> impl Iterator<Item = ProcessId> + use<> {
+        let me = self.settings.id;
+        ProcessId::all(self.settings.addresses.len()).filter(move |peer| *peer != me)
+    }
+
+    fn peers_that_are_up(&self) -> Vec<ProcessId> {
+        self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer).collect()
+    }
+
+    /// Voters that candidates of this node do not ask first.
+    fn avoided(&self) -> ProcessSet {
+        let is_up = |peer: &ProcessId| matches!(self.up.get(peer), Some(Ok(())));
+        let down: ProcessSet = self.peers().filter(|peer| !is_up(peer)).collect();
+        &(&down | &self.suspected) | &self.leaving_peers
+    }
+
+    /// Random bytes that differ from all others in the cluster.
+    fn unique(&mut self) -> [u8; 32] {
+        self.counter += 1;
+        let mut hash = Sha256::new();
+        hash.update(self.settings.seed.to_be_bytes());
+        hash.update(self.counter.to_be_bytes());
+        hash.finalize().into()
+    }
+
+    fn unique_number(&mut self) -> u64 {
+        let unique = self.unique();
+        let (number, _) = unique.split_at(8);
+        u64::from_be_bytes(number.try_into().expect("eight bytes"))
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use quorate_core::Drift;
+    use quorate_core::quorum::Majority;
+
+    /// Node 0 of three, in a new cluster, connected to both others.
+    pub(super) fn node_of_three() -> NodeCore {
+        let settings = Settings {
+            id: ProcessId::new(0),
+            cluster: 1,
+            coterie: AnyCoterie::Majority(Majority::new(3)),
+            terms: Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)),
+            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            voter: VoterStart::New,
+            ceiling: None,
+            persists: false,
+            addresses: (0..3).map(|node| format!("127.0.0.1:{node}")).collect(),
+            client_address: None,
+            sessions_most: 1_000,
+            requests_most: 1_000,
+            seed: 1,
+            quotas: Quotas::default(),
+        };
+        let mut core = NodeCore::new(settings, Time(1));
+        for peer in 1..3 {
+            core.peer_is(ProcessId::new(peer), Ok(()), Time(1));
+        }
+        core.actions().for_each(drop);
+        core
+    }
+
+    #[test]
+    fn each_reason_is_named_and_goes_away_again() {
+        let mut core = node_of_three();
+        assert_eq!(core.reasons(), [""; 0]);
+        core.state_written(Err("no space left".to_owned()));
+        assert!(core.reasons()[0].contains("no space left"), "{:?}", core.reasons());
+        core.state_written(Ok(()));
+        core.set_disk_trouble(Some("read-only".to_owned()));
+        assert!(core.reasons()[0].contains("read-only"), "{:?}", core.reasons());
+        core.set_disk_trouble(None);
+        for peer in 1..3 {
+            core.peer_is(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
+        }
+        let text = "terms differ: ttl_most_ms is 1 at p0 and 2 at p1".to_owned();
+        core.trouble_is(ProcessId::new(1), Some(Trouble { text, differs: true }));
+        let why = core.reasons();
+        assert!(
+            why[0].starts_with("terms: ") && why[1].starts_with("no-quorum: 1 of 3"),
+            "{why:?}"
+        );
+        core.peer_is(ProcessId::new(2), Ok(()), Time(3));
+        assert_eq!(core.reasons(), [""; 0]);
+        core.leave(Time(4));
+        assert!(core.reasons()[0].starts_with("leaving: "));
+    }
+}

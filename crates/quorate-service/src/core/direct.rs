@@ -1,0 +1,195 @@
+//! Direct clients: they run their own candidate, and this node passes messages between it and the voter.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId, ToVoter};
+use quorate_core::quorum::QuorumSystem;
+use quorate_core::{Drift, Time};
+use quorate_protocol::{Answer, Attached, Failure, Name, SessionKey, TEXT_MOST};
+
+use super::quotas::Added;
+use super::sessions::too_much;
+use super::{By, ConnectionId, Local, NodeCore};
+use crate::peer::{Description, RequestText, SessionText};
+
+/// Direct clients of this node.
+#[derive(Debug, Default)]
+pub(super) struct DirectClients {
+    attached: BTreeMap<ConnectionId, (u128, CandidateId)>,
+    candidates: BTreeMap<CandidateId, ConnectionId>,
+}
+
+impl DirectClients {
+    /// The connection of a candidate.
+    pub(super) fn connection(&self, candidate: CandidateId) -> Option<ConnectionId> {
+        self.candidates.get(&candidate).copied()
+    }
+
+    pub(super) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        self.attached.keys().copied()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.attached.len()
+    }
+
+    fn attach(&mut self, connection: ConnectionId, session: u128, candidate: CandidateId) {
+        self.detach(connection);
+        if let Some(earlier) = self.candidates.insert(candidate, connection) {
+            self.attached.remove(&earlier);
+        }
+        self.attached.insert(connection, (session, candidate));
+    }
+
+    /// The connection is closed. The session lives on until its time is up.
+    pub(super) fn detach(&mut self, connection: ConnectionId) {
+        if let Some((_, candidate)) = self.attached.remove(&connection) {
+            self.candidates.remove(&candidate);
+        }
+    }
+
+    /// Whether another session uses this candidate through this node.
+    fn is_foreign(&self, candidate: CandidateId, session: u128) -> bool {
+        let of = self.connection(candidate).and_then(|connection| self.attached.get(&connection));
+        of.is_some_and(|(other, _)| *other != session)
+    }
+}
+
+/// Whether a message speaks only of this session and this candidate.
+fn speaks_for(message: &ToVoter<Name>, session: u128, candidate: CandidateId) -> bool {
+    match message {
+        ToVoter::Beat { session: presented, .. } => presented.session == session,
+        ToVoter::Request { session: presented, claim, .. } => {
+            presented.session == session
+                && claim.request.session == session
+                && claim.candidate == candidate
+        }
+        ToVoter::Raise { claim, .. } | ToVoter::Yield { claim, .. } => {
+            claim.request.session == session && claim.candidate == candidate
+        }
+        ToVoter::Release { request, .. } => request.session == session,
+        ToVoter::End { session: ended } => *ended == session,
+    }
+}
+
+impl NodeCore {
+    pub(super) fn attach(
+        &mut self,
+        by: By,
+        key: SessionKey,
+        (who, place): (String, String),
+        candidate: Option<u64>,
+        now: Time,
+    ) -> Answer {
+        if self.leaving.is_some() {
+            return Answer::Failed(Failure::Leaving);
+        }
+        if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
+            return too_much(format!("a text has {TEXT_MOST} bytes at most"));
+        }
+        if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
+            return too_much("this node has as many sessions as it may".to_owned());
+        }
+        let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
+        if let Err(failure) = self.charge(by.0, added, now) {
+            return Answer::Failed(failure);
+        }
+        let session = key.id();
+        let candidate = match candidate {
+            Some(known) => CandidateId(known),
+            None => self.new_candidate(),
+        };
+        let taken = self.candidates.contains_key(&candidate);
+        if taken || self.direct.is_foreign(candidate, session) {
+            return Answer::Failed(Failure::NotAllowed("the candidate is another's".to_owned()));
+        }
+        self.direct.attach(by.0, session, candidate);
+        let node = self.settings.id.index() as u32;
+        let about = SessionText { who, place, node, ..SessionText::default() };
+        self.describe(Description { session, about, request: None }, now);
+        Answer::Attached(Box::new(self.attached(candidate)))
+    }
+
+    fn attached(&self, candidate: CandidateId) -> Attached {
+        let settings = &self.settings;
+        let ms = |span: quorate_core::Span| u32::try_from(span.0 / 1_000_000).unwrap_or(u32::MAX);
+        let address = |node| match node == settings.id {
+            true => settings.client_address.clone(),
+            false => self.client_addresses.get(&node).cloned(),
+        };
+        let n = settings.addresses.len();
+        Attached {
+            node: settings.id.index() as u32,
+            candidate: candidate.0,
+            voters: quorate_core::ProcessId::all(n).map(address).collect(),
+            quorums: settings.coterie.name().to_owned(),
+            n: n as u32,
+            ttl_least_ms: ms(settings.terms.ttl_least),
+            ttl_most_ms: ms(settings.terms.ttl_most),
+            drift_ppm: (settings.terms.drift.0 / (Drift::ONE / 1_000_000)) as u32,
+        }
+    }
+
+    /// Messages of a direct client's candidate. A client speaks only for itself.
+    pub(super) fn to_voter(&mut self, connection: ConnectionId, messages: Vec<ToVoter<Name>>) {
+        let Some(&(session, candidate)) = self.direct.attached.get(&connection) else { return };
+        for message in messages {
+            if speaks_for(&message, session, candidate) {
+                self.local.push_back(Local::ToVoter(candidate, message));
+            } else {
+                tracing::debug!("a direct client speaks for another session");
+            }
+        }
+    }
+
+    /// The text of a direct client's request.
+    pub(super) fn describe_direct(
+        &mut self,
+        connection: ConnectionId,
+        request: RequestId,
+        why: String,
+        now: Time,
+    ) {
+        let Some(&(session, _)) = self.direct.attached.get(&connection) else { return };
+        let Some(about) = self.texts.session(session).map(|known| known.about.clone()) else {
+            return;
+        };
+        if request.session != session || why.len() > TEXT_MOST {
+            return;
+        }
+        let known = self.texts.request(request).map(|(text, _)| text.clone());
+        let empty = RequestText { name: None, why: String::new(), numbers: vec![], revision: 0 };
+        let text = RequestText { why, ..known.unwrap_or(empty) };
+        self.describe(Description { session, about, request: Some((request, text)) }, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_algorithms::mutex::leased_quorum::{Beat, Claim, Presented};
+    use quorate_core::Span;
+
+    #[test]
+    fn a_client_speaks_only_for_its_session_and_candidate() {
+        let (own, other) = (CandidateId(1), CandidateId(2));
+        let request = |session| RequestId { session, incarnation: 0, number: 1 };
+        let presented = |session| Presented { session, ttl: Span(1), beat: Beat::default() };
+        let lock = Name::lock("a").expect("a name");
+        let ask = |of: u128, claimed: u128, candidate| ToVoter::Request {
+            session: presented(of),
+            lock: lock.clone(),
+            claim: Claim { request: request(claimed), attempt: u64::MAX, candidate },
+            stamp: u64::MAX,
+            inside: Some(u64::MAX),
+        };
+        assert!(speaks_for(&ask(7, 7, own), 7, own));
+        for (of, claimed, candidate) in [(8, 7, own), (7, 8, own), (7, 7, other)] {
+            assert!(!speaks_for(&ask(of, claimed, candidate), 7, own));
+        }
+        let release = ToVoter::Release { lock, request: request(8), attempt: 1, token: None };
+        assert!(!speaks_for(&release, 7, own));
+        assert!(!speaks_for(&ToVoter::End { session: 8 }, 7, own));
+        assert!(speaks_for(&ToVoter::End { session: 7 }, 7, own));
+    }
+}

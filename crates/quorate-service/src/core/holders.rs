@@ -1,0 +1,77 @@
+//! Who holds a lock, as the votes of several voters tell.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased_quorum::{Electorate, RequestId};
+use quorate_core::{ProcessId, ProcessSet};
+
+use crate::peer::{BallotSeen, VoteSeen};
+
+/// A holder and its token.
+pub(super) type Holder = (RequestId, u64);
+
+/// The request that has the votes of a quorum, with its token. `records` tells of a request whether its token is recorded at
+/// the voters before its client hears of it; others are inside as soon as a quorum has confirmed their token.
+pub(super) fn holder<'a>(
+    electorate: &Electorate,
+    ballots: impl Iterator<Item = (ProcessId, &'a BallotSeen)>,
+    records: impl Fn(RequestId) -> bool,
+) -> Option<Holder> {
+    let mut by_request: BTreeMap<RequestId, Vec<(u64, ProcessId, VoteSeen)>> = BTreeMap::new();
+    for (voter, ballot) in ballots {
+        if let Some(vote) = ballot.vote.filter(|vote| !vote.frozen) {
+            by_request.entry(vote.request).or_default().push((ballot.last, voter, vote));
+        }
+    }
+    by_request.into_iter().find_map(|(request, mut votes)| {
+        let all: ProcessSet = votes.iter().map(|(_, voter, _)| *voter).collect();
+        if !electorate.is_quorum(&all) {
+            return None;
+        }
+        let recorded = votes.iter().filter_map(|(.., vote)| vote.entered).max();
+        if recorded.is_some() || records(request) {
+            return Some((request, recorded?));
+        }
+        // Voters whose numbers are furthest behind are those that the request entered with; spare votes may be ahead.
+        votes.sort_unstable_by_key(|(last, voter, _)| (*last, *voter));
+        let mut voters = ProcessSet::new();
+        votes.into_iter().find_map(|(last, voter, _)| {
+            voters.insert(voter);
+            electorate.is_quorum(&voters).then_some((request, last))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_core::quorum::AnyCoterie;
+    use quorate_protocol::Name;
+
+    fn ballot(last: u64, session: u128, entered: Option<u64>) -> BallotSeen {
+        let request = RequestId { session, incarnation: 0, number: 1 };
+        let vote = VoteSeen { request, stamp: 1, number: last, entered, frozen: false };
+        let name = Name::lock("a").expect("a name");
+        BallotSeen { name, last, vote: Some(vote), queue: Vec::new() }
+    }
+
+    #[test]
+    fn a_quorum_of_votes_makes_a_holder() {
+        let electorate = Electorate::new(AnyCoterie::by_name("majority", 3).expect("a coterie"));
+        let held = |ballots: &[BallotSeen], records: bool| {
+            let ballots = ballots.iter().enumerate();
+            let ballots = ballots.map(|(voter, ballot)| (ProcessId::from_index(voter), ballot));
+            holder(&electorate, ballots, |_| records)
+                .map(|(request, token)| (request.session, token))
+        };
+        assert_eq!(held(&[ballot(5, 1, None), ballot(5, 2, None)], false), None);
+        assert_eq!(held(&[ballot(5, 1, None), ballot(5, 1, None)], false), Some((1, 5)));
+        let spare = [ballot(5, 1, None), ballot(5, 1, None), ballot(9, 1, None)];
+        assert_eq!(held(&spare, false), Some((1, 5)));
+        assert_eq!(held(&[ballot(5, 1, None), ballot(5, 1, None)], true), None, "not told yet");
+        assert_eq!(held(&[ballot(7, 1, Some(5)), ballot(8, 1, None)], true), Some((1, 5)));
+        let mut forced = [ballot(5, 1, None), ballot(5, 1, None)];
+        forced[0].vote.as_mut().expect("a vote").frozen = true;
+        assert_eq!(held(&forced, false), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Peers that come and go, connections that close, and this node's own departure.
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_protocol::{Answer, Failure, Name, Say};
+
+use super::relay::Origin;
+use super::{ConnectionId, NodeCore};
+use crate::peer::PeerMessage;
+
+/// A node that leaves waits at least this long for candidates elsewhere to take other votes.
+const OTHER_VOTES: Span = Span::from_millis(300);
+
+impl NodeCore {
+    /// A peer can be reached, or cannot and why.
+    pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
+        let is_up = up.is_ok();
+        self.up.insert(peer, up);
+        if is_up {
+            self.leaving_peers.remove(peer);
+            self.tell_peer_watched(peer);
+            if let Some(address) = self.settings.client_address.clone() {
+                self.send(peer, PeerMessage::ClientAddress(address));
+            }
+            self.describe_to(peer);
+            self.resume_everywhere(peer, now);
+        } else {
+            self.avoid_everywhere(peer, now);
+        }
+        self.settle(now);
+    }
+
+    /// Tells a peer the texts of sessions that this node relays for.
+    fn describe_to(&mut self, peer: ProcessId) {
+        let mut all = Vec::new();
+        for (session, relay) in &self.relays {
+            all.extend(self.texts.describe(*session, None));
+            let requests = relay.interests.values().map(|interest| interest.request);
+            all.extend(requests.filter_map(|it| self.texts.describe(*session, Some(it))));
+        }
+        for description in all {
+            self.send(peer, PeerMessage::Describe(Box::new(description)));
+        }
+    }
+
+    pub(super) fn peer_leaves(&mut self, peer: ProcessId, now: Time) {
+        self.leaving_peers.insert(peer);
+        self.avoid_everywhere(peer, now);
+    }
+
+    /// A connection is closed. Sessions live on until their time is up: their clients may come back. A call of etcd's API
+    /// whose answer was not heard is withdrawn.
+    pub fn connection_closed(&mut self, connection: ConnectionId, heard: bool, now: Time) {
+        self.direct.detach(connection);
+        self.unwatch(connection);
+        let withdrawn = self.withdrawable.remove(&connection).filter(|_| !heard);
+        let withdrawn = withdrawn.and_then(|(session, number)| {
+            let relay = self.relays.get_mut(&session)?;
+            let name = relay.numbers.get(&number)?.clone();
+            Some((session, number, name))
+        });
+        if let Some((session, number, name)) = withdrawn {
+            self.withdraw(session, number, &name, now);
+        }
+        if !connection.is_local() {
+            for relay in self.relays.values_mut().filter(|it| it.connection == connection) {
+                let waiting = relay.interests.values_mut().flat_map(|it| &mut it.waiting);
+                for waiter in waiting.filter(|waiter| waiter.by.0 == connection) {
+                    waiter.connected = false;
+                }
+            }
+        }
+        self.settle(now);
+    }
+
+    fn withdraw(&mut self, session: u128, number: u64, name: &Name, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        relay.numbers.remove(&number);
+        if let Some(interest) = relay.interests.get_mut(name) {
+            interest.holding.retain(|held| *held != number);
+            interest.waiting.retain(|waiter| waiter.number != number);
+        }
+        self.drop_unwanted(session, name, now);
+    }
+
+    /// The node is about to stop: clients go on through other nodes, and candidates take the votes of other voters.
+    pub fn leave(&mut self, now: Time) {
+        if self.leaving.is_some() {
+            return;
+        }
+        self.leaving = Some(now);
+        for peer in self.peers_that_are_up() {
+            self.send(peer, PeerMessage::Leaving);
+        }
+        // Locks held through this node get votes elsewhere, so that another relay finds a quorum of them.
+        self.avoid_everywhere(self.settings.id, now);
+        let relayed = self.relays.values().filter(|relay| matches!(relay.origin, Origin::Key(_)));
+        let mut told: Vec<ConnectionId> = relayed.map(|relay| relay.connection).collect();
+        told.extend(self.direct.connections().chain(self.watch.connections()));
+        told.sort_unstable();
+        told.dedup();
+        for connection in told {
+            self.say(connection, Say::Leaving);
+        }
+        self.fail_local_calls();
+        self.settle(now);
+    }
+
+    /// Calls of the front ends are asked again elsewhere. What they wait for keeps its place.
+    fn fail_local_calls(&mut self) {
+        let mut failed = Vec::new();
+        for relay in self.relays.values_mut() {
+            for waiter in relay.interests.values_mut().flat_map(|it| &mut it.waiting) {
+                if waiter.connected && waiter.by.0.is_local() {
+                    waiter.connected = false;
+                    failed.push(waiter.by);
+                }
+            }
+        }
+        for by in failed {
+            self.withdrawable.remove(&by.0);
+            self.answer(by, Answer::Failed(Failure::Leaving));
+        }
+    }
+
+    /// Whether a node that leaves may stop: nobody relies on its voter alone, as far as it can tell.
+    pub fn is_idle(&self, now: Time) -> bool {
+        let waited = self.leaving.is_some_and(|since| now.since(since) >= OTHER_VOTES);
+        let votes = self.voter.ballots().any(|(_, ballot)| ballot.vote().is_some());
+        waited || !votes || self.settings.addresses.len() == 1
+    }
+}

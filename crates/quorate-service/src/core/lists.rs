@@ -1,0 +1,382 @@
+//! Lists of requests, merged from what all voters know, and the facts of one session.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_algorithms::mutex::leased_quorum::RequestId;
+use quorate_core::{ProcessId, ProcessSet, Time};
+use quorate_protocol::{About, Answer, Cursor, Failure, Life, Name, Page, Standing};
+
+use super::holders::holder;
+use super::queries::{Then, Waiting};
+use super::sessions::too_much;
+use super::{By, NodeCore};
+use crate::lease::told_ttl;
+use crate::peer::{BallotSeen, Description, NameFilter, Question, Reply, SessionSeen, VoteSeen};
+
+/// Maximum number of requests in one page, but for those of its last name.
+const LISTED_MOST: usize = 10_000;
+
+/// Maximum size of one page of ballots, in bytes: half of what one message between nodes may have.
+const PAGE_BYTES: usize = 512 << 10;
+
+/// Maximum number of lists that one connection may wait for. Each makes work for every node.
+const LISTS_MOST: usize = 4;
+
+/// A list that is being put together, page by page.
+#[derive(Debug)]
+pub(super) struct Listing {
+    filter: NameFilter,
+    most: usize,
+    ballots: BTreeMap<Name, BTreeMap<ProcessId, BallotSeen>>,
+    /// The least name up to which a voter has told its ballots, where one has more.
+    complete_to: Option<Name>,
+    done: Vec<About>,
+}
+
+impl Listing {
+    fn new(filter: NameFilter, most: usize) -> Self {
+        let (ballots, done) = (BTreeMap::new(), Vec::new());
+        Self { filter, most, ballots, complete_to: None, done }
+    }
+
+    pub(super) fn take(&mut self, voter: ProcessId, ballots: Vec<BallotSeen>, more: bool) {
+        if let (true, Some(last)) = (more, ballots.last()) {
+            let least =
+                self.complete_to.take().map_or(last.name.clone(), |to| to.min(last.name.clone()));
+            self.complete_to = Some(least);
+        }
+        for ballot in ballots {
+            self.ballots.entry(ballot.name.clone()).or_default().insert(voter, ballot);
+        }
+    }
+}
+
+impl NodeCore {
+    /// Lists requests for names with a prefix, or for one name. A page ends with the last request of a name; the next one
+    /// begins with the name behind that.
+    pub(super) fn list(
+        &mut self,
+        by: By,
+        (prefix, exact): (String, bool),
+        after: Option<Cursor>,
+        most: u32,
+        now: Time,
+    ) -> Option<Answer> {
+        if !exact && self.open_lists(by.0) >= LISTS_MOST {
+            return Some(too_much(format!("{LISTS_MOST} lists at once are the most")));
+        }
+        let filter = match exact {
+            true => NameFilter::Exact(prefix),
+            false => NameFilter::Prefix { prefix, after: after.map(|after| after.name) },
+        };
+        let listing = Listing::new(filter.clone(), (most as usize).clamp(1, LISTED_MOST));
+        self.inquire(by, Question::Ballots(filter), Waiting::List(Box::new(listing)), now);
+        None
+    }
+
+    /// Lists leases of a client of etcd's API.
+    pub(crate) fn ask_leases(&mut self, connection: super::ConnectionId, owner: String, now: Time) {
+        let waiting = Waiting::Leases(BTreeMap::new());
+        self.inquire((connection, 1), Question::Leases(owner), waiting, now);
+        self.settle(now);
+    }
+
+    /// Ballots of the voter here, as many as fit into one message, with the texts of their requests.
+    pub(super) fn ballots_here(&self, filter: &NameFilter) -> Reply {
+        let chosen = |name: &Name| match filter {
+            NameFilter::Exact(text) => name.text() == text,
+            NameFilter::Prefix { prefix, after } => {
+                name.text().starts_with(prefix.as_str())
+                    && after.as_ref().is_none_or(|after| name > after)
+            }
+        };
+        let exact = matches!(filter, NameFilter::Exact(_));
+        let ballots = self.voter.ballots().filter(|(name, ballot)| {
+            chosen(name) && (exact || ballot.vote().is_some() || ballot.queue().len() > 0)
+        });
+        let (mut page, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (name, _) in ballots {
+            if bytes > PAGE_BYTES {
+                return Reply::Ballots { ballots: page, texts, more: true };
+            }
+            let Some(seen) = self.ballot_here(name) else { continue };
+            bytes += 64 + name.text().len() + seen.queue.len() * 32;
+            let requests = seen.vote.map(|vote| vote.request).into_iter();
+            let requests = requests.chain(seen.queue.iter().map(|(_, request)| *request));
+            for text in requests.filter_map(|it| self.texts.describe(it.session, Some(it))) {
+                let about = &text.about;
+                bytes += 64 + about.who.len() + about.place.len() + about.owner.len();
+                bytes += text.request.as_ref().map_or(0, |(_, text)| text.why.len());
+                texts.push(text);
+            }
+            page.push(seen);
+        }
+        Reply::Ballots { ballots: page, texts, more: false }
+    }
+
+    /// A ballot of the voter here.
+    pub(super) fn ballot_here(&self, name: &Name) -> Option<BallotSeen> {
+        let ballot = self.voter.ballot(name)?;
+        let vote = ballot.vote().map(|vote| VoteSeen {
+            request: vote.claim.request,
+            stamp: vote.stamp,
+            number: vote.number,
+            entered: vote.entered.map(|(_, token)| token),
+            frozen: vote.frozen.is_some(),
+        });
+        let queue = ballot.queue().map(|(stamp, claim)| (stamp, claim.request)).collect();
+        Some(BallotSeen { name: name.clone(), last: ballot.last(), vote, queue })
+    }
+
+    /// A part is there: asks for the next one, or answers with a page. Voters that have not answered are named in it.
+    pub(super) fn close_list(
+        &mut self,
+        by: By,
+        mut listing: Listing,
+        silent: &ProcessSet,
+        now: Time,
+    ) {
+        let to = listing.complete_to.take();
+        let ballots = std::mem::take(&mut listing.ballots);
+        let mut rest = false;
+        for (name, seen) in ballots {
+            let complete = to.as_ref().is_none_or(|to| name <= *to);
+            if listing.done.len() >= listing.most || !complete {
+                rest = true;
+                break;
+            }
+            listing.done.extend(self.requests_for(&name, &seen, now));
+        }
+        let full = listing.done.len() >= listing.most;
+        if let (Some(to), NameFilter::Prefix { prefix, .. }, false) = (&to, &listing.filter, full) {
+            let filter = NameFilter::Prefix { prefix: prefix.clone(), after: Some(to.clone()) };
+            listing.filter = filter.clone();
+            let waiting = Waiting::List(Box::new(listing));
+            return self.inquire(by, Question::Ballots(filter), waiting, now);
+        }
+        let prefixed = matches!(listing.filter, NameFilter::Prefix { .. });
+        let more = prefixed && full && (rest || to.is_some());
+        let next = listing.done.last().filter(|_| more).map(Cursor::of);
+        let silent = silent.iter().map(ProcessId::number).collect();
+        self.answer(by, Answer::Page(Page { requests: listing.done, next, silent }));
+    }
+
+    /// All requests for one lock: the holder, then the others in the order of their stamps.
+    pub(super) fn requests_for(
+        &self,
+        name: &Name,
+        seen: &BTreeMap<ProcessId, BallotSeen>,
+        now: Time,
+    ) -> Vec<About> {
+        let ballots = seen.iter().map(|(voter, ballot)| (*voter, ballot));
+        let held = holder(&self.electorate, ballots, |request| self.records(request));
+        let mut stamps: BTreeMap<RequestId, u64> = BTreeMap::new();
+        for ballot in seen.values() {
+            let voted = ballot.vote.filter(|vote| !vote.frozen);
+            let voted = voted.map(|vote| (vote.stamp, vote.request)).into_iter();
+            for (stamp, request) in voted.chain(ballot.queue.iter().copied()) {
+                let known = stamps.entry(request).or_default();
+                *known = stamp.max(*known);
+            }
+        }
+        let holder = held.and_then(|(request, token)| {
+            let stamp = stamps.remove(&request).unwrap_or(0);
+            Some(self.about(name, request, stamp, Some(token), now))
+        });
+        let waiting: BTreeSet<(u64, RequestId)> =
+            stamps.into_iter().map(|(request, stamp)| (stamp, request)).collect();
+        let waiting = waiting.into_iter();
+        let waiting = waiting.map(|(stamp, request)| self.about(name, request, stamp, None, now));
+        holder.into_iter().chain(waiting).collect()
+    }
+
+    /// A request as others see it.
+    pub(super) fn about(
+        &self,
+        name: &Name,
+        request: RequestId,
+        stamp: u64,
+        token: Option<u64>,
+        now: Time,
+    ) -> About {
+        let session = self.texts.session(request.session).map(|known| known.about.clone());
+        let session = session.unwrap_or_default();
+        let text = self.texts.request(request);
+        let revision = text.map_or(0, |(text, _)| text.revision);
+        let times = text.map_or(1, |(text, _)| text.numbers.len().max(1)) as u32;
+        About {
+            name: name.clone(),
+            stamp,
+            tie: request.incarnation ^ request.number.rotate_left(32),
+            node: session.node,
+            who: session.who,
+            place: session.place,
+            why: text.map_or_else(String::new, |(text, _)| text.why.clone()),
+            lease: session.lease,
+            revision: if revision > 0 { revision } else { token.unwrap_or(0) },
+            for_ms: text.map_or(0, |(_, since)| now.since(*since).0 / 1_000_000),
+            standing: match token {
+                Some(token) => Standing::Holding { token, times },
+                None => Standing::Waiting,
+            },
+        }
+    }
+
+    /// Takes note of texts that another voter knows and this one does not.
+    pub(super) fn merge_texts(&mut self, text: Description, now: Time) {
+        let unknown = match &text.request {
+            Some((request, _)) => self.texts.request(*request).is_none(),
+            None => self.texts.session(text.session).is_none(),
+        };
+        if unknown {
+            self.texts.hear(text, now);
+        }
+    }
+
+    /// Voters have told of a session.
+    pub(super) fn close_session(
+        &mut self,
+        by: By,
+        heard: &ProcessSet,
+        seen: BTreeMap<ProcessId, SessionSeen>,
+        then: Then,
+        now: Time,
+    ) {
+        let is_quorum = self.electorate.is_quorum(heard);
+        let ttl = seen.values().map(|session| session.ttl).max();
+        if let Then::Lookup(session) = then {
+            let found = if ttl.is_some() || is_quorum { Ok(ttl) } else { Err(()) };
+            return self.looked_up(session, found, now);
+        }
+        if let Then::Grant { origin, ttl, place, sent } = then {
+            let super::relay::Origin::Lease(lease) = &origin else { return };
+            let owner = lease.owner.clone();
+            let answer = match (seen.is_empty(), is_quorum) {
+                (false, _) => Some(Answer::Failed(Failure::Busy)),
+                (true, true) => self.open(by, origin, ttl, (owner, place), sent, now),
+                (true, false) => Some(Answer::Failed(Failure::NoQuorum)),
+            };
+            return answer.into_iter().for_each(|answer| self.answer(by, answer));
+        }
+        let Some(ttl) = ttl else {
+            let failure = if is_quorum { Failure::NoSession } else { Failure::NoQuorum };
+            return self.answer(by, Answer::Failed(failure));
+        };
+        let facts = self.merge_session(heard, &seen);
+        let requests = |core: &Self| {
+            let about =
+                |fact: &Fact| core.about(&fact.lock, fact.request, fact.stamp, fact.token, now);
+            facts.iter().map(about).collect::<Vec<About>>()
+        };
+        match then {
+            Then::Lookup(_) | Then::Grant { .. } => {}
+            Then::List => {
+                let list = requests(self);
+                self.answer(by, Answer::List(list));
+            }
+            Then::Life => {
+                let told = told_ttl(ttl, self.settings.terms);
+                let mut left: Vec<_> = seen.values().map(|session| session.left).collect();
+                left.sort_unstable();
+                let left = left.get(left.len() / 2).copied().unwrap_or(told).min(told);
+                let (ttl_ms, relied_ms) = (told.0 / 1_000_000, left.0 / 1_000_000);
+                let requests = requests(self);
+                self.answer(by, Answer::Life(Life { ttl_ms, relied_ms, requests }));
+            }
+            Then::End(request) => {
+                let chosen = facts.iter().filter(|fact| fact.request == request).cloned();
+                let chosen: Vec<Fact> = chosen.collect();
+                match chosen.is_empty() {
+                    true => self.answer(by, Answer::Done),
+                    false => self.release_facts(by, chosen, now),
+                }
+            }
+            Then::Release(number) => {
+                let numbered = |fact: &&Fact| {
+                    let text = self.texts.request(fact.request);
+                    text.is_some_and(|(text, _)| text.numbers.contains(&number))
+                };
+                let chosen: Vec<Fact> = facts.iter().filter(numbered).cloned().collect();
+                self.release_facts(by, chosen, now);
+            }
+            Then::Leave { name, token } => {
+                let fits =
+                    |fact: &&Fact| fact.lock == name && (token.is_none() || fact.token == token);
+                let chosen: Vec<Fact> = facts.iter().filter(fits).cloned().collect();
+                self.release_facts(by, chosen, now);
+            }
+            Then::Proclaim { name, number, token, value } => {
+                let fits = |fact: &&Fact| {
+                    let text = self.texts.request(fact.request).map(|(text, _)| text);
+                    let has = |number| text.is_some_and(|text| text.numbers.contains(&number));
+                    fact.token.is_some()
+                        && name.as_ref().is_none_or(|name| *name == fact.lock)
+                        && number.is_none_or(has)
+                        && (token.is_none() || token == fact.token)
+                };
+                let chosen = facts.iter().find(fits).map(|fact| fact.request);
+                let described = chosen.and_then(|it| self.texts.describe(it.session, Some(it)));
+                let Some(mut described) = described else {
+                    return self.answer(by, Answer::Failed(Failure::NoRequest));
+                };
+                if let Some((_, text)) = &mut described.request {
+                    text.why = value;
+                }
+                self.describe(described, now);
+                self.answer(by, Answer::Done);
+            }
+        }
+    }
+
+    fn release_facts(&mut self, by: By, chosen: Vec<Fact>, now: Time) {
+        let Some((last, rest)) = chosen.split_last() else {
+            return self.answer(by, Answer::Failed(Failure::NoRequest));
+        };
+        for fact in rest {
+            let claim = (fact.request, fact.attempt);
+            self.release_at_voters(None, fact.lock.clone(), claim, fact.token, now);
+        }
+        let claim = (last.request, last.attempt);
+        self.release_at_voters(Some(by), last.lock.clone(), claim, last.token, now);
+    }
+
+    /// Requests of a session as its voters know them together.
+    fn merge_session(
+        &self,
+        heard: &ProcessSet,
+        seen: &BTreeMap<ProcessId, SessionSeen>,
+    ) -> Vec<Fact> {
+        let mut facts: BTreeMap<RequestId, (Fact, ProcessSet, Option<u64>)> = BTreeMap::new();
+        for (voter, session) in seen {
+            for entry in &session.entries {
+                let (request, lock) = (entry.request, entry.lock.clone());
+                let empty = Fact { lock, request, attempt: 0, stamp: 0, token: None };
+                let known = facts.entry(request).or_insert((empty, ProcessSet::new(), None));
+                known.0.attempt = known.0.attempt.max(entry.attempt);
+                known.0.stamp = known.0.stamp.max(entry.stamp);
+                known.2 = known.2.max(entry.entered);
+                if entry.voted {
+                    known.1.insert(*voter);
+                }
+            }
+        }
+        let unheard = &self.electorate.all() - heard;
+        let facts = facts.into_values().map(|(mut fact, voted, recorded)| {
+            let held = self.electorate.is_quorum(&(&voted | &unheard));
+            fact.token = recorded.filter(|_| held);
+            fact
+        });
+        facts.collect()
+    }
+}
+
+/// A request of a session.
+#[derive(Clone, Debug)]
+struct Fact {
+    lock: Name,
+    request: RequestId,
+    attempt: u64,
+    stamp: u64,
+    /// The token, if it holds the lock.
+    token: Option<u64>,
+}

@@ -1,0 +1,371 @@
+//! Questions to all voters, for one client's answer.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
+use quorate_protocol::{Answer, Failure, Name, TokenStanding};
+
+use super::lists::Listing;
+use super::relay::{Origin, Sent};
+use super::{Alarm, By, NodeCore};
+use crate::peer::{
+    BallotSeen, Description, EntrySeen, NameFilter, PeerMessage, Question, Reply, SessionSeen,
+    VoteSeen,
+};
+
+/// Time within which voters have to answer.
+const PATIENCE: Span = Span::from_millis(500);
+
+/// A question that is on its way.
+#[derive(Debug)]
+pub(super) struct Asked {
+    by: By,
+    /// Voters that have not answered yet.
+    open: ProcessSet,
+    /// Voters that have answered and do not abstain.
+    heard: ProcessSet,
+    waiting: Waiting,
+}
+
+/// What the answers are for, and what has arrived so far.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// A list of requests.
+    List(Box<Listing>),
+    /// Whether a token is current.
+    Token { name: Name, token: u64, ballots: BTreeMap<ProcessId, BallotSeen> },
+    /// Who holds a lock that is to be released by force.
+    Holder { name: Name, reason: String, ballots: BTreeMap<ProcessId, BallotSeen> },
+    /// Whether a voter has ended a request by force.
+    Forced(bool),
+    /// Voters that have released a request, and whether a later attempt of it goes on at another.
+    Released { by: ProcessSet, later: bool, request: RequestId },
+    /// Whether a voter knew the session that was ended.
+    Ended(bool),
+    /// All nodes know what is watched.
+    Watching(String),
+    /// Leases, with the longest time for which a voter has known them.
+    Leases(BTreeMap<i64, Span>),
+    /// A session as voters know it, and what to do with that.
+    Session { seen: BTreeMap<ProcessId, SessionSeen>, then: Box<Then> },
+}
+
+/// What a session's facts are for.
+#[derive(Debug)]
+pub(super) enum Then {
+    /// To start a relay.
+    Lookup(u128),
+    /// To grant a lease with a number that the client chose.
+    Grant { origin: Origin, ttl: Span, place: String, sent: Sent },
+    /// To list its requests.
+    List,
+    /// To tell its lifetime.
+    Life,
+    /// To release this request.
+    End(RequestId),
+    /// To release what has this number of the client's.
+    Release(u64),
+    /// To release a lock.
+    Leave { name: Name, token: Option<u64> },
+    /// To change what a leader proclaims.
+    Proclaim { name: Option<Name>, number: Option<u64>, token: Option<u64>, value: String },
+}
+
+impl Waiting {
+    pub(super) fn session(then: Then) -> Self {
+        Self::Session { seen: BTreeMap::new(), then: Box::new(then) }
+    }
+
+    pub(super) fn released(request: RequestId) -> Self {
+        Self::Released { by: ProcessSet::new(), later: false, request }
+    }
+}
+
+impl NodeCore {
+    /// Asks all voters that can be reached, the one of this node first.
+    pub(super) fn inquire(&mut self, by: By, question: Question, waiting: Waiting, now: Time) {
+        self.counter += 1;
+        let number = self.counter;
+        let mut open: ProcessSet = self.peers_that_are_up().into_iter().collect();
+        for peer in &open {
+            self.send(peer, PeerMessage::Question(number, question.clone()));
+        }
+        open.insert(self.settings.id);
+        let heard = ProcessSet::new();
+        self.asked.insert(number, Asked { by, open, heard, waiting });
+        self.alarms.insert((now + PATIENCE, Alarm::Question(number)));
+        let reply = self.reply(question, now);
+        self.on_reply(number, self.settings.id, reply, now);
+    }
+
+    /// Number of questions about lists that a connection waits for.
+    pub(super) fn open_lists(&self, connection: super::ConnectionId) -> usize {
+        let lists = |asked: &&Asked| matches!(asked.waiting, Waiting::List(_) | Waiting::Leases(_));
+        self.asked.values().filter(lists).filter(|asked| asked.by.0 == connection).count()
+    }
+
+    /// What the voter of this node answers.
+    pub(super) fn reply(&mut self, question: Question, now: Time) -> Reply {
+        let silent = !self.voter.is_voting() || self.disk_trouble.is_some();
+        match question {
+            Question::Barrier => Reply::Done(true),
+            _ if silent => Reply::Abstains,
+            Question::Ballots(filter) => self.ballots_here(&filter),
+            Question::Session(session) => Reply::Session(self.session_here(session, now)),
+            Question::Force(name, request, reason) => {
+                let mut known = false;
+                self.tell_voter(now, |voter, out| known = voter.force(&name, request, out));
+                if known {
+                    tracing::warn!(lock = %name, %reason, "released by force");
+                }
+                Reply::Done(known)
+            }
+            Question::Release { lock, request, attempt, token } => {
+                self.released_elsewhere(request, attempt, now);
+                let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
+                let release = ToVoter::Release { lock, request, attempt, token };
+                self.vote(candidate, release, now);
+                let session = self.voter.session(request.session);
+                let goes_on = |(known, _): (RequestId, &Name)| known == request;
+                Reply::Done(!session.is_some_and(|session| session.requests().any(goes_on)))
+            }
+            Question::End(session) => {
+                let known = self.voter.session(session).is_some();
+                let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
+                self.vote(candidate, ToVoter::End { session }, now);
+                self.texts.forget_session(session);
+                self.drop_relay(session, &Failure::Ended);
+                Reply::Done(known)
+            }
+            Question::Leases(owner) => Reply::Leases(self.leases_here(&owner, now)),
+        }
+    }
+
+    fn session_here(&self, session: u128, now: Time) -> Option<Box<SessionSeen>> {
+        let known = self.voter.session(session).filter(|known| known.lapses() > now)?;
+        let stamp = |request: RequestId, lock: &Name| {
+            let ballot = self.voter.ballot(lock)?;
+            let voted = ballot.vote().filter(|vote| vote.claim.request == request);
+            let queued = || ballot.queue().find(|(_, claim)| claim.request == request);
+            voted.map(|vote| vote.stamp).or_else(|| queued().map(|(stamp, _)| stamp))
+        };
+        let entries = self.voter.entries(session).into_iter().filter(|entry| !entry.forced);
+        let entries = entries.map(|entry| EntrySeen {
+            request: entry.claim.request,
+            attempt: entry.claim.attempt,
+            stamp: stamp(entry.claim.request, &entry.lock).unwrap_or(0),
+            voted: entry.vote.is_some(),
+            entered: entry.entered.map(|(_, token)| token),
+            lock: entry.lock,
+        });
+        let texts = self.texts.session(session);
+        let requests = texts.into_iter().flat_map(|known| known.requests.keys());
+        let texts = self
+            .texts
+            .describe(session, None)
+            .into_iter()
+            .chain(requests.filter_map(|request| self.texts.describe(session, Some(*request))));
+        Some(Box::new(SessionSeen {
+            ttl: known.ttl(),
+            left: known.lapses().since(now),
+            entries: entries.collect(),
+            texts: texts.collect::<Vec<Description>>(),
+        }))
+    }
+
+    fn leases_here(&self, owner: &str, now: Time) -> Vec<(i64, Span)> {
+        let own = self.texts.sessions().filter(|(session, known)| {
+            let lives = self.voter.session(*session).is_some_and(|it| it.lapses() > now);
+            known.about.lease != 0 && known.about.owner == owner && lives
+        });
+        own.map(|(_, known)| (known.about.lease, now.since(known.since))).collect()
+    }
+
+    pub(super) fn on_reply(&mut self, number: u64, from: ProcessId, reply: Reply, now: Time) {
+        let Some(asked) = self.asked.get_mut(&number) else { return };
+        asked.open.remove(from);
+        if reply != Reply::Abstains {
+            asked.heard.insert(from);
+        }
+        let is_quorum = self.electorate.is_quorum(&asked.heard);
+        let mut complete = asked.open.is_empty();
+        match (&mut asked.waiting, reply) {
+            (Waiting::List(listing), Reply::Ballots { ballots, texts, more }) => {
+                listing.take(from, ballots, more);
+                for text in texts {
+                    self.merge_texts(text, now);
+                }
+            }
+            (
+                Waiting::Token { ballots: seen, name, .. }
+                | Waiting::Holder { ballots: seen, name, .. },
+                Reply::Ballots { ballots, texts, .. },
+            ) => {
+                let ballot = ballots.into_iter().find(|ballot| ballot.name == *name);
+                seen.extend(ballot.map(|ballot| (from, ballot)));
+                texts.into_iter().for_each(|text| self.merge_texts(text, now));
+            }
+            (Waiting::Forced(done), Reply::Done(known)) => *done |= known,
+            (Waiting::Released { by, later, .. }, Reply::Done(released)) => {
+                *later |= !released;
+                if released {
+                    by.insert(from);
+                }
+                complete |= self.electorate.is_quorum(by) && !*later;
+            }
+            (Waiting::Ended(known), Reply::Done(knew)) => *known |= knew,
+            (Waiting::Leases(leases), Reply::Leases(more)) => {
+                for (lease, age) in more {
+                    let known = leases.entry(lease).or_default();
+                    *known = (*known).max(age);
+                }
+            }
+            (Waiting::Session { seen, then }, Reply::Session(session)) => {
+                let lookup = matches!(**then, Then::Lookup(_) | Then::Grant { .. });
+                complete |= lookup && (session.is_some() || is_quorum);
+                if let Some(session) = session {
+                    let texts = session.texts.clone();
+                    seen.insert(from, *session);
+                    texts.into_iter().for_each(|text| self.merge_texts(text, now));
+                }
+            }
+            _ => {}
+        }
+        if complete {
+            self.close_question(number, now);
+        }
+    }
+
+    /// Answers with what has arrived.
+    pub(super) fn close_question(&mut self, number: u64, now: Time) {
+        let Some(Asked { by, open, heard, waiting }) = self.asked.remove(&number) else { return };
+        let is_quorum = self.electorate.is_quorum(&heard);
+        let no_quorum = Answer::Failed(Failure::NoQuorum);
+        let answer = match waiting {
+            Waiting::List(listing) => {
+                let silent = &self.electorate.all() - &heard;
+                return self.close_list(by, *listing, &silent, now);
+            }
+            Waiting::Session { seen, then } => {
+                return self.close_session(by, &heard, seen, *then, now);
+            }
+            Waiting::Holder { name, reason, ballots } => {
+                return self.force_holder(by, name, reason, &ballots, is_quorum, now);
+            }
+            Waiting::Token { name, token, ballots } => match is_quorum {
+                true => self.standing(&name, token, &ballots, &heard),
+                false => no_quorum,
+            },
+            Waiting::Released { by: released, later, request } => {
+                if later {
+                    // Another relay has taken the request over since: its attempt is the one to end.
+                    return self.ask_session(by, request.session, Then::End(request), now);
+                }
+                match self.electorate.is_quorum(&released) {
+                    true => Answer::Done,
+                    false => no_quorum,
+                }
+            }
+            Waiting::Leases(leases) => {
+                let mut leases: Vec<(i64, Span)> = leases.into_iter().collect();
+                // The oldest first, as etcd lists them.
+                leases.sort_unstable_by_key(|(lease, age)| (std::cmp::Reverse(*age), *lease));
+                Answer::Leases(leases.into_iter().map(|(lease, _)| lease).collect())
+            }
+            Waiting::Watching(prefix) => {
+                self.watch.begin(by.0, &prefix);
+                Answer::Done
+            }
+            Waiting::Forced(true) | Waiting::Ended(true) => Answer::Done,
+            Waiting::Forced(false) if open.is_empty() => Answer::Failed(Failure::Free),
+            Waiting::Ended(false) if is_quorum => Answer::Failed(Failure::NoSession),
+            Waiting::Forced(false) | Waiting::Ended(false) => no_quorum,
+        };
+        self.answer(by, answer);
+    }
+
+    pub(super) fn check_token(
+        &mut self,
+        by: By,
+        name: Name,
+        token: u64,
+        now: Time,
+    ) -> Option<Answer> {
+        let question = Question::Ballots(NameFilter::Exact(name.text().to_owned()));
+        let waiting = Waiting::Token { name, token, ballots: BTreeMap::new() };
+        self.inquire(by, question, waiting, now);
+        None
+    }
+
+    /// Whether a token is current. Later holders have greater ones, and then so do all voters of a quorum, one of which is in
+    /// every quorum. Spare votes may have greater numbers although the same request holds the lock: so a token is current,
+    /// too, if it is that of the holder.
+    fn standing(
+        &self,
+        name: &Name,
+        token: u64,
+        ballots: &BTreeMap<ProcessId, BallotSeen>,
+        heard: &ProcessSet,
+    ) -> Answer {
+        let of_name = ballots.iter().filter(|(_, ballot)| ballot.name == *name);
+        let further = of_name.clone().filter(|(_, ballot)| ballot.last > token);
+        let further: ProcessSet = further.map(|(voter, _)| *voter).collect();
+        let is_last = self.electorate.is_quorum(&(heard - &further));
+        let seen = of_name.clone().map(|(voter, ballot)| (*voter, ballot));
+        let held = super::holders::holder(&self.electorate, seen, |it| self.records(it));
+        let current = is_last || held.is_some_and(|(_, of)| of == token);
+        if !current {
+            self.measures.stale_tokens.inc();
+        }
+        let greatest = match held {
+            Some((_, of)) if current => of,
+            _ => of_name.map(|(_, ballot)| ballot.last).max().unwrap_or(0),
+        };
+        Answer::Token(TokenStanding { current, greatest })
+    }
+
+    /// Whether tokens of this request are recorded at the voters, because a node runs its candidate.
+    pub(super) fn records(&self, request: RequestId) -> bool {
+        self.texts.session(request.session).is_some_and(|known| known.about.relayed)
+    }
+
+    pub(super) fn force_release(
+        &mut self,
+        by: By,
+        name: Name,
+        reason: String,
+        now: Time,
+    ) -> Option<Answer> {
+        let question = Question::Ballots(NameFilter::Exact(name.text().to_owned()));
+        let waiting = Waiting::Holder { name, reason, ballots: BTreeMap::new() };
+        self.inquire(by, question, waiting, now);
+        None
+    }
+
+    fn force_holder(
+        &mut self,
+        by: By,
+        name: Name,
+        reason: String,
+        ballots: &BTreeMap<ProcessId, BallotSeen>,
+        is_quorum: bool,
+        now: Time,
+    ) {
+        let votes = ballots.values().filter(|ballot| ballot.name == name);
+        let votes = votes.filter_map(|ballot| ballot.vote);
+        // The one with most votes: without a quorum of them it may still be about to enter.
+        let mut counted: BTreeMap<RequestId, usize> = BTreeMap::new();
+        for VoteSeen { request, .. } in votes.filter(|vote| !vote.frozen) {
+            *counted.entry(request).or_default() += 1;
+        }
+        match counted.into_iter().max_by_key(|(_, votes)| *votes) {
+            Some((request, _)) => {
+                let question = Question::Force(name, request, reason);
+                self.inquire(by, question, Waiting::Forced(false), now);
+            }
+            None if is_quorum => self.answer(by, Answer::Failed(Failure::Free)),
+            None => self.answer(by, Answer::Failed(Failure::NoQuorum)),
+        }
+    }
+}

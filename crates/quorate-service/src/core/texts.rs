@@ -1,0 +1,143 @@
+//! Texts of sessions and requests, kept beside the voter: who, where, why, and the numbers that clients use. Soft state: a
+//! node that has lost it shows less, and nothing else depends on it.
+
+use std::collections::BTreeMap;
+
+use quorate_algorithms::mutex::leased_quorum::RequestId;
+use quorate_core::{Span, Time};
+use quorate_protocol::{Name, TEXT_MOST};
+
+use crate::peer::{Description, RequestText, SessionText};
+
+/// Maximum number of sessions with texts.
+const SESSIONS_MOST: usize = 200_000;
+
+/// Maximum number of requests with texts in one session.
+const REQUESTS_MOST: usize = 4_096;
+
+/// Texts of a session that the voter does not know are kept for this long: they may arrive before its first beat.
+const UNKNOWN: Span = Span::from_millis(10_000);
+
+/// All texts at one node.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    sessions: BTreeMap<u128, Known>,
+}
+
+/// Texts of one session.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) about: SessionText,
+    pub(super) requests: BTreeMap<RequestId, (RequestText, Time)>,
+    /// When they were last changed.
+    heard: Time,
+    /// When they were first heard.
+    pub(super) since: Time,
+}
+
+impl Texts {
+    /// Takes note of texts; tells whether the text of a request has changed.
+    pub(super) fn hear(&mut self, description: Description, now: Time) -> bool {
+        let Description { session, about, request } = description;
+        if self.sessions.len() >= SESSIONS_MOST && !self.sessions.contains_key(&session) {
+            return false;
+        }
+        let texts = [&about.who, &about.place, &about.owner];
+        if texts.iter().any(|text| text.len() > TEXT_MOST) {
+            return false;
+        }
+        let (requests, since) = (BTreeMap::new(), now);
+        let known = self.sessions.entry(session).or_insert_with(|| {
+            let about = SessionText::default();
+            Known { about, requests, heard: now, since }
+        });
+        (known.about, known.heard) = (about, now);
+        let Some((id, text)) = request else { return false };
+        let bounded = text.why.len() <= TEXT_MOST && text.numbers.len() <= REQUESTS_MOST;
+        let room = known.requests.len() < REQUESTS_MOST || known.requests.contains_key(&id);
+        if id.session != session || !bounded || !room {
+            return false;
+        }
+        let before = known.requests.insert(id, (text.clone(), now));
+        before.is_none_or(|(before, _)| before.why != text.why)
+    }
+
+    pub(super) fn session(&self, session: u128) -> Option<&Known> {
+        self.sessions.get(&session)
+    }
+
+    pub(super) fn sessions(&self) -> impl Iterator<Item = (u128, &Known)> {
+        self.sessions.iter().map(|(session, known)| (*session, known))
+    }
+
+    pub(super) fn request(&self, request: RequestId) -> Option<&(RequestText, Time)> {
+        self.sessions.get(&request.session)?.requests.get(&request)
+    }
+
+    /// Requests of a session for this name.
+    pub(super) fn named(&self, session: u128, name: &Name) -> impl Iterator<Item = RequestId> {
+        let requests = self.sessions.get(&session).map(|known| &known.requests);
+        let named = requests
+            .into_iter()
+            .flatten()
+            .filter(|(_, (text, _))| text.name.as_ref() == Some(name));
+        named.map(|(request, _)| *request).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The texts of a session and of one of its requests, as others are told.
+    pub(super) fn describe(
+        &self,
+        session: u128,
+        request: Option<RequestId>,
+    ) -> Option<Description> {
+        let known = self.sessions.get(&session)?;
+        let text = |request: RequestId| Some((request, known.requests.get(&request)?.0.clone()));
+        let request = request.and_then(text);
+        Some(Description { session, about: known.about.clone(), request })
+    }
+
+    pub(super) fn forget(&mut self, request: RequestId) {
+        if let Some(known) = self.sessions.get_mut(&request.session) {
+            known.requests.remove(&request);
+        }
+    }
+
+    pub(super) fn forget_session(&mut self, session: u128) {
+        self.sessions.remove(&session);
+    }
+
+    /// Drops texts of sessions that are over.
+    pub(super) fn sweep(&mut self, lives: impl Fn(u128) -> bool, now: Time) {
+        self.sessions.retain(|session, known| now.since(known.heard) < UNKNOWN || lives(*session));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_bounded_and_end_with_their_session() {
+        let mut texts = Texts::default();
+        let request = RequestId { session: 1, incarnation: 2, number: 3 };
+        let name = Name::lock("a").expect("a name");
+        let text = |why: &str| RequestText {
+            name: Some(name.clone()),
+            why: why.to_owned(),
+            numbers: vec![7],
+            revision: 0,
+        };
+        let described = |session, why: &str| Description {
+            session,
+            about: SessionText::default(),
+            request: Some((request, text(why))),
+        };
+        assert!(texts.hear(described(1, "one"), Time::ZERO));
+        assert!(!texts.hear(described(1, "one"), Time::ZERO), "nothing has changed");
+        assert!(!texts.hear(described(2, "of another session"), Time::ZERO));
+        assert!(!texts.hear(described(1, &"x".repeat(TEXT_MOST + 1)), Time::ZERO));
+        assert_eq!(texts.named(1, &name).collect::<Vec<_>>(), [request]);
+        texts.sweep(|session| session == 1, Time::ZERO + UNKNOWN);
+        assert!(texts.session(1).is_some() && texts.session(2).is_none());
+    }
+}

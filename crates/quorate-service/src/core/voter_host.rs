@@ -1,0 +1,219 @@
+//! The voter of this node: its start, its messages and its clock, and the failure detector that tells which voters to avoid.
+
+use quorate_algorithms::mutex::leased_quorum::{
+    CandidateId, Electorate, Record, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects,
+};
+use quorate_core::{Belief, Effect, Effects, Process, ProcessId, Recipients, Time};
+use quorate_protocol::{Name, Say};
+
+use super::{Action, Alarm, GOSSIP, Local, NodeCore, Settings, VoterStart};
+use crate::peer::PeerMessage;
+
+/// Bits of a candidate's identifier that are not the number of its node.
+const NODE_SHIFT: u32 = 56;
+
+/// The node that has assigned this identifier.
+pub(super) fn node_of(candidate: CandidateId) -> ProcessId {
+    ProcessId::from_index((candidate.0 >> NODE_SHIFT) as usize)
+}
+
+/// The voter, as far as it remembers.
+pub(super) fn start(settings: &Settings, electorate: &Electorate, now: Time) -> Voter<Name> {
+    let mut voter = Voter::new(settings.id, electorate.clone(), settings.terms);
+    match settings.voter.clone() {
+        VoterStart::New => {}
+        VoterStart::Forgotten(memory) => voter = voter.forgotten(memory, now),
+        VoterStart::Restored { life, records } => voter = voter.restored(life, records, now),
+    }
+    match settings.ceiling {
+        Some(ceiling) => voter.with_ceiling(ceiling),
+        None => voter,
+    }
+}
+
+impl NodeCore {
+    /// The voter, for a driver that writes its vote file anew.
+    pub fn voter(&self) -> &Voter<Name> {
+        &self.voter
+    }
+
+    /// Numbers up to this one are durable.
+    pub fn reserved(&mut self, ceiling: u64, now: Time) {
+        self.tell_voter(now, |voter, out| voter.reserved(ceiling, out));
+        self.settle(now);
+    }
+
+    /// Votes cannot be written for this reason, or can be again. Meanwhile the voter hears nothing, so that it promises
+    /// nothing.
+    pub fn set_disk_trouble(&mut self, trouble: Option<String>) {
+        if trouble.is_some() {
+            self.measures.disk_failures.inc();
+        }
+        self.disk_trouble = trouble;
+    }
+
+    /// An identifier for a candidate, which tells its node.
+    pub(super) fn new_candidate(&mut self) -> CandidateId {
+        let node = (self.settings.id.index() as u64) << NODE_SHIFT;
+        CandidateId(node | self.unique_number() >> (64 - NODE_SHIFT))
+    }
+
+    pub(super) fn tell_voter(
+        &mut self,
+        now: Time,
+        input: impl FnOnce(&mut Voter<Name>, &mut VoterEffects<Name>),
+    ) {
+        let mut out = Vec::new();
+        input(&mut self.voter, &mut out);
+        for effect in out {
+            match effect {
+                VoterEffect::Persist(record) => {
+                    if let Record::Ballot { lock, .. } = &record {
+                        self.publish_ballot(lock, now);
+                    }
+                    if self.settings.persists {
+                        self.actions.push(Action::Persist(record));
+                    }
+                }
+                VoterEffect::Reserve(mark) => self.actions.push(Action::Reserve(mark)),
+                VoterEffect::Send(candidate, message) => self.route(candidate, message, now),
+                VoterEffect::SendPeer(peer, message) => {
+                    self.send(peer, PeerMessage::Voter(message));
+                }
+            }
+        }
+    }
+
+    /// A candidate's message for the voter of this node.
+    pub(super) fn vote(&mut self, from: CandidateId, message: ToVoter<Name>, now: Time) {
+        if self.disk_trouble.is_some() {
+            return;
+        }
+        if let (Some(spans), ToVoter::Request { claim, .. }) = (&mut self.spans, &message) {
+            spans.hear(claim.request, now);
+        }
+        self.tell_voter(now, |voter, out| voter.on_message(from, message, now, out));
+    }
+
+    /// The voter's message goes to where the candidate is: a relay here, a direct client's connection, or another node.
+    fn route(&mut self, candidate: CandidateId, message: ToCandidate<Name>, now: Time) {
+        if let (Some(spans), ToCandidate::Vote { lock, claim, .. }) = (&mut self.spans, &message) {
+            spans.vote(self.settings.id, lock, claim.request, now);
+        }
+        let (me, node) = (self.settings.id, node_of(candidate));
+        if let Some(connection) = self.direct.connection(candidate) {
+            match self.actions.last_mut() {
+                Some(Action::Say(to, Say::FromVoter(batch))) if *to == connection => {
+                    batch.push(message);
+                }
+                _ => self.say(connection, Say::FromVoter(vec![message])),
+            }
+        } else if node == me {
+            self.local.push_back(Local::ToCandidate(me, candidate, message));
+        } else if node.index() < self.settings.addresses.len() {
+            self.send(node, PeerMessage::ToCandidate(candidate, message));
+        }
+    }
+
+    /// A voter's message for a candidate of this node.
+    pub(super) fn deliver(
+        &mut self,
+        voter: ProcessId,
+        candidate: CandidateId,
+        message: ToCandidate<Name>,
+        now: Time,
+    ) {
+        if let Some(session) = self.candidates.get(&candidate).copied() {
+            self.drive(session, now, |relay, out| relay.candidate.on_message(voter, message, out));
+        }
+    }
+
+    /// A candidate of this node sends to a voter.
+    pub(super) fn ask_voter(
+        &mut self,
+        candidate: CandidateId,
+        voter: ProcessId,
+        message: ToVoter<Name>,
+    ) {
+        match voter == self.settings.id {
+            true => self.local.push_back(Local::ToVoter(candidate, message)),
+            false => self.send(voter, PeerMessage::ToVoter(candidate, message)),
+        }
+    }
+
+    pub(super) fn gossip(&mut self, now: Time) {
+        self.alarms.insert((now + GOSSIP, Alarm::Gossip));
+        self.tell_voter(now, |voter, out| voter.gossip(out));
+        let voter = &self.voter;
+        self.texts.sweep(|session| voter.session(session).is_some(), now);
+        self.watch.sweep();
+    }
+
+    pub(super) fn wake_detector(&mut self, now: Time) {
+        while let Some(place) = self.timers.iter().position(|(time, _)| *time <= now) {
+            let (_, timer) = self.timers.swap_remove(place);
+            self.tell_detector(now, |detector, out| detector.on_timer(timer, out));
+        }
+    }
+
+    pub(super) fn tell_detector(
+        &mut self,
+        now: Time,
+        input: impl FnOnce(&mut super::VcubeDiagnosis, &mut Effects<super::VcubeDiagnosis>),
+    ) {
+        let mut out = Effects::new(now);
+        input(&mut self.detector, &mut out);
+        for effect in out.drain().collect::<Vec<_>>() {
+            match effect {
+                Effect::Send { to, message } => self.send(to, PeerMessage::Detector(message)),
+                Effect::Multicast { to, message } => {
+                    let chosen = |peer: &ProcessId| match &to {
+                        Recipients::Set(set) => set.contains(*peer),
+                        _ => true,
+                    };
+                    for peer in self.peers().filter(chosen).collect::<Vec<_>>() {
+                        self.send(peer, PeerMessage::Detector(message.clone()));
+                    }
+                }
+                Effect::SetTimer { timer, after } => {
+                    self.timers.retain(|(_, other)| *other != timer);
+                    self.timers.push((now + after, timer));
+                }
+                Effect::CancelTimer(timer) => self.timers.retain(|(_, other)| *other != timer),
+                Effect::Output(belief) | Effect::Believed(belief) => self.believe(belief, now),
+                Effect::AwaitRound | Effect::Ignored(_) => {}
+            }
+        }
+    }
+
+    /// Suspicion costs messages only: a suspected voter is avoided, and its votes still count.
+    fn believe(&mut self, belief: Belief, now: Time) {
+        let changed = match belief {
+            Belief::Crashed(peer) => self.suspected.insert(peer),
+            Belief::Alive(peer) => self.suspected.remove(peer),
+        };
+        if !changed {
+            return;
+        }
+        self.measures.believes(belief);
+        match belief {
+            Belief::Crashed(peer) => self.avoid_everywhere(peer, now),
+            Belief::Alive(peer) => self.resume_everywhere(peer, now),
+        }
+    }
+
+    pub(super) fn avoid_everywhere(&mut self, voter: ProcessId, now: Time) {
+        for session in self.relays.keys().copied().collect::<Vec<_>>() {
+            self.drive(session, now, |relay, out| relay.candidate.avoid(voter, out));
+        }
+    }
+
+    pub(super) fn resume_everywhere(&mut self, voter: ProcessId, now: Time) {
+        if self.avoided().contains(voter) {
+            return;
+        }
+        for session in self.relays.keys().copied().collect::<Vec<_>>() {
+            self.drive(session, now, |relay, out| relay.candidate.resume(voter, out));
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Watches: voters publish their votes for watched names, and the node of the watcher merges them into changes of holders.
+//!
+//! A node tells its peers when its clients begin to watch a prefix and when the last one stops: a watch costs one small
+//! message to each peer, however many there are already. A peer that connects is told all of them, in parts that fit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_core::{ProcessId, Span, Time};
+use quorate_protocol::{Answer, Change, NAME_MOST, Name, Say};
+
+use super::holders::{Holder, holder};
+use super::queries::Waiting;
+use super::quotas::Added;
+use super::sessions::too_much;
+use super::{Alarm, By, ConnectionId, NodeCore};
+use crate::peer::{BallotSeen, Description, Interest, PeerMessage, Question};
+
+/// Maximum number of prefixes for one connection.
+const WATCHES_MOST: usize = 64;
+
+/// Maximum number of different prefixes on one node, and of those that a peer may tell of.
+const PREFIXES_MOST: usize = 65_536;
+
+/// Prefixes in one message: far less than a message between nodes may have.
+const PREFIXES_AT_ONCE: usize = 1_024;
+
+/// How long after a message to a peer could not be queued the peer is told everything again.
+const TOLD_AGAIN: Span = Span::from_millis(1_000);
+
+/// Maximum number of names whose votes are remembered for watchers.
+const NAMES_MOST: usize = 100_000;
+
+/// Maximum number of ballots in one message.
+const BALLOTS_MOST: usize = 512;
+
+/// The prefixes that clients of this node watch.
+#[derive(Debug, Default)]
+pub(super) struct Watchers {
+    by_connection: BTreeMap<ConnectionId, BTreeSet<String>>,
+    by_prefix: BTreeMap<String, BTreeSet<ConnectionId>>,
+}
+
+impl Watchers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_connection.is_empty()
+    }
+
+    fn count(&self, connection: ConnectionId) -> usize {
+        self.by_connection.get(&connection).map_or(0, BTreeSet::len)
+    }
+
+    fn has(&self, connection: ConnectionId, prefix: &str) -> bool {
+        self.by_connection.get(&connection).is_some_and(|prefixes| prefixes.contains(prefix))
+    }
+
+    /// Whether the prefix was not watched on this node before.
+    fn add(&mut self, connection: ConnectionId, prefix: &str) -> bool {
+        self.by_connection.entry(connection).or_default().insert(prefix.to_owned());
+        let connections = self.by_prefix.entry(prefix.to_owned()).or_default();
+        connections.insert(connection);
+        connections.len() == 1
+    }
+
+    /// How many prefixes the client had, and those that are not watched on this node any longer.
+    fn remove(&mut self, connection: ConnectionId) -> (usize, Vec<String>) {
+        let Some(prefixes) = self.by_connection.remove(&connection) else { return (0, Vec::new()) };
+        let had = prefixes.len();
+        let last = |prefix: &String| {
+            let Some(connections) = self.by_prefix.get_mut(prefix) else { return false };
+            connections.remove(&connection);
+            let last = connections.is_empty();
+            if last {
+                self.by_prefix.remove(prefix);
+            }
+            last
+        };
+        (had, prefixes.into_iter().filter(last).collect())
+    }
+
+    fn of(&self, name: &str) -> BTreeSet<ConnectionId> {
+        beginnings(name).filter_map(|part| self.by_prefix.get(part)).flatten().copied().collect()
+    }
+}
+
+/// All beginnings of a name, the empty one included.
+fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+    (0..=name.len()).filter_map(|end| name.get(..end))
+}
+
+/// What is watched, here and by clients of other nodes.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    /// Prefixes that connections watch or are about to.
+    wanted: Watchers,
+    /// Prefixes of watches that all nodes know of: changes are told.
+    active: Watchers,
+    /// What clients of each peer watch.
+    peers: BTreeMap<ProcessId, BTreeSet<String>>,
+    names: BTreeMap<Name, Watched>,
+}
+
+/// A name that is watched.
+#[derive(Debug, Default)]
+struct Watched {
+    ballots: BTreeMap<ProcessId, BallotSeen>,
+    holder: Option<Holder>,
+}
+
+fn matches(prefixes: &BTreeSet<String>, name: &Name) -> bool {
+    beginnings(name.text()).any(|part| prefixes.contains(part))
+}
+
+impl Watches {
+    /// All nodes know of a watch.
+    pub(super) fn begin(&mut self, connection: ConnectionId, prefix: &str) {
+        if self.wanted.has(connection, prefix) {
+            self.active.add(connection, prefix);
+        }
+    }
+
+    fn is_wanted(&self, name: &Name) -> bool {
+        beginnings(name.text()).any(|part| self.wanted.by_prefix.contains_key(part))
+    }
+
+    pub(super) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        self.wanted.by_connection.keys().copied()
+    }
+
+    /// Forgets names that nobody watches any more.
+    pub(super) fn sweep(&mut self) {
+        if self.names.is_empty() {
+            return;
+        }
+        let names = std::mem::take(&mut self.names);
+        self.names = names.into_iter().filter(|(name, _)| self.is_wanted(name)).collect();
+    }
+}
+
+impl NodeCore {
+    pub(super) fn watch(&mut self, by: By, prefix: String, now: Time) -> Option<Answer> {
+        let wanted = &self.watch.wanted;
+        if prefix.len() > NAME_MOST {
+            return Some(too_much(format!("a prefix has {NAME_MOST} bytes at most, like a name")));
+        }
+        if !wanted.has(by.0, &prefix) {
+            if wanted.count(by.0) >= WATCHES_MOST {
+                let why = format!("{WATCHES_MOST} prefixes are the most for one connection");
+                return Some(too_much(why));
+            }
+            let new = !wanted.by_prefix.contains_key(&prefix);
+            if new && wanted.by_prefix.len() >= PREFIXES_MOST {
+                return Some(too_much(format!(
+                    "{PREFIXES_MOST} prefixes are the most on one node"
+                )));
+            }
+            let added = Added { watches: 1, ..Added::default() };
+            if let Err(failure) = self.charge(by.0, added, now) {
+                return Some(Answer::Failed(failure));
+            }
+            if self.watch.wanted.add(by.0, &prefix) {
+                let add = vec![prefix.clone()];
+                self.tell_interest(Interest { add, ..Interest::default() });
+            }
+        }
+        let own = self.ballots_with(&BTreeSet::from([prefix.clone()]));
+        self.see_ballots(self.settings.id, own, now);
+        // Peers have sent their votes before they answer this.
+        self.inquire(by, Question::Barrier, Waiting::Watching(prefix), now);
+        None
+    }
+
+    /// The connection of a watcher is closed.
+    pub(super) fn unwatch(&mut self, connection: ConnectionId) {
+        self.watch.active.remove(connection);
+        let (had, remove) = self.watch.wanted.remove(connection);
+        self.forget_client(connection, had);
+        if !remove.is_empty() {
+            self.tell_interest(Interest { remove, ..Interest::default() });
+        }
+    }
+
+    fn tell_interest(&mut self, interest: Interest) {
+        for peer in self.peers_that_are_up() {
+            self.send(peer, PeerMessage::Interest(interest.clone()));
+        }
+    }
+
+    /// Tells a peer everything that clients here watch.
+    pub(super) fn tell_peer_watched(&mut self, peer: ProcessId) {
+        let prefixes: Vec<String> = self.watch.wanted.by_prefix.keys().cloned().collect();
+        let reset = Interest { reset: true, ..Interest::default() };
+        self.send(peer, PeerMessage::Interest(reset));
+        for part in prefixes.chunks(PREFIXES_AT_ONCE) {
+            let interest = Interest { add: part.to_vec(), ..Interest::default() };
+            self.send(peer, PeerMessage::Interest(interest));
+        }
+    }
+
+    /// A message about watches could not be queued for a peer: it is told everything again later.
+    pub fn interest_lost(&mut self, peer: ProcessId, now: Time) {
+        self.alarms.insert((now + TOLD_AGAIN, Alarm::Interest(peer)));
+    }
+
+    pub(super) fn tell_interest_again(&mut self, peer: ProcessId) {
+        if matches!(self.up.get(&peer), Some(Ok(()))) {
+            self.tell_peer_watched(peer);
+        }
+    }
+
+    /// What clients of a peer watch has changed: it is told the votes for new prefixes.
+    pub(super) fn peer_watches(&mut self, peer: ProcessId, interest: Interest) {
+        let known = self.watch.peers.entry(peer).or_default();
+        if interest.reset {
+            known.clear();
+        }
+        for prefix in &interest.remove {
+            known.remove(prefix);
+        }
+        let mut new = BTreeSet::new();
+        for prefix in interest.add {
+            if prefix.len() > NAME_MOST || known.len() >= PREFIXES_MOST {
+                tracing::warn!(%peer, "a peer watches more than it may: ignored");
+                break;
+            }
+            known.insert(prefix.clone());
+            new.insert(prefix);
+        }
+        if known.is_empty() {
+            self.watch.peers.remove(&peer);
+        }
+        if !new.is_empty() {
+            for page in self.ballots_with(&new).chunks(BALLOTS_MOST) {
+                self.send(peer, PeerMessage::Votes(page.to_vec()));
+            }
+        }
+    }
+
+    /// Ballots of the voter here whose vote is given.
+    fn ballots_with(&self, prefixes: &BTreeSet<String>) -> Vec<BallotSeen> {
+        let ballots = self.voter.ballots();
+        let chosen = ballots.filter(|(name, it)| it.vote().is_some() && matches(prefixes, name));
+        chosen.filter_map(|(name, _)| self.watched_ballot(name)).collect()
+    }
+
+    fn watched_ballot(&self, name: &Name) -> Option<BallotSeen> {
+        Some(BallotSeen { queue: Vec::new(), ..self.ballot_here(name)? })
+    }
+
+    /// A vote of the voter here has changed.
+    pub(super) fn publish_ballot(&mut self, name: &Name, now: Time) {
+        if self.watch.peers.is_empty() && self.watch.wanted.is_empty() {
+            return;
+        }
+        let Some(ballot) = self.watched_ballot(name) else { return };
+        let peers = self.watch.peers.iter().filter(|(_, prefixes)| matches(prefixes, name));
+        for peer in peers.map(|(peer, _)| *peer).collect::<Vec<_>>() {
+            self.send(peer, PeerMessage::Votes(vec![ballot.clone()]));
+        }
+        if self.watch.is_wanted(name) {
+            self.see_ballots(self.settings.id, vec![ballot], now);
+        }
+    }
+
+    /// Votes of a voter for names that clients here watch.
+    pub(super) fn see_ballots(&mut self, voter: ProcessId, ballots: Vec<BallotSeen>, now: Time) {
+        for ballot in ballots {
+            let name = ballot.name.clone();
+            if !self.watch.is_wanted(&name) || self.watch.names.len() >= NAMES_MOST {
+                continue;
+            }
+            let watched = self.watch.names.entry(name.clone()).or_default();
+            watched.ballots.insert(voter, ballot);
+            self.review(&name, now);
+        }
+    }
+
+    /// Tells watchers if the holder has changed.
+    fn review(&mut self, name: &Name, now: Time) {
+        let Some(watched) = self.watch.names.get(name) else { return };
+        let ballots = watched.ballots.iter().map(|(voter, ballot)| (*voter, ballot));
+        let held = holder(&self.electorate, ballots, |request| self.records(request));
+        if held == watched.holder {
+            return;
+        }
+        if let Some(watched) = self.watch.names.get_mut(name) {
+            watched.holder = held;
+        }
+        self.tell_holder(name, now);
+    }
+
+    fn tell_holder(&mut self, name: &Name, now: Time) {
+        let Some(watched) = self.watch.names.get(name) else { return };
+        let holder = watched.holder.map(|(request, token)| {
+            let votes = watched.ballots.values().filter_map(|ballot| ballot.vote);
+            let stamp = votes.filter(|vote| vote.request == request).map(|vote| vote.stamp).max();
+            self.about(name, request, stamp.unwrap_or(0), Some(token), now)
+        });
+        let change = Change { name: name.clone(), holder };
+        for watcher in self.watch.active.of(name.text()) {
+            self.say(watcher, Say::Changed(change.clone()));
+        }
+    }
+
+    /// Texts have arrived: watchers learn what a leader proclaims.
+    pub(super) fn hear_texts(&mut self, description: Description, now: Time) {
+        let request = description.request.as_ref().map(|(request, _)| *request);
+        if !self.texts.hear(description, now) || self.watch.active.is_empty() {
+            return;
+        }
+        let holds = |watched: &Watched| watched.holder.map(|(holder, _)| holder) == request;
+        let names = self.watch.names.iter().filter(|(_, watched)| holds(watched));
+        for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.tell_holder(&name, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::testing::node_of_three;
+    use crate::core::{Action, Owner};
+    use quorate_protocol::{Ask, Call, Failure, SessionKey};
+
+    fn watch(core: &mut NodeCore, connection: u64, prefix: &str) {
+        core.connection_opened(ConnectionId(connection), Owner::new("test"));
+        let call = Call::Watch { prefix: prefix.to_owned() };
+        let ask = Ask { number: 1, sent: 0, call };
+        core.ask(ConnectionId(connection), ask, || SessionKey(0), Time(2));
+    }
+
+    /// Bytes sent to peers about watches.
+    fn told(core: &mut NodeCore) -> usize {
+        let about = |action| match action {
+            Action::Send(_, message @ PeerMessage::Interest(_)) => {
+                quorate_net::codec::encode(&message).len()
+            }
+            _ => 0,
+        };
+        core.actions().map(about).sum()
+    }
+
+    #[test]
+    fn a_watch_costs_as_much_whatever_else_is_watched() {
+        let mut core = node_of_three();
+        for connection in 0..2_200 {
+            watch(&mut core, connection, &format!("{connection}{}", "x".repeat(200)));
+        }
+        let begun = told(&mut core);
+        assert!(begun < 2 * 2_200 * 300, "{begun} bytes");
+        for connection in 0..2_200 {
+            core.connection_closed(ConnectionId(connection), true, Time(3));
+        }
+        let ended = told(&mut core);
+        assert!(ended < 2 * 2_200 * 300, "{ended} bytes");
+        assert!(core.watch.wanted.is_empty() && core.watch.wanted.by_prefix.is_empty());
+    }
+
+    #[test]
+    fn the_last_watcher_of_a_prefix_ends_it() {
+        let mut core = node_of_three();
+        (0..3).for_each(|connection| watch(&mut core, connection, "a/"));
+        assert!(told(&mut core) > 0);
+        core.connection_closed(ConnectionId(0), true, Time(3));
+        core.connection_closed(ConnectionId(1), true, Time(3));
+        assert_eq!(told(&mut core), 0);
+        core.connection_closed(ConnectionId(2), true, Time(3));
+        assert!(told(&mut core) > 0);
+    }
+
+    #[test]
+    fn a_peer_is_told_everything_in_parts_that_fit() {
+        let (mut one, mut two) = (node_of_three(), node_of_three());
+        for connection in 0..5_000 {
+            watch(&mut one, connection, &format!("{connection}{}", "x".repeat(240)));
+        }
+        one.actions().for_each(drop);
+        one.peer_is(ProcessId::new(1), Ok(()), Time(3));
+        let sent =
+            |action| if let Action::Send(_, message) = action { Some(message) } else { None };
+        let messages: Vec<PeerMessage> = one.actions().filter_map(sent).collect();
+        for message in messages {
+            assert!(quorate_net::codec::encode(&message).len() < 1 << 19);
+            two.hear(ProcessId::new(1), message, Time(4));
+        }
+        assert_eq!(two.watch.peers[&ProcessId::new(1)].len(), 5_000);
+    }
+
+    #[test]
+    fn too_many_watches_are_refused_with_a_sentence() {
+        let mut core = node_of_three();
+        core.settings.quotas.watches = 3;
+        (0..4).for_each(|connection| watch(&mut core, connection, &connection.to_string()));
+        let refused = core.actions().find_map(|action| match action {
+            Action::Say(ConnectionId(3), Say::Answer(_, Answer::Failed(Failure::TooMuch(why)))) => {
+                Some(why)
+            }
+            _ => None,
+        });
+        assert_eq!(refused.as_deref(), Some("3 watches are the most for one client"));
+        core.connection_closed(ConnectionId(0), true, Time(3));
+        watch(&mut core, 5, "5");
+        assert!(core.watch.wanted.has(ConnectionId(5), "5"));
+    }
+}

@@ -1,0 +1,238 @@
+//! The vote file: what the voter must remember over a restart of its process.
+//!
+//! Records are appended before anything behind them is sent, one write per batch, and need not reach the disk platter: the
+//! file is for processes that die, not for machines that do. It counts only if the machine has not rebooted since, if it is
+//! of the process that the durable mark names as the last one, and if every record is intact. Otherwise the voter has
+//! forgotten its votes.
+//!
+//! ```text
+//!   frame   length (4) | checksum (8) | postcard
+//!   file    frame of the header, then one frame per record
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use quorate_algorithms::mutex::leased_quorum::{Record, Voter};
+use quorate_protocol::Name;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The file is written anew when it is larger than this, and than four times what it would be.
+const GROWN: u64 = 1 << 20;
+
+/// Maximum length of a record.
+const RECORD_MOST: usize = 64 << 10;
+
+/// Bytes before the content of a frame.
+const FRAME: usize = 12;
+
+/// First frame of a vote file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// Version of the format.
+    pub(crate) version: u32,
+    pub(crate) cluster: u128,
+    pub(crate) node: u32,
+    /// Identity of the machine's boot.
+    pub(crate) boot: String,
+    /// Number of the process that writes the file, as in the durable mark.
+    pub(crate) life: u64,
+    /// The voter's incarnation.
+    pub(crate) incarnation: u64,
+    /// Number of restarts with memory in this incarnation.
+    pub(crate) restarts: u64,
+}
+
+const VERSION: u32 = 1;
+
+/// A vote file of one process.
+#[derive(Debug)]
+pub(crate) struct VoteFile {
+    path: PathBuf,
+    header: Header,
+    /// `None` until the voter votes: a voter that abstains has nothing to remember, and must not seem to remember.
+    file: Option<File>,
+    /// Bytes that are known to be written.
+    length: u64,
+    /// Length when the file was last written anew.
+    compact: u64,
+    /// Bytes that could not be written yet.
+    pending: Vec<u8>,
+}
+
+impl VoteFile {
+    /// The vote file in a data folder, which the process has locked.
+    pub(crate) fn open(folder: &Path, cluster: u128, node: u32, life: u64) -> Self {
+        let (version, boot) = (VERSION, boot_id());
+        let (incarnation, restarts) = (0, 0);
+        let header = Header { version, cluster, node, boot, life, incarnation, restarts };
+        let path = folder.join("votes");
+        let (length, compact, pending) = (0, 0, Vec::new());
+        Self { path, header, file: None, length, compact, pending }
+    }
+
+    /// What the process before has written, if it counts: of this cluster, node and boot, of the process that the durable
+    /// mark names, and intact.
+    pub(crate) fn read(&self, life: u64) -> Option<(Header, Vec<Record<Name>>)> {
+        let bytes = fs::read(&self.path).ok()?;
+        let (header, records) = parse(&bytes)?;
+        let own = &self.header;
+        let same = header.version == own.version
+            && (header.cluster, header.node) == (own.cluster, own.node)
+            && header.boot == own.boot
+            && !own.boot.is_empty();
+        (same && header.life == life).then_some((header, records))
+    }
+
+    /// The incarnation of the voter, and how often it has restarted with memory.
+    pub(crate) fn set_incarnation(&mut self, incarnation: u64, restarts: u64) {
+        (self.header.incarnation, self.header.restarts) = (incarnation, restarts);
+    }
+
+    /// Whether the file remembers.
+    pub(crate) fn is_active(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Whether the file should be written anew.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.length > GROWN.max(self.compact.saturating_mul(4))
+    }
+
+    /// Writes everything that the voter must remember into a new file.
+    pub(crate) fn rewrite(&mut self, voter: &Voter<Name>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        put(&self.header, &mut bytes);
+        voter.records().iter().for_each(|record| put(record, &mut bytes));
+        let beside = self.path.with_extension("new");
+        let mut file = File::create(&beside)?;
+        file.write_all(&bytes)?;
+        fs::rename(&beside, &self.path)?;
+        (self.length, self.compact) = (bytes.len() as u64, bytes.len() as u64);
+        self.file = Some(file);
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Appends records, after those that could not be written before.
+    pub(crate) fn append(&mut self, records: &[Record<Name>]) -> io::Result<()> {
+        records.iter().for_each(|record| put(record, &mut self.pending));
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let Some(file) = &mut self.file else {
+            return Err(io::Error::other("the vote file is not open"));
+        };
+        let written = file.write_all(&self.pending);
+        if let Err(error) = written {
+            // A part may be there: the next attempt begins where this one did.
+            file.set_len(self.length)?;
+            file.seek(SeekFrom::Start(self.length))?;
+            return Err(error);
+        }
+        self.length += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+/// Identity of the machine's boot; empty if there is none, so that no file counts.
+fn boot_id() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| String::new(), |id| id.trim().to_owned())
+}
+
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    let hash: [u8; 32] = Sha256::digest(bytes).into();
+    let (sum, _) = hash.split_at(8);
+    sum.try_into().expect("eight bytes")
+}
+
+fn put<T: Serialize>(value: &T, out: &mut Vec<u8>) {
+    let bytes = postcard::to_stdvec(value).expect("records are plain data");
+    out.extend((bytes.len() as u32).to_be_bytes());
+    out.extend(checksum(&bytes));
+    out.extend(bytes);
+}
+
+/// The content of the first frame, and the rest; `None` if the frame is damaged.
+fn take(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (frame, rest) = bytes.split_at_checked(FRAME)?;
+    let (length, sum) = frame.split_at(4);
+    let length = u32::from_be_bytes(length.try_into().ok()?) as usize;
+    if length > RECORD_MOST {
+        return None;
+    }
+    let (content, rest) = rest.split_at_checked(length)?;
+    (checksum(content) == sum).then_some((content, rest))
+}
+
+fn parse(bytes: &[u8]) -> Option<(Header, Vec<Record<Name>>)> {
+    let (header, mut rest) = take(bytes)?;
+    let header = postcard::from_bytes(header).ok()?;
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let (record, behind) = take(rest)?;
+        records.push(postcard::from_bytes(record).ok()?);
+        rest = behind;
+    }
+    Some((header, records))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_algorithms::mutex::leased_quorum::{Electorate, Terms};
+    use quorate_core::quorum::AnyCoterie;
+    use quorate_core::{Drift, ProcessId, Span};
+
+    fn voter() -> Voter<Name> {
+        let electorate = Electorate::new(AnyCoterie::by_name("majority", 1).expect("a coterie"));
+        let terms = Terms::fixed(Span::from_millis(1_000), Drift::NONE);
+        Voter::new(ProcessId::new(0), electorate, terms)
+    }
+
+    fn file(folder: &Path, life: u64) -> VoteFile {
+        VoteFile::open(folder, 7, 0, life)
+    }
+
+    #[test]
+    fn a_file_counts_for_the_next_process_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = file(folder.path(), 1);
+        let counters = |floor| Record::Counters { floor, epochs: 0 };
+        assert!(first.append(&[counters(3)]).is_err(), "it does not remember yet");
+        first.rewrite(&voter()).expect("a disk");
+        first.append(&[counters(5), Record::Ended { session: 9 }]).expect("a disk");
+        drop(first);
+        let next = file(folder.path(), 2);
+        let (header, records) = next.read(1).expect("it is intact");
+        assert_eq!(header.life, 1);
+        assert_eq!(records[records.len() - 2..], [counters(5), Record::Ended { session: 9 }]);
+        assert!(next.read(0).is_none() && next.read(2).is_none(), "of another process");
+        drop(next);
+        let stranger = VoteFile::open(folder.path(), 8, 0, 2);
+        assert!(stranger.read(1).is_none(), "of another cluster");
+    }
+
+    #[test]
+    fn a_file_with_any_damage_does_not_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = file(folder.path(), 1);
+        first.rewrite(&voter()).expect("a disk");
+        first.append(&[Record::Counters { floor: 5, epochs: 1 }]).expect("a disk");
+        let path = folder.path().join("votes");
+        let whole = fs::read(&path).expect("it is there");
+        assert!(first.read(1).is_some());
+        for place in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1;
+            fs::write(&path, &damaged).expect("a disk");
+            assert!(first.read(1).is_none(), "byte {place}");
+        }
+        fs::write(&path, &whole[..whole.len() - 1]).expect("a disk");
+        assert!(first.read(1).is_none(), "torn");
+    }
+}
