@@ -36,7 +36,7 @@ use crate::session::{SessionOptions, SessionState};
 use addresses::Addresses;
 use driver::{Driver, Parameters};
 use link::{Connection, Dial, Identity, Link, LinkEvent, Outgoing, Unusable, What};
-pub(crate) use task::Command;
+pub(crate) use task::{Command, Granted};
 
 /// Time within which a quorum of voters has to be connected.
 const DECIDE: Duration = Duration::from_millis(300);

@@ -8,7 +8,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::client::Job;
 use crate::clock::Moment;
-use crate::direct::{Command, DirectSession};
+use crate::direct::{Command, DirectSession, Granted};
 use crate::error::Error;
 use crate::session::{Fate, Inner, Route};
 
@@ -75,7 +75,12 @@ impl LockRequest {
         let inner = Arc::clone(&guard.session);
         let granted = async {
             match &inner.route {
-                Route::Direct(session) => direct(session, request, name, wait, why).await,
+                Route::Direct(session) => {
+                    let granted = direct(session, request, name.clone(), wait, why).await?;
+                    let took = Duration::from_micros(Moment::now().0.saturating_sub(began.0));
+                    inner.client.spans.request(granted.request, request, &name, took);
+                    Ok(granted.token)
+                }
                 Route::Relayed(key) => relayed(&inner, *key, request, name, wait, why).await,
             }
         };
@@ -118,7 +123,7 @@ async fn direct(
     name: Name,
     wait: Option<Duration>,
     why: String,
-) -> Result<u64, Error> {
+) -> Result<Granted, Error> {
     if why.len() > TEXT_MOST {
         return Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")).into());
     }

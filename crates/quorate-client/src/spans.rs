@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use quorate_protocol::SessionKey;
-use quorate_protocol::spans::{Span, line, span_id};
+use quorate_algorithms::mutex::leased_quorum::RequestId;
+use quorate_protocol::spans::{Span, line, request_number, span_id};
+use quorate_protocol::{Name, SessionKey};
 
 type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
@@ -21,6 +22,19 @@ impl std::fmt::Debug for Spans {
 impl Spans {
     pub(crate) fn tell(&self, sink: Sink) {
         let _ = self.0.set(sink);
+    }
+
+    /// The request of a direct session to the voters, a part of the client's call, has taken so long.
+    pub(crate) fn request(&self, request: RequestId, call: u64, name: &Name, took: Duration) {
+        let Some(sink) = self.0.get() else { return };
+        let (end, session) = (calendar(), request.session);
+        let id = span_id(session, "request", request_number(request));
+        let parent = Some(span_id(session, "acquire", call));
+        let start = end.saturating_sub(took.as_nanos() as u64);
+        let attributes = vec![("quorate.lock", name.to_string())];
+        let (name, failed) = ("request", false);
+        let span = Span { session, id, parent, name, start, end, attributes, failed };
+        sink(&line("quorate-client", &std::process::id().to_string(), &[span]));
     }
 
     /// A request has taken so long, or a lock was held so long, until now.

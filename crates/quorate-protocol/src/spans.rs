@@ -1,9 +1,10 @@
 //! Traces for OpenTelemetry: what happened to a request, at its client, its node and the voters.
 //!
 //! A session is a trace. Trace and span identifiers are hashes of the session's public identifier, which client, node and
-//! voters know, so that nothing has to be propagated: a client's `acquire` is the parent of its node's `request`, and that
-//! of each voter's `vote`. Written as lines of OTLP in JSON, which the collector's `otlpjsonfile` receiver reads.
+//! voters know, so that nothing has to be propagated: a client's `acquire` is the parent of the `request` to the voters,
+//! which its node tells if it is relayed and the client itself if it is direct, and that of each voter's `vote`. Written as lines of OTLP in JSON, which the collector's `otlpjsonfile` receiver reads.
 
+use quorate_algorithms::mutex::leased_quorum::RequestId;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -32,6 +33,11 @@ pub struct Span {
 pub fn span_id(session: u128, kind: &str, number: u64) -> u64 {
     let hash = digest(session, kind, number);
     u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer"))
+}
+
+/// The number that stands for a request in span identifiers.
+pub fn request_number(request: RequestId) -> u64 {
+    request.incarnation ^ request.number.rotate_left(32)
 }
 
 fn digest(session: u128, kind: &str, number: u64) -> [u8; 32] {

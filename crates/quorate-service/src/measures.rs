@@ -28,6 +28,8 @@ pub(crate) struct Measures {
     /// From freeing through this node to the next one's having through this node.
     pub(crate) hand_off: Histogram,
     pub(crate) granted: Counter,
+    /// Votes that were sent to candidates, here or elsewhere.
+    pub(crate) votes: Counter,
     /// Locks that were lost, by why.
     lost: Counted,
     /// Requests that were not granted, by why.
@@ -135,6 +137,7 @@ impl Measures {
             hold: times(),
             hand_off: times(),
             granted: Counter::default(),
+            votes: Counter::default(),
             lost: Counted::default(),
             refused: Counted::default(),
             stale_tokens: Counter::default(),
@@ -157,14 +160,31 @@ impl Measures {
         let mut time = |name, help, metric: &Histogram| {
             registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
         };
-        time("wait", "From asking for a lock to having it", &self.wait);
-        time("hold", "From having a lock to freeing or losing it", &self.hold);
+        time(
+            "wait",
+            "From asking for a lock to having it, for sessions that this node relays",
+            &self.wait,
+        );
+        time(
+            "hold",
+            "From having a lock to freeing or losing it, for sessions that this node relays",
+            &self.hold,
+        );
         time(
             "hand_off",
             "From freeing a lock to the next holder's having it, both through this node",
             &self.hand_off,
         );
-        registry.register("grants", "Locks that were granted", self.granted.clone());
+        registry.register(
+            "grants",
+            "Locks that were granted to sessions that this node relays",
+            self.granted.clone(),
+        );
+        registry.register(
+            "votes",
+            "Votes that this node has sent, repetitions too",
+            self.votes.clone(),
+        );
         registry.register("losses", "Locks that were lost, by why", self.lost.clone());
         registry.register("refusals", "Requests that were not granted", self.refused.clone());
         registry.register(

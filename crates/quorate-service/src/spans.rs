@@ -7,7 +7,7 @@ use std::time::Duration;
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, Time};
 use quorate_protocol::Name;
-use quorate_protocol::spans::{Span, line, span_id};
+use quorate_protocol::spans::{Span, line, request_number, span_id};
 use tokio::sync::mpsc;
 
 /// So many requests are remembered until a vote is given.
@@ -32,11 +32,11 @@ impl Spans {
 
     /// The voter sends its vote.
     pub(crate) fn vote(&mut self, me: ProcessId, lock: &Name, request: RequestId, now: Time) {
-        let number = number(request).rotate_left(8) ^ me.index() as u64;
+        let number = request_number(request).rotate_left(8) ^ me.index() as u64;
         self.over.push(Span {
             session: request.session,
             id: span_id(request.session, "vote", number ^ (now.0 << 1)),
-            parent: Some(span_id(request.session, "request", self::number(request))),
+            parent: Some(span_id(request.session, "request", request_number(request))),
             name: "vote",
             start: self.heard.remove(&request).unwrap_or(now).0,
             end: now.0,
@@ -58,7 +58,7 @@ impl Spans {
         attributes.extend(token.map(|token| ("quorate.token", token.to_string())));
         self.over.push(Span {
             session: request.session,
-            id: span_id(request.session, "request", number(request)),
+            id: span_id(request.session, "request", request_number(request)),
             parent: asked_by.map(|by| span_id(request.session, "acquire", by)),
             name: "request",
             start: asked.0,
@@ -72,11 +72,6 @@ impl Spans {
     pub(crate) fn take(&mut self) -> Vec<Span> {
         std::mem::take(&mut self.over)
     }
-}
-
-/// A number that stands for a request in span identifiers.
-fn number(request: RequestId) -> u64 {
-    request.incarnation ^ request.number.rotate_left(32)
 }
 
 /// Where spans go.

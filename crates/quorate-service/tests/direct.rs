@@ -187,29 +187,3 @@ async fn the_cluster_bounds_the_ttl() {
     let long = session.lock("x").expect("a name").why(&why).acquire().await;
     assert!(matches!(long, Err(Error::Failed(Failure::TooMuch(_)))), "{long:?}");
 }
-
-/// Not a test of speed: it shows what the two ways cost on this machine.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a measurement"]
-async fn what_a_free_lock_costs() {
-    let cluster = cluster(3).await;
-    for relayed in [false, true] {
-        let client = Client::new([cluster.nodes[0].address().to_string()]);
-        let options = SessionOptions { relayed, ttl: Duration::from_secs(30), ..options() };
-        let session = client.session(options).await.expect("a session");
-        let mut took = Vec::new();
-        for round in 0..600 {
-            let began = Moment::now();
-            let lock = session.lock(&format!("lock {}", round % 7)).expect("a name");
-            let guard = lock.acquire().await.expect("it is free");
-            took.push(Moment::now().0 - began.0);
-            guard.release().await.expect("it is held");
-        }
-        took.sort_unstable();
-        let (half, most) = (took[took.len() / 2], took[took.len() * 99 / 100]);
-        #[expect(clippy::print_stderr, reason = "a measurement")]
-        {
-            eprintln!("relayed {relayed}: median {half} us, 99 % {most} us");
-        }
-    }
-}

@@ -135,13 +135,19 @@ async fn the_node_tells_how_it_is() {
     let (_, status) = web.get("/v1/status").await;
     assert_eq!(status["members"].as_array().map(Vec::len), Some(3));
     let client = Client::new([cluster.nodes[0].address().to_string()]);
-    let session = client.session(SessionOptions::default()).await.expect("a session");
-    let guard = session.lock("x").expect("a name").acquire().await.expect("free");
-    guard.release().await.expect("held");
+    for relayed in [false, true] {
+        let options = SessionOptions { relayed, ..SessionOptions::default() };
+        let session = client.session(options).await.expect("a session");
+        let guard = session.lock("x").expect("a name").acquire().await.expect("free");
+        guard.release().await.expect("held");
+    }
     let text = web.text("/metrics").await;
+    // A direct session's grants are known to its client only; its votes are not.
     for line in ["quorate_grants_total 1", "quorate_wait_seconds_count 1", "quorate_ready 1"] {
         assert!(text.contains(line), "{line} in\n{text}");
     }
+    let votes = text.lines().find_map(|line| line.strip_prefix("quorate_votes_total "));
+    assert!(votes.is_some_and(|votes| votes != "0"), "{text}");
     assert!(text.contains("quorate_messages_sent_total{kind=\"REQUEST\"}"), "{text}");
 }
 

@@ -38,6 +38,13 @@ impl Lines {
 
 #[tokio::test]
 async fn a_request_is_one_trace_from_client_to_voter() {
+    for relayed in [false, true] {
+        trace(relayed).await;
+    }
+}
+
+/// The spans of one request. Its client tells of it if the session is direct, and its node otherwise.
+async fn trace(relayed: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("node.toml");
     let text = "cluster = \"1\"\nid = 0\nclients = \"127.0.0.1:0\"\n[peers]\n0 = \"127.0.0.1:0\"\n";
@@ -49,7 +56,10 @@ async fn a_request_is_one_trace_from_client_to_voter() {
     let client = Client::new([node.address().to_string()]);
     let own = lines.clone();
     client.tell_spans(move |line| drop(own.clone().write_all(line.as_bytes())));
-    let session = client.session(SessionOptions::default()).await.expect("a session");
+    let session = client
+        .session(SessionOptions { relayed, ..SessionOptions::default() })
+        .await
+        .expect("a session");
     let guard = session.lock("x").expect("a name").acquire().await.expect("free");
     guard.release().await.expect("held");
     for _ in 0..200 {

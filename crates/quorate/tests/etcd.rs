@@ -229,7 +229,7 @@ fn a_session_that_is_ended_ends_the_command_and_grants_nothing() {
     let ended = holder.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(76), "{}", text(&ended.stderr));
     let ended = waiter.wait_with_output().expect("it ends");
-    assert_eq!((ended.status.code(), text(&ended.stdout).as_str()), (Some(2), ""));
+    assert_eq!((ended.status.code(), text(&ended.stdout).as_str()), (Some(69), ""));
     assert!(text(&ended.stderr).contains("session is over"), "{}", text(&ended.stderr));
 
     // A key that is taken out is a lock that is lost, though the session lives.

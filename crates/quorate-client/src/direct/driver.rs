@@ -48,7 +48,7 @@ pub(super) struct Parameters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
     /// The lock is held.
-    Granted { ticket: Ticket, token: u64, until: Time },
+    Granted { ticket: Ticket, request: RequestId, token: u64, until: Time },
     /// It is valid for longer.
     Extended { ticket: Ticket, until: Time },
     /// The call waits at this position.
@@ -171,7 +171,8 @@ impl Driver {
         if let (Some(token), Some(until)) =
             (interest.token, self.direct.client().valid_until(interest.request))
         {
-            self.notices.push(Notice::Granted { ticket, token, until });
+            let request = interest.request;
+            self.notices.push(Notice::Granted { ticket, request, token, until });
         } else if only_if_free {
             interest.tries.insert(ticket);
             self.timers.insert((now + ONLY_IF_FREE, Timer::OnlyIfFree(ticket)));
@@ -421,7 +422,7 @@ impl Driver {
         let Some(until) = self.direct.client().valid_until(request) else { return };
         (interest.token, interest.told) = (Some(token), until);
         interest.tries.clear();
-        let granted = |ticket: &Ticket| Notice::Granted { ticket: *ticket, token, until };
+        let granted = |ticket: &Ticket| Notice::Granted { ticket: *ticket, request, token, until };
         self.notices.extend(interest.tickets.iter().map(granted));
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use quorate_algorithms::mutex::leased_quorum::ToVoter;
+use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
 use quorate_core::ProcessId;
 use quorate_protocol::{Call, Failure, Name};
 use tokio::sync::{mpsc, oneshot};
@@ -31,6 +31,14 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// While something is held, the boot clock is read at least this often: timers stand still while the machine sleeps.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// A call that has come to an end well.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Granted {
+    pub(crate) token: u64,
+    /// The request to the voters, which several calls of one session may share.
+    pub(crate) request: RequestId,
+}
+
 /// What guards ask of their session.
 pub(crate) enum Command {
     Acquire {
@@ -39,7 +47,7 @@ pub(crate) enum Command {
         /// Whether the call fails if the lock is not free.
         only_if_free: bool,
         why: String,
-        reply: oneshot::Sender<Result<u64, Failure>>,
+        reply: oneshot::Sender<Result<Granted, Failure>>,
     },
     /// `unwritten` is dropped once the voters have been written to.
     Release { ticket: Ticket, unwritten: Option<Unwritten> },
@@ -58,7 +66,7 @@ pub(super) struct Task {
     pub(super) identity: Arc<Identity>,
     pub(super) candidate: u64,
     pub(super) addresses: Arc<Addresses>,
-    pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<u64, Failure>>>,
+    pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
 }
 
 impl Task {
@@ -161,9 +169,9 @@ impl Task {
 
     fn tell(&mut self, notice: Notice) {
         match notice {
-            Notice::Granted { ticket, token, until } => {
+            Notice::Granted { ticket, request, token, until } => {
                 self.state.grant(ticket, token, Some(Moment::of(until)));
-                self.reply(ticket, Ok(token));
+                self.reply(ticket, Ok(Granted { token, request }));
             }
             Notice::Extended { ticket, until } => {
                 if !self.state.extend(ticket, Moment::of(until)) {
@@ -177,7 +185,7 @@ impl Task {
         }
     }
 
-    fn reply(&mut self, ticket: Ticket, answer: Result<u64, Failure>) {
+    fn reply(&mut self, ticket: Ticket, answer: Result<Granted, Failure>) {
         if let Some(reply) = self.replies.remove(&ticket) {
             // Without a receiver the guard was dropped, which releases the lock.
             let _ = reply.send(answer);

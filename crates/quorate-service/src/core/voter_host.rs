@@ -97,8 +97,11 @@ impl NodeCore {
 
     /// The voter's message goes to where the candidate is: a relay here, a direct client's connection, or another node.
     fn route(&mut self, candidate: CandidateId, message: ToCandidate<Name>, now: Time) {
-        if let (Some(spans), ToCandidate::Vote { lock, claim, .. }) = (&mut self.spans, &message) {
-            spans.vote(self.settings.id, lock, claim.request, now);
+        if let ToCandidate::Vote { lock, claim, .. } = &message {
+            self.measures.votes.inc();
+            if let Some(spans) = &mut self.spans {
+                spans.vote(self.settings.id, lock, claim.request, now);
+            }
         }
         let (me, node) = (self.settings.id, node_of(candidate));
         if let Some(connection) = self.direct.connection(candidate) {

@@ -31,6 +31,12 @@ fn precedence(known: Claim, claim: Claim) -> Precedence {
     }
 }
 
+/// Attempt and token of a client that says that it is inside, if the token is one that the voter can take.
+fn told_inside(claim: Claim, inside: Option<u64>, last: u64) -> Option<(u64, u64)> {
+    let token = inside.filter(|token| *token <= last.saturating_add(LEAP_MOST))?;
+    Some((claim.attempt, token))
+}
+
 impl<K: Name> Voter<K> {
     pub(super) fn on_request(
         &mut self,
@@ -70,7 +76,8 @@ impl<K: Name> Voter<K> {
             Some((Precedence::Newer, _)) | None => true,
         };
         if let Some(vote) = voted {
-            let changes = Given { claim, stamp, beats, ..vote };
+            let entered = told_inside(claim, inside, ballot.last).or(vote.entered);
+            let changes = Given { claim, stamp, beats, entered, ..vote };
             ballot.vote = Some(changes);
             if changes != vote {
                 self.persist(&lock, out);
@@ -128,15 +135,15 @@ impl<K: Name> Voter<K> {
         let Some((&(stamp, request), &waiter)) = ballot.queue.first_key_value() else {
             return self.forget_idle(out);
         };
-        let most = ballot.last.saturating_add(LEAP_MOST);
-        let inside = waiter.inside.filter(|token| *token <= most);
-        let number = ballot.last.saturating_add(1).max(inside.unwrap_or(0));
+        let told = told_inside(waiter.claim, waiter.inside, ballot.last);
+        let number = ballot.last.saturating_add(1).max(told.map_or(0, |(_, token)| token));
         if number > self.ceiling {
             self.held_up.insert(lock.clone());
             return self.reserve(number, out);
         }
         ballot.queue.pop_first();
         let Waiter { claim, beats, entered, .. } = waiter;
+        let entered = told.or(entered);
         ballot.vote = Some(Given { claim, stamp, number, beats, entered, frozen: None });
         ballot.last = number;
         self.changed(request.session);
