@@ -290,7 +290,7 @@ impl Cluster {
 
     fn acquire(&mut self, at: usize) -> RequestId {
         let mut request = None;
-        self.act(at, |client, now, out| request = Some(client.acquire("a", now, out)));
+        self.act(at, |client, now, out| request = Some(client.acquire("a", 0, now, out)));
         request.expect("a request was made")
     }
 

@@ -236,7 +236,7 @@ impl Storm {
             direct.acquire(lock, now, out);
         });
         if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
-            client.acquire(lock);
+            client.acquire(lock, 0);
             self.call_now(at);
         }
     }

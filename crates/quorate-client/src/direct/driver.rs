@@ -120,6 +120,8 @@ pub(super) struct Driver {
     notices: Vec<Notice>,
     /// State of the generator that spreads the beats of many clients.
     jitter: u64,
+    /// The greatest clock that a voter has told, and when.
+    clock: (u64, Time),
 }
 
 impl Driver {
@@ -141,6 +143,7 @@ impl Driver {
             beats: VecDeque::new(),
             outboxes: BTreeMap::new(),
             notices: Vec::new(),
+            clock: (0, now),
             jitter: incarnation | 1,
         };
         driver.beat(now);
@@ -158,7 +161,8 @@ impl Driver {
     ) {
         if !self.interests.contains_key(&name) {
             let lock = name.clone();
-            let request = self.drive(now, |direct, out| direct.acquire(lock, now, out));
+            let stamp = self.voters_clock(now);
+            let request = self.drive(now, |direct, out| direct.acquire(lock, stamp, now, out));
             if !why.is_empty() {
                 self.describe_anywhere(request, &why);
             }
@@ -273,6 +277,7 @@ impl Driver {
                 self.refuse_tries(&name, now);
             }
         }
+        self.note_clock(now);
         if leaving {
             // An echo makes the candidate trust the voter again.
             self.drive(now, |direct, out| direct.avoid(voter, now, out));
@@ -522,6 +527,22 @@ impl Driver {
                 self.notices.push(Notice::Redial(voter));
             }
             self.drive(now, |direct, out| direct.avoid(voter, now, out));
+        }
+    }
+
+    /// A voter may have told its clock.
+    fn note_clock(&mut self, now: Time) {
+        let told = self.direct.candidate().clock();
+        if told > self.clock.0 {
+            self.clock = (told, now);
+        }
+    }
+
+    /// The voters' clock as far as it is known: it goes on with the milliseconds since it was last told.
+    fn voters_clock(&self, now: Time) -> u64 {
+        match self.clock {
+            (0, _) => 0,
+            (told, at) => told + 1 + now.since(at).0 / 1_000_000,
         }
     }
 

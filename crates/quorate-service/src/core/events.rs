@@ -185,7 +185,7 @@ impl NodeCore {
         if waiting.is_empty() {
             return;
         }
-        let request = relay.client.acquire(name.clone());
+        let request = relay.client.acquire(name.clone(), self.voter.clock() + 1);
         let mut interest = Interest::new(request, String::new(), now);
         relay.numbers.extend(waiting.iter().map(|waiter| (waiter.number, name.clone())));
         // A call for a lock that was held waits as long as it takes now that it is not.

@@ -399,7 +399,7 @@ impl NodeCore {
                     relay.interests.insert(name.clone(), interest);
                 }
                 None => {
-                    let request = relay.client.acquire(name.clone());
+                    let request = relay.client.acquire(name.clone(), self.voter.clock() + 1);
                     relay.interests.insert(name.clone(), Interest::new(request, why, now));
                 }
             }
