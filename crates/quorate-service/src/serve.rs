@@ -37,6 +37,9 @@ const STREAMS: u32 = 4_096;
 /// How long a client has for its first words, those of TLS included.
 const GREETING: Duration = Duration::from_secs(5);
 
+/// Time within which the last words of a client that has stopped listening are read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// How every connection of TLS begins.
 const TLS_HANDSHAKE: u8 = 0x16;
 
@@ -242,22 +245,28 @@ impl Doorman {
                 }
             }
         };
+        tokio::pin!(asks);
         tokio::select! {
-            () = asks => {}
-            () = say_all(write, to_say) => {}
+            () = &mut asks => {}
+            cut = say_all(write, to_say) => if cut {
+                // A client that has stopped listening may have said something before, for example that it has stopped.
+                let _ = tokio::time::timeout(LAST_WORDS, asks).await;
+            }
         }
         let _ = inbox.send(Input::Gone(client, true)).await;
     }
 }
 
-/// Writes what is to be said, as much at once as there is.
-async fn say_all(mut write: impl AsyncWrite + Unpin, mut to_say: mpsc::Receiver<Say>) {
+/// Writes what is to be said, as much at once as there is, until there is no more; tells whether the client has stopped
+/// listening before.
+async fn say_all(mut write: impl AsyncWrite + Unpin, mut to_say: mpsc::Receiver<Say>) -> bool {
     let (mut batch, mut bytes) = (Vec::new(), BytesMut::new());
     while to_say.recv_many(&mut batch, 256).await > 0 {
         batch.drain(..).for_each(|say| frame::put(&say, &mut bytes));
         if write.write_all(&bytes).await.is_err() || write.flush().await.is_err() {
-            return;
+            return true;
         }
         bytes.clear();
     }
+    false
 }

@@ -150,6 +150,24 @@ async fn one_address_has_quotas_where_nobody_shows_who_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn direct_sessions_have_the_same_quotas() {
+    let (_folder, node) = node("sessions = 8\nrequests_per_client = 2").await;
+    let client = Client::new([node.address().to_string()]);
+    let session = client.session(SessionOptions::default()).await.expect("a session");
+    assert!(session.is_direct());
+    let a = session.lock("a").expect("a name").acquire().await.expect("it is free");
+    let _b = session.lock("b").expect("a name").acquire().await.expect("it is free");
+    let wait = Duration::from_secs(5);
+    let refused = session.lock("c").expect("a name").wait(wait).acquire().await;
+    let why = refused.expect_err("two requests are the most").to_string();
+    assert!(why.contains("2 requests are the most for one client"), "{why}");
+    assert!(a.is_held(), "what it has it keeps");
+    a.release().await.expect("it is held");
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    session.lock("c").expect("a name").wait(wait).acquire().await.expect("there is room again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_are_complete_however_long_they_are() {
     let cluster = cluster(3).await;
     let address = cluster.nodes[0].address().to_string();

@@ -87,14 +87,17 @@ impl NodeCore {
         if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
             return too_much(format!("a text has {TEXT_MOST} bytes at most"));
         }
-        if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
-            return too_much("this node has as many sessions as it may".to_owned());
-        }
-        let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
-        if let Err(failure) = self.charge(by.0, added, now) {
-            return Answer::Failed(failure);
-        }
         let session = key.id();
+        // A client that comes back is not one more.
+        if !self.lives(session) {
+            if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
+                return too_much("this node has as many sessions as it may".to_owned());
+            }
+            let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
+            if let Err(failure) = self.charge(by.0, added, now) {
+                return Answer::Failed(failure);
+            }
+        }
         let candidate = match candidate {
             Some(known) => CandidateId(known),
             None => self.new_candidate(),
@@ -104,6 +107,7 @@ impl NodeCore {
             return Answer::Failed(Failure::NotAllowed("the candidate is another's".to_owned()));
         }
         self.direct.attach(by.0, session, candidate);
+        self.owns(by.0, session);
         let node = self.settings.id.index() as u32;
         let about = SessionText { who, place, node, ..SessionText::default() };
         self.describe(Description { session, about, request: None }, now);
@@ -130,16 +134,37 @@ impl NodeCore {
         }
     }
 
-    /// Messages of a direct client's candidate. A client speaks only for itself.
-    pub(super) fn to_voter(&mut self, connection: ConnectionId, messages: Vec<ToVoter<Name>>) {
-        let Some(&(session, candidate)) = self.direct.attached.get(&connection) else { return };
+    /// Messages of a direct client's candidate. A client speaks only for itself, and within its quotas: the answer is why
+    /// a request is refused.
+    pub(super) fn to_voter(
+        &mut self,
+        connection: ConnectionId,
+        messages: Vec<ToVoter<Name>>,
+        now: Time,
+    ) -> Option<Answer> {
+        let &(session, candidate) = self.direct.attached.get(&connection)?;
+        let mut refused = None;
         for message in messages {
-            if speaks_for(&message, session, candidate) {
-                self.local.push_back(Local::ToVoter(candidate, message));
-            } else {
+            if !speaks_for(&message, session, candidate) {
                 tracing::debug!("a direct client speaks for another session");
+            } else if let Err(failure) = self.charge_request(&message, now) {
+                refused = Some(Answer::Failed(failure));
+            } else {
+                self.local.push_back(Local::ToVoter(candidate, message));
             }
         }
+        refused
+    }
+
+    /// Counts a request that the voter does not know yet.
+    fn charge_request(&mut self, message: &ToVoter<Name>, now: Time) -> Result<(), Failure> {
+        let ToVoter::Request { claim, lock, .. } = message else { return Ok(()) };
+        let session = self.voter.session(claim.request.session);
+        if session.is_some_and(|session| session.has(claim.request)) {
+            return Ok(());
+        }
+        let added = Added { requests: 1, bytes: lock.text().len(), ..Added::default() };
+        self.charge_session(claim.request.session, added, now)
     }
 
     /// The text of a direct client's request.
@@ -154,7 +179,9 @@ impl NodeCore {
         let Some(about) = self.texts.session(session).map(|known| known.about.clone()) else {
             return;
         };
-        if request.session != session || why.len() > TEXT_MOST {
+        let added = Added { bytes: why.len(), ..Added::default() };
+        let mut refused = || self.charge_session(session, added, now).is_err();
+        if request.session != session || why.len() > TEXT_MOST || refused() {
             return;
         }
         let known = self.texts.request(request).map(|(text, _)| text.clone());

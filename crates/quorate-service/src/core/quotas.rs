@@ -10,7 +10,6 @@ use std::sync::Arc;
 use quorate_core::{Span, Time};
 use quorate_protocol::Failure;
 
-use super::relay::Relay;
 use super::{ConnectionId, NodeCore};
 
 /// The client whose quotas are used: one that the file names, or an address.
@@ -107,12 +106,13 @@ impl NodeCore {
             usage.watches = usage.watches.saturating_sub(watches);
         }
         if self.owners.usage.len() > self.owners.prune_at.max(KEPT) {
-            let sessions = &self.relays;
-            self.owners.usage.retain(|_, usage| {
-                usage.sessions.retain(|key| sessions.contains_key(key));
+            let mut owners = std::mem::take(&mut self.owners);
+            owners.usage.retain(|_, usage| {
+                usage.sessions.retain(|key| self.lives(*key));
                 usage.watches > 0 || !usage.sessions.is_empty()
             });
-            self.owners.prune_at = 2 * self.owners.usage.len();
+            owners.prune_at = 2 * owners.usage.len();
+            self.owners = owners;
         }
     }
 
@@ -144,25 +144,42 @@ impl NodeCore {
 
     fn charge_owner(&mut self, owner: Owner, added: Added, now: Time) -> Result<(), Failure> {
         let quotas = self.settings.quotas;
-        let (owners, sessions) = (&mut self.owners, &self.relays);
-        let usage = owners.usage.entry(owner).or_default();
+        let mut usage = self.owners.usage.remove(&owner).unwrap_or_default();
         if usage.exceeded(added, quotas).is_some()
             && usage.counted.is_none_or(|at| now.since(at) >= RECOUNT)
         {
             usage.counted = Some(now);
-            usage.sessions.retain(|key| sessions.contains_key(key));
-            let own = || usage.sessions.iter().filter_map(|key| sessions.get(key));
-            usage.requests = own().map(|relay| relay.numbers.len()).sum();
-            usage.bytes = own().map(Relay::text_bytes).sum();
+            usage.sessions.retain(|key| self.lives(*key));
+            let has = usage.sessions.iter().map(|key| self.has(*key));
+            (usage.requests, usage.bytes) =
+                has.fold((0, 0), |sum, has| (sum.0 + has.0, sum.1 + has.1));
         }
-        if let Some(why) = usage.exceeded(added, quotas) {
+        let exceeded = usage.exceeded(added, quotas);
+        if exceeded.is_none() {
+            usage.requests += added.requests;
+            usage.bytes += added.bytes;
+            usage.watches += added.watches;
+        }
+        self.owners.usage.insert(owner, usage);
+        exceeded.map_or(Ok(()), |why| {
             self.measures.refuses("quota");
-            return Err(Failure::TooMuch(why));
+            Err(Failure::TooMuch(why))
+        })
+    }
+
+    /// Whether a session is relayed here, or known to the voter.
+    pub(super) fn lives(&self, session: u128) -> bool {
+        self.relays.contains_key(&session) || self.voter.session(session).is_some()
+    }
+
+    /// Number of requests of a session, and bytes of its names and texts.
+    fn has(&self, session: u128) -> (usize, usize) {
+        if let Some(relay) = self.relays.get(&session) {
+            return (relay.numbers.len(), relay.text_bytes());
         }
-        usage.requests += added.requests;
-        usage.bytes += added.bytes;
-        usage.watches += added.watches;
-        Ok(())
+        let Some(known) = self.voter.session(session) else { return (0, 0) };
+        let names = known.requests().map(|(_, lock)| lock.text().len());
+        (known.requests().len(), names.sum::<usize>() + self.texts.bytes(session))
     }
 
     /// A session was opened by a client.
@@ -170,9 +187,11 @@ impl NodeCore {
         let Some(owner) = self.owners.of_client.get(&client).cloned() else { return };
         self.owners.usage.entry(owner.clone()).or_default().sessions.insert(key);
         self.owners.of_session.insert(key, owner);
-        if self.owners.of_session.len() > 2 * self.relays.len() + KEPT {
-            let sessions = &self.relays;
-            self.owners.of_session.retain(|key, _| sessions.contains_key(key));
+        let most = 2 * (self.relays.len() + self.voter.sessions().len()) + KEPT;
+        if self.owners.of_session.len() > most {
+            let mut of_session = std::mem::take(&mut self.owners.of_session);
+            of_session.retain(|key, _| self.lives(*key));
+            self.owners.of_session = of_session;
         }
     }
 }

@@ -66,6 +66,12 @@ impl Texts {
         self.sessions.get(&session)
     }
 
+    /// Bytes of the texts of a session's requests.
+    pub(super) fn bytes(&self, session: u128) -> usize {
+        let requests = self.sessions.get(&session).into_iter().flat_map(|it| it.requests.values());
+        requests.map(|(text, _)| text.why.len()).sum()
+    }
+
     pub(super) fn sessions(&self) -> impl Iterator<Item = (u128, &Known)> {
         self.sessions.iter().map(|(session, known)| (*session, known))
     }

@@ -139,17 +139,23 @@ impl<K: Name> Candidate<K> {
         self.issued = self.issued.max(issued);
     }
 
-    /// Repeats the present beat, so that every voter learns the stamps of the requests that wait: voters that are asked only
-    /// later know their places then.
+    /// Repeats the present beat, so that every voter learns the stamps of all requests: voters that are asked only later know
+    /// their places then. That matters most to a client that is inside: with a young stamp it would wait for a spare vote
+    /// behind clients that wait for it.
     pub fn announce(&self, out: &mut CandidateEffects<K>) {
-        let waiting = self.pursuits.iter().filter(|(_, pursuit)| pursuit.inside.is_none());
-        let waiting: Vec<(RequestId, u64)> =
-            waiting.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
-        for (index, view) in self.views.iter().enumerate() {
-            let (session, waiting) = (self.session, waiting.clone());
-            let beat = ToVoter::Beat { session, seen: view.seen(), waiting };
-            out.push(CandidateEffect::Send(ProcessId::from_index(index), beat));
-        }
+        out.extend(ProcessId::all(self.views.len()).map(|voter| self.beat_to(voter)));
+    }
+
+    /// The present beat, with the stamps that the voter may not know.
+    fn beat_to(&self, voter: ProcessId) -> CandidateEffect<K> {
+        let view = &self.views[voter.index()];
+        let knows = |(request, pursuit): &(&RequestId, &Pursuit<K>)| {
+            view.listed.contains_key(*request) || pursuit.votes.contains_key(&voter)
+        };
+        let unknown = self.pursuits.iter().filter(|of| !knows(of));
+        let waiting = unknown.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
+        let (session, seen) = (self.session, view.seen());
+        CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting })
     }
 
     /// The client has begun a beat: tells all voters, and repeats what may have been lost.
@@ -237,8 +243,7 @@ impl<K: Name> Candidate<K> {
     pub fn resume(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
         let Some(view) = self.views.get_mut(voter.index()) else { return };
         view.avoided = false;
-        let (session, seen, waiting) = (self.session, view.seen(), Vec::new());
-        out.push(CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting }));
+        out.push(self.beat_to(voter));
         for (request, pursuit) in &self.pursuits {
             if pursuit.asked.contains(voter) && !pursuit.votes.contains_key(&voter) {
                 out.push(CandidateEffect::Send(voter, self.request(*request, pursuit)));

@@ -88,6 +88,11 @@ impl<K> VoterSession<K> {
         self.dead.contains_key(&request) || self.released.contains(&request)
     }
 
+    /// Whether a request has a vote or is in a queue.
+    pub fn has(&self, request: RequestId) -> bool {
+        self.requests.contains_key(&request)
+    }
+
     /// Requests with a vote or in a queue, with their locks.
     pub fn requests(&self) -> impl ExactSizeIterator<Item = (RequestId, &K)> {
         self.requests.iter().map(|(request, (lock, _))| (*request, lock))
