@@ -362,7 +362,8 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {
             // A voter that does not know the present stamp would not ask for its vote back.
-            let knows = |counted: &Counted| counted.stamp >= pursuit.stamp;
+            let inside = pursuit.inside.is_some();
+            let knows = |counted: &Counted| inside || counted.stamp >= pursuit.stamp;
             if !pursuit.votes.get(&voter).is_some_and(knows) {
                 out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
             }
@@ -382,7 +383,7 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         pursuit.stamps.insert(voter, stamp);
         pursuit.stamp = pursuit.stamp.max(stamp);
-        if pursuit.place == 0 {
+        if pursuit.place == 0 || pursuit.inside.is_some() {
             return;
         }
         let stamp = pursuit.stamp;
@@ -466,7 +467,14 @@ impl<K: Name> Candidate<K> {
         out: &mut CandidateEffects<K>,
     ) {
         let Some(pursuit) = self.pursuit(claim) else { return };
-        if pursuit.inside.is_some() || pursuit.granted.is_some() {
+        let may_be_inside = pursuit.inside.is_some() || pursuit.found.is_some();
+        if may_be_inside || pursuit.granted.is_some() {
+            return;
+        }
+        // The vote itself tells whether the client may be inside: it has to arrive first.
+        let is_known = pursuit.votes.get(&voter).is_some_and(|counted| counted.vote == vote);
+        let is_returned = pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote);
+        if !is_known && !is_returned {
             return;
         }
         pursuit.votes.retain(|of, counted| *of != voter || counted.vote != vote);

@@ -59,8 +59,13 @@ impl<K: Name> Voter<K> {
         if known.is_some_and(|(known, _)| *known != lock) {
             return;
         }
-        let (old, stamp) =
-            (known.map(|(_, stamp)| *stamp), self.lifted(request.session, request, stamp, now));
+        let old = known.map(|(_, stamp)| *stamp);
+        // A client that is inside comes before all that wait for it: otherwise it could lose its lock with one voter, while a
+        // waiter with an older stamp keeps the spare vote.
+        let stamp = match inside {
+            Some(_) => 0,
+            None => self.lifted(request.session, request, stamp, now),
+        };
         let floor = self.floor;
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
         let beats = presented.beat.incarnation;
