@@ -1,9 +1,8 @@
 //! What happened, by the files that workers, nodes and the register have written. Times are microseconds.
 
-use std::collections::BTreeMap;
-
 use crate::fleet::Fleet;
 use crate::log::lines;
+use crate::worker::LOCK;
 
 /// A time during which a worker relied on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +29,14 @@ pub(crate) enum Ending {
     Killed,
 }
 
-/// A grant by a node's own record.
+/// A grant to a relayed session, by the record of the node that relays it. Nodes know nothing of grants to direct sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) node: usize,
     pub(crate) token: u64,
+    /// The node granted the lock between these two times: when its loop read the clock, and when the record was written.
     pub(crate) at: u64,
-    /// Until when the node could rely on it whatever happened, or until it was freed if that was earlier.
-    pub(crate) end: u64,
+    pub(crate) written: u64,
 }
 
 /// A write that the guarded register took.
@@ -120,30 +119,22 @@ impl History {
         }
     }
 
-    /// A node's clock is wrong by so many seconds.
+    /// Reads the grants of one lock. The node's clock is wrong by `shift` seconds.
     pub(crate) fn read_node(&mut self, node: usize, lines: &[Vec<String>], shift: i64) {
-        let mut open: BTreeMap<u64, Grant> = BTreeMap::new();
         for words in lines {
             let value = |name: &str| {
-                let found =
-                    words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-                found.and_then(|value| value.parse::<u64>().ok()).unwrap_or(0)
+                words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
             };
-            let time = |name: &str| ((value(name) / 1_000) as i64 - shift * 1_000_000) as u64;
-            match words.first().map(String::as_str) {
-                Some("granted") => {
-                    let (token, at, end) = (value("token"), time("at"), time("until"));
-                    open.insert(token, Grant { node, token, at, end });
-                }
-                Some("freed") => {
-                    if let Some(grant) = open.get_mut(&value("token")) {
-                        grant.end = grant.end.min(time("at"));
-                    }
-                }
-                _ => {}
+            let time = |name: &str| {
+                let nanos: u64 = value(name).and_then(|value| value.parse().ok()).unwrap_or(0);
+                ((nanos / 1_000) as i64 - shift * 1_000_000) as u64
+            };
+            let granted = words.first().is_some_and(|word| word == "granted");
+            if granted && value("lock") == Some(LOCK) {
+                let token = value("token").and_then(|token| token.parse().ok()).unwrap_or(0);
+                self.grants.push(Grant { node, token, at: time("at"), written: time("written") });
             }
         }
-        self.grants.extend(open.into_values());
     }
 
     pub(crate) fn read_register(&mut self, lines: &[Vec<String>]) {
