@@ -1,5 +1,6 @@
 //! Whether what happened may happen.
 
+use crate::clients::Kind;
 use crate::history::{History, Write};
 use crate::linear;
 
@@ -29,18 +30,23 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
     ]
 }
 
+/// A worker with its kind.
+fn named(worker: usize) -> String {
+    format!("worker {worker} ({})", Kind::of_worker(worker))
+}
+
 fn overlapping_claims(history: &History) -> Vec<String> {
     // Whoever reaches furthest of those before, in case one lies inside another.
     let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Claim>);
     for claim in &history.claims {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
             broken.push(format!(
-                "worker {} relied on token {} from {} to {}, and worker {} on token {} from {} on",
-                before.worker,
+                "{} relied on token {} from {} to {}, and {} on token {} from {} on",
+                named(before.worker),
                 before.token,
                 before.start,
                 before.end,
-                claim.worker,
+                named(claim.worker),
                 claim.token,
                 claim.start
             ));
@@ -61,11 +67,11 @@ fn early_grants(history: &History) -> Vec<String> {
         });
         broken.extend(relied.map(|claim| {
             format!(
-                "node {} granted token {} at {}, and worker {} relied on token {} from {} to {}",
+                "node {} granted token {} at {}, and {} relied on token {} from {} to {}",
                 grant.node,
                 grant.token,
                 grant.at,
-                claim.worker,
+                named(claim.worker),
                 claim.token,
                 claim.start,
                 claim.end
@@ -79,11 +85,11 @@ fn tokens(history: &History) -> Vec<String> {
     let claims = history.claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
     let claims = claims.map(|pair| {
         format!(
-            "worker {} got token {} at {}, and later worker {} got {} at {}",
-            pair[0].worker,
+            "{} got token {} at {}, and later {} got {} at {}",
+            named(pair[0].worker),
             pair[0].token,
             pair[0].start,
-            pair[1].worker,
+            named(pair[1].worker),
             pair[1].token,
             pair[1].start
         )
@@ -100,7 +106,13 @@ fn tokens(history: &History) -> Vec<String> {
             pair[0].node, pair[0].token, pair[0].at, pair[1].node, pair[1].token, pair[1].at
         )
     });
-    claims.chain(grants).collect()
+    let long = history.long.iter().flat_map(|(kind, claims)| {
+        let pairs = claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
+        pairs.map(move |pair| {
+            format!("the {kind} holder got token {}, and later {}", pair[0].token, pair[1].token)
+        })
+    });
+    claims.chain(grants).chain(long).collect()
 }
 
 /// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
@@ -130,7 +142,7 @@ fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
         history.claims.iter().any(|claim| claim.worker == *worker && claim.start > healed)
     };
     let starving = (0..workers).filter(|worker| !served(worker));
-    starving.map(|worker| format!("worker {worker} has not had the lock since")).collect()
+    starving.map(|worker| format!("{} has not had the lock since", named(worker))).collect()
 }
 
 #[cfg(test)]
@@ -147,9 +159,9 @@ mod tests {
         let mut history = History::default();
         history.read_worker(
             0,
-            &words("want 1\ngranted 10 5 90\nheld 20 95\nwrote 25 5 1\nfreeing 30"),
+            &words("want 1\ngranted 10 5 90 90 0\nheld 20 95 95\nwrote 25 5 1\nfreeing 30"),
         );
-        history.read_worker(1, &words("want 2\ngranted 40 7 99\nwrote 45 7 2"));
+        history.read_worker(1, &words("want 2\ngranted 40 7 99 99 0\nwrote 45 7 2"));
         history.read_node(
             0,
             &words(
@@ -191,8 +203,8 @@ mod tests {
     #[test]
     fn a_killed_worker_is_believed_until_its_deadline() {
         let mut history = History::default();
-        history.read_worker(0, &words("granted 10 5 90"));
-        history.read_worker(1, &words("granted 40 7 99\nfreeing 50"));
+        history.read_worker(0, &words("granted 10 5 90 90 0"));
+        history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 50"));
         assert_eq!(overlapping_claims(&history).len(), 1);
     }
 
@@ -211,7 +223,10 @@ mod tests {
     fn whoever_gets_nothing_after_the_healing_is_named() {
         assert_eq!(
             progress(&sound(), 3, 20),
-            ["worker 0 has not had the lock since", "worker 2 has not had the lock since"]
+            [
+                "worker 0 (direct) has not had the lock since",
+                "worker 2 (http) has not had the lock since"
+            ]
         );
     }
 }
