@@ -331,7 +331,8 @@ async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Durat
             return;
         }
         let relied = inner.state.deadline().from_now();
-        let patience = if relied.is_zero() { ttl } else { relied.min(ttl) };
+        // A node that is stopped or cut off says nothing: there has to be time left to call another one.
+        let patience = if relied.is_zero() { ttl } else { relied.min(ttl) / 4 };
         let call = inner.client.call(Call::KeepAlive(key), Some(patience));
         let (answer, state) = (call.await, Arc::clone(&inner.state));
         drop(inner);

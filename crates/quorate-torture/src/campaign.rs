@@ -7,10 +7,12 @@ use std::path::Path;
 use quorate_client::Moment;
 
 use crate::checker::{Verdict, judge};
+use crate::clients::Kind;
 use crate::faults::{Fault, Remedy, pause};
 use crate::fleet::{Fleet, Shape};
-use crate::history::History;
+use crate::history::{Ending, History};
 use crate::hosts::Hosts;
+use crate::losses::{self, Affected, Loss};
 use crate::lots::Lots;
 
 /// What is to be run.
@@ -22,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Only faults with this in their names.
     pub(crate) only: String,
+    /// Whether losses of relayed long holders are reported and not judged, and workers avoid what is known to go wrong.
+    pub(crate) lenient: bool,
 }
 
 /// What came of it.
@@ -37,6 +41,10 @@ pub(crate) struct Outcome {
     pub(crate) everybody: Option<u64>,
     /// Processes that ended though nobody ended them.
     pub(crate) died: Vec<String>,
+    /// Losses of the long holders, permitted and not.
+    pub(crate) losses: Vec<Loss>,
+    /// Times in which nodes were affected by faults.
+    pub(crate) affected: Vec<Affected>,
 }
 
 /// How long everybody has to get the lock once all is well.
@@ -49,17 +57,20 @@ pub(crate) fn run(
     folder: &Path,
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
-    let Plan { nodes, workers, seconds, seed, ref only } = *plan;
-    // Short leases, so that a minute has many rounds.
-    let shape = Shape { nodes, workers, lease_ms: 1_000, answer_ms: 100, absent: None };
+    let Plan { nodes, workers, seconds, seed, ref only, lenient } = *plan;
+    // Short leases, so that a minute has many rounds. Leases of etcd's API need more than two seconds.
+    let (holders, ttl_most_ms, answer_ms) = (Kind::ALL.len(), 3_000, 100);
+    let absent = None;
+    let shape = Shape { nodes, workers, holders, ttl_most_ms, answer_ms, lenient, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
-    if !await_turns(&fleet, workers, begun) {
+    if !await_turns(&fleet, workers, begun) || !await_holders(&fleet) {
         let died = fleet.died().join("; ");
         return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
     }
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
     let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
+    let (mut affected, mut graceless) = (Vec::new(), Vec::new());
     let possible = Fault::possible(&fleet, only);
     if possible.is_empty() {
         return Err(io::Error::other(format!(
@@ -78,7 +89,7 @@ pub(crate) fn run(
         if fault == Fault::Forget && !becomes_well(&fleet) {
             continue;
         }
-        let mut remedies = fault.strike(&mut fleet, &mut lots)?;
+        let mut strike = fault.strike(&mut fleet, &mut lots)?;
         *faults.entry(fault).or_insert(0) += 1;
         pause(lots.among(100..1_200));
         // Sometimes another one comes on top.
@@ -86,12 +97,21 @@ pub(crate) fn run(
         let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
         let and = both.then_some(second);
         if let Some(second) = and {
-            remedies.extend(second.strike(&mut fleet, &mut lots)?);
+            let more = second.strike(&mut fleet, &mut lots)?;
+            strike.remedies.extend(more.remedies);
+            strike.affected.extend(more.affected);
+            strike.broken.extend(more.broken);
             *faults.entry(second).or_insert(0) += 1;
         }
         pause(lots.among(100..2_000));
-        heal(&mut fleet, &remedies)?;
-        healings.push(Moment::now().0);
+        heal(&mut fleet, &strike.remedies)?;
+        let undone = Moment::now().0;
+        healings.push(undone);
+        for mut one in strike.affected {
+            one.undone = if one.undone == 0 { undone } else { one.undone };
+            affected.push(one);
+        }
+        graceless.extend(strike.broken);
         let seconds = (Moment::now().0 - begun) as f64 / 1e6;
         tell(&format!(
             "{seconds:>6.1} s  {fault}{}",
@@ -109,20 +129,51 @@ pub(crate) fn run(
         }
         pause(100);
     }
+    let again = await_holders(&fleet);
     let died = fleet.died();
+    // A claim of a worker that goes on would look as if it lasted until its deadline.
+    fleet.kill_clients();
     let history = History::read(&fleet);
     let mut verdicts = judge(&history, workers, healed);
     verdicts.push(Verdict {
         property: "every node votes and hears all others after the last healing",
         broken: absent.iter().map(|node| format!("node {node} does not")).collect(),
     });
+    verdicts.push(Verdict {
+        property: "every long holder has its lock after the last healing",
+        broken: if again { Vec::new() } else { vec!["one of them does not".to_owned()] },
+    });
+    verdicts.push(Verdict {
+        property: "a node that is asked to leave ends in time",
+        broken: graceless,
+    });
+    let ready = fleet.ready_times();
+    affected.iter_mut().for_each(|one| one.find_well(&ready));
+    let losses = losses(&history, &affected, nodes);
+    let judged = |loss: &&Loss| loss.kind == Kind::Direct || !lenient;
+    let unexcused = losses.iter().filter(|loss| loss.excuse.is_none()).filter(judged);
+    verdicts.push(Verdict {
+        property: "no long holder loses its lock while a majority of nodes is well",
+        broken: unexcused.map(Loss::describe).collect(),
+    });
     let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
-    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died })
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, affected })
+}
+
+/// Losses of all long holders.
+fn losses(history: &History, affected: &[Affected], nodes: usize) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    for (kind, claims) in &history.long {
+        let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
+        let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
+        losses.extend(lost.map(|claim| losses::judge(*kind, claim, affected, stalls, nodes)));
+    }
+    losses
 }
 
 /// Waits a while until all nodes vote.
 fn becomes_well(fleet: &Fleet) -> bool {
-    (0..30).any(|_| {
+    (0..40).any(|_| {
         let well = fleet.unwell().is_empty();
         if !well {
             pause(100);
@@ -139,6 +190,21 @@ fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
 fn recovery(history: &History, moment: u64) -> Option<u64> {
     let next = history.claims.iter().map(|claim| claim.start).find(|start| *start >= moment);
     next.map(|start| start - moment)
+}
+
+/// Waits until every long holder has its lock; false if that takes too long.
+fn await_holders(fleet: &Fleet) -> bool {
+    let holds = |holder| {
+        let lines = crate::log::lines(&fleet.holder_log(holder));
+        lines.last().is_some_and(|words| ["granted", "held", "node"].contains(&words[0].as_str()))
+    };
+    (0..PATIENCE_US / 100_000).any(|_| {
+        let all = (0..fleet.holder_count()).all(holds);
+        if !all {
+            pause(100);
+        }
+        all
+    })
 }
 
 /// Waits until every worker has had the lock since then; false if that takes too long.

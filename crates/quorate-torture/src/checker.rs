@@ -1,5 +1,6 @@
 //! Whether what happened may happen.
 
+use crate::clients::Kind;
 use crate::history::{History, Write};
 use crate::linear;
 
@@ -15,7 +16,7 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
     let verdict = |property, broken| Verdict { property, broken };
     vec![
         verdict("no two rely on the lock at once, by their own logs", overlapping_claims(history)),
-        verdict("no two hold the lock at once, by the nodes' records", overlapping_grants(history)),
+        verdict("no node grants the lock while another client relies on it", early_grants(history)),
         verdict("tokens increase with every grant", tokens(history)),
         verdict(
             "the lock's history is one of a lock (stateright)",
@@ -29,18 +30,23 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
     ]
 }
 
+/// A worker with its kind.
+fn named(worker: usize) -> String {
+    format!("worker {worker} ({})", Kind::of_worker(worker))
+}
+
 fn overlapping_claims(history: &History) -> Vec<String> {
     // Whoever reaches furthest of those before, in case one lies inside another.
     let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Claim>);
     for claim in &history.claims {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
             broken.push(format!(
-                "worker {} relied on token {} from {} to {}, and worker {} on token {} from {} on",
-                before.worker,
+                "{} relied on token {} from {} to {}, and {} on token {} from {} on",
+                named(before.worker),
                 before.token,
                 before.start,
                 before.end,
-                claim.worker,
+                named(claim.worker),
                 claim.token,
                 claim.start
             ));
@@ -52,18 +58,25 @@ fn overlapping_claims(history: &History) -> Vec<String> {
     broken
 }
 
-fn overlapping_grants(history: &History) -> Vec<String> {
-    let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Grant>);
+/// Grants by the nodes' records while a worker relied on another token.
+fn early_grants(history: &History) -> Vec<String> {
+    let mut broken = Vec::new();
     for grant in &history.grants {
-        if let Some(before) = furthest.filter(|before| grant.at < before.end) {
-            broken.push(format!(
-                "node {} had given token {} from {} to {}, and node {} gave token {} at {}",
-                before.node, before.token, before.at, before.end, grant.node, grant.token, grant.at
-            ));
-        }
-        if furthest.is_none_or(|before| before.end < grant.end) {
-            furthest = Some(*grant);
-        }
+        let relied = history.claims.iter().filter(|claim| {
+            claim.token != grant.token && claim.start < grant.at && grant.written < claim.end
+        });
+        broken.extend(relied.map(|claim| {
+            format!(
+                "node {} granted token {} at {}, and {} relied on token {} from {} to {}",
+                grant.node,
+                grant.token,
+                grant.at,
+                named(claim.worker),
+                claim.token,
+                claim.start,
+                claim.end
+            )
+        }));
     }
     broken
 }
@@ -72,30 +85,34 @@ fn tokens(history: &History) -> Vec<String> {
     let claims = history.claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
     let claims = claims.map(|pair| {
         format!(
-            "worker {} got token {} at {}, and later worker {} got {} at {}",
-            pair[0].worker,
+            "{} got token {} at {}, and later {} got {} at {}",
+            named(pair[0].worker),
             pair[0].token,
             pair[0].start,
-            pair[1].worker,
+            named(pair[1].worker),
             pair[1].token,
             pair[1].start
         )
     });
-    let grants = history.grants.windows(2).filter(|pair| pair[0].token >= pair[1].token);
+    // The time of a grant is an interval: only grants that do not overlap have an order.
+    let pairs = history.grants.windows(2);
+    let grants = pairs.filter(|pair| {
+        let ordered = pair[0].written < pair[1].at && pair[0].token >= pair[1].token;
+        ordered || pair[0].token == pair[1].token
+    });
     let grants = grants.map(|pair| {
         format!(
             "node {} gave token {} at {}, and later node {} gave {} at {}",
             pair[0].node, pair[0].token, pair[0].at, pair[1].node, pair[1].token, pair[1].at
         )
     });
-    let unknown = history
-        .claims
-        .iter()
-        .filter(|claim| history.grants.iter().all(|grant| grant.token != claim.token));
-    let unknown = unknown.map(|claim| {
-        format!("worker {} has token {}, which no node has given", claim.worker, claim.token)
+    let long = history.long.iter().flat_map(|(kind, claims)| {
+        let pairs = claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
+        pairs.map(move |pair| {
+            format!("the {kind} holder got token {}, and later {}", pair[0].token, pair[1].token)
+        })
     });
-    claims.chain(grants).chain(unknown).collect()
+    claims.chain(grants).chain(long).collect()
 }
 
 /// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
@@ -125,7 +142,7 @@ fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
         history.claims.iter().any(|claim| claim.worker == *worker && claim.start > healed)
     };
     let starving = (0..workers).filter(|worker| !served(worker));
-    starving.map(|worker| format!("worker {worker} has not had the lock since")).collect()
+    starving.map(|worker| format!("{} has not had the lock since", named(worker))).collect()
 }
 
 #[cfg(test)]
@@ -142,15 +159,18 @@ mod tests {
         let mut history = History::default();
         history.read_worker(
             0,
-            &words("want 1\ngranted 10 5 90\nheld 20 95\nwrote 25 5 1\nfreeing 30"),
+            &words("want 1\ngranted 10 5 90 90 0\nheld 20 95 95\nwrote 25 5 1\nfreeing 30"),
         );
-        history.read_worker(1, &words("want 2\ngranted 40 7 99\nwrote 45 7 2"));
+        history.read_worker(1, &words("want 2\ngranted 40 7 99 99 0\nwrote 45 7 2"));
         history.read_node(
             0,
-            &words("granted at=9000 token=5 until=95000\nfreed at=31000 token=5"),
+            &words(
+                "granted lock=torture token=5 at=9000 written=9500\ngranted lock=x token=1 at=1 written=1",
+            ),
             0,
         );
-        history.read_node(1, &words("granted at=2000035000 token=7 until=2000099000"), 2);
+        let shifted = "granted lock=torture token=7 at=2000035000 written=2000035100";
+        history.read_node(1, &words(shifted), 2);
         history.read_register(&words("wrote 25 5 1\nrefused 41 5 7\nwrote 45 7 2"));
         history
     }
@@ -175,17 +195,16 @@ mod tests {
     fn two_at_once_are_found_in_logs_and_records() {
         let mut history = sound();
         history.claims[0].end = 41;
-        history.grants[0].end = 36;
         let found = broken(&history);
-        assert!(found[0].contains("own logs") && found[1].contains("records"), "{found:?}");
+        assert!(found[0].contains("own logs") && found[1].contains("no node grants"), "{found:?}");
         assert!(found[2].contains("stateright"), "{found:?}");
     }
 
     #[test]
     fn a_killed_worker_is_believed_until_its_deadline() {
         let mut history = History::default();
-        history.read_worker(0, &words("granted 10 5 90"));
-        history.read_worker(1, &words("granted 40 7 99\nfreeing 50"));
+        history.read_worker(0, &words("granted 10 5 90 90 0"));
+        history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 50"));
         assert_eq!(overlapping_claims(&history).len(), 1);
     }
 
@@ -204,7 +223,10 @@ mod tests {
     fn whoever_gets_nothing_after_the_healing_is_named() {
         assert_eq!(
             progress(&sound(), 3, 20),
-            ["worker 0 has not had the lock since", "worker 2 has not had the lock since"]
+            [
+                "worker 0 (direct) has not had the lock since",
+                "worker 2 (http) has not had the lock since"
+            ]
         );
     }
 }

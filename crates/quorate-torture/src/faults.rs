@@ -5,8 +5,14 @@ use std::io;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use quorate_client::Moment;
+
 use crate::fleet::Fleet;
+use crate::losses::Affected;
 use crate::lots::Lots;
+
+/// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
+const READY_MS: u64 = 10_000;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +34,10 @@ pub(crate) enum Fault {
     Forget,
     ShiftClock,
     Vanish,
+    RollingRestart,
+    KillAndStart,
+    KillAndStartLate,
+    FullDisk,
 }
 
 /// How a fault ends.
@@ -40,10 +50,22 @@ pub(crate) enum Remedy {
     ContinueNode(usize),
     ContinueWorker(usize),
     Heal(usize),
+    /// Makes room on a node's disk.
+    Empty(usize),
+}
+
+/// What a fault has done.
+#[derive(Debug, Default)]
+pub(crate) struct Strike {
+    pub(crate) remedies: Vec<Remedy>,
+    /// The nodes that are affected, and from when on. Where `undone` is zero, until the remedies are applied.
+    pub(crate) affected: Vec<Affected>,
+    /// What must not happen.
+    pub(crate) broken: Vec<String>,
 }
 
 impl Fault {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 21] = [
         Self::KillHolder,
         Self::KillHoldersNode,
         Self::KillVoter,
@@ -61,6 +83,10 @@ impl Fault {
         Self::Forget,
         Self::ShiftClock,
         Self::Vanish,
+        Self::RollingRestart,
+        Self::KillAndStart,
+        Self::KillAndStartLate,
+        Self::FullDisk,
     ];
 
     /// The faults that can be done here and have this in their names.
@@ -72,6 +98,7 @@ impl Fault {
             }
             Self::CutFromClients | Self::CutNoQuorum | Self::Vanish => fleet.hosts.can_cut(),
             Self::ShiftClock => clocks,
+            Self::FullDisk => fleet.can_fill(),
             _ => true,
         };
         let wanted = |fault: &Self| fault.to_string().contains(only);
@@ -79,7 +106,7 @@ impl Fault {
     }
 
     /// Does it, and says how it ends.
-    pub(crate) fn strike(self, fleet: &mut Fleet, lots: &mut Lots) -> io::Result<Vec<Remedy>> {
+    pub(crate) fn strike(self, fleet: &mut Fleet, lots: &mut Lots) -> io::Result<Strike> {
         let n = fleet.node_count();
         let fewer = (n - 1) / 2;
         let node = lots.index(n);
@@ -96,41 +123,68 @@ impl Fault {
         let (holder, holders_node) =
             caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
-        let workers = n..n + fleet.worker_count();
+        let (mut affected, mut broken) = (Vec::new(), Vec::new());
+        let mut hit: Vec<usize> = Vec::new();
+        let from = Moment::now().0;
         let remedies = match self {
             Self::KillHolder => {
                 fleet.kill_worker(holder);
                 vec![Remedy::StartWorker(holder)]
             }
-            Self::KillHoldersNode => kill_nodes(fleet, &[holders_node]),
-            Self::KillVoter => {
-                let voter = (holders_node + 1 + lots.index(n - 1)) % n;
-                kill_nodes(fleet, &[voter])
+            Self::KillHoldersNode => {
+                hit.push(holders_node);
+                kill_nodes(fleet, &hit)
             }
-            Self::KillMinority => kill_nodes(fleet, &lots.some(fewer, n)),
+            Self::KillVoter => {
+                hit.push((holders_node + 1 + lots.index(n - 1)) % n);
+                kill_nodes(fleet, &hit)
+            }
+            Self::KillMinority => {
+                hit = lots.some(fewer, n);
+                kill_nodes(fleet, &hit)
+            }
             Self::StopHolder => {
                 fleet.stop_worker(holder);
                 vec![Remedy::ContinueWorker(holder)]
             }
-            Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
-            Self::StopMinority => stop_nodes(fleet, &lots.some(fewer, n)),
-            Self::Stutter => stutter(fleet, lots, node),
-            Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
+            Self::StopHoldersNode => {
+                hit.push(holders_node);
+                stop_nodes(fleet, &hit)
+            }
+            Self::StopMinority => {
+                hit = lots.some(fewer, n);
+                stop_nodes(fleet, &hit)
+            }
+            Self::Stutter => {
+                stutter(fleet, lots, node);
+                affected.push(self.affected(&[node], from, Moment::now().0));
+                Vec::new()
+            }
+            Self::CutBothWays => {
+                hit.push(node);
+                cut_apart(fleet, &[node], &others)?
+            }
             Self::CutMinority => {
-                let few = lots.some(fewer, n);
-                let rest: Vec<usize> = (0..n).filter(|other| !few.contains(other)).collect();
-                cut_apart(fleet, &few, &rest)?
+                hit = lots.some(fewer, n);
+                let rest: Vec<usize> = (0..n).filter(|other| !hit.contains(other)).collect();
+                cut_apart(fleet, &hit, &rest)?
             }
             Self::CutDeaf => {
+                hit.push(node);
                 others.iter().try_for_each(|other| fleet.hosts.cut(*other, &[node]))?;
                 others.into_iter().map(Remedy::Heal).collect()
             }
             Self::CutMute => {
+                hit.push(node);
                 fleet.hosts.cut(node, &others)?;
                 vec![Remedy::Heal(node)]
             }
-            Self::CutFromClients => cut_apart(fleet, &[node], &workers.collect::<Vec<_>>())?,
+            Self::CutFromClients => {
+                hit.push(node);
+                cut_apart(fleet, &[node], &fleet.client_hosts())?
+            }
             Self::CutNoQuorum => {
+                hit.extend(0..n);
                 for node in 0..n {
                     let rest: Vec<usize> = (0..n).filter(|other| *other != node).collect();
                     fleet.hosts.cut(node, &rest)?;
@@ -138,11 +192,13 @@ impl Fault {
                 (0..n).map(Remedy::Heal).collect()
             }
             Self::Forget => {
+                hit.push(node);
                 fleet.kill_node(node);
                 fleet.forget(node)?;
                 vec![Remedy::StartNode(node)]
             }
             Self::ShiftClock => {
+                hit.push(node);
                 fleet.kill_node(node);
                 let seconds = lots.among(600..7_200) as i64;
                 // A clock cannot show a time before the machine was started.
@@ -156,11 +212,54 @@ impl Fault {
                 fleet.kill_worker(holder);
                 vec![Remedy::Heal(host), Remedy::StartWorker(holder)]
             }
+            Self::RollingRestart => {
+                for node in 0..n {
+                    let from = Moment::now().0;
+                    // A node that another fault keeps stopped would not hear the signal.
+                    fleet.continue_node(node);
+                    if !fleet.terminate_node(node) {
+                        broken.push(format!("node {node} did not end within 8 s after SIGTERM"));
+                    }
+                    fleet.start_node(node, 0)?;
+                    affected.push(self.affected(&[node], from, Moment::now().0));
+                    fleet.await_ready(node, READY_MS);
+                }
+                Vec::new()
+            }
+            Self::KillAndStart | Self::KillAndStartLate => {
+                fleet.kill_node(node);
+                pause(if self == Self::KillAndStartLate { 3_000 } else { 0 });
+                fleet.start_node(node, 0)?;
+                affected.push(self.affected(&[node], from, Moment::now().0));
+                Vec::new()
+            }
+            Self::FullDisk => {
+                hit.push(node);
+                fleet.fill(node)?;
+                vec![Remedy::Empty(node)]
+            }
         };
+        if !hit.is_empty() {
+            affected.push(self.affected(&hit, from, 0));
+        }
         if self != Self::StopHolder && caught.is_some() {
             fleet.continue_worker(holder);
         }
-        Ok(remedies)
+        Ok(Strike { remedies, affected, broken })
+    }
+
+    fn affected(self, nodes: &[usize], from: u64, undone: u64) -> Affected {
+        let (fault, nodes) = (self.to_string(), nodes.to_vec());
+        let settles_us = match self {
+            Self::CutBothWays
+            | Self::CutMinority
+            | Self::CutDeaf
+            | Self::CutMute
+            | Self::CutFromClients
+            | Self::CutNoQuorum => 1_000_000,
+            _ => 0,
+        };
+        Affected { fault, nodes, from, undone, settles_us, well: Vec::new() }
     }
 }
 
@@ -179,6 +278,7 @@ impl Remedy {
                 Ok(())
             }
             Self::Heal(host) => fleet.hosts.heal(host),
+            Self::Empty(node) => fleet.empty(node),
         }
     }
 }
@@ -200,14 +300,13 @@ fn cut_apart(fleet: &Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<
 }
 
 /// A node that runs for a while, stops for a while, and so on: all that it sends and hears is late by another time.
-fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) -> Vec<Remedy> {
+fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) {
     for _ in 0..10 {
         fleet.stop_node(node);
         pause(lots.among(20..150));
         fleet.continue_node(node);
         pause(lots.among(5..60));
     }
-    Vec::new()
 }
 
 /// Somebody has the lock soon, if anybody can. It is stopped then, so that it still has it.
@@ -226,7 +325,7 @@ pub(crate) fn pause(millis: u64) {
 }
 
 fn uptime_s() -> i64 {
-    (quorate_client::Moment::now().0 / 1_000_000) as i64
+    (Moment::now().0 / 1_000_000) as i64
 }
 
 fn clocks_can_be_shifted() -> bool {
@@ -259,6 +358,10 @@ impl fmt::Display for Fault {
             Self::Forget => "a restart without memory",
             Self::ShiftClock => "a restart with another clock",
             Self::Vanish => "a client that vanishes",
+            Self::RollingRestart => "a rolling restart",
+            Self::KillAndStart => "kill -9 of a node, started at once",
+            Self::KillAndStartLate => "kill -9 of a node, started after 3 s",
+            Self::FullDisk => "a node with a full disk",
         })
     }
 }

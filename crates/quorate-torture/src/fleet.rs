@@ -17,13 +17,20 @@ use crate::log;
 pub(crate) struct Shape {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
-    /// How long votes are lent.
-    pub(crate) lease_ms: u64,
+    /// Long holders, each of another kind, with a monitor beside them.
+    pub(crate) holders: usize,
+    /// Greatest time-to-live of a session.
+    pub(crate) ttl_most_ms: u64,
     /// How quickly nodes answer each other.
     pub(crate) answer_ms: u64,
+    /// Whether workers avoid what is known to go wrong.
+    pub(crate) lenient: bool,
     /// Where one more node would be, which is never started.
     pub(crate) absent: Option<String>,
 }
+
+/// The file that fills a disk.
+const BALLAST: &str = "ballast";
 
 /// A process that can be started again.
 #[derive(Debug, Default)]
@@ -42,16 +49,21 @@ pub(crate) struct Fleet {
     program: PathBuf,
     nodes: Vec<Place>,
     workers: Vec<Place>,
+    holders: Vec<Child>,
+    monitor: Option<Child>,
     register: Option<Child>,
+    /// Data folders that are file systems of their own, so that they can be filled.
+    mounts: Vec<PathBuf>,
     peers: Vec<String>,
     clients: Vec<String>,
     register_at: String,
+    lenient: bool,
 }
 
 impl Fleet {
     /// Writes the files of a cluster of so many nodes and starts everything.
     pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
-        let Shape { nodes, workers, .. } = *shape;
+        let Shape { nodes, workers, holders, .. } = *shape;
         let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
         let register_at = door(nodes + workers, 7482);
         let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
@@ -63,28 +75,99 @@ impl Fleet {
             program: std::env::current_exe()?,
             nodes: places(nodes),
             workers: places(workers),
+            holders: Vec::new(),
+            monitor: None,
             register: None,
+            mounts: Vec::new(),
             peers,
             clients,
             register_at,
+            lenient: shape.lenient,
         };
         fleet.write_files(shape)?;
+        if holders > 0
+            && let Err(why) = fleet.mount_data()
+        {
+            fleet.unmount();
+            eprintln!("WITHOUT FULL DISKS: data folders cannot be mounted ({why})");
+        }
         let mut register = fleet.hosts.command(nodes + workers, &fleet.program);
         register.args(["register", &fleet.register_at]).arg(fleet.register_log());
         fleet.register = Some(start(&mut register, &fleet.folder.join("register.err"))?);
         (0..nodes).try_for_each(|node| fleet.start_node(node, 0))?;
         (0..workers).try_for_each(|worker| fleet.start_worker(worker))?;
+        (0..holders).try_for_each(|holder| fleet.start_holder(holder))?;
+        if holders > 0 {
+            let host = nodes + workers + 1 + holders;
+            let mut monitor = fleet.hosts.command(host, &fleet.program);
+            monitor.args(["monitor", &fleet.clients.join(",")]).arg(fleet.monitor_log());
+            fleet.monitor = Some(start(&mut monitor, &fleet.folder.join("monitor.err"))?);
+        }
         Ok(fleet)
     }
 
+    /// Number of hosts that a cluster needs: for nodes, workers, the register, long holders and their monitor.
+    pub(crate) fn hosts_wanted(nodes: usize, workers: usize, holders: usize) -> usize {
+        nodes + workers + 1 + holders + 1
+    }
+
+    fn start_holder(&mut self, holder: usize) -> io::Result<()> {
+        let mut command = self.hosts.command(self.holder_host(holder), &self.program);
+        command.args(["holder", &holder.to_string(), &self.clients.join(",")]);
+        command.arg(self.holder_log(holder));
+        let errors = self.folder.join(format!("holder-{holder}.err"));
+        self.holders.push(start(&mut command, &errors)?);
+        Ok(())
+    }
+
+    /// Gives each node a small file system for its data, so that it can be filled. Needs root.
+    fn mount_data(&mut self) -> io::Result<()> {
+        for node in 0..self.nodes.len() {
+            let folder = self.data(node);
+            fs::create_dir_all(&folder)?;
+            let mut mount = Command::new("mount");
+            mount.args(["-t", "tmpfs", "-o", "size=8m,mode=0700", "quorate-torture"]).arg(&folder);
+            let output = mount.stdin(Stdio::null()).output()?;
+            if !output.status.success() {
+                let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+                return Err(io::Error::other(why));
+            }
+            self.mounts.push(folder);
+        }
+        Ok(())
+    }
+
+    /// Whether the disks of nodes can be filled.
+    pub(crate) fn can_fill(&self) -> bool {
+        self.mounts.len() == self.nodes.len()
+    }
+
+    /// Fills the disk of a node.
+    pub(crate) fn fill(&self, node: usize) -> io::Result<()> {
+        let mut file = fs::File::create(self.data(node).join(BALLAST))?;
+        for block in [vec![0; 1 << 16], vec![0; 1]] {
+            while io::Write::write_all(&mut file, &block).is_ok() {}
+        }
+        Ok(())
+    }
+
+    /// Makes room on the disk of a node again.
+    pub(crate) fn empty(&self, node: usize) -> io::Result<()> {
+        fs::remove_file(self.data(node).join(BALLAST))
+    }
+
+    fn data(&self, node: usize) -> PathBuf {
+        self.folder.join(format!("data-{node}"))
+    }
+
     fn write_files(&self, shape: &Shape) -> io::Result<()> {
-        let Shape { lease_ms, answer_ms, .. } = shape;
+        let Shape { ttl_most_ms, answer_ms, .. } = shape;
         let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
         let wanted = certs::Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
         certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
         for (node, clients) in self.clients.iter().enumerate() {
             let mut text = format!(
-                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nlease_ms = {lease_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\ncalls_per_second = 0\n[peers]\n"
+                "cluster = \"70\"\nid = {node}\nclients = \"{clients}\"\ndata = \"data-{node}\"\nttl_most_ms = {ttl_most_ms}\nanswer_ms = {answer_ms}\nplain_clients = true\ncalls_per_second = 0\n[peers]\n"
             );
             for (peer, address) in self.peers.iter().enumerate() {
                 text += &format!("{peer} = \"{address}\"\n");
@@ -108,6 +191,28 @@ impl Fleet {
     /// The host of a worker; that of a node has the node's number.
     pub(crate) fn worker_host(&self, worker: usize) -> usize {
         self.nodes.len() + worker
+    }
+
+    /// Hosts of all clients, workers and long holders.
+    pub(crate) fn client_hosts(&self) -> Vec<usize> {
+        let holders = (0..self.holders.len()).map(|holder| self.holder_host(holder));
+        (0..self.workers.len()).map(|worker| self.worker_host(worker)).chain(holders).collect()
+    }
+
+    fn holder_host(&self, holder: usize) -> usize {
+        self.nodes.len() + self.workers.len() + 1 + holder
+    }
+
+    pub(crate) fn holder_count(&self) -> usize {
+        self.holders.len()
+    }
+
+    pub(crate) fn holder_log(&self, holder: usize) -> PathBuf {
+        self.folder.join(format!("holder-{holder}.log"))
+    }
+
+    pub(crate) fn monitor_log(&self) -> PathBuf {
+        self.folder.join("monitor.log")
     }
 
     pub(crate) fn register_log(&self) -> PathBuf {
@@ -169,6 +274,9 @@ impl Fleet {
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
         command.args(["worker", &worker.to_string(), &self.clients.join(","), &self.register_at]);
         command.arg(self.log(worker, life));
+        if self.lenient {
+            command.env(crate::clients::LENIENT, "1");
+        }
         let errors = self.folder.join(format!("worker-{worker}.err"));
         let place = &mut self.workers[worker];
         place.child = Some(start(&mut command, &errors)?);
@@ -187,7 +295,66 @@ impl Fleet {
 
     /// Deletes all that a node that is down remembers.
     pub(crate) fn forget(&self, node: usize) -> io::Result<()> {
-        fs::remove_dir_all(self.folder.join(format!("data-{node}")))
+        // The folder itself may be a file system.
+        for entry in fs::read_dir(self.data(node))? {
+            let path = entry?.path();
+            if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
+        }
+        Ok(())
+    }
+
+    /// Ends all clients, so that their logs are complete.
+    pub(crate) fn kill_clients(&mut self) {
+        self.workers.iter_mut().for_each(Place::kill);
+        for holder in &mut self.holders {
+            let _ = holder.kill();
+            let _ = holder.wait();
+        }
+    }
+
+    /// Asks a node to leave with SIGTERM, and waits until it has. Returns false if it had to be killed.
+    pub(crate) fn terminate_node(&mut self, node: usize) -> bool {
+        let Some(mut child) = self.nodes[node].child.take() else { return true };
+        if let Some(pid) = Pid::from_raw(child.id() as i32) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        for _ in 0..800 {
+            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return true;
+            }
+            crate::faults::pause(10);
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        false
+    }
+
+    /// Waits until a node says that it is ready to a question that is sent from now on; at most so many milliseconds.
+    pub(crate) fn await_ready(&self, node: usize, millis: u64) -> bool {
+        let since = quorate_client::Moment::now().0;
+        (0..millis / 20).any(|_| {
+            crate::faults::pause(20);
+            // The log grows; what is looked for is at its end.
+            self.ready_times()
+                .iter()
+                .rev()
+                .take(100)
+                .any(|(sent, of)| *sent >= since && *of == node)
+        })
+    }
+
+    /// When nodes were asked by the monitor and were ready.
+    pub(crate) fn ready_times(&self) -> Vec<(u64, usize)> {
+        let lines = log::lines(&self.monitor_log());
+        let ready = lines.iter().filter(|words| words[0] == "ready");
+        ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?))).collect()
+    }
+
+    fn unmount(&mut self) {
+        for folder in self.mounts.drain(..) {
+            let mut umount = Command::new("umount");
+            let _ = umount.arg("-l").arg(folder).stderr(Stdio::null()).status();
+        }
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
@@ -237,7 +404,7 @@ impl Fleet {
 
     fn node_of(&self, worker: usize) -> Option<usize> {
         let lines = self.last_lines(worker);
-        lines.iter().rfind(|words| words[0] == "session")?.get(2)?.parse().ok()
+        lines.iter().rfind(|words| words[0] == "granted")?.get(5)?.parse().ok()
     }
 
     /// The nodes that do not vote or do not hear all others.
@@ -262,7 +429,13 @@ impl Fleet {
         let died = all.filter_map(|(what, number, place)| {
             ended(place).map(|status| format!("{what} {number} ended by itself: {status}"))
         });
-        died.collect()
+        let mut died: Vec<String> = died.collect();
+        for (holder, child) in self.holders.iter_mut().enumerate() {
+            if let Ok(Some(status)) = child.try_wait() {
+                died.push(format!("long holder {holder} ended by itself: {status}"));
+            }
+        }
+        died
     }
 
     /// The processes that are nodes.
@@ -299,10 +472,12 @@ impl Place {
 impl Drop for Fleet {
     fn drop(&mut self) {
         self.workers.iter_mut().chain(&mut self.nodes).for_each(Place::kill);
-        if let Some(mut register) = self.register.take() {
-            let _ = register.kill();
-            let _ = register.wait();
+        let others = self.register.iter_mut().chain(&mut self.monitor).chain(&mut self.holders);
+        for child in others {
+            let _ = child.kill();
+            let _ = child.wait();
         }
+        self.unmount();
     }
 }
 

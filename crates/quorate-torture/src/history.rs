@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::clients::Kind;
 use crate::fleet::Fleet;
 use crate::log::lines;
+use crate::worker::LOCK;
 
 /// A time during which a worker relied on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub(crate) struct Claim {
     pub(crate) start: u64,
     /// When it gave it up or could not rely on it any longer. For one that was killed, until when it could have.
     pub(crate) end: u64,
+    /// The same by the time that the client goes by, which is later if it counts from an answer that came late.
+    pub(crate) acted: u64,
     /// How it ended.
     pub(crate) ending: Ending,
 }
@@ -30,14 +34,14 @@ pub(crate) enum Ending {
     Killed,
 }
 
-/// A grant by a node's own record.
+/// A grant to a relayed session, by the record of the node that relays it. Nodes know nothing of grants to direct sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) node: usize,
     pub(crate) token: u64,
+    /// The node granted the lock between these two times: when its loop read the clock, and when the record was written.
     pub(crate) at: u64,
-    /// Until when the node could rely on it whatever happened, or until it was freed if that was earlier.
-    pub(crate) end: u64,
+    pub(crate) written: u64,
 }
 
 /// A write that the guarded register took.
@@ -52,6 +56,12 @@ pub(crate) struct Write {
 pub(crate) struct History {
     /// In the order of their starts.
     pub(crate) claims: Vec<Claim>,
+    /// Claims of the long holders, each kind on a lock of its own.
+    pub(crate) long: BTreeMap<Kind, Vec<Claim>>,
+    /// Times in which a long holder's process did not run.
+    pub(crate) stalls: BTreeMap<Kind, Vec<(u64, u64)>>,
+    /// Sessions that were opened, by kind and by how their votes are collected.
+    pub(crate) sessions: BTreeMap<(Kind, String), usize>,
     /// Grants that workers heard of when they could no longer rely on them.
     pub(crate) late: usize,
     /// In the order of their times.
@@ -75,6 +85,19 @@ impl History {
                 history.read_worker(worker, &lines(&log));
             }
         }
+        for (holder, kind) in Kind::ALL.into_iter().enumerate().take(fleet.holder_count()) {
+            let lines = lines(&fleet.holder_log(holder));
+            let mut own = Self::default();
+            own.read_worker(holder, &lines);
+            own.sessions.into_iter().for_each(|(of, count)| {
+                *history.sessions.entry(of).or_insert(0) += count;
+            });
+            own.claims.sort_by_key(|claim| claim.start);
+            history.long.insert(kind, own.claims);
+            let stalls = lines.iter().filter(|words| words[0] == "stalled");
+            let stalls = stalls.map(|words| (number(words.get(1)), number(words.get(2))));
+            history.stalls.insert(kind, stalls.collect());
+        }
         for node in 0..fleet.node_count() {
             for (records, shift) in fleet.records(node) {
                 history.read_node(node, &lines(&records), shift);
@@ -87,20 +110,29 @@ impl History {
     }
 
     pub(crate) fn read_worker(&mut self, worker: usize, lines: &[Vec<String>]) {
-        let (mut asked, mut open) = (0, None);
+        let (mut asked, mut open) = (0, None::<Claim>);
         for words in lines {
             let number = |place: usize| number(words.get(place));
             match words[0].as_str() {
+                "session" => {
+                    let route = words.get(3).cloned().unwrap_or_default();
+                    *self.sessions.entry((Kind::of_worker(worker), route)).or_insert(0) += 1;
+                }
                 "want" => asked = number(1),
                 "granted" => {
                     self.close(open.take(), Ending::Killed);
-                    let (start, token, end) = (number(1), number(2), number(3));
-                    open = Some(Claim { worker, token, asked, start, end, ending: Ending::Killed });
+                    let (start, token, end, acted) = (number(1), number(2), number(3), number(4));
+                    let ending = Ending::Killed;
+                    open = Some(Claim { worker, token, asked, start, end, acted, ending });
                 }
-                "held" => open.iter_mut().for_each(|claim: &mut Claim| claim.end = number(2)),
+                "held" => {
+                    let until = (number(2), number(3));
+                    open.iter_mut().for_each(|claim| (claim.end, claim.acted) = until);
+                }
                 "freeing" | "lost" => {
                     if let Some(claim) = &mut open {
                         claim.end = claim.end.min(number(1));
+                        claim.acted = claim.acted.min(number(1));
                     }
                     let ending = if words[0] == "lost" { Ending::Lost } else { Ending::Freed };
                     self.close(open.take(), ending);
@@ -120,30 +152,22 @@ impl History {
         }
     }
 
-    /// A node's clock is wrong by so many seconds.
+    /// Reads the grants of one lock. The node's clock is wrong by `shift` seconds.
     pub(crate) fn read_node(&mut self, node: usize, lines: &[Vec<String>], shift: i64) {
-        let mut open: BTreeMap<u64, Grant> = BTreeMap::new();
         for words in lines {
             let value = |name: &str| {
-                let found =
-                    words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-                found.and_then(|value| value.parse::<u64>().ok()).unwrap_or(0)
+                words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
             };
-            let time = |name: &str| ((value(name) / 1_000) as i64 - shift * 1_000_000) as u64;
-            match words.first().map(String::as_str) {
-                Some("granted") => {
-                    let (token, at, end) = (value("token"), time("at"), time("until"));
-                    open.insert(token, Grant { node, token, at, end });
-                }
-                Some("freed") => {
-                    if let Some(grant) = open.get_mut(&value("token")) {
-                        grant.end = grant.end.min(time("at"));
-                    }
-                }
-                _ => {}
+            let time = |name: &str| {
+                let nanos: u64 = value(name).and_then(|value| value.parse().ok()).unwrap_or(0);
+                ((nanos / 1_000) as i64 - shift * 1_000_000) as u64
+            };
+            let granted = words.first().is_some_and(|word| word == "granted");
+            if granted && value("lock") == Some(LOCK) {
+                let token = value("token").and_then(|token| token.parse().ok()).unwrap_or(0);
+                self.grants.push(Grant { node, token, at: time("at"), written: time("written") });
             }
         }
-        self.grants.extend(open.into_values());
     }
 
     pub(crate) fn read_register(&mut self, lines: &[Vec<String>]) {
@@ -171,6 +195,23 @@ impl History {
     /// How many claims ended so.
     pub(crate) fn ended(&self, ending: Ending) -> usize {
         self.claims.iter().filter(|claim| claim.ending == ending).count()
+    }
+
+    /// Claims of the workers of one kind.
+    pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Claim> {
+        self.claims.iter().filter(move |claim| Kind::of_worker(claim.worker) == kind)
+    }
+
+    /// Claims during which another worker relied on the lock as well, because it counted from an answer that came too late.
+    /// Only tokens protect from that.
+    pub(crate) fn overlaps_by_late_answers(&self) -> usize {
+        let mut furthest = 0;
+        let overlaps = self.claims.iter().filter(|claim| {
+            let overlaps = claim.start < furthest;
+            furthest = furthest.max(claim.acted);
+            overlaps
+        });
+        overlaps.count()
     }
 }
 

@@ -122,7 +122,15 @@ mod tests {
     use crate::history::Ending;
 
     fn claim(token: u64, asked: u64, start: u64, end: u64) -> Claim {
-        Claim { worker: token as usize, token, asked, start, end, ending: Ending::Freed }
+        Claim {
+            worker: token as usize,
+            token,
+            asked,
+            start,
+            end,
+            acted: end,
+            ending: Ending::Freed,
+        }
     }
 
     #[test]

@@ -11,14 +11,18 @@
 
 mod campaign;
 mod checker;
+mod clients;
 mod faults;
 mod fleet;
 mod history;
+mod holder;
 mod hosts;
 mod linear;
 mod log;
+mod losses;
 mod lots;
 mod memory;
+mod monitor;
 mod node;
 mod records;
 mod register;
@@ -33,6 +37,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::campaign::Plan;
+use crate::clients::Kind;
+use crate::fleet::Fleet;
+use crate::holder::Holder;
 use crate::hosts::Hosts;
 use crate::worker::Worker;
 
@@ -57,8 +64,8 @@ enum Command {
         /// How many nodes
         #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u64).range(3..=15))]
         nodes: u64,
-        /// How many workers
-        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60))]
+        /// How many workers; direct, relayed, HTTP and etcd's API in turn
+        #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=60))]
         workers: u64,
         /// Only faults with this in their names, such as `memory` or `cut off`
         #[arg(long, default_value = "")]
@@ -66,6 +73,9 @@ enum Command {
         /// On loopback, without cuts, where there are no network namespaces
         #[arg(long)]
         or_loopback: bool,
+        /// Report what is known to go wrong with relayed clients without failing: see docs/torture.md
+        #[arg(long)]
+        lenient: bool,
         /// The figures as JSON
         #[arg(long)]
         json: bool,
@@ -90,6 +100,10 @@ enum Command {
     #[command(hide = true)]
     Worker { number: usize, endpoints: String, register: String, log: PathBuf },
     #[command(hide = true)]
+    Holder { number: usize, endpoints: String, log: PathBuf },
+    #[command(hide = true)]
+    Monitor { endpoints: String, log: PathBuf },
+    #[command(hide = true)]
     Register { address: String, log: PathBuf },
     #[command(hide = true)]
     Look { address: String, absent: usize },
@@ -109,9 +123,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, json } => {
+        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, lenient, json } => {
             let (nodes, workers) = (nodes as usize, workers as usize);
-            faults(&Plan { nodes, workers, seconds, seed, only }, or_loopback, json)
+            faults(&Plan { nodes, workers, seconds, seed, only, lenient }, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
             let load = stress::Load {
@@ -129,13 +143,22 @@ fn run(command: Command) -> io::Result<bool> {
             runtime.block_on(worker.run());
             Ok(true)
         }
+        Command::Holder { number, endpoints, log } => {
+            let holder = Holder::new(number, &endpoints, &log)?;
+            runtime.block_on(holder.run());
+            Ok(true)
+        }
+        Command::Monitor { endpoints, log } => {
+            runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)
+        }
         Command::Register { address, log } => register::serve(&address, &log).map(|()| true),
         Command::Look { address, absent } => Ok(runtime.block_on(node::is_well(&address, absent))),
     }
 }
 
 fn faults(plan: &Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
-    let hosts = match Hosts::in_namespaces(plan.nodes + plan.workers + 1) {
+    let wanted = Fleet::hosts_wanted(plan.nodes, plan.workers, Kind::ALL.len());
+    let hosts = match Hosts::in_namespaces(wanted) {
         Ok(hosts) => hosts,
         Err(why) if or_loopback => {
             eprintln!("WITHOUT NETWORK NAMESPACES ({why})");

@@ -6,16 +6,23 @@ use std::time::Duration;
 
 use quorate_client::Client;
 use quorate_service::{Extras, NodeConfig, launch};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::records::Records;
 
-/// Runs a node until it is killed.
+/// Time that clients have to go elsewhere when the node is asked to leave; the same as that of `quorate node`.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs a node until it is killed, or leaves with SIGTERM as `quorate node` does.
 pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io::Result<()> {
     tracing::subscriber::set_global_default(Records::open(records)?).map_err(io::Error::other)?;
     let config = NodeConfig::read(config).map_err(io::Error::other)?;
-    let (_node, _tls) =
+    let mut leave = signal(SignalKind::terminate())?;
+    let (node, _tls) =
         launch(&config, new_cluster, Extras::default()).await.map_err(io::Error::other)?;
-    std::future::pending().await
+    leave.recv().await;
+    node.stop(PATIENCE).await;
+    Ok(())
 }
 
 /// Whether the node there votes and hears all others but so many.

@@ -4,6 +4,7 @@ use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use quorate_client::Moment;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -50,7 +51,8 @@ impl Subscriber for Records {
     fn event(&self, event: &Event<'_>) {
         let mut words = Words::default();
         event.record(&mut words);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).line(format_args!("{words}"));
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.line(format_args!("{words} written={}", Moment::now().0 * 1_000));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

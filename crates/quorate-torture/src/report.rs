@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::campaign::{Outcome, Plan};
+use crate::clients::Kind;
 use crate::history::Ending;
+use crate::losses::{Affected, Loss};
 
 /// Whether nothing is broken.
 pub(crate) fn is_sound(outcome: &Outcome) -> bool {
@@ -27,6 +29,17 @@ pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
     text += "\nfigures\n";
     for (name, value) in figures(outcome) {
         let _ = writeln!(text, "  {name:<55} {value:>10}");
+    }
+    text += "\nclients            workers' grants     lost   killed   long holds   permitted losses   violations\n";
+    for client in clients(outcome) {
+        let Client { kind, grants, lost, killed, long, permitted, violations, .. } = client;
+        let _ = writeln!(
+            text,
+            "  {kind:<16} {grants:>15} {lost:>8} {killed:>8} {long:>12} {permitted:>18} {violations:>12}"
+        );
+    }
+    for loss in &outcome.losses {
+        let _ = writeln!(text, "  {}", loss.describe());
     }
     text += "\nproperties\n";
     for verdict in &outcome.verdicts {
@@ -57,11 +70,86 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         .map(|verdict| json!({ "property": verdict.property, "broken": verdict.broken }))
         .collect();
     let all = json!({
-        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds,
+        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds, "lenient": plan.lenient,
         "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
+        "clients": clients(outcome).iter().map(Client::json).collect::<Vec<_>>(),
+        "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),
+        "affected": outcome.affected.iter().map(affected_json).collect::<Vec<_>>(),
         "sound": is_sound(outcome),
     });
     format!("{all:#}\n")
+}
+
+/// Figures of one kind of client.
+struct Client {
+    kind: Kind,
+    /// Grants that workers relied on.
+    grants: usize,
+    /// Of these lost, or ended by the death of the worker.
+    lost: usize,
+    killed: usize,
+    sessions: usize,
+    /// Sessions whose client collects the votes itself.
+    direct: usize,
+    /// Times that the long holder got its lock.
+    long: usize,
+    held_ms: u64,
+    permitted: usize,
+    violations: usize,
+}
+
+fn clients(outcome: &Outcome) -> Vec<Client> {
+    let history = &outcome.history;
+    let client = |kind: Kind| {
+        let ended = |ending| history.of(kind).filter(|claim| claim.ending == ending).count();
+        let sessions = |route: Option<&str>| {
+            let of = history
+                .sessions
+                .iter()
+                .filter(|((of, by), _)| *of == kind && route.is_none_or(|route| route == by));
+            of.map(|(_, count)| *count).sum()
+        };
+        let long = history.long.get(&kind).map_or(&[][..], Vec::as_slice);
+        let losses = || outcome.losses.iter().filter(|loss| loss.kind == kind);
+        let permitted = losses().filter(|loss| loss.excuse.is_some()).count();
+        Client {
+            kind,
+            grants: history.of(kind).count(),
+            lost: ended(Ending::Lost),
+            killed: ended(Ending::Killed),
+            sessions: sessions(None),
+            direct: sessions(Some("direct")),
+            long: long.len(),
+            held_ms: long.iter().map(|claim| (claim.end - claim.start) / 1_000).sum(),
+            permitted,
+            violations: losses().count() - permitted,
+        }
+    };
+    Kind::ALL.into_iter().map(client).collect()
+}
+
+impl Client {
+    fn json(&self) -> Value {
+        json!({
+            "kind": self.kind.to_string(), "grants": self.grants, "lost": self.lost, "killed": self.killed,
+            "sessions": self.sessions, "direct sessions": self.direct, "long holds": self.long,
+            "held long for ms": self.held_ms, "permitted losses": self.permitted, "violations": self.violations,
+        })
+    }
+}
+
+fn loss_json(loss: &Loss) -> Value {
+    json!({
+        "kind": loss.kind.to_string(), "token": loss.token, "at": loss.at, "excuse": loss.excuse,
+        "faults": loss.faults,
+    })
+}
+
+fn affected_json(affected: &Affected) -> Value {
+    json!({
+        "fault": affected.fault, "nodes": affected.nodes, "from": affected.from, "undone": affected.undone,
+        "well": affected.well,
+    })
 }
 
 fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
@@ -71,11 +159,15 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
     let median = recoveries.get(recoveries.len() / 2).copied().unwrap_or(0);
     vec![
         ("grants that a worker relied on", history.claims.len() as u64),
-        ("grants by the nodes' records", history.grants.len() as u64),
+        ("grants to relayed sessions by the nodes' records", history.grants.len() as u64),
         ("hand-offs to another worker", history.hand_offs() as u64),
         ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
         ("holders that were killed", history.ended(Ending::Killed) as u64),
         ("grants heard of too late to rely on", history.late as u64),
+        (
+            "overlaps by answers of etcd's API that came late",
+            history.overlaps_by_late_answers() as u64,
+        ),
         ("increments of the guarded register", history.writes.len() as u64),
         ("requests that the register refused as stale", history.refused as u64),
         ("increments of the plain counter", history.plain.len() as u64),

@@ -6,8 +6,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
+use quorate_client::Moment;
 
+use crate::clients::{
+    Acquired, EtcdSession, HttpSession, Kind, LockGuard, LockSession, NativeSession, Options,
+};
 use crate::log::Log;
 use crate::lots::Lots;
 use crate::register::{Answer, Register};
@@ -15,7 +18,7 @@ use crate::register::{Answer, Register};
 /// The lock that everybody wants.
 pub(crate) const LOCK: &str = "torture";
 
-/// How long a session lives without a word.
+/// Time-to-live of a worker's session.
 pub(crate) const TTL: Duration = Duration::from_millis(1_000);
 
 pub(crate) struct Worker {
@@ -38,48 +41,52 @@ impl Worker {
         Ok(Self { number, endpoints, register: register.to_owned(), log: Log::open(log)?, lots })
     }
 
-    /// Until it is killed: with one node after the other, whenever something goes wrong.
-    pub(crate) async fn run(mut self) {
+    /// Runs until it is killed. The kind of client follows from the worker's number.
+    pub(crate) async fn run(self) {
+        match Kind::of_worker(self.number) {
+            Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
+            Kind::Http => self.run_as::<HttpSession>().await,
+            Kind::Etcd => self.run_as::<EtcdSession>().await,
+        }
+    }
+
+    /// Opens one session after the other, each at another node.
+    async fn run_as<S: LockSession>(mut self) {
+        let (kind, who) = (Kind::of_worker(self.number), format!("worker {}", self.number));
         for attempt in self.number.. {
-            let node = attempt % self.endpoints.len();
-            let client = Client::new([self.endpoints[node].as_str()]);
-            let who = format!("worker {}", self.number);
-            let reach = Duration::from_millis(500);
-            let options = SessionOptions { ttl: TTL, who, reach, ..SessionOptions::default() };
-            // A node that says nothing at all is as good as none.
-            let session = tokio::time::timeout(2 * reach, client.session(options)).await;
-            if let Ok(Ok(session)) = session {
-                self.log.line(format_args!("session {} {node}", Moment::now().0));
-                while self.turn(&session).await {}
+            let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
+            let options = Options { kind, endpoints, first, who: who.clone(), ttl: TTL };
+            if let Some(mut session) = S::open(&options).await {
+                let now = Moment::now().0;
+                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
+                while self.turn(&mut session).await {}
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
     /// Takes the lock once. Says whether the session is still good for something.
-    async fn turn(&mut self, session: &Session) -> bool {
-        let wait = Duration::from_secs(4);
+    async fn turn<S: LockSession>(&mut self, session: &mut S) -> bool {
         self.log.line(format_args!("want {}", Moment::now().0));
-        let Ok(request) = session.lock(LOCK) else { return false };
-        let granted = tokio::time::timeout(wait + TTL, request.wait(wait).acquire()).await;
-        match granted {
-            Ok(Ok(guard)) => {
+        match session.acquire(LOCK, Duration::from_secs(4)).await {
+            Acquired::Granted(guard) => {
                 let now = Moment::now().0;
-                let (token, until) = (guard.token(), guard.deadline().0);
-                self.log.line(format_args!("granted {now} {token} {until}"));
+                let (token, until, node) = (guard.token(), guard.deadline(), session.node());
+                let (promised, acted) = (until.promised, until.acted);
+                self.log.line(format_args!("granted {now} {token} {promised} {acted} {node}"));
                 self.inside(&guard).await;
                 let held = self.look(&guard);
                 if held {
                     self.log.line(format_args!("freeing {}", Moment::now().0));
                 }
-                let freed = tokio::time::timeout(TTL, guard.release()).await;
-                held && matches!(freed, Ok(Ok(())))
+                let freed = tokio::time::timeout(2 * TTL, guard.release()).await;
+                held && freed.unwrap_or(false)
             }
-            Ok(Err(Error::Failed(Failure::TimedOut))) => {
+            Acquired::TimedOut => {
                 self.log.line(format_args!("waited {}", Moment::now().0));
                 true
             }
-            _ => {
+            Acquired::Failed => {
                 self.log.line(format_args!("failed {}", Moment::now().0));
                 false
             }
@@ -88,7 +95,7 @@ impl Worker {
 
     /// Increments both counters: the one that is shown the token, and the one that is not and that believes whoever has
     /// once had the lock.
-    async fn inside(&mut self, guard: &Guard) {
+    async fn inside(&mut self, guard: &impl LockGuard) {
         let token = guard.token();
         let Ok(mut register) = Register::connect(&self.register) else { return };
         let Ok(read) = register.ask(format_args!("read {token}")) else { return };
@@ -119,11 +126,11 @@ impl Worker {
     }
 
     /// Looks whether the lock is still held, and writes it down.
-    fn look(&mut self, guard: &Guard) -> bool {
-        let (now, until) = (Moment::now().0, guard.deadline().0);
+    fn look(&mut self, guard: &impl LockGuard) -> bool {
+        let (now, until) = (Moment::now().0, guard.deadline());
         let held = guard.is_held();
         match held {
-            true => self.log.line(format_args!("held {now} {until}")),
+            true => self.log.line(format_args!("held {now} {} {}", until.promised, until.acted)),
             false => self.log.line(format_args!("lost {now}")),
         }
         held

@@ -16,10 +16,16 @@ fn torture(arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn a_cluster_bears_faults_and_a_crowd() {
     // One after the other: both need the whole machine.
-    let faults = torture(&["faults", "--seconds", "15", "--seed", "1", "--or-loopback"]);
+    // Lenient: relayed clients are known to lose locks when they change their node (docs/torture.md).
+    let faults = ["faults", "--seconds", "15", "--seed", "1", "--or-loopback", "--lenient"];
+    let faults = torture(&faults);
     let figure = |name: &str| faults["figures"][name].as_u64().expect("a number");
     assert!(figure("grants that a worker relied on") > 0, "{faults:#}");
     assert!(figure("increments of the guarded register") > 0, "{faults:#}");
+    for client in faults["clients"].as_array().expect("a list") {
+        let count = |name: &str| client[name].as_u64().expect("a number");
+        assert!(count("grants") > 0 && count("long holds") > 0, "{client:#}");
+    }
     assert!(faults["faults"].as_object().is_some_and(|kinds| kinds.len() > 3), "{faults:#}");
     let stress = ["stress", "--waiters", "200", "--locks", "5000", "--strangers", "40"];
     let stress = torture(&stress);

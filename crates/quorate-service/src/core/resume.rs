@@ -107,11 +107,6 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         relay.resuming = false;
         for name in relay.listed_held(since) {
-            let known = self.known_numbers(session, &name);
-            let named = self.texts.named(session, &name);
-            let texts = named.into_iter().find_map(|request| self.texts.request(request));
-            let (why, revision) =
-                texts.map_or((String::new(), 0), |(text, _)| (text.why.clone(), text.revision));
             let Some(relay) = self.relays.get_mut(&session) else { return };
             if relay.interests.contains_key(&name) {
                 continue;
@@ -119,6 +114,10 @@ impl NodeCore {
             let Some((request, attempt, Some(token))) = relay.listed(&name, since) else {
                 continue;
             };
+            // Texts of earlier requests for the same lock may still be here: word of their end may have been lost.
+            let text = self.texts.request(request).map(|(text, _)| text.clone());
+            let (why, known, revision) =
+                text.map_or_else(Default::default, |it| (it.why, it.numbers, it.revision));
             relay.client.adopt(name.clone(), request, attempt.saturating_add(1), None, now);
             let mut interest = Interest::new(request, why, now);
             interest.recorded = Some(token);

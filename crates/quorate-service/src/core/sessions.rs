@@ -85,6 +85,11 @@ impl NodeCore {
             Call::Close(key) => session(self, key, SessionCall::Close),
             Call::Session(key) => session(self, key, SessionCall::List),
             Call::Acquire { session: key, request, name, mode: _, wait_ms, why, inside } => {
+                if connection.is_local() {
+                    // A call over HTTP that is cut off is withdrawn from the relay here. Its client may have gone on through
+                    // another node: that the connection is closed is not the client's word that it has stopped.
+                    self.withdrawable.insert(connection, (key.id(), request));
+                }
                 let (once, enqueue) = (false, false);
                 let wanted = Wanted { number: request, name, wait_ms, why, inside, once, enqueue };
                 session(self, key, SessionCall::Acquire(wanted))
@@ -347,7 +352,6 @@ impl NodeCore {
         }
         let full = self.requests() >= self.settings.requests_most;
         let has_quorum = self.has_quorum();
-        let known = self.known_numbers(session, &name);
         let leaving = self.leaving.is_some();
         let no_session = Answer::Failed(Failure::NoSession);
         let relay = self.relays.get_mut(&session).ok_or(no_session)?;
@@ -391,7 +395,8 @@ impl NodeCore {
                     let attempt = attempt.saturating_add(1);
                     relay.client.adopt(name.clone(), request, attempt, inside, now);
                     let mut interest = Interest::new(request, why, now);
-                    (interest.token, interest.holding) = (inside, known);
+                    let known = self.texts.request(request).map(|(text, _)| text.numbers.clone());
+                    (interest.token, interest.holding) = (inside, known.unwrap_or_default());
                     interest.recorded = recorded.filter(|_| inside.is_none());
                     relay.interests.insert(name.clone(), interest);
                 }
@@ -429,13 +434,6 @@ impl NodeCore {
         self.describe_request(session, &name, now);
         self.pursue(session, request, now);
         Ok(())
-    }
-
-    /// Numbers of the client's that other nodes have told for a lock of this session.
-    pub(super) fn known_numbers(&self, session: u128, name: &Name) -> Vec<u64> {
-        let mut requests = self.texts.named(session, name);
-        let known = requests.find_map(|request| self.texts.request(request));
-        known.map_or_else(Vec::new, |(text, _)| text.numbers.clone())
     }
 
     fn release(&mut self, by: By, session: u128, number: u64, now: Time) {

@@ -1,12 +1,10 @@
 //! Locks and elections over HTTP.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use quorate_protocol::{Answer, Call, Mode, SessionKey};
+use quorate_protocol::{Answer, Call, Mode};
 
 use super::model::{
     Expelled, Granted, Listed, Named, Over, Proclaimed, Request, Token, TokenState, Wanted, Which,
@@ -15,7 +13,6 @@ use super::model::{
 use super::refusal::Refusal;
 use super::{Caller, House};
 use crate::node::random_number;
-use crate::rights::Rights;
 
 /// Take a lock, or become the leader of an election; the answer comes when it is granted
 ///
@@ -40,10 +37,7 @@ pub(super) async fn acquire(
     let mode = Mode::Exclusive;
     let call = Call::Acquire { session, request, name, mode, wait_ms, why, inside };
     let asked = crate::clock::now().0 / 1_000;
-    let mut kept = Kept { house: house.clone(), rights, session, request, open: true };
-    let answer = house.door.ask(&kept.rights, call).await;
-    kept.open = false;
-    match answer? {
+    match house.door.ask(&rights, call).await? {
         Answer::Granted { token, reliance } => {
             // The session may have been kept alive while it waited; two clocks differ by a thousandth at most.
             let waited = reliance.since.saturating_sub(asked);
@@ -51,25 +45,6 @@ pub(super) async fn acquire(
             Ok(Json(Granted { token, request, reliable_ms }))
         }
         _ => Err(Refusal::confused()),
-    }
-}
-
-/// A request that is taken back if nobody waits for its answer.
-struct Kept {
-    house: House,
-    rights: Arc<Rights>,
-    session: SessionKey,
-    request: u64,
-    open: bool,
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if self.open {
-            let (house, rights) = (self.house.clone(), Arc::clone(&self.rights));
-            let release = Call::Release { session: self.session, request: self.request };
-            tokio::spawn(async move { house.door.ask(&rights, release).await });
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use quorate_client::{Client, Error, Failure, Guard, Session, SessionOptions};
+use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
 
 /// Sessions, and what they hold.
 pub(super) type Crowd = Vec<(Session, Vec<Guard>)>;
@@ -17,14 +17,10 @@ async fn session(endpoint: &str) -> Result<Session, Error> {
     Client::new([endpoint]).session(patient()).await
 }
 
-/// How many requests there are at all nodes.
-async fn requests(clients: &[String]) -> u64 {
-    let mut sum = 0;
-    for endpoint in clients {
-        let status = Client::new([endpoint.as_str()]).status().await;
-        sum += status.map_or(0, |status| status.requests);
-    }
-    sum
+/// Number of requests for names with a prefix, at most `most`, as the voters know them.
+async fn requests(clients: &[String], prefix: &str, most: usize) -> usize {
+    let listed = Client::new([clients[0].as_str()]).list(prefix, most as u32).await;
+    listed.map_or(0, |listed| listed.len())
 }
 
 /// So many connections wait for one lock; then it goes from one to the next.
@@ -44,9 +40,13 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
                 Ok::<_, Error>(session)
             }));
         }
-        // The bystander may be among them.
-        while requests(clients).await < waiters as u64 + 1 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let end = Moment::now().later(Duration::from_secs(60));
+        while requests(clients, "one", 2 * waiters).await < waiters + 1 {
+            if end.from_now().is_zero() {
+                let seen = requests(clients, "one", 2 * waiters).await;
+                return Ok(vec![format!("{seen} of {} requests wait after 60 s", waiters + 1)]);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         guard.release().await?;
         let mut broken = Vec::new();
@@ -133,13 +133,13 @@ pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
         broken.extend(closed.err().map(|error| error.to_string()));
         drop(guards);
     }
-    // The bystander may have one.
     for _ in 0..600 {
-        if requests(clients).await <= 1 {
+        if requests(clients, "many/", 10).await == 0 {
             return broken;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    broken.push(format!("{} requests are left", requests(clients).await));
+    broken
+        .push(format!("{} requests are left", requests(clients, "many/", usize::MAX >> 32).await));
     broken
 }

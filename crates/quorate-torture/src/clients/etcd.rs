@@ -1,0 +1,247 @@
+//! A client of etcd's API, through the JSON gateway. It goes on through another node with the number of its lease.
+//!
+//! It counts as etcd's own clients do: the TTL of an answer, from when the answer was *received*. Nodes tell less than voters
+//! keep, which makes up for answers that take up to half a second. Only tokens protect from slower ones.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use quorate_client::Moment;
+use serde_json::{Value, json};
+
+use super::json::{Answer, Nodes};
+use super::{Acquired, Deadline, LockGuard, LockSession, Options};
+
+/// The TTL of a lease: the shortest there is.
+pub(super) const TTL: Duration = Duration::from_secs(2);
+
+/// Longest time that an answer may take for its client to be safe.
+pub(super) const ALLOWANCE: Duration = Duration::from_millis(500);
+
+/// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Pause before the next node is tried.
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(crate) struct EtcdSession(Arc<Shared>);
+
+struct Shared {
+    nodes: Nodes,
+    lease: i64,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    over: bool,
+    until: Deadline,
+}
+
+impl State {
+    /// An answer that tells a TTL. A lease whose time has passed does not come back.
+    fn extend(&mut self, sent: u64, received: u64, seconds: u64) {
+        if seconds == 0 || received >= self.until.acted {
+            self.over = true;
+            return;
+        }
+        let fresh = deadline(sent, received, seconds);
+        self.until.promised = self.until.promised.max(fresh.promised);
+        self.until.acted = self.until.acted.max(fresh.acted);
+    }
+}
+
+fn deadline(sent: u64, received: u64, seconds: u64) -> Deadline {
+    let micros = seconds * 1_000_000;
+    let allowed = sent + ALLOWANCE.as_micros() as u64;
+    Deadline { promised: received.min(allowed) + micros, acted: received + micros }
+}
+
+/// Numbers of 64 bits are texts in etcd's JSON, and zero is left out.
+fn number(value: &Value) -> i64 {
+    value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_alive(&self) -> bool {
+        let state = *self.state();
+        !state.over && Moment::now().0 < state.until.acted
+    }
+
+    /// Keeps the lease alive at a third of its TTL, until the session is dropped.
+    async fn keep_alive(shared: std::sync::Weak<Self>) {
+        loop {
+            let Some(session) = shared.upgrade() else { return };
+            if session.state().over {
+                return;
+            }
+            let (sent, node) = (Moment::now(), session.nodes.current());
+            let body = json!({ "ID": session.lease.to_string() });
+            match session.nodes.call(node, "/v3/lease/keepalive", &body, PATIENCE).await {
+                Ok(Answer { status: 200, body }) if body["result"].is_object() => {
+                    let seconds = number(&body["result"]["TTL"]).max(0) as u64;
+                    session.state().extend(sent.0, Moment::now().0, seconds);
+                    let next = sent.later(TTL / 3);
+                    drop(session);
+                    tokio::time::sleep(next.from_now()).await;
+                }
+                _ => {
+                    session.nodes.leave(node);
+                    drop(session);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Unlocks. Returns whether the first node that was asked has confirmed it. A call that was not answered may be carried
+    /// out at any time later, and the key is the same for every request of a lease: then the lease must not be used again.
+    async fn unlock(&self, key: &str) -> bool {
+        let end = Moment::now().later(TTL / 2);
+        let body = json!({ "key": key });
+        let mut first = true;
+        while !end.from_now().is_zero() {
+            let node = self.nodes.current();
+            match self.nodes.call(node, "/v3/lock/unlock", &body, PATIENCE).await {
+                Ok(Answer { status: 200, .. }) => return first,
+                _ => {
+                    first = false;
+                    self.nodes.leave(node);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+        false
+    }
+}
+
+impl LockSession for EtcdSession {
+    type Guard = EtcdGuard;
+
+    async fn open(options: &Options) -> Option<Self> {
+        let nodes = Nodes::new(&options.endpoints, options.first);
+        for _ in &options.endpoints {
+            let (sent, node) = (Moment::now().0, nodes.current());
+            let wanted = json!({ "TTL": TTL.as_secs().to_string() });
+            match nodes.call(node, "/v3/lease/grant", &wanted, PATIENCE).await {
+                Ok(Answer { status: 200, body }) => {
+                    let lease = number(&body["ID"]);
+                    let seconds = number(&body["TTL"]).max(0) as u64;
+                    let until = deadline(sent, Moment::now().0, seconds);
+                    let state = Mutex::new(State { over: false, until });
+                    let shared = Arc::new(Shared { nodes, lease, state });
+                    tokio::spawn(Shared::keep_alive(Arc::downgrade(&shared)));
+                    return Some(Self(shared));
+                }
+                _ => nodes.leave(node),
+            }
+        }
+        None
+    }
+
+    fn route(&self) -> &'static str {
+        "relayed"
+    }
+
+    fn node(&self) -> usize {
+        self.0.nodes.current()
+    }
+
+    async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<EtcdGuard> {
+        let (session, end) = (&self.0, Moment::now().later(wait));
+        let body = json!({ "name": base64(name.as_bytes()), "lease": session.lease.to_string() });
+        while !end.from_now().is_zero() && session.is_alive() {
+            let node = session.nodes.current();
+            match session.nodes.call(node, "/v3/lock/lock", &body, end.from_now()).await {
+                Ok(Answer { status: 200, body }) => {
+                    let token = number(&body["header"]["revision"]).max(0) as u64;
+                    let key = body["key"].as_str().unwrap_or("").to_owned();
+                    let session = Arc::clone(session);
+                    return Acquired::Granted(EtcdGuard { session, key, token });
+                }
+                // The lease is over.
+                Ok(Answer { status: 404 | 400, .. }) => return Acquired::Failed,
+                Err(_) if end.from_now().is_zero() => {}
+                _ => {
+                    session.nodes.leave(node);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+        // The grant may be under way.
+        let key = base64(format!("{name}/{:x}", session.lease).as_bytes());
+        match session.unlock(&key).await && session.is_alive() {
+            true => Acquired::TimedOut,
+            false => Acquired::Failed,
+        }
+    }
+}
+
+pub(crate) struct EtcdGuard {
+    session: Arc<Shared>,
+    /// In base64, as it was answered.
+    key: String,
+    token: u64,
+}
+
+impl LockGuard for EtcdGuard {
+    fn token(&self) -> u64 {
+        self.token
+    }
+
+    fn deadline(&self) -> Deadline {
+        self.session.state().until
+    }
+
+    fn is_held(&self) -> bool {
+        self.session.is_alive()
+    }
+
+    fn loss(&self) -> String {
+        if self.session.state().over { "lease-over" } else { "deadline" }.to_owned()
+    }
+
+    async fn release(self) -> bool {
+        self.session.unlock(&self.key).await
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let mut three = [0; 3];
+        three[..chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
+            text.push(if place > chunk.len() { '=' } else { digit.into() });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_as_elsewhere() {
+        let shown = ["", "d", "de", "dep", "deploy"].map(|text| base64(text.as_bytes()));
+        assert_eq!(shown, ["", "ZA==", "ZGU=", "ZGVw", "ZGVwbG95"]);
+    }
+
+    #[test]
+    fn a_slow_answer_is_promised_less_than_its_client_counts() {
+        let mut state = State { over: false, until: deadline(0, 100, 2) };
+        assert_eq!(state.until, Deadline { promised: 2_000_100, acted: 2_000_100 });
+        state.extend(1_000_000, 1_900_000, 2);
+        assert_eq!(state.until, Deadline { promised: 3_500_000, acted: 3_900_000 });
+        state.extend(3_800_000, 3_900_000, 2);
+        assert!(state.over, "its time had passed");
+    }
+}

@@ -1,0 +1,325 @@
+//! A client of the JSON API. It goes on through another node with the key of its session.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use quorate_client::Moment;
+use serde_json::{Value, json};
+
+use super::json::{Answer, Nodes};
+use super::{Acquired, Deadline, LockGuard, LockSession, Options};
+
+/// Set for workers of a lenient run: a session that has changed its node, or whose release was not confirmed at once, makes
+/// no further request. `docs/torture.md` says what is known to go wrong otherwise.
+pub(crate) const LENIENT: &str = "QUORATE_TORTURE_LENIENT";
+
+pub(crate) struct HttpSession {
+    shared: Arc<Shared>,
+    requests: u64,
+}
+
+struct Shared {
+    nodes: Nodes,
+    key: String,
+    ttl: Duration,
+    /// The only node whose answers leave the session good for further requests, in a lenient run.
+    only: Option<usize>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    over: bool,
+    /// Locks by the number of their request.
+    held: BTreeMap<u64, Hold>,
+}
+
+#[derive(Clone, Debug)]
+struct Hold {
+    name: String,
+    token: u64,
+    /// When the client knew that it held the lock.
+    since: u64,
+    until: u64,
+    /// Why it is lost.
+    lost: Option<&'static str>,
+}
+
+/// Pause before the next node is tried.
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another request may be made.
+    fn is_good(&self) -> bool {
+        !self.state().over && self.only.is_none_or(|only| only == self.nodes.current())
+    }
+
+    /// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
+    fn patience(&self) -> Duration {
+        self.ttl / 5
+    }
+
+    /// Keeps the session alive at a third of its ttl, until the session is dropped.
+    async fn keep_alive(shared: std::sync::Weak<Self>) {
+        let mut told = None;
+        loop {
+            let Some(session) = shared.upgrade() else { return };
+            if session.state().over {
+                return;
+            }
+            let (sent, node) = (Moment::now(), session.nodes.current());
+            if told.is_some_and(|told| told != node) && !session.repeat_grants(node).await {
+                session.nodes.leave(node);
+                drop(session);
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+            told = Some(node);
+            let path = format!("/v1/sessions/{}/keep-alive", session.key);
+            match session.nodes.call(node, &path, &json!({}), session.patience()).await {
+                Ok(Answer { status: 200, body }) => {
+                    session.state().extend(sent.0, Moment::now().0, &body);
+                    let next = sent.later(session.ttl / 3);
+                    drop(session);
+                    tokio::time::sleep(next.from_now()).await;
+                }
+                Ok(answer) if answer.code() == "no-session" => session.state().end(),
+                _ => {
+                    session.nodes.leave(node);
+                    drop(session);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Tells another node of the locks that are held and still valid. Only the client knows that it is inside: a node that
+    /// is told need not find the very votes with which the lock was granted. Returns whether the node has answered.
+    async fn repeat_grants(&self, node: usize) -> bool {
+        let held: Vec<(u64, Hold)> = {
+            let (state, now) = (self.state(), Moment::now().0);
+            let valid =
+                state.held.iter().filter(|(_, hold)| hold.lost.is_none() && now < hold.until);
+            valid.map(|(request, hold)| (*request, hold.clone())).collect()
+        };
+        for (request, hold) in held {
+            let wanted = json!({
+                "session": self.key, "name": hold.name, "request": request, "token": hold.token,
+                "wait_ms": self.patience().as_millis() as u64,
+            });
+            let sent = Moment::now().0;
+            match self.nodes.call(node, "/v1/acquire", &wanted, self.patience()).await {
+                Ok(Answer { status: 200, body }) => {
+                    let listed = json!({
+                        "reliable_ms": body["reliable_ms"],
+                        "held": [{ "request": request, "token": body["token"] }],
+                    });
+                    self.state().extend(sent, Moment::now().0, &listed);
+                }
+                Ok(answer) if answer.code() == "no-request" => self.state().lose(request),
+                Ok(answer) if answer.code() == "no-session" => self.state().end(),
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+impl State {
+    fn lose(&mut self, request: u64) {
+        if let Some(hold) = self.held.get_mut(&request) {
+            hold.lost.get_or_insert("no-request");
+        }
+    }
+
+    /// A keep-alive is answered. Time counts from when it was sent.
+    fn extend(&mut self, sent: u64, now: u64, body: &Value) {
+        let until = sent + body["reliable_ms"].as_u64().unwrap_or(0) * 1_000;
+        let listed = body["held"].as_array().map_or(&[][..], Vec::as_slice);
+        for (request, hold) in &mut self.held {
+            let is_listed = listed.iter().any(|it| {
+                (it["request"].as_u64(), it["token"].as_u64()) == (Some(*request), Some(hold.token))
+            });
+            // An answer to a call from before the grant need not list the lock.
+            if now >= hold.until {
+                hold.lost.get_or_insert("deadline");
+            } else if !is_listed && hold.since < sent {
+                hold.lost.get_or_insert("not-listed");
+            } else if is_listed && hold.lost.is_none() {
+                hold.until = hold.until.max(until);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        for hold in self.held.values_mut() {
+            hold.lost.get_or_insert("no-session");
+        }
+    }
+}
+
+impl LockSession for HttpSession {
+    type Guard = HttpGuard;
+
+    async fn open(options: &Options) -> Option<Self> {
+        let nodes = Nodes::new(&options.endpoints, options.first);
+        let wanted = json!({ "ttl_ms": options.ttl.as_millis() as u64, "who": options.who });
+        for _ in &options.endpoints {
+            let (node, patience) = (nodes.current(), Duration::from_millis(500));
+            match nodes.call(node, "/v1/sessions", &wanted, patience).await {
+                Ok(Answer { status: 201, body }) => {
+                    let ttl = Duration::from_millis(body["ttl_ms"].as_u64()?);
+                    let key = body["session"].as_str()?.to_owned();
+                    let only = std::env::var_os(LENIENT).map(|_| node);
+                    let state = Mutex::default();
+                    let shared = Arc::new(Shared { nodes, key, ttl, only, state });
+                    tokio::spawn(Shared::keep_alive(Arc::downgrade(&shared)));
+                    return Some(Self { shared, requests: 0 });
+                }
+                _ => nodes.leave(node),
+            }
+        }
+        None
+    }
+
+    fn route(&self) -> &'static str {
+        "relayed"
+    }
+
+    fn node(&self) -> usize {
+        self.shared.nodes.current()
+    }
+
+    async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<HttpGuard> {
+        self.requests += 1;
+        let (session, end) = (&self.shared, Moment::now().later(wait));
+        let request = self.requests;
+        while !end.from_now().is_zero() && !session.state().over {
+            // The same number at another node is the same request: it keeps its place in the queue.
+            let left = end.from_now();
+            let wanted = json!({
+                "session": session.key, "name": name, "request": request, "wait_ms": left.as_millis() as u64,
+            });
+            let (sent, node) = (Moment::now().0, session.nodes.current());
+            let patience = left + Duration::from_millis(500);
+            match session.nodes.call(node, "/v1/acquire", &wanted, patience).await {
+                Ok(Answer { status: 200, body }) => {
+                    let token = body["token"].as_u64().unwrap_or(0);
+                    let until = sent + body["reliable_ms"].as_u64().unwrap_or(0) * 1_000;
+                    let mut state = session.state();
+                    let (name, since) = (name.to_owned(), Moment::now().0);
+                    let hold = Hold {
+                        name,
+                        token,
+                        since,
+                        until,
+                        lost: state.over.then_some("no-session"),
+                    };
+                    state.held.insert(request, hold);
+                    let session = Arc::clone(session);
+                    return Acquired::Granted(HttpGuard { session, request, token });
+                }
+                Ok(answer) if answer.code() == "timed-out" => return Acquired::TimedOut,
+                Ok(answer) if answer.code() == "no-session" => {
+                    session.state().end();
+                    return Acquired::Failed;
+                }
+                _ => {
+                    session.nodes.leave(node);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+        // The call may have been heard all the same.
+        match release(session, request).await && session.is_good() {
+            true => Acquired::TimedOut,
+            false => Acquired::Failed,
+        }
+    }
+}
+
+/// Releases a request, or takes it back. Returns whether a node has confirmed it.
+async fn release(session: &Shared, request: u64) -> bool {
+    session.state().held.remove(&request);
+    let end = Moment::now().later(session.ttl);
+    let body = json!({ "session": session.key, "request": request });
+    while !end.from_now().is_zero() && !session.state().over {
+        let node = session.nodes.current();
+        match session.nodes.call(node, "/v1/release", &body, session.patience()).await {
+            Ok(Answer { status: 204, .. }) => return true,
+            Ok(answer) if answer.code() == "no-request" => return true,
+            Ok(answer) if answer.code() == "no-session" => session.state().end(),
+            _ => {
+                session.nodes.leave(node);
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    false
+}
+
+pub(crate) struct HttpGuard {
+    session: Arc<Shared>,
+    request: u64,
+    token: u64,
+}
+
+impl LockGuard for HttpGuard {
+    fn token(&self) -> u64 {
+        self.token
+    }
+
+    fn deadline(&self) -> Deadline {
+        let until = self.session.state().held.get(&self.request).map_or(0, |hold| hold.until);
+        Deadline { promised: until, acted: until }
+    }
+
+    fn is_held(&self) -> bool {
+        let state = self.session.state();
+        let hold = state.held.get(&self.request);
+        hold.is_some_and(|hold| hold.lost.is_none() && Moment::now().0 < hold.until)
+    }
+
+    fn loss(&self) -> String {
+        let state = self.session.state();
+        let lost = state.held.get(&self.request).and_then(|hold| hold.lost);
+        lost.unwrap_or("deadline").to_owned()
+    }
+
+    async fn release(self) -> bool {
+        release(&self.session, self.request).await && self.session.is_good()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(until: u64) -> State {
+        let hold = Hold { name: String::new(), token: 7, since: 100, until, lost: None };
+        State { over: false, held: BTreeMap::from([(1, hold)]) }
+    }
+
+    #[test]
+    fn a_lock_counts_from_the_call_and_ends_if_it_is_not_listed() {
+        let listed = json!({ "reliable_ms": 1, "held": [{ "request": 1, "token": 7 }] });
+        let mut state = held(500);
+        state.extend(200, 300, &listed);
+        assert_eq!((state.held[&1].until, state.held[&1].lost), (1_200, None));
+        state.extend(250, 1_200, &listed);
+        assert_eq!(state.held[&1].lost, Some("deadline"));
+        let mut state = held(500);
+        state.extend(50, 300, &json!({ "reliable_ms": 1, "held": [] }));
+        assert_eq!(state.held[&1].lost, None, "the call was sent before the grant");
+        state.extend(200, 300, &json!({ "reliable_ms": 1, "held": [] }));
+        assert_eq!(state.held[&1].lost, Some("not-listed"));
+    }
+}

@@ -1,0 +1,152 @@
+//! JSON calls over HTTP/1.1, one connection for each, and the node that they go to.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+/// Largest answer that is read.
+const ANSWER_MOST: u64 = 1 << 20;
+
+/// An answer: the status, and the body as JSON. A body that is not JSON is null.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// The word that a refusal has for programs.
+    pub(crate) fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or("")
+    }
+}
+
+/// Calls a node; `GET` without a body. Fails if the answer is not complete within `patience`.
+pub(crate) async fn call(
+    address: &str,
+    path: &str,
+    body: Option<&Value>,
+    patience: Duration,
+) -> io::Result<Answer> {
+    let answered = async {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let text = body.map_or(String::new(), Value::to_string);
+        let method = if body.is_some() { "POST" } else { "GET" };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        stream.write_all(request.as_bytes()).await?;
+        let mut bytes = Vec::new();
+        stream.take(ANSWER_MOST).read_to_end(&mut bytes).await?;
+        read(&bytes).ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
+    };
+    let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+    tokio::time::timeout(patience, answered).await.map_err(late)?
+}
+
+/// Reads an answer; `None` if it was cut short.
+fn read(bytes: &[u8]) -> Option<Answer> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let header = |name: &str| {
+        let lines = head.lines().filter_map(|line| line.split_once(':'));
+        let mut values = lines.filter(|(key, _)| key.eq_ignore_ascii_case(name));
+        values.next().map(|(_, value)| value.trim())
+    };
+    let body = match (header("transfer-encoding"), header("content-length")) {
+        (Some("chunked"), _) => dechunked(body)?,
+        (_, Some(length)) if length.parse() != Ok(body.len()) => return None,
+        _ => body.to_owned(),
+    };
+    Some(Answer { status, body: serde_json::from_str(&body).unwrap_or(Value::Null) })
+}
+
+/// The text of a chunked body; `None` if the last chunk is missing.
+fn dechunked(mut body: &str) -> Option<String> {
+    let mut text = String::new();
+    loop {
+        let (length, rest) = body.split_once("\r\n")?;
+        match usize::from_str_radix(length.trim(), 16).ok()? {
+            0 => return Some(text),
+            length => {
+                text += rest.get(..length)?;
+                body = rest.get(length..)?.strip_prefix("\r\n")?;
+            }
+        }
+    }
+}
+
+/// The nodes of the cluster, and the one that a session uses now.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes {
+    endpoints: Arc<Vec<String>>,
+    current: Arc<watch::Sender<usize>>,
+}
+
+impl Nodes {
+    pub(crate) fn new(endpoints: &[String], first: usize) -> Self {
+        let current = Arc::new(watch::Sender::new(first % endpoints.len()));
+        Self { endpoints: Arc::new(endpoints.to_vec()), current }
+    }
+
+    pub(crate) fn current(&self) -> usize {
+        *self.current.borrow()
+    }
+
+    /// A node has failed: the next one is used, unless another call has changed over already.
+    pub(crate) fn leave(&self, failed: usize) {
+        self.current.send_if_modified(|current| {
+            let leaves = *current == failed;
+            if leaves {
+                *current = (failed + 1) % self.endpoints.len();
+            }
+            leaves
+        });
+    }
+
+    /// Calls a node. Also fails once the session uses another one.
+    pub(crate) async fn call(
+        &self,
+        node: usize,
+        path: &str,
+        body: &Value,
+        patience: Duration,
+    ) -> io::Result<Answer> {
+        let mut current = self.current.subscribe();
+        tokio::select! {
+            biased;
+            answer = call(&self.endpoints[node], path, Some(body), patience) => answer,
+            _ = current.wait_for(|current| *current != node) => {
+                Err(io::Error::other("the session uses another node"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_answers_are_read_and_others_are_not() {
+        let plain = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"a\": 12}";
+        let answer = read(plain.as_bytes()).expect("it is whole");
+        assert_eq!((answer.status, answer.body["a"].as_u64()), (200, Some(12)));
+        assert_eq!(read(&plain.as_bytes()[..plain.len() - 1]), None);
+        let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n{\"a\"\r\n4\r\n: 3}\r\n0\r\n\r\n";
+        assert_eq!(read(chunked.as_bytes()).expect("it is whole").body["a"].as_u64(), Some(3));
+        assert_eq!(read(&chunked.as_bytes()[..chunked.len() - 8]), None);
+        let refused =
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 21\r\n\r\n{\"code\":\"no-session\"}";
+        let answer = read(refused.as_bytes()).expect("it is whole");
+        assert_eq!((answer.status, answer.code()), (404, "no-session"));
+    }
+}

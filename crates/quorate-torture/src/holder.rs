@@ -1,0 +1,91 @@
+//! A long holder: a client that takes a lock of its own, holds it for the whole run, and logs whether it is ever lost.
+//!
+//! Nobody else wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
+//! fail at once. `losses.rs` judges that.
+
+use std::path::Path;
+use std::time::Duration;
+
+use quorate_client::Moment;
+
+use crate::clients::{
+    Acquired, EtcdSession, HttpSession, Kind, LockGuard, LockSession, NativeSession, Options,
+};
+use crate::log::Log;
+
+/// Time-to-live of a long holder's session. Most faults last longer.
+pub(crate) const TTL: Duration = Duration::from_millis(2_000);
+
+/// Interval at which the holder looks at its lock.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A tick that is late by more shows that the process did not run: the machine was busy.
+const STALL_US: u64 = 250_000;
+
+pub(crate) struct Holder {
+    kind: Kind,
+    endpoints: Vec<String>,
+    log: Log,
+}
+
+impl Holder {
+    /// `number` is the place of its kind in [`Kind::ALL`].
+    pub(crate) fn new(number: usize, endpoints: &str, log: &Path) -> std::io::Result<Self> {
+        let endpoints = endpoints.split(',').map(str::to_owned).collect();
+        Ok(Self { kind: Kind::of_worker(number), endpoints, log: Log::open(log)? })
+    }
+
+    /// Runs until it is killed.
+    pub(crate) async fn run(self) {
+        match self.kind {
+            Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
+            Kind::Http => self.run_as::<HttpSession>().await,
+            Kind::Etcd => self.run_as::<EtcdSession>().await,
+        }
+    }
+
+    async fn run_as<S: LockSession>(mut self) {
+        for first in 0.. {
+            let (kind, who) = (self.kind, format!("long holder, {}", self.kind));
+            let endpoints = self.endpoints.clone();
+            let options = Options { kind, endpoints, first, who, ttl: TTL };
+            if let Some(mut session) = S::open(&options).await {
+                let now = Moment::now().0;
+                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
+                self.log.line(format_args!("want {now}"));
+                let acquired = session.acquire(&kind.long_lock(), Duration::from_secs(5)).await;
+                if let Acquired::Granted(guard) = acquired {
+                    self.hold(&session, guard).await;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Holds the lock until it is lost.
+    async fn hold<S: LockSession>(&mut self, session: &S, guard: S::Guard) {
+        let (token, until) = (guard.token(), guard.deadline());
+        let (mut last, mut node) = (Moment::now().0, session.node());
+        let (promised, acted) = (until.promised, until.acted);
+        self.log.line(format_args!("granted {last} {token} {promised} {acted} {node}"));
+        for tick in 1.. {
+            tokio::time::sleep(TICK).await;
+            let (now, until) = (Moment::now().0, guard.deadline());
+            if now - last > STALL_US {
+                self.log.line(format_args!("stalled {last} {now}"));
+            }
+            last = now;
+            if !guard.is_held() {
+                let why = guard.loss();
+                self.log.line(format_args!("lost {now} {} {why}", until.promised));
+                return;
+            }
+            if std::mem::replace(&mut node, session.node()) != session.node() {
+                self.log.line(format_args!("node {now} {}", session.node()));
+            }
+            if tick % 5 == 0 {
+                self.log.line(format_args!("held {now} {} {}", until.promised, until.acted));
+            }
+        }
+    }
+}

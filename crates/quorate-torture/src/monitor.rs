@@ -1,0 +1,39 @@
+//! Asks every node again and again whether it is ready, from a host of its own that no fault touches.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use quorate_client::Moment;
+
+use crate::clients::json;
+use crate::log::Log;
+
+/// Interval between two questions to one node.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Time for an answer.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Logs `ready SENT NODE` for each answer of a node that is ready, with the time at which it was asked. Runs until it is
+/// killed.
+pub(crate) async fn run(endpoints: &str, log: &Path) -> std::io::Result<()> {
+    let log = Arc::new(Mutex::new(Log::open(log)?));
+    let mut tasks = tokio::task::JoinSet::new();
+    for (node, endpoint) in endpoints.split(',').enumerate() {
+        let (endpoint, log) = (endpoint.to_owned(), Arc::clone(&log));
+        tasks.spawn(async move {
+            loop {
+                let sent = Moment::now().0;
+                let answer = json::call(&endpoint, "/readyz", None, PATIENCE).await;
+                if answer.is_ok_and(|answer| answer.status == 200) {
+                    let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+                    log.line(format_args!("ready {sent} {node}"));
+                }
+                tokio::time::sleep(EVERY).await;
+            }
+        });
+    }
+    while tasks.join_next().await.is_some() {}
+    Ok(())
+}
