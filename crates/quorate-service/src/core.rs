@@ -309,7 +309,13 @@ impl NodeCore {
             PeerMessage::Interest(interest) => self.peer_watches(from, interest),
             PeerMessage::Votes(ballots) => self.see_ballots(from, ballots, now),
             PeerMessage::ClientAddress(at) => drop(self.client_addresses.insert(from, at)),
-            PeerMessage::Describe(description) => self.hear_texts(*description, now),
+            PeerMessage::Describe(description) => {
+                // What this node said of a session that it relays for comes back; it knows better.
+                let own = description.about.node == self.settings.id.index() as u32;
+                if !own || !self.relays.contains_key(&description.session) {
+                    self.hear_texts(*description, now);
+                }
+            }
             PeerMessage::Forget(request) => self.texts.forget(request),
             PeerMessage::Leaving => self.peer_leaves(from, now),
             PeerMessage::Called(session, candidate) => {

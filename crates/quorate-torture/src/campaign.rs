@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub(crate) died: Vec<String>,
     /// Losses of the long holders, permitted and not.
     pub(crate) losses: Vec<Loss>,
+    /// Grants with the token that the same worker had before.
+    pub(crate) repeated: usize,
     /// Times in which nodes were affected by faults.
     pub(crate) affected: Vec<Affected>,
 }
@@ -133,7 +135,11 @@ pub(crate) fn run(
     let died = fleet.died();
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
-    let history = History::read(&fleet);
+    let mut history = History::read(&fleet);
+    let repeated = history.repeated();
+    if lenient {
+        history.merge_repeated();
+    }
     let mut verdicts = judge(&history, workers, healed);
     verdicts.push(Verdict {
         property: "every node votes and hears all others after the last healing",
@@ -157,7 +163,17 @@ pub(crate) fn run(
         broken: unexcused.map(Loss::describe).collect(),
     });
     let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
-    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, affected })
+    Ok(Outcome {
+        verdicts,
+        history,
+        faults,
+        recoveries,
+        everybody,
+        died,
+        losses,
+        repeated,
+        affected,
+    })
 }
 
 /// Losses of all long holders.

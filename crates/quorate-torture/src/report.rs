@@ -160,6 +160,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
     vec![
         ("grants that a worker relied on", history.claims.len() as u64),
         ("grants to relayed sessions by the nodes' records", history.grants.len() as u64),
+        ("grants with the same token to the same worker again", outcome.repeated as u64),
         ("hand-offs to another worker", history.hand_offs() as u64),
         ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
         ("holders that were killed", history.ended(Ending::Killed) as u64),

@@ -384,6 +384,14 @@ impl NodeCore {
         }
         let terms = self.settings.terms;
         let Some(relay) = self.relays.get_mut(&session) else { return };
+        for (name, it) in relay.interests.iter_mut().filter(|(_, it)| it.holding.is_empty()) {
+            let text = self.texts.request(it.request).filter(|_| it.token.is_some());
+            it.holding = text.map_or_else(Vec::new, |(text, _)| text.numbers.clone());
+            relay.numbers.extend(it.holding.iter().map(|number| (*number, name.clone())));
+        }
+        // A lock whose numbers are not known here cannot be listed. Another node may know them.
+        let nameless = |it: &Interest| it.token.is_some() && it.holding.is_empty();
+        let nameless = relay.interests.values().any(nameless);
         let good = relay.all_good();
         let ready = relay.pending.extract_if(.., |pending| match pending.call {
             PendingCall::Open => pending.beat <= echoed,
@@ -401,6 +409,7 @@ impl NodeCore {
                 (Origin::Key(key), PendingCall::Open) => {
                     Answer::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }
                 }
+                (Origin::Key(_), _) if nameless => Answer::Failed(Failure::NoQuorum),
                 (Origin::Key(_), _) => relay.alive(good, pending.sent, terms),
             };
             self.answer(pending.by, answer);

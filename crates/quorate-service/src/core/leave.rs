@@ -29,13 +29,23 @@ impl NodeCore {
         self.settle(now);
     }
 
-    /// Tells a peer the texts of sessions that this node relays for.
+    /// Tells a peer the texts of sessions that this node relays for, and of those that the peer was the last one to relay for:
+    /// a peer that was restarted has lost them, and without the numbers in them it could not tell its clients what they hold.
     fn describe_to(&mut self, peer: ProcessId) {
         let mut all = Vec::new();
         for (session, relay) in &self.relays {
             all.extend(self.texts.describe(*session, None));
             let requests = relay.interests.values().map(|interest| interest.request);
             all.extend(requests.filter_map(|it| self.texts.describe(*session, Some(it))));
+        }
+        let of_peer = peer.index() as u32;
+        let theirs = self.texts.sessions().filter(|(session, known)| {
+            known.about.relayed && known.about.node == of_peer && !self.relays.contains_key(session)
+        });
+        for (session, known) in theirs {
+            all.extend(self.texts.describe(session, None));
+            let requests = known.requests.keys();
+            all.extend(requests.filter_map(|it| self.texts.describe(session, Some(*it))));
         }
         for description in all {
             self.send(peer, PeerMessage::Describe(Box::new(description)));

@@ -297,6 +297,11 @@ impl NodeCore {
                     text.is_some_and(|(text, _)| text.numbers.contains(&number))
                 };
                 let chosen: Vec<Fact> = facts.iter().filter(numbered).cloned().collect();
+                let unknown = facts.iter().any(|fact| self.texts.request(fact.request).is_none());
+                if chosen.is_empty() && unknown {
+                    // The session has a request whose numbers this node does not know: another node may know them.
+                    return self.answer(by, Answer::Failed(Failure::NoQuorum));
+                }
                 self.release_facts(by, chosen, now);
             }
             Then::Leave { name, token } => {

@@ -396,7 +396,10 @@ impl NodeCore {
                     relay.client.adopt(name.clone(), request, attempt, inside, now);
                     let mut interest = Interest::new(request, why, now);
                     let known = self.texts.request(request).map(|(text, _)| text.numbers.clone());
-                    (interest.token, interest.holding) = (inside, known.unwrap_or_default());
+                    // Calls of a request that waits come again, or have ended.
+                    let holds = recorded.is_some() || inside.is_some();
+                    let known = known.filter(|_| holds).unwrap_or_default();
+                    (interest.token, interest.holding) = (inside, known);
                     interest.recorded = recorded.filter(|_| inside.is_none());
                     relay.interests.insert(name.clone(), interest);
                 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::json::{Answer, Nodes};
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
-/// Set for workers of a lenient run: a session that has changed its node, or whose release was not confirmed at once, makes
-/// no further request. `docs/torture.md` says what is known to go wrong otherwise.
+/// Set for workers of a lenient run: a session that has changed its node neither waits nor makes a further request.
+/// `docs/torture.md` says what is known to go wrong otherwise.
 pub(crate) const LENIENT: &str = "QUORATE_TORTURE_LENIENT";
 
 pub(crate) struct HttpSession {
@@ -202,7 +202,7 @@ impl LockSession for HttpSession {
         self.requests += 1;
         let (session, end) = (&self.shared, Moment::now().later(wait));
         let request = self.requests;
-        while !end.from_now().is_zero() && !session.state().over {
+        while !end.from_now().is_zero() && session.is_good() {
             // The same number at another node is the same request: it keeps its place in the queue.
             let left = end.from_now();
             let wanted = json!({
