@@ -163,7 +163,8 @@ impl NodeCore {
         let connection = relay.connection;
         for number in &interest.holding {
             if forced {
-                relay.revoked.insert(*number, interest.request);
+                let token = interest.token.or(interest.recorded);
+                relay.revoked.insert(*number, (interest.request, token));
             } else {
                 relay.numbers.remove(number);
             }
@@ -287,7 +288,11 @@ impl NodeCore {
     pub(super) fn drop_unwanted(&mut self, session: u128, name: &Name, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let Some(interest) = relay.interests.get(name) else { return };
-        if interest.holding.is_empty() && interest.waiting.is_empty() {
+        // A closed connection or a call that has waited long enough is not the client's word that it has stopped: it may be
+        // inside through another node.
+        let held = interest.token.is_some() || interest.recorded.is_some();
+        let may_be_inside = held && !relay.is_own(interest.request);
+        if interest.holding.is_empty() && interest.waiting.is_empty() && !may_be_inside {
             self.end_interest(session, name, None, now);
         }
     }
@@ -326,8 +331,8 @@ impl NodeCore {
     fn check_recorded(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let lost = |(name, it): (&Name, &Interest)| {
-            let token = it.recorded.filter(|_| it.token.is_none())?;
-            let lost = !relay.may_be_held(it.request, token, &self.electorate);
+            it.recorded.filter(|_| it.token.is_none())?;
+            let lost = !relay.may_be_held(it.request, &self.electorate);
             lost.then(|| name.clone())
         };
         let lost: Vec<Name> = relay.interests.iter().filter_map(lost).collect();
@@ -335,12 +340,13 @@ impl NodeCore {
             let Some(relay) = self.relays.get_mut(&session) else { return };
             let Some(interest) = relay.interests.remove(&name) else { continue };
             let request = interest.request;
+            let attempt = relay.candidate.report(request).map_or(1, |report| report.attempt);
             relay.client.release(request);
             relay.ended.insert(request);
             self.measures.loses("no-quorum");
             self.tell_lost(session, &interest, false);
             self.drive(session, now, |relay, out| relay.candidate.release(request, out));
-            self.forget_texts(request);
+            self.release_at_voters(None, name.clone(), (request, attempt), interest.recorded, now);
             self.ask_anew(session, name, interest.waiting, now);
         }
     }

@@ -339,10 +339,10 @@ impl NodeCore {
         };
         for fact in rest {
             let claim = (fact.request, fact.attempt);
-            self.release_at_voters(None, fact.lock.clone(), claim, fact.token, now);
+            self.release_at_voters(None, fact.lock.clone(), claim, fact.recorded, now);
         }
         let claim = (last.request, last.attempt);
-        self.release_at_voters(Some(by), last.lock.clone(), claim, last.token, now);
+        self.release_at_voters(Some(by), last.lock.clone(), claim, last.recorded, now);
     }
 
     /// Requests of a session as its voters know them together.
@@ -355,7 +355,8 @@ impl NodeCore {
         for (voter, session) in seen {
             for entry in &session.entries {
                 let (request, lock) = (entry.request, entry.lock.clone());
-                let empty = Fact { lock, request, attempt: 0, stamp: 0, token: None };
+                let (token, recorded) = (None, None);
+                let empty = Fact { lock, request, attempt: 0, stamp: 0, token, recorded };
                 let known = facts.entry(request).or_insert((empty, ProcessSet::new(), None));
                 known.0.attempt = known.0.attempt.max(entry.attempt);
                 known.0.stamp = known.0.stamp.max(entry.stamp);
@@ -368,7 +369,7 @@ impl NodeCore {
         let unheard = &self.electorate.all() - heard;
         let facts = facts.into_values().map(|(mut fact, voted, recorded)| {
             let held = self.electorate.is_quorum(&(&voted | &unheard));
-            fact.token = recorded.filter(|_| held);
+            (fact.token, fact.recorded) = (recorded.filter(|_| held), recorded);
             fact
         });
         facts.collect()
@@ -384,4 +385,6 @@ struct Fact {
     stamp: u64,
     /// The token, if it holds the lock.
     token: Option<u64>,
+    /// The token that voters have recorded, held or not.
+    recorded: Option<u64>,
 }

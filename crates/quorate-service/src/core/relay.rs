@@ -69,8 +69,9 @@ pub(super) struct Relay {
     pub(super) interests: BTreeMap<Name, Interest>,
     /// Locks by the client's own numbers.
     pub(super) numbers: BTreeMap<u64, Name>,
-    /// Requests that were ended by force while the client was inside. Only the client's word releases them.
-    pub(super) revoked: BTreeMap<u64, RequestId>,
+    /// Requests that were ended by force while the client was inside, and their tokens. Only the client's word releases
+    /// them.
+    pub(super) revoked: BTreeMap<u64, (RequestId, Option<u64>)>,
     /// Requests of other relays that are lost or released: lists that are older may still name them.
     pub(super) ended: BTreeSet<RequestId>,
     /// The connection through which the client called last.
@@ -271,7 +272,7 @@ impl Relay {
         let incarnation = self.client.presented().beat.incarnation;
         let entries = self.candidate.listed_since(since).map(|(_, entry)| entry);
         let over = |request| {
-            self.ended.contains(&request) || self.revoked.values().any(|of| *of == request)
+            self.ended.contains(&request) || self.revoked.values().any(|(of, _)| *of == request)
         };
         entries.filter(move |entry| {
             let request = entry.claim.request;
@@ -279,20 +280,37 @@ impl Relay {
         })
     }
 
-    /// Whether the very votes with which a recorded token was computed may still be at a quorum. A voter that has lost such
-    /// a vote gives only greater numbers.
-    pub(super) fn may_be_held(
+    /// Whether the votes of a request may still be at a quorum. For a client that is inside, any vote counts.
+    pub(super) fn may_be_held(&self, request: RequestId, electorate: &Electorate) -> bool {
+        let unheard = &electorate.all() - &self.candidate.lists();
+        let has_vote = |entry: &Entry<Name>| entry.claim.request == request && entry.vote.is_some();
+        let listed = self.candidate.listed().filter(|(_, entry)| has_vote(entry));
+        let listed: ProcessSet = listed.map(|(voter, _)| voter).collect();
+        electorate.is_quorum(&(&unheard | &listed))
+    }
+
+    /// Whether a quorum has recorded this token with its votes, so that the client may be inside. A voter records a token
+    /// when it confirms it, or when it gives a vote to a client that is inside already: either way, the client has entered
+    /// or may enter with this very token.
+    pub(super) fn is_recorded(
         &self,
         request: RequestId,
         token: u64,
         electorate: &Electorate,
     ) -> bool {
-        let unheard = &electorate.all() - &self.candidate.lists();
-        let listed = self.candidate.listed().filter(|(_, entry)| {
-            entry.claim.request == request && entry.vote.is_some_and(|number| number <= token)
-        });
-        let listed: ProcessSet = listed.map(|(voter, _)| voter).collect();
-        electorate.is_quorum(&(&unheard | &listed))
+        let records = |entry: &Entry<Name>| {
+            let entered = entry.entered.map(|(_, token)| token);
+            entry.claim.request == request && entry.vote.is_some() && entered == Some(token)
+        };
+        let listed = self.candidate.listed().filter(|(_, entry)| records(entry));
+        electorate.is_quorum(&listed.map(|(voter, _)| voter).collect())
+    }
+
+    /// Whether a request was made here, and no other relay has gone on with it: nobody but this node can have told its client
+    /// that it is inside.
+    pub(super) fn is_own(&self, request: RequestId) -> bool {
+        let made_here = request.incarnation == self.client.presented().beat.incarnation;
+        made_here && self.candidate.report(request).is_none_or(|report| report.attempt == 1)
     }
 
     /// Bytes of its names and texts.

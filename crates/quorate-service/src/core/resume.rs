@@ -118,9 +118,13 @@ impl NodeCore {
             let text = self.texts.request(request).map(|(text, _)| text.clone());
             let (why, known, revision) =
                 text.map_or_else(Default::default, |it| (it.why, it.numbers, it.revision));
-            relay.client.adopt(name.clone(), request, attempt.saturating_add(1), None, now);
+            let inside = relay.is_recorded(request, token, &self.electorate).then_some(token);
+            relay.client.adopt(name.clone(), request, attempt.saturating_add(1), inside, now);
             let mut interest = Interest::new(request, why, now);
-            interest.recorded = Some(token);
+            match inside {
+                Some(_) => interest.token = inside,
+                None => interest.recorded = Some(token),
+            }
             interest.revision = (revision > 0).then_some(revision);
             for number in &known {
                 relay.numbers.insert(*number, name.clone());

@@ -443,21 +443,24 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else {
             return self.ask_session(by, session, Then::Release(number), now);
         };
-        if let Some(request) = relay.revoked.remove(&number) {
+        if let Some((request, token)) = relay.revoked.remove(&number) {
             relay.ended.insert(request);
             // The client has stopped: the next one need not wait until it cannot rely on the lock any longer.
             let report = relay.candidate.report(request);
             let attempt = report.map_or(u64::MAX, |report| report.attempt);
             if let Some(name) = relay.numbers.remove(&number) {
                 relay.candidate.release(request, &mut Vec::new());
-                return self.release_at_voters(Some(by), name, (request, attempt), None, now);
+                return self.release_at_voters(Some(by), name, (request, attempt), token, now);
             }
         }
         let Some(name) = relay.numbers.remove(&number) else {
             return self.ask_session(by, session, Then::Release(number), now);
         };
-        let Some(interest) = relay.interests.get_mut(&name) else {
-            return self.answer(by, Answer::Failed(Failure::NoRequest));
+        let waits = |it: &&mut Interest| it.waiting.iter().any(|waiter| waiter.number == number);
+        let is_its = |it: &&mut Interest| it.holding.contains(&number) || waits(it);
+        let Some(interest) = relay.interests.get_mut(&name).filter(is_its) else {
+            // The lock may be held again since, by a later request: this word is not about that one.
+            return self.ask_session(by, session, Then::Release(number), now);
         };
         interest.holding.retain(|held| *held != number);
         interest.waiting.retain(|waiter| waiter.number != number);

@@ -567,7 +567,8 @@ impl<K: Name> Candidate<K> {
                 if own && request.number <= self.issued && !adopted {
                     let (lock, request) = (entry.lock.clone(), *request);
                     let attempt = entry.claim.attempt;
-                    let release = ToVoter::Release { lock, request, attempt, token: None };
+                    let token = entry.entered.map(|(_, token)| token);
+                    let release = ToVoter::Release { lock, request, attempt, token };
                     out.push(CandidateEffect::Send(voter, release));
                 }
                 continue;

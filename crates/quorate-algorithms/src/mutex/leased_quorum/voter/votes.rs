@@ -262,6 +262,12 @@ impl<K: Name> Voter<K> {
         if self.claim_of(&lock, request).is_some_and(|claim| claim.attempt > attempt) {
             return;
         }
+        // The client may have been told in an earlier attempt that it is inside: whoever does not know that token does not
+        // speak for it.
+        let entered = self.ballots.get_mut(&lock).and_then(|it| it.vote_of(request)?.entered);
+        if entered.is_some_and(|(entered, of)| entered != attempt && token != Some(of)) {
+            return;
+        }
         let Some(session) = self.sessions.get_mut(&request.session) else { return };
         session.announced.remove(&request);
         session.dead.remove(&request);
