@@ -297,6 +297,10 @@ impl NodeCore {
                     text.is_some_and(|(text, _)| text.numbers.contains(&number))
                 };
                 let chosen: Vec<Fact> = facts.iter().filter(numbered).cloned().collect();
+                if chosen.iter().any(|fact| self.texts.numbers(fact.request).len() > 1) {
+                    // The lock is held for other numbers, too, as is known here only now: the client asks again.
+                    return self.answer(by, Answer::Failed(Failure::NoQuorum));
+                }
                 self.release_facts(by, chosen, now);
             }
             Then::Leave { name, token } => {
@@ -337,7 +341,7 @@ impl NodeCore {
             self.release_at_voters(None, fact.lock.clone(), claim, fact.token, now);
         }
         let claim = (last.request, last.attempt);
-        self.release_at_voters(Some(by), last.lock.clone(), claim, last.token, now);
+        self.release_at_voters(Some((by, true)), last.lock.clone(), claim, last.token, now);
     }
 
     /// Requests of a session as its voters know them together.
