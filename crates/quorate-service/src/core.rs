@@ -23,6 +23,8 @@ mod relay;
 mod resume;
 mod sessions;
 mod status;
+#[cfg(test)]
+mod storm;
 mod texts;
 mod voter_host;
 mod watch;
