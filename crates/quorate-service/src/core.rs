@@ -23,6 +23,8 @@ mod relay;
 mod resume;
 mod sessions;
 mod status;
+#[cfg(test)]
+mod storm;
 mod texts;
 mod voter_host;
 mod watch;
@@ -53,6 +55,8 @@ pub struct ConnectionId(pub u64);
 impl ConnectionId {
     /// Marks calls of the front ends: they are timed by the clock of this node.
     pub(crate) const LOCAL: u64 = 1 << 63;
+    /// Stands for no client: the node has begun something itself.
+    const NONE: Self = Self(u64::MAX);
 
     fn is_local(self) -> bool {
         self.0 & Self::LOCAL != 0

@@ -1,7 +1,7 @@
 //! Relays at work: effects of candidates, what their clients learn, and answers to calls that waited for it.
 
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateEffect, CandidateEffects, ClientEvent, Report, RequestId, Standing,
+    CandidateEffect, CandidateEffects, ClientEvent, Report, RequestId, Standing, ToVoter,
 };
 use quorate_core::Time;
 use quorate_protocol::{Answer, Failure, Life, Name, Say};
@@ -34,7 +34,11 @@ impl NodeCore {
         let mut events = Vec::new();
         for effect in out {
             match effect {
-                CandidateEffect::Send(voter, message) => self.ask_voter(candidate, voter, message),
+                CandidateEffect::Send(voter, message) => {
+                    if self.may_send(session, &message, now, &mut events) {
+                        self.ask_voter(candidate, voter, message);
+                    }
+                }
                 CandidateEffect::Report(report) => {
                     self.on_report(session, report, now, &mut events)
                 }
@@ -49,6 +53,33 @@ impl NodeCore {
         self.answer_ready(session, now);
     }
 
+    /// Tokens that one attempt records only grow: of those on record, the greatest is the one that the client may have been
+    /// told. For a smaller one, another attempt begins.
+    fn may_send(
+        &mut self,
+        session: u128,
+        message: &ToVoter<Name>,
+        now: Time,
+        events: &mut Vec<ClientEvent>,
+    ) -> bool {
+        let ToVoter::Raise { lock, claim, token, enters: true, .. } = message else { return true };
+        let Some(relay) = self.relays.get_mut(&session) else { return true };
+        let interest = relay.interests.get_mut(lock).filter(|it| it.request == claim.request);
+        let Some(interest) = interest else { return true };
+        let (attempt, greatest) = interest.raising;
+        if attempt != claim.attempt || greatest <= *token || interest.token.is_some() {
+            interest.raising = (claim.attempt, *token);
+            return true;
+        }
+        let wanted = relay.client.wanted(claim.request);
+        if wanted.is_some_and(|wanted| wanted.attempt == claim.attempt) {
+            let attempt = claim.attempt.saturating_add(1);
+            relay.client.adopt(lock.clone(), claim.request, attempt, None, now);
+            events.push(ClientEvent::Again(claim.request));
+        }
+        false
+    }
+
     fn on_report(
         &mut self,
         session: u128,
@@ -57,18 +88,26 @@ impl NodeCore {
         events: &mut Vec<ClientEvent>,
     ) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        if let Standing::Stale(_) = report.standing {
+        if let Standing::Stale(known) = report.standing {
             // Another relay goes on with the request. Only a call of the client takes it back, once per beat.
-            let (calls, beat) = (relay.has_calls(), relay.beat());
-            let name = relay.name_of(report.request);
-            let interest = name.and_then(|name| relay.interests.get_mut(&name));
-            match interest {
-                Some(interest) if calls && interest.raised < beat => interest.raised = beat,
-                _ if !calls => {
-                    tracing::debug!("another node relays for the session");
-                    return self.forget_relay(session);
-                }
-                _ => return,
+            let (calls, called, beat) =
+                (relay.has_calls(), !relay.pending.is_empty(), relay.beat());
+            if !calls {
+                tracing::debug!("another node relays for the session");
+                return self.forget_relay(session);
+            }
+            let Some(name) = relay.name_of(report.request) else { return };
+            let Some(interest) = relay.interests.get_mut(&name) else { return };
+            if interest.raised >= beat || !(called || interest.has_calls()) {
+                return;
+            }
+            (interest.raised, interest.since) = (beat, now);
+            if let Some(token) = interest.token.take() {
+                // The client may rely on what the other relay has answered last, or may have lost the lock there.
+                interest.recorded = Some(token);
+                let attempt = known.max(report.attempt).saturating_add(1);
+                relay.client.adopt(name, report.request, attempt, None, now);
+                return events.push(ClientEvent::Again(report.request));
             }
         }
         if let Some(relay) = self.relays.get_mut(&session) {
@@ -90,8 +129,17 @@ impl NodeCore {
 
     pub(super) fn pursue(&mut self, session: u128, request: RequestId, now: Time) {
         self.drive(session, now, |relay, out| {
-            if let Some(wanted) = relay.client.wanted(request) {
-                relay.candidate.pursue(wanted, out);
+            let Some(wanted) = relay.client.wanted(request) else { return };
+            let (beat, known) = (relay.beat(), relay.candidate.report(request));
+            let (fresh, mut held) = (known.is_none_or(|it| it.attempt < wanted.attempt), false);
+            if fresh && let Some(interest) = relay.interests.get_mut(&wanted.lock) {
+                (interest.taken, held) = (beat, !interest.is_waiting());
+            }
+            relay.candidate.pursue(wanted, out);
+            if held {
+                // Any voter may have a vote with which it is held.
+                relay.candidate.widen(request, out);
+                relay.candidate.widen(request, out);
             }
         });
     }
@@ -113,6 +161,11 @@ impl NodeCore {
     fn on_entered(&mut self, session: u128, request: RequestId, token: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(name) = relay.name_of(request) else { return };
+        let wanted = relay.client.wanted(request).filter(|wanted| wanted.attempt > 1);
+        if let Some(wanted) = wanted {
+            // The client may rely on what another relay has answered last.
+            relay.client.adopt(name.clone(), request, wanted.attempt, Some(token), now);
+        }
         let next = relay.client.next_wake();
         let Some(interest) = relay.interests.get_mut(&name) else { return };
         interest.token = Some(token);
@@ -147,18 +200,20 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(name) = relay.name_of(request) else { return };
         let Some(interest) = relay.interests.remove(&name) else { return };
-        relay.ended.insert(request);
+        relay.note_end(request);
         self.measures.loses(if forced { "expelled" } else { "no-quorum" });
         self.measures.hold.observe(seconds(now.since(interest.since)));
-        self.tell_lost(session, &interest, forced);
-        if !forced {
+        self.tell_lost(session, &interest, forced, now);
+        if forced {
+            self.forget_texts(request);
+        } else {
+            // Its client may have gone on through another node, which needs the texts.
             self.drive(session, now, |relay, out| relay.candidate.release(request, out));
         }
-        self.forget_texts(request);
         self.ask_anew(session, name, interest.waiting, now);
     }
 
-    fn tell_lost(&mut self, session: u128, interest: &Interest, forced: bool) {
+    fn tell_lost(&mut self, session: u128, interest: &Interest, forced: bool, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let connection = relay.connection;
         for number in &interest.holding {
@@ -174,8 +229,12 @@ impl NodeCore {
                 let (request, expelled) = (*number, forced);
                 self.say(connection, Say::Lost { session: key, request, expelled });
             }
-        } else if interest.waiting.is_empty() {
-            // Clients of etcd's API learn of a loss only by the end of their lease.
+        } else if interest.waiting.is_empty()
+            && !interest.is_waiting()
+            && (forced || relay.called + relay.ttl > now && !relay.is_elsewhere(interest.request))
+        {
+            // Clients of etcd's API learn of a loss only by the end of their lease. One that has not called for so long uses
+            // another node, which may hold the lock.
             relay.doomed = true;
         }
     }
@@ -205,10 +264,14 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(name) = relay.name_of(request) else { return };
         let Some(interest) = relay.interests.remove(&name) else { return };
-        relay.ended.insert(request);
+        relay.note_end_of(request, u64::MAX);
         let own = relay.client.presented().beat.incarnation == request.incarnation;
+        if interest.recorded.is_some() || !own {
+            // A voter that restarts does not know that the request has ended: it must not be asked again.
+            relay.candidate.release(request, &mut Vec::new());
+        }
         if interest.recorded.is_some() {
-            self.tell_lost(session, &interest, true);
+            self.tell_lost(session, &interest, true, now);
             return self.ask_anew(session, name, interest.waiting, now);
         }
         if !own {
@@ -243,7 +306,7 @@ impl NodeCore {
         }
         refused.into_iter().for_each(|waiter| self.refuse(session, waiter, Failure::Busy));
         self.answer_enqueued(session, &name, now);
-        self.drop_unwanted(session, &name, now);
+        self.drop_unwaited(session, &name, now);
         if first {
             self.drive(session, now, |relay, out| relay.candidate.announce(out));
         }
@@ -259,7 +322,7 @@ impl NodeCore {
         let mut told = Vec::new();
         for waiter in interest.waiting.iter_mut().filter(|it| it.mode == WaitMode::Enqueued) {
             told.push(waiter.by);
-            let nobody = (ConnectionId(u64::MAX), 0);
+            let nobody = (ConnectionId::NONE, 0);
             (waiter.mode, waiter.until, waiter.by) = (WaitMode::Granted, None, nobody);
             waiter.connected = false;
         }
@@ -284,16 +347,26 @@ impl NodeCore {
         self.answer(waiter.by, Answer::Failed(why));
     }
 
+    /// A request that no call waits for any longer is released, unless it holds the lock without a number that is known
+    /// here: its client has got it through another node.
+    pub(super) fn drop_unwaited(&mut self, session: u128, name: &Name, now: Time) {
+        let interest = self.relays.get(&session).and_then(|relay| relay.interests.get(name));
+        if interest.is_some_and(Interest::is_waiting) {
+            self.drop_unwanted(session, name, now);
+        }
+    }
+
     /// A request that nobody waits for or holds any more is released.
     pub(super) fn drop_unwanted(&mut self, session: u128, name: &Name, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let Some(interest) = relay.interests.get(name) else { return };
-        // A closed connection or a call that has waited long enough is not the client's word that it has stopped: it may be
-        // inside through another node.
-        let held = interest.token.is_some() || interest.recorded.is_some();
-        let may_be_inside = held && !relay.is_own(interest.request);
-        if interest.holding.is_empty() && interest.waiting.is_empty() && !may_be_inside {
-            self.end_interest(session, name, None, now);
+        if !interest.holding.is_empty() || !interest.waiting.is_empty() {
+            return;
+        }
+        match relay.may_be_inside(interest, &self.electorate) {
+            // Another relay may have told the client that it is inside.
+            true => self.fade(session, name.clone(), now),
+            false => self.end_interest(session, name, None, now),
         }
     }
 
@@ -330,25 +403,38 @@ impl NodeCore {
     /// Requests that were held through another node, and of whose votes too few are left.
     fn check_recorded(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
-        let lost = |(name, it): (&Name, &Interest)| {
-            it.recorded.filter(|_| it.token.is_none())?;
-            let lost = !relay.may_be_held(it.request, &self.electorate);
-            lost.then(|| name.clone())
-        };
-        let lost: Vec<Name> = relay.interests.iter().filter_map(lost).collect();
-        for name in lost {
-            let Some(relay) = self.relays.get_mut(&session) else { return };
-            let Some(interest) = relay.interests.remove(&name) else { continue };
-            let request = interest.request;
-            let attempt = relay.candidate.report(request).map_or(1, |report| report.attempt);
-            relay.client.release(request);
-            relay.ended.insert(request);
-            self.measures.loses("no-quorum");
-            self.tell_lost(session, &interest, false);
-            self.drive(session, now, |relay, out| relay.candidate.release(request, out));
-            self.release_at_voters(None, name.clone(), (request, attempt), interest.recorded, now);
-            self.ask_anew(session, name, interest.waiting, now);
+        let lost = |it: &Interest| relay.is_lost(it, &self.electorate, now);
+        let lost = relay.interests.iter().filter(|(_, it)| lost(it));
+        for name in lost.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.fade(session, name, now);
         }
+    }
+
+    /// Locks that the client cannot be told of, because its numbers for them are not known. The answer to its call does not
+    /// list them, so it has lost them.
+    fn drop_unnamed(&mut self, session: u128, now: Time) {
+        let Some(relay) = self.relays.get(&session) else { return };
+        let unnamed =
+            |it: &Interest| !it.is_waiting() && it.holding.is_empty() && it.waiting.is_empty();
+        let unnamed = relay.interests.iter().filter(|(_, it)| unnamed(it));
+        for name in unnamed.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.fade(session, name, now);
+        }
+    }
+
+    /// A lock is lost, although the client may rely on votes that are not known here. It is not told that it may any longer,
+    /// and the votes are released when it cannot.
+    fn fade(&mut self, session: u128, name: Name, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        let Some(interest) = relay.interests.remove(&name) else { return };
+        let (request, until) = (interest.request, now + relay.ttl);
+        relay.note_end(request);
+        relay.client.release(request);
+        relay.fading.insert(request, (name.clone(), until));
+        self.alarms.insert((until, Alarm::Validity(session)));
+        self.measures.loses("no-quorum");
+        self.tell_lost(session, &interest, false, now);
+        self.ask_anew(session, name, interest.waiting, now);
     }
 
     /// Calls for locks that are known to be held in the beat of the call or a later one.
@@ -380,24 +466,17 @@ impl NodeCore {
         let due = relay.pending.iter().filter(|pending| pending.beat <= echoed);
         let keeps = |call: &PendingCall| matches!(call, PendingCall::KeepAlive);
         let kept = due.filter(|pending| keeps(&pending.call)).map(|pending| pending.beat).max();
-        match (&relay.origin, kept) {
-            // The client has used another node since, and an answer lists everything that it holds.
-            (Origin::Key(_), Some(since)) if !relay.listed_held(since).is_empty() => {
-                self.adopt_held(session, since, now);
+        let leased = matches!(relay.origin, Origin::Lease(_));
+        if let Some(since) = kept {
+            // The client may have used another node since. What is answered is good for everything that it holds.
+            self.adopt_held(session, since, now);
+            match leased {
+                true => self.tell_other_relays(session, since),
+                false => self.drop_unnamed(session, now),
             }
-            (Origin::Lease(_), Some(since)) => self.tell_other_relays(session, since, now),
-            _ => {}
         }
         let terms = self.settings.terms;
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        for (name, it) in relay.interests.iter_mut().filter(|(_, it)| it.holding.is_empty()) {
-            let text = self.texts.request(it.request).filter(|_| it.token.is_some());
-            it.holding = text.map_or_else(Vec::new, |(text, _)| text.numbers.clone());
-            relay.numbers.extend(it.holding.iter().map(|number| (*number, name.clone())));
-        }
-        // A lock whose numbers are not known here cannot be listed. Another node may know them.
-        let nameless = |it: &Interest| it.token.is_some() && it.holding.is_empty();
-        let nameless = relay.interests.values().any(nameless);
         let good = relay.all_good();
         let ready = relay.pending.extract_if(.., |pending| match pending.call {
             PendingCall::Open => pending.beat <= echoed,
@@ -415,7 +494,6 @@ impl NodeCore {
                 (Origin::Key(key), PendingCall::Open) => {
                     Answer::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }
                 }
-                (Origin::Key(_), _) if nameless => Answer::Failed(Failure::NoQuorum),
                 (Origin::Key(_), _) => relay.alive(good, pending.sent, terms),
             };
             self.answer(pending.by, answer);
@@ -453,11 +531,12 @@ impl NodeCore {
                     _ => self.refuse(session, waiter, Failure::TimedOut),
                 }
             }
-            self.drop_unwanted(session, &name, now);
+            self.drop_unwaited(session, &name, now);
         }
     }
 
     pub(super) fn check_validity(&mut self, session: u128, now: Time) {
+        self.release_faded(session, now);
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let mut events = Vec::new();
         relay.client.wake(now, &mut events);
@@ -468,11 +547,21 @@ impl NodeCore {
         self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
     }
 
+    /// Releases requests that no client can rely on any longer.
+    fn release_faded(&mut self, session: u128, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        let faded = relay.fading.extract_if(.., |_, (_, until)| *until <= now);
+        for (request, _) in faded.collect::<Vec<_>>() {
+            self.drive(session, now, |relay, out| relay.candidate.release(request, out));
+            self.forget_texts(request);
+        }
+    }
+
     /// A request has waited for the preferred voters, or is held for longer than a moment: all voters are asked.
     pub(super) fn widen(&mut self, request: RequestId, now: Time) {
         self.drive(request.session, now, |relay, out| {
             let interest = relay.interests.values().find(|it| it.request == request);
-            if interest.is_some_and(|it| it.token.is_some() || it.place == 0) {
+            if interest.is_some_and(|it| !it.is_waiting() || it.place == 0) {
                 relay.candidate.widen(request, out);
                 relay.candidate.widen(request, out);
             }

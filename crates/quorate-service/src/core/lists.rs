@@ -297,9 +297,8 @@ impl NodeCore {
                     text.is_some_and(|(text, _)| text.numbers.contains(&number))
                 };
                 let chosen: Vec<Fact> = facts.iter().filter(numbered).cloned().collect();
-                let unknown = facts.iter().any(|fact| self.texts.request(fact.request).is_none());
-                if chosen.is_empty() && unknown {
-                    // The session has a request whose numbers this node does not know: another node may know them.
+                if chosen.iter().any(|fact| self.texts.numbers(fact.request).len() > 1) {
+                    // The lock is held for other numbers, too, as is known here only now: the client asks again.
                     return self.answer(by, Answer::Failed(Failure::NoQuorum));
                 }
                 self.release_facts(by, chosen, now);
@@ -342,7 +341,7 @@ impl NodeCore {
             self.release_at_voters(None, fact.lock.clone(), claim, fact.recorded, now);
         }
         let claim = (last.request, last.attempt);
-        self.release_at_voters(Some(by), last.lock.clone(), claim, last.recorded, now);
+        self.release_at_voters(Some((by, true)), last.lock.clone(), claim, last.recorded, now);
     }
 
     /// Requests of a session as its voters know them together.

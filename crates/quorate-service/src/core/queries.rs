@@ -39,8 +39,9 @@ pub(super) enum Waiting {
     Holder { name: Name, reason: String, ballots: BTreeMap<ProcessId, BallotSeen> },
     /// Whether a voter has ended a request by force.
     Forced(bool),
-    /// Voters that have released a request, and whether a later attempt of it goes on at another.
-    Released { by: ProcessSet, later: bool, request: RequestId },
+    /// Voters that have released a request, whether a later attempt of it goes on at another, and whether that one is ended,
+    /// too.
+    Released { by: ProcessSet, later: bool, request: RequestId, chases: bool },
     /// Whether a voter knew the session that was ended.
     Ended(bool),
     /// All nodes know what is watched.
@@ -77,8 +78,8 @@ impl Waiting {
         Self::Session { seen: BTreeMap::new(), then: Box::new(then) }
     }
 
-    pub(super) fn released(request: RequestId) -> Self {
-        Self::Released { by: ProcessSet::new(), later: false, request }
+    pub(super) fn released(request: RequestId, chases: bool) -> Self {
+        Self::Released { by: ProcessSet::new(), later: false, request, chases }
     }
 }
 
@@ -222,8 +223,12 @@ impl NodeCore {
                 }
             }
             (Waiting::Session { seen, then }, Reply::Session(session)) => {
-                let lookup = matches!(**then, Then::Lookup(_) | Then::Grant { .. });
-                complete |= lookup && (session.is_some() || is_quorum);
+                complete |= match **then {
+                    // The texts of one voter may be incomplete.
+                    Then::Lookup(_) => is_quorum,
+                    Then::Grant { .. } => session.is_some() || is_quorum,
+                    _ => false,
+                };
                 if let Some(session) = session {
                     let texts = session.texts.clone();
                     seen.insert(from, *session);
@@ -257,12 +262,15 @@ impl NodeCore {
                 true => self.standing(&name, token, &ballots, &heard),
                 false => no_quorum,
             },
-            Waiting::Released { by: released, later, request } => {
-                if later {
+            Waiting::Released { by: released, later, request, chases } => {
+                if later && chases {
                     // Another relay has taken the request over since: its attempt is the one to end.
                     return self.ask_session(by, request.session, Then::End(request), now);
                 }
-                match self.electorate.is_quorum(&released) {
+                if !later {
+                    self.forget_texts(request);
+                }
+                match later || self.electorate.is_quorum(&released) {
                     true => Answer::Done,
                     false => no_quorum,
                 }

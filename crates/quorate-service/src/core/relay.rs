@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Candidate, CandidateId, Client, Electorate, Entry, RequestId, Standing, Terms,
+    Candidate, CandidateId, Claim, Client, Electorate, Entry, RequestId, Standing, Terms,
+    ToCandidate, ToVoter, VoteId,
 };
-use quorate_core::{Drift, ProcessSet, Span, Time};
+use quorate_core::{Drift, ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{Answer, Failure, Held, Name, Reliance};
 
 use super::{By, ConnectionId};
@@ -72,8 +73,13 @@ pub(super) struct Relay {
     /// Requests that were ended by force while the client was inside, and their tokens. Only the client's word releases
     /// them.
     pub(super) revoked: BTreeMap<u64, (RequestId, Option<u64>)>,
-    /// Requests of other relays that are lost or released: lists that are older may still name them.
-    pub(super) ended: BTreeSet<RequestId>,
+    /// Requests that are lost or released, with the attempt that has ended: lists that are older may still name them. Another
+    /// relay may have gone on with a later attempt.
+    ended: BTreeMap<RequestId, u64>,
+    /// Requests that may be lost, with their locks: they are released once no client can rely on them, by any clock.
+    pub(super) fading: BTreeMap<RequestId, (Name, Time)>,
+    /// The newest beat with which each voter has sent or confirmed its complete list.
+    heard: BTreeMap<ProcessId, u64>,
     /// The connection through which the client called last.
     pub(super) connection: ConnectionId,
     /// A lock of a lease is lost: the lease is not kept alive any longer, because its client has no other way to learn it.
@@ -119,6 +125,10 @@ pub(super) struct Interest {
     pub(super) revision: Option<u64>,
     /// The beat in which the attempt was last raised because another relay had taken the request over.
     pub(super) raised: u64,
+    /// The beat in which the present attempt began.
+    pub(super) taken: u64,
+    /// The latest attempt that has recorded a token at voters, and the token.
+    pub(super) raising: (u64, u64),
     /// Greatest position in a queue.
     pub(super) place: u32,
 }
@@ -174,7 +184,9 @@ impl Relay {
             interests: BTreeMap::new(),
             numbers: BTreeMap::new(),
             revoked: BTreeMap::new(),
-            ended: BTreeSet::new(),
+            ended: BTreeMap::new(),
+            fading: BTreeMap::new(),
+            heard: BTreeMap::new(),
             connection,
             doomed: false,
         }
@@ -232,31 +244,36 @@ impl Relay {
 
     /// Whether a client waits for an answer.
     pub(super) fn has_calls(&self) -> bool {
-        let waiting = self.interests.values().flat_map(|it| &it.waiting);
-        !self.pending.is_empty() || waiting.into_iter().any(|waiter| waiter.connected)
+        !self.pending.is_empty() || self.interests.values().any(Interest::has_calls)
     }
 
     /// Of the requests that voters have listed since a beat, the one for this lock that the session goes on with: with the
     /// greatest recorded token, because a client asks again only once it has stopped relying on what it had. Its greatest
-    /// attempt and its token.
+    /// attempt, and the token that its latest attempt has recorded.
     pub(super) fn listed(&self, lock: &Name, since: u64) -> Option<(RequestId, u64, Option<u64>)> {
-        let mut found: BTreeMap<RequestId, (Option<u64>, u64)> = BTreeMap::new();
+        let mut found: BTreeMap<RequestId, (Option<(u64, u64)>, u64)> = BTreeMap::new();
         for entry in self.listed_by_others(since).filter(|entry| entry.lock == *lock) {
             let known = found.entry(entry.claim.request).or_default();
-            known.0 = known.0.max(entry.entered.map(|(_, token)| token));
+            known.0 = known.0.max(entry.entered);
             known.1 = known.1.max(entry.claim.attempt);
         }
-        let best = found.into_iter().max_by_key(|(_, known)| *known)?;
-        Some((best.0, best.1.1, best.1.0))
+        let found = found.into_iter().map(|(request, (entered, attempt))| {
+            (entered.map(|(_, token)| token), attempt, request)
+        });
+        let (token, attempt, request) = found.max()?;
+        Some((request, attempt, token))
     }
 
-    /// Locks that voters have listed with a recorded token since a beat.
+    /// Locks that voters have listed with a recorded token since a beat, and that this relay does not know to be held.
     pub(super) fn listed_held(&self, since: u64) -> Vec<Name> {
         let held = self.listed_by_others(since).filter(|entry| entry.entered.is_some());
-        let mut names: Vec<Name> = held.map(|entry| entry.lock.clone()).collect();
+        let unknown = held.filter(|entry| {
+            let interest = self.interests.get(&entry.lock);
+            interest.is_none_or(Interest::is_waiting)
+        });
+        let mut names: Vec<Name> = unknown.map(|entry| entry.lock.clone()).collect();
         names.sort_unstable();
         names.dedup();
-        names.retain(|name| !self.interests.contains_key(name));
         names
     }
 
@@ -267,50 +284,155 @@ impl Relay {
         entries.map(|entry| entry.claim.candidate).collect()
     }
 
-    /// Requests that other relays have begun. Those of this relay that it does not pursue have ended.
+    /// The present attempt of a request is over.
+    pub(super) fn note_end(&mut self, request: RequestId) {
+        let attempt = self.candidate.report(request).map_or(1, |report| report.attempt);
+        let wanted = self.client.wanted(request).map_or(1, |wanted| wanted.attempt);
+        self.note_end_of(request, attempt.max(wanted));
+    }
+
+    pub(super) fn note_end_of(&mut self, request: RequestId, attempt: u64) {
+        let ended = self.ended.entry(request).or_default();
+        *ended = attempt.max(*ended);
+    }
+
+    /// Requests that other relays go on with, or have gone on with.
     fn listed_by_others(&self, since: u64) -> impl Iterator<Item = &Entry<Name>> {
-        let incarnation = self.client.presented().beat.incarnation;
         let entries = self.candidate.listed_since(since).map(|(_, entry)| entry);
-        let over = |request| {
-            self.ended.contains(&request) || self.revoked.values().any(|(of, _)| *of == request)
-        };
         entries.filter(move |entry| {
-            let request = entry.claim.request;
-            !entry.forced && request.incarnation != incarnation && !over(request)
+            let Claim { request, attempt, candidate } = entry.claim;
+            let over = self.ended.get(&request).is_some_and(|ended| attempt <= *ended)
+                || self.revoked.values().any(|(of, _)| *of == request);
+            // This relay has taken the request over, and another one had told the client that it is inside.
+            let told = || {
+                let waits = |it: &Interest| it.request == request && it.is_waiting();
+                entry.entered.is_some_and(|(earlier, _)| earlier < attempt)
+                    && self.interests.get(&entry.lock).is_some_and(waits)
+            };
+            !entry.forced && !over && (candidate != self.id || told())
         })
     }
 
-    /// Whether the votes of a request may still be at a quorum. For a client that is inside, any vote counts.
-    pub(super) fn may_be_held(&self, request: RequestId, electorate: &Electorate) -> bool {
-        let unheard = &electorate.all() - &self.candidate.lists();
-        let has_vote = |entry: &Entry<Name>| entry.claim.request == request && entry.vote.is_some();
-        let listed = self.candidate.listed().filter(|(_, entry)| has_vote(entry));
-        let listed: ProcessSet = listed.map(|(voter, _)| voter).collect();
-        electorate.is_quorum(&(&unheard | &listed))
+    /// Whether another relay goes on with a request, as far as voters have told.
+    pub(super) fn is_elsewhere(&self, request: RequestId) -> bool {
+        let mut claims = self.candidate.listed().map(|(_, entry)| entry.claim);
+        claims.any(|claim| claim.request == request && claim.candidate != self.id)
     }
 
-    /// Whether a quorum has recorded this token with its votes, so that the client may be inside. A voter records a token
-    /// when it confirms it, or when it gives a vote to a client that is inside already: either way, the client has entered
-    /// or may enter with this very token.
-    pub(super) fn is_recorded(
+    /// Whether a vote may be given back, because the client of this claim cannot be inside. Another relay may have told the
+    /// client that it is, before this one took the request over: a token that it was told is in the lists of a quorum.
+    pub(super) fn may_yield(&self, claim: Claim, electorate: &Electorate) -> bool {
+        let mut interests = self.interests.values();
+        let Some(interest) = interests.find(|it| it.request == claim.request) else {
+            return !self.fading.contains_key(&claim.request);
+        };
+        if interest.recorded.is_some() || claim.attempt == 1 {
+            return interest.recorded.is_none();
+        }
+        let since = interest.taken + 1;
+        let own = |(voter, entry): (ProcessId, &Entry<Name>)| {
+            (entry.claim == claim || entry.claim.request != claim.request).then_some(voter)
+        };
+        // A voter that does not know the present attempt may still give its vote to an earlier one.
+        let strangers: ProcessSet = self
+            .candidate
+            .listed_since(since)
+            .filter(|of| own(*of).is_none())
+            .map(|it| it.0)
+            .collect();
+        let heard = &self.heard_since(since) - &strangers;
+        let told = |token| self.may_be_told(claim.request, token, &heard, electorate);
+        let entered = self.candidate.listed().filter(|(_, it)| it.claim.request == claim.request);
+        let entered = entered.filter_map(|(_, it)| it.entered);
+        let mut earlier = entered.filter(|(attempt, _)| *attempt != claim.attempt);
+        electorate.is_quorum(&heard) && !earlier.any(|(_, token)| told(token))
+    }
+
+    /// Whether the client may have been told by another relay that it is inside, although this one waits.
+    pub(super) fn may_be_inside(&self, interest: &Interest, electorate: &Electorate) -> bool {
+        let attempt = self.candidate.report(interest.request).map_or(1, |report| report.attempt);
+        let claim = Claim { request: interest.request, attempt, candidate: self.id };
+        interest.is_waiting() && !self.may_yield(claim, electorate)
+    }
+
+    /// A voter has sent its list, or says that it is unchanged.
+    pub(super) fn note_list(&mut self, voter: ProcessId, message: &ToCandidate<Name>) {
+        let ToCandidate::Echo { beat, part, .. } = message else { return };
+        let own = beat.incarnation == self.client.presented().beat.incarnation;
+        if own && part.is_none_or(|part| part.is_last) {
+            let heard = self.heard.entry(voter).or_default();
+            *heard = beat.number.max(*heard);
+        }
+    }
+
+    /// Voters whose lists are as new as this beat.
+    pub(super) fn heard_since(&self, beat: u64) -> ProcessSet {
+        let heard = self.heard.iter().filter(|(_, heard)| **heard >= beat);
+        let heard: ProcessSet = heard.map(|(voter, _)| *voter).collect();
+        &heard & &self.candidate.lists()
+    }
+
+    /// Whether the client may have been told this token of a request, and may rely on the votes of a quorum, as far as these
+    /// voters have told. A token is on record at a quorum before a client is told. Votes that were given to a holder
+    /// later have the token on record soon.
+    pub(super) fn may_be_told(
         &self,
         request: RequestId,
         token: u64,
+        heard: &ProcessSet,
         electorate: &Electorate,
     ) -> bool {
-        let records = |entry: &Entry<Name>| {
-            let entered = entry.entered.map(|(_, token)| token);
-            entry.claim.request == request && entry.vote.is_some() && entered == Some(token)
+        let supports = |entry: &Entry<Name>| {
+            let recorded = entry.entered.map(|(_, recorded)| recorded);
+            entry.claim.request == request
+                && entry.vote.is_some()
+                && recorded.is_none_or(|recorded| recorded == token)
         };
-        let listed = self.candidate.listed().filter(|(_, entry)| records(entry));
-        electorate.is_quorum(&listed.map(|(voter, _)| voter).collect())
+        let listed = self.candidate.listed().filter(|(_, entry)| supports(entry));
+        let listed: ProcessSet = listed.map(|(voter, _)| voter).collect();
+        electorate.is_quorum(&(&(&electorate.all() - heard) | &listed))
     }
 
-    /// Whether a request was made here, and no other relay has gone on with it: nobody but this node can have told its client
-    /// that it is inside.
-    pub(super) fn is_own(&self, request: RequestId) -> bool {
-        let made_here = request.incarnation == self.client.presented().beat.incarnation;
-        made_here && self.candidate.report(request).is_none_or(|report| report.attempt == 1)
+    /// Votes for a lock that is held that do not have its token on record, as a voter has told: another relay would not know
+    /// that they count.
+    pub(super) fn unrecorded(&self, message: &ToCandidate<Name>) -> Vec<ToVoter<Name>> {
+        let raise = |lock: &Name, claim: Claim, vote: VoteId, entered: Option<(u64, u64)>| {
+            let interest = self.interests.get(lock).filter(|it| it.request == claim.request)?;
+            let token = interest.token.filter(|_| claim.candidate == self.id)?;
+            let (lock, enters) = (lock.clone(), true);
+            let known = entered.is_some_and(|(_, known)| known == token);
+            (!known).then_some(ToVoter::Raise { lock, claim, vote, token, enters })
+        };
+        match message {
+            ToCandidate::Vote { lock, claim, vote, entered, .. } => {
+                raise(lock, *claim, *vote, *entered).into_iter().collect()
+            }
+            ToCandidate::Echo { epoch, entries, .. } => {
+                let of = |entry: &Entry<Name>| {
+                    let vote = VoteId { epoch: *epoch, number: entry.vote? };
+                    raise(&entry.lock, entry.claim, vote, entry.entered)
+                };
+                entries.iter().filter_map(of).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether an interest is lost whose token is on record: too few votes are left, as lists since it was taken over say, or
+    /// it could not be confirmed for one ttl.
+    pub(super) fn is_lost(&self, interest: &Interest, electorate: &Electorate, now: Time) -> bool {
+        let Some(token) = interest.recorded.filter(|_| interest.token.is_none()) else {
+            return false;
+        };
+        let heard = self.heard_since(interest.taken);
+        let recorded = |(_, entry): &(ProcessId, &Entry<Name>)| {
+            let recorded = entry.entered.is_some_and(|(_, recorded)| recorded == token);
+            entry.claim.request == interest.request && entry.vote.is_some() && recorded
+        };
+        let recorded = self.candidate.listed().filter(recorded).map(|(voter, _)| voter);
+        let recorded: ProcessSet = recorded.collect();
+        let possible = &(&electorate.all() - &heard) | &recorded;
+        interest.since + self.ttl <= now || !electorate.is_quorum(&possible)
     }
 
     /// Bytes of its names and texts.
@@ -336,6 +458,16 @@ impl Relay {
 }
 
 impl Interest {
+    /// Whether a client waits for this lock.
+    pub(super) fn has_calls(&self) -> bool {
+        self.waiting.iter().any(|waiter| waiter.connected)
+    }
+
+    /// Whether its client was not told that it has the lock, as far as is known.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.token.is_none() && self.recorded.is_none()
+    }
+
     pub(super) fn new(request: RequestId, why: String, now: Time) -> Self {
         Self {
             request,
@@ -347,6 +479,8 @@ impl Interest {
             waiting: Vec::new(),
             revision: None,
             raised: 0,
+            taken: 0,
+            raising: (0, 0),
             place: 0,
         }
     }

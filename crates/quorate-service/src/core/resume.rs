@@ -10,8 +10,8 @@ use quorate_protocol::{Answer, Failure};
 
 use super::queries::Then;
 use super::relay::{Interest, Origin, PendingCall, Sent};
-use super::sessions::SessionCall;
-use super::{By, NodeCore};
+use super::sessions::{SessionCall, WIDEN};
+use super::{Alarm, By, NodeCore};
 use crate::peer::{Description, PeerMessage, SessionText};
 
 /// A session that voters are asked for.
@@ -40,7 +40,9 @@ impl NodeCore {
             return self.answer(by, Answer::Failed(Failure::TooMuch(why.to_owned())));
         }
         let known = self.voter.session(session).filter(|it| it.lapses() > now).map(|it| it.ttl());
-        if let Some(ttl) = known.filter(|_| self.voter.is_voting()) {
+        // A node that has restarted knows the session from its vote file, and not the numbers that its client uses.
+        let described = self.texts.session(session).is_some();
+        if let Some(ttl) = known.filter(|_| described && self.voter.is_voting()) {
             self.start_resuming(origin, ttl, by.0, now);
             let call = PendingCall::Deferred(Box::new(call));
             return self.begin_call(session, by, sent, call, now);
@@ -108,29 +110,39 @@ impl NodeCore {
         relay.resuming = false;
         for name in relay.listed_held(since) {
             let Some(relay) = self.relays.get_mut(&session) else { return };
-            if relay.interests.contains_key(&name) {
-                continue;
-            }
             let Some((request, attempt, Some(token))) = relay.listed(&name, since) else {
                 continue;
             };
-            // Texts of earlier requests for the same lock may still be here: word of their end may have been lost.
-            let text = self.texts.request(request).map(|(text, _)| text.clone());
-            let (why, known, revision) =
-                text.map_or_else(Default::default, |it| (it.why, it.numbers, it.revision));
-            let inside = relay.is_recorded(request, token, &self.electorate).then_some(token);
-            relay.client.adopt(name.clone(), request, attempt.saturating_add(1), inside, now);
+            let known = relay.interests.get(&name);
+            let heard = relay.heard_since(since);
+            if known.is_some_and(|it| !it.is_waiting())
+                || !relay.may_be_told(request, token, &heard, &self.electorate)
+            {
+                continue;
+            }
+            let before = relay.interests.remove(&name);
+            relay.client.adopt(name.clone(), request, attempt.saturating_add(1), None, now);
+            relay.fading.remove(&request);
+            let texts = self.texts.request(request).map(|(text, _)| text.clone());
+            let (why, known, revision) = texts.map_or_else(Default::default, |text| {
+                (text.why, text.numbers, Some(text.revision).filter(|known| *known > 0))
+            });
             let mut interest = Interest::new(request, why, now);
-            match inside {
-                Some(_) => interest.token = inside,
-                None => interest.recorded = Some(token),
-            }
-            interest.revision = (revision > 0).then_some(revision);
-            for number in &known {
-                relay.numbers.insert(*number, name.clone());
-            }
+            interest.taken = relay.beat();
+            (interest.recorded, interest.revision) = (Some(token), revision);
+            relay.numbers.extend(known.iter().map(|number| (*number, name.clone())));
             interest.holding = known;
+            let other = before.as_ref().map(|it| it.request).filter(|other| *other != request);
+            interest.waiting = before.map_or_else(Vec::new, |before| before.waiting);
             relay.interests.insert(name, interest);
+            if let Some(other) = other {
+                // Two nodes were asked at once. The session holds the lock with the other one's request.
+                relay.note_end(other);
+                relay.client.release(other);
+                self.drive(session, now, |relay, out| relay.candidate.release(other, out));
+                self.forget_texts(other);
+            }
+            self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
             self.pursue(session, request, now);
         }
     }
@@ -153,6 +165,10 @@ impl NodeCore {
                     let call = (pending.beat, pending.sent);
                     self.acquire(pending.by, session, wanted, call, now);
                 }
+                SessionCall::Release(number) => {
+                    self.adopt_held(session, pending.beat, now);
+                    self.release(pending.by, session, number, now);
+                }
                 _ => {
                     let Some(relay) = self.relays.get_mut(&session) else { return };
                     let call = PendingCall::KeepAlive;
@@ -162,24 +178,16 @@ impl NodeCore {
         }
     }
 
-    /// A lease was kept alive here: relays of the same lease at other nodes learn that. What relays of nodes that cannot be
-    /// reached hold is adopted.
-    pub(super) fn tell_other_relays(&mut self, session: u128, since: u64, now: Time) {
+    /// A lease was kept alive here: relays of the same lease at other nodes, with requests that wait, learn that.
+    pub(super) fn tell_other_relays(&mut self, session: u128, since: u64) {
         let Some(relay) = self.relays.get(&session) else { return };
-        let others = relay.candidates_listed(since);
-        let avoided = self.avoided();
-        let mut adopts = false;
+        let (others, avoided) = (relay.candidates_listed(since), self.avoided());
         for candidate in others {
             let node = super::voter_host::node_of(candidate);
-            let here = node == self.settings.id;
-            if here || avoided.contains(node) || node.index() >= self.settings.addresses.len() {
-                adopts = true;
-            } else {
+            let known = node != self.settings.id && node.index() < self.settings.addresses.len();
+            if known && !avoided.contains(node) {
                 self.send(node, PeerMessage::Called(session, candidate));
             }
-        }
-        if adopts {
-            self.adopt_held(session, since, now);
         }
     }
 

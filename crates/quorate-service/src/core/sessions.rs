@@ -271,7 +271,9 @@ impl NodeCore {
             SessionCall::Close => return self.close(by, origin, now),
             SessionCall::List => return self.ask_session(by, session, Then::List, now),
             SessionCall::Life => return self.ask_session(by, session, Then::Life, now),
-            SessionCall::Release(number) => return self.release(by, session, number, now),
+            SessionCall::Release(number) if !self.is_shared(session, number) => {
+                return self.release(by, session, number, now);
+            }
             SessionCall::Leave { name, token } => {
                 return self.leave_name(by, session, name, token, now);
             }
@@ -283,7 +285,7 @@ impl NodeCore {
             SessionCall::ProclaimName { name, token, value } => {
                 return self.proclaim(by, session, (Some(name), None, Some(token)), value, now);
             }
-            SessionCall::KeepAlive | SessionCall::Acquire(_) => {}
+            SessionCall::KeepAlive | SessionCall::Acquire(_) | SessionCall::Release(_) => {}
         }
         let Some(relay) = self.relays.get(&session) else {
             return self.resume(by, origin, call, sent, now);
@@ -297,6 +299,10 @@ impl NodeCore {
         }
         match call {
             SessionCall::Acquire(wanted) => self.begin_acquire(by, session, wanted, sent, now),
+            SessionCall::Release(_) => {
+                let call = PendingCall::Deferred(Box::new(call));
+                self.begin_call(session, by, sent, call, now);
+            }
             _ => self.begin_call(session, by, sent, PendingCall::KeepAlive, now),
         }
     }
@@ -305,13 +311,14 @@ impl NodeCore {
     fn begin_acquire(&mut self, by: By, session: u128, wanted: Wanted, sent: Sent, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let elsewhere = || self.texts.named(session, &wanted.name).next().is_some();
-        if wanted.once && !relay.interests.contains_key(&wanted.name) && elsewhere() {
-            // Another relay of this lease has asked for the lock: the voters' lists tell with which request.
+        let known = relay.interests.contains_key(&wanted.name);
+        if !known && (wanted.inside.is_some() || elsewhere()) {
+            // Another relay of this session has asked for the lock: the voters' lists tell with which request.
             let call = PendingCall::Deferred(Box::new(SessionCall::Acquire(wanted)));
             return self.begin_call(session, by, sent, call, now);
         }
         let beat = relay.call(by.0, sent, now);
-        if relay.interests.contains_key(&wanted.name) {
+        if known {
             // Whether it is still held is known once voters have echoed this call.
             self.tell_beat(session, beat, now);
         } else {
@@ -394,14 +401,22 @@ impl NodeCore {
                 Some((request, attempt, recorded)) => {
                     let attempt = attempt.saturating_add(1);
                     relay.client.adopt(name.clone(), request, attempt, inside, now);
+                    relay.fading.remove(&request);
+                    let heard = relay.heard_since(beat);
+                    let told =
+                        |token: &u64| relay.may_be_told(request, *token, &heard, &self.electorate);
+                    let recorded = recorded.filter(told).filter(|_| inside.is_none());
+                    let known = self.texts.numbers(request);
                     let mut interest = Interest::new(request, why, now);
-                    let known = self.texts.request(request).map(|(text, _)| text.numbers.clone());
-                    // Calls of a request that waits come again, or have ended.
-                    let holds = recorded.is_some() || inside.is_some();
-                    let known = known.filter(|_| holds).unwrap_or_default();
-                    (interest.token, interest.holding) = (inside, known);
-                    interest.recorded = recorded.filter(|_| inside.is_none());
+                    (interest.token, interest.recorded) = (inside, recorded);
+                    interest.taken = relay.beat();
+                    if !interest.is_waiting() {
+                        relay.numbers.extend(known.iter().map(|number| (*number, name.clone())));
+                        interest.holding = known;
+                    }
                     relay.interests.insert(name.clone(), interest);
+                    let next = relay.client.next_wake();
+                    self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
                 }
                 None => {
                     let request = relay.client.acquire(name.clone(), self.voter.clock() + 1);
@@ -439,18 +454,26 @@ impl NodeCore {
         Ok(())
     }
 
-    fn release(&mut self, by: By, session: u128, number: u64, now: Time) {
+    /// Whether another relay holds a lock for this number of the client's and for others: this one has to go on with the
+    /// lock before it can end one of them.
+    fn is_shared(&self, session: u128, number: u64) -> bool {
+        let knows = |relay: &Relay| relay.numbers.contains_key(&number);
+        !self.relays.get(&session).is_some_and(knows) && self.texts.is_shared(session, number)
+    }
+
+    pub(super) fn release(&mut self, by: By, session: u128, number: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else {
             return self.ask_session(by, session, Then::Release(number), now);
         };
         if let Some((request, token)) = relay.revoked.remove(&number) {
-            relay.ended.insert(request);
+            relay.note_end_of(request, u64::MAX);
             // The client has stopped: the next one need not wait until it cannot rely on the lock any longer.
             let report = relay.candidate.report(request);
             let attempt = report.map_or(u64::MAX, |report| report.attempt);
             if let Some(name) = relay.numbers.remove(&number) {
                 relay.candidate.release(request, &mut Vec::new());
-                return self.release_at_voters(Some(by), name, (request, attempt), token, now);
+                let by = Some((by, true));
+                return self.release_at_voters(by, name, (request, attempt), token, now);
             }
         }
         let Some(name) = relay.numbers.remove(&number) else {
@@ -462,10 +485,14 @@ impl NodeCore {
             // The lock may be held again since, by a later request: this word is not about that one.
             return self.ask_session(by, session, Then::Release(number), now);
         };
+        // A front end takes back what a call of its own waits for. If the client has meanwhile called another node, the request
+        // goes on there.
+        let taken_back = |waiter: &Waiter| waiter.number == number && waiter.connected;
+        let chases = !interest.waiting.iter().any(taken_back);
         interest.holding.retain(|held| *held != number);
         interest.waiting.retain(|waiter| waiter.number != number);
         match interest.holding.is_empty() && interest.waiting.is_empty() {
-            true => self.end_interest(session, &name, Some(by), now),
+            true => self.end_interest(session, &name, Some((by, chases)), now),
             false => {
                 self.describe_request(session, &name, now);
                 self.answer(by, Answer::Done);
@@ -473,33 +500,39 @@ impl NodeCore {
         }
     }
 
-    /// The client has stopped, or no longer wants a lock. It is told once a quorum knows.
-    pub(super) fn end_interest(&mut self, session: u128, name: &Name, by: Option<By>, now: Time) {
+    /// The client has stopped, or no longer wants a lock. It is told once a quorum knows. Without a call of the client, a later
+    /// attempt at another node goes on.
+    pub(super) fn end_interest(
+        &mut self,
+        session: u128,
+        name: &Name,
+        by: Option<(By, bool)>,
+        now: Time,
+    ) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(interest) = relay.interests.remove(name) else { return };
         relay.numbers.retain(|_, of| of != name);
         let (request, token) = (interest.request, interest.token.or(interest.recorded));
         let report = relay.candidate.report(request);
         let attempt = report.map_or(1, |report| report.attempt);
+        relay.note_end(request);
         relay.client.release(request);
         relay.candidate.release(request, &mut Vec::new());
-        relay.ended.insert(request);
         self.note_release(name, &interest, now);
         self.release_at_voters(by, name.clone(), (request, attempt), token, now);
     }
 
     pub(super) fn release_at_voters(
         &mut self,
-        by: Option<By>,
+        by: Option<(By, bool)>,
         lock: Name,
         (request, attempt): (RequestId, u64),
         token: Option<u64>,
         now: Time,
     ) {
-        self.forget_texts(request);
         let question = Question::Release { lock, request, attempt, token };
-        let by = by.unwrap_or((ConnectionId(u64::MAX), 0));
-        self.inquire(by, question, Waiting::released(request), now);
+        let (by, chases) = by.unwrap_or(((ConnectionId::NONE, 0), false));
+        self.inquire(by, question, Waiting::released(request, chases), now);
     }
 
     /// The client has released a request through another node: a relay here must not ask for it again.
@@ -512,9 +545,9 @@ impl NodeCore {
         let Some(name) = relay.name_of(request) else { return };
         let Some(interest) = relay.interests.remove(&name) else { return };
         relay.numbers.retain(|_, of| *of != name);
+        relay.note_end_of(request, attempt);
         relay.client.release(request);
         relay.candidate.release(request, &mut Vec::new());
-        relay.ended.insert(request);
         let connected = interest.waiting.into_iter().filter(|waiter| waiter.connected);
         let connected: Vec<Waiter> = connected.collect();
         if interest.token.is_some() || interest.recorded.is_some() {
@@ -538,7 +571,7 @@ impl NodeCore {
         for waiter in std::mem::take(&mut interest.waiting) {
             self.answer(waiter.by, Answer::Failed(Failure::NoRequest));
         }
-        self.end_interest(session, &name, Some(by), now);
+        self.end_interest(session, &name, Some((by, true)), now);
     }
 
     /// A leader proclaims something else, named by its lock or by the client's number.

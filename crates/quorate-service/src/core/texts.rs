@@ -80,6 +80,18 @@ impl Texts {
         self.sessions.get(&request.session)?.requests.get(&request)
     }
 
+    /// The client's numbers for a request.
+    pub(super) fn numbers(&self, request: RequestId) -> Vec<u64> {
+        self.request(request).map_or_else(Vec::new, |(text, _)| text.numbers.clone())
+    }
+
+    /// Whether a request with this number of the client's has others, too.
+    pub(super) fn is_shared(&self, session: u128, number: u64) -> bool {
+        let requests = self.sessions.get(&session).map(|known| &known.requests);
+        let shared = |text: &RequestText| text.numbers.len() > 1 && text.numbers.contains(&number);
+        requests.is_some_and(|requests| requests.values().any(|(text, _)| shared(text)))
+    }
+
     /// Requests of a session for this name.
     pub(super) fn named(&self, session: u128, name: &Name) -> impl Iterator<Item = RequestId> {
         let requests = self.sessions.get(&session).map(|known| &known.requests);

@@ -127,6 +127,16 @@ impl NodeCore {
         now: Time,
     ) {
         if let Some(session) = self.candidates.get(&candidate).copied() {
+            let Some(relay) = self.relays.get_mut(&session) else { return };
+            relay.note_list(voter, &message);
+            if let ToCandidate::Inquire { claim, .. } = &message
+                && !relay.may_yield(*claim, &self.electorate)
+            {
+                return;
+            }
+            for raise in relay.unrecorded(&message) {
+                self.ask_voter(candidate, voter, raise);
+            }
             self.drive(session, now, |relay, out| relay.candidate.on_message(voter, message, out));
         }
     }

@@ -1,0 +1,371 @@
+//! Client processes: what they hold, what they want, and when they call.
+
+use std::collections::BTreeMap;
+
+use quorate_core::{Span, Time};
+use quorate_protocol::SessionKey;
+
+use super::calls::{OpenCall, What};
+use super::chance::{Chance, Clock, MS, SECOND};
+use super::world::{Event, World};
+use crate::lease::LeaseId;
+
+/// The protocol that a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One connection at a time; counts from when it sent a call, by its own clock.
+    Native,
+    /// A connection for every call; counts from when it sent the call, what a front end has computed.
+    Http,
+    /// A connection for every call; counts from when an answer arrives.
+    Etcd,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Session(SessionKey),
+    Lease(LeaseId),
+}
+
+/// A lock that a client wants or holds.
+#[derive(Clone, Debug)]
+pub(super) struct Want {
+    pub(super) request: u64,
+    pub(super) wait_ms: Option<u64>,
+    pub(super) grip: Option<Grip>,
+}
+
+/// A lock that a client is inside of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grip {
+    pub(super) token: u64,
+    /// Validity by the client's own clock.
+    pub(super) until: Time,
+    pub(super) since: Time,
+    /// The client knows that it is lost, and has not stopped yet.
+    pub(super) lost: bool,
+    /// The client has changed its node since it entered.
+    pub(super) moved: bool,
+}
+
+/// A release that no node has confirmed yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    pub(super) lock: u8,
+    pub(super) request: u64,
+    pub(super) token: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) clock: Clock,
+    pub(super) kind: Kind,
+    pub(super) process: u64,
+    pub(super) lives: bool,
+    /// What has happened while the machine is paused; `None` while it runs.
+    pub(super) backlog: Option<Vec<Event>>,
+    pub(super) key: Option<Key>,
+    /// Time-to-live as the client knows it.
+    pub(super) ttl: Span,
+    /// Validity of the lease, for clients that have one.
+    pub(super) lease_until: Time,
+    /// A late call may still release what this lease holds: another lease is used once it holds nothing.
+    pub(super) spoiled: bool,
+    pub(super) node: usize,
+    pub(super) connection: Option<u64>,
+    pub(super) calls: BTreeMap<u64, OpenCall>,
+    pub(super) numbers: u64,
+    requests: u64,
+    pub(super) wants: BTreeMap<u8, Want>,
+    pub(super) endings: Vec<Ending>,
+    /// Released requests, and when the client knew that they were.
+    pub(super) ended: BTreeMap<u64, Time>,
+}
+
+impl Client {
+    pub(super) fn new(chance: &mut Chance) -> Self {
+        Self {
+            clock: Clock::new(chance),
+            kind: Kind::Native,
+            process: 0,
+            lives: false,
+            backlog: None,
+            key: None,
+            ttl: Span::from_millis(3_000),
+            lease_until: Time::ZERO,
+            spoiled: false,
+            node: 0,
+            connection: None,
+            calls: BTreeMap::new(),
+            numbers: 0,
+            requests: 0,
+            wants: BTreeMap::new(),
+            endings: Vec::new(),
+            ended: BTreeMap::new(),
+        }
+    }
+
+    /// The token of a lock that the client relies on, by its own clock.
+    pub(super) fn valid(&self, lock: u8, now: u64) -> Option<u64> {
+        let grip = self.wants.get(&lock).filter(|_| self.lives)?.grip?;
+        (self.clock.shows(now) < grip.until).then_some(grip.token)
+    }
+
+    /// Whether it waits for a lock, and does not give up.
+    pub(super) fn waits(&self) -> bool {
+        self.lives && self.wants.values().any(|it| it.grip.is_none())
+    }
+
+    pub(super) fn next_request(&mut self) -> u64 {
+        self.requests += 1;
+        self.process << 32 | self.requests
+    }
+
+    pub(super) fn is_called(&self, lock: u8) -> bool {
+        let asks = |call: &OpenCall| matches!(call.what, What::Acquire { lock: of, inside: None, .. } if of == lock);
+        self.calls.values().any(asks)
+    }
+}
+
+impl World {
+    /// A client process starts: with a new session, or with the key of the one before.
+    pub(super) fn start_client(&mut self, at: usize) {
+        let kind = match self.chance.below(5) {
+            0 | 1 => Kind::Native,
+            2 | 3 => Kind::Http,
+            _ => Kind::Etcd,
+        };
+        let keeps = self.chance.one_in(3);
+        let ttl = match kind {
+            Kind::Etcd => (1 + self.chance.below(3)) * SECOND,
+            _ => 1_500 * MS + self.chance.below(3 * SECOND),
+        };
+        let node = self.chance.index(self.nodes.len());
+        let client = &mut self.clients[at];
+        let known = client.key.take().filter(|_| keeps && kind != Kind::Etcd);
+        let known = known.filter(|key| matches!(key, Key::Session(_)));
+        let ttl = if known.is_some() { client.ttl } else { Span(ttl / MS * MS) };
+        *client = Client {
+            kind,
+            ttl,
+            node,
+            clock: client.clock,
+            process: client.process + 1,
+            lives: true,
+            key: known,
+            numbers: client.numbers,
+            ..Client::new(&mut self.chance)
+        };
+        let process = client.process;
+        self.plan(self.now, Event::Beat { at, process });
+    }
+
+    /// A client process dies without a word; another one starts on its machine.
+    pub(super) fn crash_client(&mut self, at: usize) {
+        let client = &mut self.clients[at];
+        if !std::mem::replace(&mut client.lives, false) {
+            return;
+        }
+        client.backlog = None;
+        let process = client.process;
+        client.process += 1;
+        let mine = self.connections.iter();
+        let mine = mine.filter(|(_, it)| it.client == at && it.client_process == process);
+        for connection in mine.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.close_connection(connection);
+        }
+        let time = self.now + self.chance.below(8 * SECOND);
+        self.plan(time, Event::StartClient { at });
+    }
+
+    /// Every client calls at least four times in one ttl.
+    pub(super) fn beat(&mut self, at: usize, process: u64) {
+        let client = &mut self.clients[at];
+        if client.process != process {
+            return;
+        }
+        let interval = client.ttl.0 / 4;
+        let next = client.clock.when(client.clock.shows(self.now) + Span(interval));
+        self.plan(next, Event::Beat { at, process });
+        self.drop_expired(at);
+        let client = &mut self.clients[at];
+        if client.spoiled && client.wants.is_empty() && client.endings.is_empty() {
+            (client.key, client.spoiled) = (None, false);
+        }
+        // A whim.
+        if self.is_stormy() && self.chance.one_in(12) {
+            self.go_elsewhere(at);
+        }
+        let client = &self.clients[at];
+        if client.key.is_some() {
+            self.call(at, self.clients[at].node, What::KeepAlive);
+        } else if !client.calls.values().any(|call| matches!(call.what, What::Open(_))) {
+            self.open(at);
+        }
+    }
+
+    /// Ends what is no longer valid by the client's own clock.
+    pub(super) fn drop_expired(&mut self, at: usize) {
+        let shows = self.clients[at].clock.shows(self.now);
+        for lock in 0..super::world::LOCKS as u8 {
+            let grip = self.clients[at].wants.get(&lock).and_then(|want| want.grip);
+            if let Some(grip) = grip.filter(|grip| grip.until <= shows) {
+                if !grip.lost {
+                    self.loses(at, lock, "it has expired");
+                }
+                self.leave(at, lock);
+            }
+        }
+    }
+
+    /// A client learns that it has lost a lock.
+    pub(super) fn loses(&mut self, at: usize, lock: u8, why: &str) {
+        let slow = self.chance.one_in(2);
+        let Some(want) = self.clients[at].wants.get_mut(&lock) else { return };
+        let Some(grip) = want.grip.as_mut().filter(|grip| !grip.lost) else { return };
+        grip.lost = true;
+        self.counts.lost += 1;
+        self.log(|| format!("client {at} loses lock {lock}: {why}"));
+        assert!(!self.setup.gentle, "client {at} has lost lock {lock}: {why}");
+        // Some go on until they must not rely on it any longer.
+        if !slow {
+            self.leave(at, lock);
+        }
+    }
+
+    /// The session is over, with everything that it had.
+    pub(super) fn session_over(&mut self, at: usize, why: &str) {
+        self.log(|| format!("the session of client {at} is over: {why}"));
+        for lock in 0..super::world::LOCKS as u8 {
+            if self.clients[at].wants.get(&lock).is_some_and(|want| want.grip.is_some()) {
+                self.loses(at, lock, why);
+            }
+        }
+        let client = &mut self.clients[at];
+        client.key = None;
+        client.endings.clear();
+        client.ended.clear();
+        let calls: Vec<u64> = client.calls.keys().copied().collect();
+        calls.into_iter().for_each(|number| self.abandon(at, number));
+        let client = &mut self.clients[at];
+        client.connection = None;
+        let waiting: Vec<u8> = client.wants.keys().copied().collect();
+        for lock in waiting {
+            let request = client.next_request();
+            if let Some(want) = client.wants.get_mut(&lock)
+                && want.grip.is_none()
+            {
+                want.request = request;
+            }
+        }
+        self.open(at);
+    }
+
+    /// A client wants a lock.
+    pub(super) fn want(&mut self, at: usize, lock: u8) {
+        if !self.clients[at].lives {
+            return;
+        }
+        let (mode, wait) = (self.chance.below(6), self.chance.below(3_000));
+        let client = &mut self.clients[at];
+        let ending = client.endings.iter().any(|it| it.lock == lock);
+        let etcd = client.kind == Kind::Etcd;
+        if client.key.is_none()
+            || client.wants.contains_key(&lock)
+            // What releases the lock may still be under way, and would release it again.
+            || ending
+            || etcd && client.spoiled
+        {
+            return;
+        }
+        let wait_ms = match mode {
+            0 if !etcd => Some(0),
+            1 if !etcd => Some(wait),
+            _ => None,
+        };
+        let request = client.next_request();
+        client.wants.insert(lock, Want { request, wait_ms, grip: None });
+        self.ask(at, lock);
+    }
+
+    /// Calls the present node for a lock that the client waits for.
+    pub(super) fn ask(&mut self, at: usize, lock: u8) {
+        let client = &self.clients[at];
+        let Some(want) = client.wants.get(&lock).filter(|want| want.grip.is_none()) else { return };
+        let (node, request) = (client.node, want.request);
+        self.call(at, node, What::Acquire { lock, request, inside: None });
+    }
+
+    pub(super) fn other_node(&mut self, at: usize) -> usize {
+        let n = self.nodes.len();
+        (self.clients[at].node + 1 + self.chance.index(n - 1)) % n
+    }
+
+    /// A client enters, if it may rely on the lock.
+    pub(super) fn enter(&mut self, at: usize, lock: u8, token: u64, until: Time) {
+        let client = &mut self.clients[at];
+        let (since, process, ttl) = (client.clock.shows(self.now), client.process, client.ttl.0);
+        let leased = client.kind == Kind::Etcd;
+        let Some(want) = client.wants.get_mut(&lock) else { return };
+        if until <= since {
+            return;
+        }
+        let (lost, moved, request) = (false, false, want.request);
+        want.grip = Some(Grip { token, until, since, lost, moved });
+        self.judge_entry(at, lock, token, leased);
+        let stay = match self.chance.below(4) {
+            0 => self.chance.below(5 * ttl),
+            _ => self.chance.below(ttl / 2),
+        };
+        self.plan(self.now + stay, Event::Stop { at, process, lock, request });
+        if until.since(since).0 < ttl / 2 {
+            // It is not valid for long: the next beat may be too late.
+            self.call(at, self.clients[at].node, What::KeepAlive);
+        }
+    }
+
+    pub(super) fn stop(&mut self, at: usize, process: u64, lock: u8, request: u64) {
+        let client = &self.clients[at];
+        let want = client.wants.get(&lock).filter(|want| want.request == request);
+        let Some(grip) = want.filter(|_| client.process == process).and_then(|want| want.grip)
+        else {
+            return;
+        };
+        if grip.moved && !grip.lost && client.valid(lock, self.now).is_some() {
+            self.counts.kept += 1;
+        }
+        self.leave(at, lock);
+    }
+
+    /// The client stops, and releases: nothing of this request counts any longer.
+    pub(super) fn leave(&mut self, at: usize, lock: u8) {
+        let Some(want) = self.clients[at].wants.remove(&lock) else { return };
+        self.log(|| format!("client {at} leaves lock {lock}"));
+        let open = self.clients[at]
+            .calls
+            .iter()
+            .filter(|(_, call)| matches!(call.what, What::Acquire { lock: of, .. } if of == lock));
+        for number in open.map(|(number, _)| *number).collect::<Vec<_>>() {
+            if self.clients[at].kind != Kind::Native {
+                self.abandon(at, number);
+            } else {
+                self.clients[at].calls.remove(&number);
+            }
+        }
+        let ending = Ending { lock, request: want.request, token: want.grip.map(|it| it.token) };
+        self.end(at, ending);
+    }
+
+    /// Releases a request through the present node, or another one.
+    pub(super) fn end(&mut self, at: usize, ending: Ending) {
+        if self.clients[at].key.is_none() {
+            return;
+        }
+        if !self.clients[at].endings.iter().any(|it| it.request == ending.request) {
+            self.clients[at].endings.push(ending);
+        }
+        let elsewhere = self.clients[at].kind != Kind::Native && self.chance.one_in(4);
+        let node = if elsewhere { self.other_node(at) } else { self.clients[at].node };
+        self.call(at, node, What::Release(ending));
+    }
+}

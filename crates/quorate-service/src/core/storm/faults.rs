@@ -1,0 +1,112 @@
+//! Faults.
+
+use super::chance::{MS, SECOND};
+use super::nodes::Forgets;
+use super::world::{Event, World};
+
+/// In gentle weather a node restarts this long after the one before: candidates have its votes again.
+const BETWEEN: u64 = 8 * SECOND;
+
+impl World {
+    pub(super) fn plan_mishaps(&mut self) {
+        if self.setup.gentle {
+            let mut time = 2 * SECOND + self.chance.below(3 * SECOND);
+            while time < self.calm_from {
+                self.plan(time, Event::Mishap);
+                time += BETWEEN + self.chance.below(SECOND);
+            }
+            return;
+        }
+        let mishaps = 5 + self.chance.below(35);
+        for _ in 0..mishaps {
+            let time = self.chance.below(self.calm_from);
+            self.plan(time, Event::Mishap);
+        }
+    }
+
+    pub(super) fn mishap(&mut self) {
+        let (nodes, clients) = (self.nodes.len(), self.clients.len());
+        let (node, client) = (self.chance.index(nodes), self.chance.index(clients));
+        let length = match self.chance.below(3) {
+            0 => self.chance.below(8 * SECOND),
+            _ => self.chance.below(SECOND),
+        };
+        let until = (self.now + length).min(self.calm_from);
+        let kind = if self.setup.gentle { 5 + self.chance.below(4) } else { self.chance.below(13) };
+        self.log(|| format!("mishap {kind}: node {node}, client {client}, until {until}"));
+        match kind {
+            0 => self.cut(client, node, until),
+            1 => (0..nodes).for_each(|other| self.break_link(node, other, until)),
+            2 => {
+                (0..nodes).for_each(|other| self.break_link(node, other, until));
+                (0..clients).for_each(|other| self.cut(other, node, until));
+            }
+            3 => (0..nodes).for_each(|node| self.cut(client, node, until)),
+            4 => {
+                let other = self.chance.index(nodes);
+                self.break_link(node, other, until);
+            }
+            5..=8 => self.restart(node, until),
+            9 => self.crash_client(client),
+            10 => self.pause_client(client, until),
+            11 => self.pause_node(node, until),
+            _ => {
+                let other = self.chance.index(nodes);
+                self.break_link(node, other, 0);
+            }
+        }
+    }
+
+    fn cut(&mut self, client: usize, node: usize, until: u64) {
+        self.cuts.insert((client, node), until);
+    }
+
+    fn restart(&mut self, at: usize, until: u64) {
+        let (process, now) = (self.nodes[at].process, self.now);
+        if self.nodes[at].core.is_none() {
+            return;
+        }
+        // A voter that forgets takes the votes of holders along, and waiters may have those of other voters.
+        self.nodes[at].forgets = match self.chance.below(8) {
+            _ if self.setup.gentle => None,
+            0 => Some(Forgets::Votes),
+            1 => Some(Forgets::Everything),
+            _ => None,
+        };
+        let gentle = self.setup.gentle;
+        let quick = 20 * MS + self.chance.below(SECOND);
+        let after = if gentle || self.chance.one_in(2) { quick } else { until - now };
+        if self.chance.one_in(2) {
+            self.with_core(at, |core, now| core.leave(now));
+            let until = now + 500 * MS + self.chance.below(SECOND);
+            self.plan(now + 20 * MS, Event::Depart { at, process, until });
+        } else {
+            self.stop_node(at, after);
+        }
+    }
+
+    fn pause_client(&mut self, at: usize, until: u64) {
+        if self.clients[at].backlog.is_none() && self.clients[at].lives {
+            self.clients[at].backlog = Some(Vec::new());
+            self.plan(until, Event::ResumeClient { at });
+        }
+    }
+
+    fn pause_node(&mut self, at: usize, until: u64) {
+        if self.nodes[at].backlog.is_none() && self.nodes[at].core.is_some() {
+            self.nodes[at].backlog = Some(Vec::new());
+            self.plan(until, Event::ResumeNode { at });
+        }
+    }
+
+    pub(super) fn resume_node(&mut self, at: usize) {
+        let backlog = self.nodes[at].backlog.take().unwrap_or_default();
+        self.with_core(at, |_, _| {});
+        backlog.into_iter().for_each(|event| self.handle(event));
+    }
+
+    pub(super) fn resume_client(&mut self, at: usize) {
+        let backlog = self.clients[at].backlog.take().unwrap_or_default();
+        backlog.into_iter().for_each(|event| self.handle(event));
+    }
+}

@@ -1,0 +1,298 @@
+//! Links between nodes, and connections of clients to nodes.
+
+use quorate_core::ProcessId;
+use quorate_protocol::{Answer, Reliance, Say, SessionKey};
+
+use super::chance::{MS, SECOND};
+use super::world::{Event, Input, World};
+use crate::core::ConnectionId;
+use crate::peer::PeerMessage;
+
+/// The link between two nodes: in order, and nothing is lost until it breaks.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    /// Changes whenever the link is made or breaks; odd while there is one.
+    epoch: u64,
+    /// When the last message in either direction arrives.
+    last: [u64; 2],
+    /// No new link before this time.
+    cut_until: u64,
+    connecting: bool,
+}
+
+impl Link {
+    fn is_up(&self) -> bool {
+        self.epoch % 2 == 1
+    }
+}
+
+fn pair(a: usize, b: usize) -> (usize, usize) {
+    (a.min(b), a.max(b))
+}
+
+/// A connection of a client process to a node process. A call over HTTP or etcd's API has one of its own.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) client: usize,
+    pub(super) client_process: u64,
+    pub(super) node: usize,
+    node_process: u64,
+    /// Whether the client has closed it, or has noticed that it is broken.
+    pub(super) closed: bool,
+    /// Whether nothing gets through any longer.
+    broken: bool,
+    /// Whether the node knows it.
+    known: bool,
+    /// Whether the node knows that it is closed.
+    over: bool,
+    last: [u64; 2],
+    /// A front end of the node makes the calls.
+    pub(super) local: bool,
+    /// When the front end did so, by the node's clock in microseconds.
+    asked: u64,
+    /// The request that an HTTP front end takes back if the client closes the connection before it is answered.
+    pub(super) kept: Option<(SessionKey, u64)>,
+}
+
+/// What an HTTP front end makes of an answer: validity from when the client sent its call. Two clocks differ by at most the
+/// drift in both directions.
+fn reckoned(say: Say, asked: u64) -> Say {
+    let from_call = |reliance: Reliance| {
+        let waited = reliance.since.saturating_sub(asked);
+        Reliance { since: waited * 19 / 21, ..reliance }
+    };
+    match say {
+        Say::Answer(number, Answer::Granted { token, reliance }) => {
+            Say::Answer(number, Answer::Granted { token, reliance: from_call(reliance) })
+        }
+        Say::Answer(number, Answer::Alive { reliance, held, waiting }) => {
+            let reliance = Reliance { since: 0, ..reliance };
+            Say::Answer(number, Answer::Alive { reliance, held, waiting })
+        }
+        say => say,
+    }
+}
+
+impl World {
+    /// Delay of one message.
+    fn delay(&mut self) -> u64 {
+        let most = match (self.is_stormy(), self.setup.gentle, self.chance.below(150)) {
+            (true, false, 0) => 3 * SECOND,
+            (true, false, 1..=8) => 300 * MS,
+            (true, true, 0..=8) => 40 * MS,
+            _ => 5 * MS,
+        };
+        self.chance.below(most) + 1
+    }
+
+    pub(super) fn send_peer(&mut self, from: usize, to: usize, message: PeerMessage) {
+        let delay = self.delay();
+        // The mesh drops what a slow peer does not read.
+        let dropped = self.is_stormy() && !self.setup.gentle && self.chance.one_in(300);
+        let link = self.links.entry(pair(from, to)).or_default();
+        if !link.is_up() || dropped {
+            return;
+        }
+        let last = &mut link.last[usize::from(from < to)];
+        *last = (*last + 1).max(self.now + delay);
+        let (time, link) = (*last, link.epoch);
+        self.plan(time, Event::Peer { from, to, link, message });
+    }
+
+    pub(super) fn peer_says(&mut self, from: usize, to: usize, link: u64, message: PeerMessage) {
+        if self.links.get(&pair(from, to)).is_some_and(|it| it.epoch == link) {
+            let from = ProcessId::from_index(from);
+            self.with_core(to, |core, now| core.hear(from, message, now));
+        }
+    }
+
+    /// Both ends try to connect until they are connected.
+    pub(super) fn connect(&mut self, a: usize, b: usize) {
+        let again = self.now + 20 * MS + self.chance.below(30 * MS);
+        let up = self.nodes[a].core.is_some() && self.nodes[b].core.is_some();
+        let running = self.nodes[a].backlog.is_none() && self.nodes[b].backlog.is_none();
+        let link = self.links.entry(pair(a, b)).or_default();
+        link.connecting = false;
+        if link.is_up() {
+            return;
+        }
+        if !up || !running || link.cut_until > self.now {
+            link.connecting = true;
+            return self.plan(again, Event::Connect { a, b });
+        }
+        link.epoch += 1;
+        link.last = [self.now; 2];
+        let link = link.epoch;
+        self.plan(self.now, Event::PeerUp { at: a, peer: b, link });
+        self.plan(self.now, Event::PeerUp { at: b, peer: a, link });
+    }
+
+    /// Breaks the link between two nodes. Each end notices after a while.
+    pub(super) fn break_link(&mut self, a: usize, b: usize, cut_until: u64) {
+        if a == b {
+            return;
+        }
+        let noticed = [self.chance.below(100 * MS), self.chance.below(100 * MS)];
+        let link = self.links.entry(pair(a, b)).or_default();
+        link.cut_until = link.cut_until.max(cut_until);
+        let (was_up, connecting) = (link.is_up(), std::mem::replace(&mut link.connecting, true));
+        if was_up {
+            link.epoch += 1;
+            for (at, peer, delay) in [(a, b, noticed[0]), (b, a, noticed[1])] {
+                let process = self.nodes[at].process;
+                self.plan(self.now + delay, Event::PeerDown { at, peer, process });
+            }
+        }
+        if !connecting {
+            self.plan(self.now + 110 * MS, Event::Connect { a, b });
+        }
+    }
+
+    pub(super) fn peer_is_up(&mut self, at: usize, peer: usize, link: u64) {
+        if self.links.get(&pair(at, peer)).is_some_and(|it| it.epoch == link) {
+            let peer = ProcessId::from_index(peer);
+            self.with_core(at, |core, now| core.peer_is(peer, Ok(()), now));
+        }
+    }
+
+    pub(super) fn peer_is_down(&mut self, at: usize, peer: usize, process: u64) {
+        // A driver tells the latest state: a link that is there again is not down.
+        let is_up = self.links.get(&pair(at, peer)).is_some_and(Link::is_up);
+        if self.nodes[at].process == process && !is_up {
+            let peer = ProcessId::from_index(peer);
+            self.with_core(at, |core, now| core.peer_is(peer, Err("broken".to_owned()), now));
+        }
+    }
+
+    /// Opens a connection of a client to a node.
+    pub(super) fn open_connection(&mut self, client: usize, node: usize, local: bool) -> u64 {
+        self.numbers += 1;
+        let id = self.numbers | if local { ConnectionId::LOCAL } else { 0 };
+        let connection = Connection {
+            client,
+            client_process: self.clients[client].process,
+            node,
+            node_process: self.nodes[node].process,
+            closed: false,
+            broken: false,
+            known: false,
+            over: false,
+            last: [self.now; 2],
+            local,
+            asked: 0,
+            kept: None,
+        };
+        self.connections.insert(id, connection);
+        id
+    }
+
+    fn is_cut(&self, client: usize, node: usize) -> Option<u64> {
+        self.cuts.get(&(client, node)).copied().filter(|until| *until > self.now)
+    }
+
+    /// When something sent over a connection arrives; `None` if it is lost, and the connection with it.
+    fn arrival(&mut self, connection: u64, to_node: bool) -> Option<u64> {
+        let delay = self.delay();
+        let lost = self.is_stormy() && !self.setup.gentle && self.chance.one_in(60);
+        let (client, node) = self.connections.get(&connection).map(|it| (it.client, it.node))?;
+        let cut = self.is_cut(client, node);
+        let lost = lost || (cut.is_some() && self.chance.one_in(2));
+        let noticed =
+            (self.now + self.chance.below(SECOND), self.now + self.chance.below(4 * SECOND));
+        let it = self.connections.get_mut(&connection)?;
+        if it.broken {
+            return None;
+        }
+        if lost {
+            it.broken = true;
+            self.plan(noticed.0, Event::Broken { connection });
+            self.plan(
+                noticed.1,
+                Event::ToNode { connection, input: Input::Closed { heard: false } },
+            );
+            return None;
+        }
+        let last = &mut it.last[usize::from(to_node)];
+        *last = (*last + 1).max(cut.unwrap_or(self.now) + delay);
+        Some(*last)
+    }
+
+    pub(super) fn send_to_node(&mut self, connection: u64, input: Input) {
+        if let Some(time) = self.arrival(connection, true) {
+            self.plan(time, Event::ToNode { connection, input });
+        }
+    }
+
+    pub(super) fn say(&mut self, connection: u64, say: Say) {
+        let Some(it) = self.connections.get(&connection) else { return };
+        if it.local && !matches!(say, Say::Answer(..)) {
+            return;
+        }
+        let say = if it.local { reckoned(say, it.asked) } else { say };
+        if it.local {
+            // The front end has heard the answer, whatever becomes of it.
+            let closed = Input::Closed { heard: true };
+            self.plan(self.now + 1, Event::ToNode { connection, input: closed });
+        }
+        if let Some(time) = self.arrival(connection, false) {
+            self.plan(time, Event::ToClient { connection, say });
+        }
+    }
+
+    /// The client closes a connection, or its process has died.
+    pub(super) fn close_connection(&mut self, connection: u64) {
+        let Some(it) = self.connections.get_mut(&connection) else { return };
+        if !std::mem::replace(&mut it.closed, true) {
+            self.send_to_node(connection, Input::Closed { heard: false });
+        }
+    }
+
+    /// Something of a client arrives at its node.
+    pub(super) fn node_hears(&mut self, connection: u64, input: Input) {
+        let refused = self.now + 1 + self.chance.below(200 * MS);
+        let silent = self.chance.one_in(3);
+        let Some(it) = self.connections.get_mut(&connection) else { return };
+        let node = it.node;
+        if self.nodes[node].core.is_none() || self.nodes[node].process != it.node_process {
+            it.broken = true;
+            if !silent {
+                self.plan(refused, Event::Broken { connection });
+            }
+            return;
+        }
+        if it.over {
+            return;
+        }
+        let id = ConnectionId(connection);
+        let fresh = !std::mem::replace(&mut it.known, true);
+        let (local, client) = (it.local, it.client);
+        if fresh {
+            let owner = crate::core::Owner::new(&format!("client {client}"));
+            self.with_core(node, |core, _| core.connection_opened(id, owner));
+        }
+        let key = SessionKey(self.chance.wide());
+        match input {
+            Input::Ask(mut ask) => {
+                if local {
+                    ask.sent = self.nodes[node].clock.shows(self.now).0 / 1_000;
+                }
+                if let Some(it) = self.connections.get_mut(&connection) {
+                    it.asked = ask.sent;
+                }
+                self.with_core(node, |core, now| core.ask(id, ask, || key, now));
+            }
+            Input::Leased(lease, what) => {
+                self.with_core(node, |core, now| core.ask_leased(id, lease, what, now));
+            }
+            Input::Closed { heard } => {
+                let Some(it) = self.connections.get_mut(&connection) else { return };
+                it.over = true;
+                let kept = it.kept.take().filter(|_| !heard);
+                self.with_core(node, |core, now| core.connection_closed(id, heard, now));
+                if let Some((session, request)) = kept {
+                    self.take_back(node, session, request);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Nodes: a core, its vote file, its durable mark, and its restarts.
+
+use quorate_algorithms::mutex::leased_quorum::{Life, Memory, Record, Terms};
+use quorate_core::quorum::{AnyCoterie, Majority};
+use quorate_core::{Drift, ProcessId, Span, Tempo, Time};
+use quorate_protocol::{Ask, Call, Name, SessionKey};
+
+use super::chance::{Chance, Clock, DRIFT, MS, SECOND};
+use super::world::{Event, Input, World};
+use crate::core::{Action, NodeCore, Quotas, Settings, VoterStart};
+
+/// Numbers that are reserved when a node starts.
+const FIRST_BLOCK: u64 = 16;
+
+/// The file is written anew when it has this many records.
+const GROWN: usize = 64;
+
+pub(super) struct Node {
+    pub(super) core: Option<NodeCore>,
+    pub(super) clock: Clock,
+    /// The wall clock is wrong by this many milliseconds.
+    skew: u64,
+    /// What has happened while the machine is paused; `None` while it runs.
+    pub(super) backlog: Option<Vec<Event>>,
+    /// Counts processes.
+    pub(super) process: u64,
+    /// The earliest wake that is planned.
+    wake: u64,
+    /// The vote file, with the voter's incarnation and its number of restarts with memory; `None` until the voter votes.
+    file: Option<Vec<Record<Name>>>,
+    incarnation: u64,
+    restarts: u64,
+    /// The durable mark of numbers.
+    mark: Option<u64>,
+    /// How the next process finds its folder.
+    pub(super) forgets: Option<Forgets>,
+}
+
+/// What a node has lost when it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forgets {
+    /// The vote file.
+    Votes,
+    /// The whole data folder.
+    Everything,
+}
+
+impl Node {
+    pub(super) fn new(chance: &mut Chance) -> Self {
+        Self {
+            core: None,
+            clock: Clock::new(chance),
+            skew: chance.below(200),
+            backlog: None,
+            process: 0,
+            wake: u64::MAX,
+            file: None,
+            incarnation: 0,
+            restarts: 0,
+            mark: None,
+            forgets: None,
+        }
+    }
+
+    /// Whether it runs and votes.
+    pub(super) fn is_voting(&self) -> bool {
+        self.core.as_ref().is_some_and(|core| core.voter().is_voting())
+    }
+}
+
+pub(super) fn terms() -> Terms {
+    Terms {
+        ttl_least: Span::from_millis(1_000),
+        ttl_most: Span::from_millis(5_000),
+        drift: Drift(DRIFT),
+    }
+}
+
+impl World {
+    /// Lets a node handle something, after what is due, and carries out what comes of it.
+    pub(super) fn with_core(&mut self, at: usize, input: impl FnOnce(&mut NodeCore, Time)) {
+        let node = &mut self.nodes[at];
+        let Some(core) = &mut node.core else { return };
+        let shows = node.clock.shows(self.now);
+        core.wake(shows, self.now / MS + node.skew);
+        input(core, shows);
+        self.act(at);
+        self.plan_wake(at);
+    }
+
+    /// Records are written before anything is sent.
+    fn act(&mut self, at: usize) {
+        let node = &mut self.nodes[at];
+        let Some(core) = &mut node.core else { return };
+        let (mut records, mut rest) = (Vec::new(), Vec::new());
+        for action in core.actions() {
+            match action {
+                Action::Persist(record) => records.push(record),
+                action => rest.push(action),
+            }
+        }
+        match &mut node.file {
+            Some(file) if file.len() < GROWN => file.extend(records),
+            None if !core.voter().is_voting() => {}
+            file => *file = Some(core.voter().records()),
+        }
+        for action in rest {
+            match action {
+                Action::Send(peer, message) => self.send_peer(at, peer.index(), message),
+                Action::Say(connection, say) => self.say(connection.0, say),
+                Action::Reserve(mark) => {
+                    let time = self.now + self.chance.below(20 * MS);
+                    let process = self.nodes[at].process;
+                    self.plan(time, Event::Reserved { at, process, mark });
+                }
+                Action::Persist(_) => {}
+            }
+        }
+    }
+
+    fn plan_wake(&mut self, at: usize) {
+        let node = &mut self.nodes[at];
+        if let Some(time) = node.core.as_ref().and_then(NodeCore::next_alarm) {
+            let (time, process) = (node.clock.when(time), node.process);
+            if time < node.wake {
+                node.wake = time;
+                self.plan(time, Event::WakeNode { at, process });
+            }
+        }
+    }
+
+    pub(super) fn wake_node(&mut self, at: usize, process: u64) {
+        if self.nodes[at].process == process {
+            self.nodes[at].wake = u64::MAX;
+            self.with_core(at, |_, _| {});
+        }
+    }
+
+    pub(super) fn reserved(&mut self, at: usize, process: u64, mark: u64) {
+        let node = &mut self.nodes[at];
+        if node.process == process {
+            node.mark = node.mark.max(Some(mark));
+            self.with_core(at, |core, now| core.reserved(mark, now));
+        }
+    }
+
+    /// What an HTTP front end does when a client has gone before its lock was granted.
+    pub(super) fn take_back(&mut self, at: usize, session: SessionKey, request: u64) {
+        let sent = self.nodes[at].clock.shows(self.now).0 / 1_000;
+        let ask = Ask { number: 1, sent, call: Call::Release { session, request } };
+        // The client does not hear the answer.
+        let connection = self.open_connection(0, at, true);
+        if let Some(it) = self.connections.get_mut(&connection) {
+            it.closed = true;
+        }
+        self.plan(self.now + 1, Event::ToNode { connection, input: Input::Ask(ask) });
+    }
+
+    /// A process of a node starts, from what its predecessor has left.
+    pub(super) fn start_node(&mut self, at: usize) {
+        let (n, seed) = (self.nodes.len(), self.chance.wide());
+        let others = (0..n).filter(|other| *other != at);
+        let all_vote = others.into_iter().all(|other| self.nodes[other].is_voting());
+        let node = &mut self.nodes[at];
+        let begins = node.process == 0;
+        node.process += 1;
+        let forgets = match node.forgets.take() {
+            // Without marks a majority that forgets cannot go on by itself.
+            Some(Forgets::Everything) if !all_vote => Some(Forgets::Votes),
+            forgets => forgets,
+        };
+        if forgets.is_some() {
+            node.clock.reset(&mut self.chance);
+            node.file = None;
+        }
+        if forgets == Some(Forgets::Everything) {
+            node.mark = None;
+        }
+        let block = |mark: u64| mark + FIRST_BLOCK;
+        let voter = match &node.file {
+            _ if begins => {
+                node.mark = Some(block(0));
+                VoterStart::New
+            }
+            Some(records) => {
+                node.restarts += 1;
+                let life = Life { incarnation: node.incarnation, number: node.restarts };
+                VoterStart::Restored { life, records: records.clone() }
+            }
+            None => {
+                (node.incarnation, node.restarts) = (node.process, 0);
+                let memory = Memory { incarnation: node.incarnation, mark: node.mark };
+                node.mark = node.mark.map(block);
+                VoterStart::Forgotten(memory)
+            }
+        };
+        let forgotten = matches!(voter, VoterStart::Forgotten(_));
+        let settings = Settings {
+            id: ProcessId::from_index(at),
+            cluster: 1,
+            coterie: AnyCoterie::Majority(Majority::new(n)),
+            terms: terms(),
+            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            voter,
+            ceiling: Some(node.mark.unwrap_or(0)),
+            persists: true,
+            addresses: (0..n).map(|node| format!("node {node}")).collect(),
+            client_address: None,
+            sessions_most: 1_000,
+            requests_most: 1_000,
+            seed,
+            quotas: Quotas::default(),
+        };
+        node.core = Some(NodeCore::new(settings, node.clock.shows(self.now)));
+        node.wake = u64::MAX;
+        self.log(|| format!("node {at} starts, forgotten: {forgotten}"));
+        if begins {
+            (0..at).for_each(|peer| self.connect(at, peer));
+        } else {
+            self.counts.restarts += 1;
+            self.counts.forgotten += u64::from(forgotten);
+        }
+        self.with_core(at, |_, _| {});
+    }
+
+    /// The process of a node is gone, and comes back after a while.
+    pub(super) fn stop_node(&mut self, at: usize, after: u64) {
+        let node = &mut self.nodes[at];
+        (node.core, node.backlog) = (None, None);
+        self.log(|| format!("node {at} stops"));
+        (0..self.nodes.len()).for_each(|peer| self.break_link(at, peer, 0));
+        let open = self.connections.iter().filter(|(_, it)| it.node == at && !it.closed);
+        for connection in open.map(|(id, _)| *id).collect::<Vec<_>>() {
+            if !self.chance.one_in(4) {
+                let time = self.now + self.chance.below(100 * MS);
+                self.plan(time, Event::Broken { connection });
+            }
+        }
+        self.plan(self.now + after, Event::StartNode { at });
+    }
+
+    /// A node that leaves stops once it is idle.
+    pub(super) fn depart(&mut self, at: usize, process: u64, until: u64) {
+        let node = &self.nodes[at];
+        let Some(core) = node.core.as_ref().filter(|_| node.process == process) else { return };
+        if core.is_idle(node.clock.shows(self.now)) || self.now > until {
+            let after = 50 * MS + self.chance.below(SECOND);
+            self.stop_node(at, after);
+        } else {
+            self.plan(self.now + 20 * MS, Event::Depart { at, process, until });
+        }
+    }
+}

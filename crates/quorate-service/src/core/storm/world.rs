@@ -1,0 +1,345 @@
+//! The world: nodes, clients, what is under way between them, and the judge.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use quorate_protocol::{Ask, Say};
+
+use super::chance::{Chance, SECOND};
+use super::clients::Client;
+use super::links::{Connection, Link};
+use super::nodes::Node;
+use crate::lease::{LeaseId, Leased};
+use crate::peer::PeerMessage;
+
+/// The kind of weather.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) nodes: usize,
+    /// One node at a time restarts, connections break for moments only, and clients neither pause nor lose their network.
+    /// Then no lock may be lost.
+    pub(super) gentle: bool,
+}
+
+/// What has happened, so that a storm that shows nothing is noticed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) entries: u64,
+    /// Entries of clients that hold a lock by a lease.
+    pub(super) leased: u64,
+    pub(super) lost: u64,
+    /// Changes of node while a lock was held that the client kept, with its token.
+    pub(super) kept: u64,
+    pub(super) switches: u64,
+    pub(super) restarts: u64,
+    pub(super) forgotten: u64,
+    /// Requests that an answer lists although the client has released them.
+    pub(super) leaked: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.leased += other.leased;
+        self.lost += other.lost;
+        self.kept += other.kept;
+        self.switches += other.switches;
+        self.restarts += other.restarts;
+        self.forgotten += other.forgotten;
+        self.leaked += other.leaked;
+    }
+}
+
+/// What a client's machine sends over a connection, or a front end tells its node about one.
+#[derive(Clone, Debug)]
+pub(super) enum Input {
+    Ask(Ask),
+    Leased(LeaseId, Leased),
+    Closed { heard: bool },
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    /// A message between nodes arrives, if the link is still the same.
+    Peer {
+        from: usize,
+        to: usize,
+        link: u64,
+        message: PeerMessage,
+    },
+    PeerUp {
+        at: usize,
+        peer: usize,
+        link: u64,
+    },
+    PeerDown {
+        at: usize,
+        peer: usize,
+        process: u64,
+    },
+    Connect {
+        a: usize,
+        b: usize,
+    },
+    WakeNode {
+        at: usize,
+        process: u64,
+    },
+    Reserved {
+        at: usize,
+        process: u64,
+        mark: u64,
+    },
+    ToNode {
+        connection: u64,
+        input: Input,
+    },
+    ToClient {
+        connection: u64,
+        say: Say,
+    },
+    /// A client notices that a connection is gone.
+    Broken {
+        connection: u64,
+    },
+    /// A call of a client has had no answer for long.
+    Late {
+        at: usize,
+        process: u64,
+        number: u64,
+    },
+    Beat {
+        at: usize,
+        process: u64,
+    },
+    Want {
+        at: usize,
+        lock: u8,
+    },
+    Stop {
+        at: usize,
+        process: u64,
+        lock: u8,
+        request: u64,
+    },
+    StartClient {
+        at: usize,
+    },
+    Mishap,
+    /// A node that leaves may be idle.
+    Depart {
+        at: usize,
+        process: u64,
+        until: u64,
+    },
+    StartNode {
+        at: usize,
+    },
+    ResumeNode {
+        at: usize,
+    },
+    ResumeClient {
+        at: usize,
+    },
+}
+
+pub(super) struct World {
+    pub(super) setup: Setup,
+    pub(super) chance: Chance,
+    pub(super) now: u64,
+    count: u64,
+    due: BinaryHeap<Reverse<(u64, u64)>>,
+    events: BTreeMap<u64, Event>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) clients: Vec<Client>,
+    pub(super) links: BTreeMap<(usize, usize), Link>,
+    pub(super) connections: BTreeMap<u64, Connection>,
+    /// Between a client and a node.
+    pub(super) cuts: BTreeMap<(usize, usize), u64>,
+    /// Faults happen before this time only.
+    pub(super) calm_from: u64,
+    /// The greatest token of each lock, and the client process that had it.
+    tokens: BTreeMap<u8, (u64, usize, u64)>,
+    pub(super) counts: Counts,
+    pub(super) logs: bool,
+    pub(super) numbers: u64,
+}
+
+/// Number of locks.
+pub(super) const LOCKS: u64 = 2;
+
+/// Time after the last fault within which every client that waits must have entered.
+const CALM: u64 = 60 * SECOND;
+
+impl World {
+    pub(super) fn new(seed: u64, setup: Setup, logs: bool) -> Self {
+        let mut chance = Chance(seed);
+        let nodes = (0..setup.nodes).map(|_| Node::new(&mut chance)).collect();
+        let count = 3 + chance.index(3);
+        let clients = (0..count).map(|_| Client::new(&mut chance)).collect();
+        let mut world = Self {
+            setup,
+            chance,
+            now: 0,
+            count: 0,
+            due: BinaryHeap::new(),
+            events: BTreeMap::new(),
+            nodes,
+            clients,
+            links: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            cuts: BTreeMap::new(),
+            calm_from: 50 * SECOND,
+            tokens: BTreeMap::new(),
+            counts: Counts::default(),
+            logs,
+            numbers: 0,
+        };
+        (0..setup.nodes).for_each(|at| world.start_node(at));
+        for at in 0..count {
+            let time = world.chance.below(SECOND);
+            world.plan(time, Event::StartClient { at });
+        }
+        for _ in 0..40 {
+            let (time, at) = (world.chance.below(55 * SECOND), world.chance.index(count));
+            let lock = world.chance.below(LOCKS) as u8;
+            world.plan(time, Event::Want { at, lock });
+        }
+        world.plan_mishaps();
+        world
+    }
+
+    pub(super) fn plan(&mut self, time: u64, event: Event) {
+        self.count += 1;
+        self.due.push(Reverse((time.max(self.now), self.count)));
+        self.events.insert(self.count, event);
+    }
+
+    pub(super) fn is_stormy(&self) -> bool {
+        self.now < self.calm_from
+    }
+
+    pub(super) fn log(&self, text: impl FnOnce() -> String) {
+        if self.logs {
+            super::print(&format!("{:>14} {}", self.now, text()));
+        }
+    }
+
+    /// A client says that it is inside.
+    pub(super) fn judge_entry(&mut self, at: usize, lock: u8, token: u64, leased: bool) {
+        self.counts.entries += 1;
+        self.counts.leased += u64::from(leased);
+        let process = self.clients[at].process;
+        self.log(|| format!("client {at} enters lock {lock} with token {token}"));
+        if let Some((before, of, its)) = self.tokens.insert(lock, (token, at, process)) {
+            // A session may hold a lock several times over.
+            let same = (of, its) == (at, process) && before == token;
+            assert!(
+                token > before || same,
+                "client {at} has token {token} of lock {lock} after {before} of client {of}"
+            );
+        }
+        self.judge();
+    }
+
+    /// At most one client is valid per lock.
+    pub(super) fn judge(&self) {
+        for lock in 0..LOCKS as u8 {
+            let is_valid = |(_, client): &(usize, &Client)| client.valid(lock, self.now).is_some();
+            let mut valid = self.clients.iter().enumerate().filter(is_valid).map(|(at, _)| at);
+            let (first, second) = (valid.next(), valid.next());
+            assert!(
+                second.is_none(),
+                "clients {first:?} and {second:?} are valid for lock {lock} at {}",
+                self.now
+            );
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Peer { from, to, link, message } => self.peer_says(from, to, link, message),
+            Event::PeerUp { at, peer, link } => self.peer_is_up(at, peer, link),
+            Event::PeerDown { at, peer, process } => self.peer_is_down(at, peer, process),
+            Event::Connect { a, b } => self.connect(a, b),
+            Event::WakeNode { at, process } => self.wake_node(at, process),
+            Event::Reserved { at, process, mark } => self.reserved(at, process, mark),
+            Event::ToNode { connection, input } => self.node_hears(connection, input),
+            Event::ToClient { connection, say } => self.client_hears(connection, say),
+            Event::Broken { connection } => self.client_notices(connection),
+            Event::Late { at, process, number } => self.call_is_late(at, process, number),
+            Event::Beat { at, process } => self.beat(at, process),
+            Event::Want { at, lock } => self.want(at, lock),
+            Event::Stop { at, process, lock, request } => self.stop(at, process, lock, request),
+            Event::StartClient { at } => self.start_client(at),
+            Event::Mishap => self.mishap(),
+            Event::Depart { at, process, until } => self.depart(at, process, until),
+            Event::StartNode { at } => self.start_node(at),
+            Event::ResumeNode { at } => self.resume_node(at),
+            Event::ResumeClient { at } => self.resume_client(at),
+        }
+    }
+
+    /// Events of a machine that is paused wait until it goes on.
+    fn hold_back(&mut self, event: &Event) -> bool {
+        let backlog = match event {
+            Event::Peer { to: at, .. }
+            | Event::PeerUp { at, .. }
+            | Event::PeerDown { at, .. }
+            | Event::WakeNode { at, .. }
+            | Event::Reserved { at, .. }
+            | Event::Depart { at, .. } => self.nodes[*at].backlog.as_mut(),
+            Event::ToNode { connection, .. } => {
+                let at = self.connections.get(connection).map(|it| it.node);
+                at.and_then(|at| self.nodes[at].backlog.as_mut())
+            }
+            Event::Late { at, .. }
+            | Event::Beat { at, .. }
+            | Event::Want { at, .. }
+            | Event::Stop { at, .. } => self.clients[*at].backlog.as_mut(),
+            Event::ToClient { connection, .. } | Event::Broken { connection } => {
+                let at = self.connections.get(connection).map(|it| it.client);
+                at.and_then(|at| self.clients[at].backlog.as_mut())
+            }
+            _ => None,
+        };
+        backlog.map(|backlog| backlog.push(event.clone())).is_some()
+    }
+
+    pub(super) fn handle(&mut self, event: Event) {
+        if !self.hold_back(&event) {
+            self.happen(event);
+        }
+    }
+
+    pub(super) fn run(mut self) -> Counts {
+        let end = self.calm_from + CALM;
+        while let Some(Reverse((time, number))) = self.due.pop() {
+            if time > end {
+                break;
+            }
+            self.now = time;
+            let event = self.events.remove(&number).expect("it was planned");
+            let quiet = matches!(
+                event,
+                Event::WakeNode { .. } | Event::Peer { message: PeerMessage::Detector(_), .. }
+            );
+            if self.logs && !quiet {
+                self.log(|| format!("{event:?}"));
+            }
+            self.handle(event);
+            self.judge();
+            let all_asked = self.now > self.calm_from + 10 * SECOND;
+            if all_asked && !self.clients.iter().any(Client::waits) {
+                break;
+            }
+        }
+        for node in self.nodes.iter().filter_map(|node| node.core.as_ref()) {
+            self.log(|| format!("{:?}", node.voter().ballots().collect::<Vec<_>>()));
+        }
+        for (at, client) in self.clients.iter().enumerate() {
+            assert!(!client.waits(), "client {at} still waits: {client:?}");
+        }
+        self.counts
+    }
+}
