@@ -106,6 +106,30 @@ fn a_repeated_beat_extends_nothing() {
 }
 
 #[test]
+fn a_client_that_is_inside_comes_before_those_that_wait() {
+    let mut bench = Bench::new();
+    let waiter = claim(1, 1, 10);
+    let vote = vote_in(&bench.ask(waiter, 5)).expect("the vote is free");
+    // It entered with the votes of others, before the older request was heard.
+    let inside = claim(2, 1, 11);
+    let spare = ToVoter::Request {
+        session: presented(2, 1),
+        lock: "a",
+        claim: inside,
+        stamp: 9,
+        inside: Some(1),
+    };
+    let answers = bench.tell(11, spare);
+    let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == waiter);
+    assert!(answers.iter().any(asked_back), "{answers:?}");
+    bench.tell(10, ToVoter::Yield { lock: "a", claim: waiter, vote });
+    assert_eq!(bench.holder(), Some(inside));
+    // Nobody asks for it back, however old its request is.
+    let answers = bench.ask(claim(3, 1, 12), 1);
+    assert!(!answers.iter().any(|it| matches!(it, ToCandidate::Inquire { .. })), "{answers:?}");
+}
+
+#[test]
 fn a_late_release_of_an_earlier_attempt_ends_nothing() {
     let mut bench = Bench::new();
     bench.ask(claim(1, 2, 11), 0);
@@ -290,7 +314,7 @@ impl Cluster {
 
     fn acquire(&mut self, at: usize) -> RequestId {
         let mut request = None;
-        self.act(at, |client, now, out| request = Some(client.acquire("a", now, out)));
+        self.act(at, |client, now, out| request = Some(client.acquire("a", 0, now, out)));
         request.expect("a request was made")
     }
 

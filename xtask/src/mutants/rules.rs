@@ -42,14 +42,26 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a-grant-is-not-given-back",
         file: "candidate.rs",
-        from: "if pursuit.inside.is_some() || pursuit.granted.is_some() {",
-        to: "if pursuit.inside.is_some() {",
+        from: "if may_be_inside || pursuit.granted.is_some() {",
+        to: "if may_be_inside {",
     },
     Rule {
         name: "a-holder-gives-nothing-back",
         file: "candidate.rs",
-        from: "if pursuit.inside.is_some() || pursuit.granted.is_some() {",
+        from: "if may_be_inside || pursuit.granted.is_some() {",
         to: "if false {",
+    },
+    Rule {
+        name: "a-recorded-entry-is-not-given-back",
+        file: "candidate.rs",
+        from: "pursuit.inside.is_some() || pursuit.found.is_some();",
+        to: "pursuit.inside.is_some();",
+    },
+    Rule {
+        name: "a-holder-comes-before-waiters",
+        file: "voter/votes.rs",
+        from: "            Some(_) => 0,\n",
+        to: "            Some(_) => self.lifted(request.session, request, stamp, now),\n",
     },
     Rule {
         name: "validity-allows-for-drift",
@@ -162,14 +174,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "adopted-stamps-are-told-again",
         file: "candidate.rs",
-        from: "let knows = |counted: &Counted| counted.stamp >= pursuit.stamp;",
+        from: "let knows = |counted: &Counted| inside || counted.stamp >= pursuit.stamp;",
         to: "let knows = |_: &Counted| true;",
     },
     Rule {
         name: "adopted-stamps-are-told",
         file: "candidate.rs",
-        from: "        if pursuit.place == 0 {",
-        to: "        if pursuit.place < u32::MAX {",
+        from: "        if pursuit.place == 0 || pursuit.inside.is_some() {",
+        to: "        if pursuit.place < u32::MAX || pursuit.inside.is_some() {",
     },
     Rule {
         name: "incarnations-lapse-alone",

@@ -233,10 +233,10 @@ impl Storm {
             return;
         }
         self.with_direct(at, |direct, now, out| {
-            direct.acquire(lock, now, out);
+            direct.acquire(lock, 0, now, out);
         });
         if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
-            client.acquire(lock);
+            client.acquire(lock, 0);
             self.call_now(at);
         }
     }

@@ -106,6 +106,11 @@ impl<K: Name> Candidate<K> {
         })
     }
 
+    /// The lists of voters that have echoed this beat or a later one.
+    pub fn listed_since(&self, beat: u64) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
+        self.listed().filter(move |(voter, _)| self.views[voter.index()].beat >= Some(beat))
+    }
+
     /// Voters whose complete list has arrived.
     pub fn lists(&self) -> ProcessSet {
         let listed = self.views.iter().enumerate().filter(|(_, view)| view.version.is_some());
@@ -134,17 +139,23 @@ impl<K: Name> Candidate<K> {
         self.issued = self.issued.max(issued);
     }
 
-    /// Repeats the present beat, so that every voter learns the stamps of the requests that wait: voters that are asked only
-    /// later know their places then.
+    /// Repeats the present beat, so that every voter learns the stamps of all requests: voters that are asked only later know
+    /// their places then. That matters most to a client that is inside: with a young stamp it would wait for a spare vote
+    /// behind clients that wait for it.
     pub fn announce(&self, out: &mut CandidateEffects<K>) {
-        let waiting = self.pursuits.iter().filter(|(_, pursuit)| pursuit.inside.is_none());
-        let waiting: Vec<(RequestId, u64)> =
-            waiting.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
-        for (index, view) in self.views.iter().enumerate() {
-            let (session, waiting) = (self.session, waiting.clone());
-            let beat = ToVoter::Beat { session, seen: view.seen(), waiting };
-            out.push(CandidateEffect::Send(ProcessId::from_index(index), beat));
-        }
+        out.extend(ProcessId::all(self.views.len()).map(|voter| self.beat_to(voter)));
+    }
+
+    /// The present beat, with the stamps that the voter may not know.
+    fn beat_to(&self, voter: ProcessId) -> CandidateEffect<K> {
+        let view = &self.views[voter.index()];
+        let knows = |(request, pursuit): &(&RequestId, &Pursuit<K>)| {
+            view.listed.contains_key(*request) || pursuit.votes.contains_key(&voter)
+        };
+        let unknown = self.pursuits.iter().filter(|of| !knows(of));
+        let waiting = unknown.map(|(request, pursuit)| (*request, pursuit.stamp)).collect();
+        let (session, seen) = (self.session, view.seen());
+        CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting })
     }
 
     /// The client has begun a beat: tells all voters, and repeats what may have been lost.
@@ -232,8 +243,7 @@ impl<K: Name> Candidate<K> {
     pub fn resume(&mut self, voter: ProcessId, out: &mut CandidateEffects<K>) {
         let Some(view) = self.views.get_mut(voter.index()) else { return };
         view.avoided = false;
-        let (session, seen, waiting) = (self.session, view.seen(), Vec::new());
-        out.push(CandidateEffect::Send(voter, ToVoter::Beat { session, seen, waiting }));
+        out.push(self.beat_to(voter));
         for (request, pursuit) in &self.pursuits {
             if pursuit.asked.contains(voter) && !pursuit.votes.contains_key(&voter) {
                 out.push(CandidateEffect::Send(voter, self.request(*request, pursuit)));
@@ -352,7 +362,8 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {
             // A voter that does not know the present stamp would not ask for its vote back.
-            let knows = |counted: &Counted| counted.stamp >= pursuit.stamp;
+            let inside = pursuit.inside.is_some();
+            let knows = |counted: &Counted| inside || counted.stamp >= pursuit.stamp;
             if !pursuit.votes.get(&voter).is_some_and(knows) {
                 out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
             }
@@ -372,7 +383,7 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         pursuit.stamps.insert(voter, stamp);
         pursuit.stamp = pursuit.stamp.max(stamp);
-        if pursuit.place == 0 {
+        if pursuit.place == 0 || pursuit.inside.is_some() {
             return;
         }
         let stamp = pursuit.stamp;
@@ -424,7 +435,8 @@ impl<K: Name> Candidate<K> {
         } else {
             *known = counted;
         }
-        pursuit.found = pursuit.found.max(entered);
+        // What this attempt has recorded itself, and not granted since, the client was never told: its votes may have changed.
+        pursuit.found = pursuit.found.max(entered.filter(|(attempt, _)| *attempt < claim.attempt));
         self.adopt_stamp(voter, claim.request, stamp, out);
         self.advance(claim.request, out);
     }
@@ -455,7 +467,14 @@ impl<K: Name> Candidate<K> {
         out: &mut CandidateEffects<K>,
     ) {
         let Some(pursuit) = self.pursuit(claim) else { return };
-        if pursuit.inside.is_some() || pursuit.granted.is_some() {
+        let may_be_inside = pursuit.inside.is_some() || pursuit.found.is_some();
+        if may_be_inside || pursuit.granted.is_some() {
+            return;
+        }
+        // The vote itself tells whether the client may be inside: it has to arrive first.
+        let is_known = pursuit.votes.get(&voter).is_some_and(|counted| counted.vote == vote);
+        let is_returned = pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote);
+        if !is_known && !is_returned {
             return;
         }
         pursuit.votes.retain(|of, counted| *of != voter || counted.vote != vote);
@@ -548,7 +567,8 @@ impl<K: Name> Candidate<K> {
                 if own && request.number <= self.issued && !adopted {
                     let (lock, request) = (entry.lock.clone(), *request);
                     let attempt = entry.claim.attempt;
-                    let release = ToVoter::Release { lock, request, attempt, token: None };
+                    let token = entry.entered.map(|(_, token)| token);
+                    let release = ToVoter::Release { lock, request, attempt, token };
                     out.push(CandidateEffect::Send(voter, release));
                 }
                 continue;

@@ -113,10 +113,11 @@ impl<K: Name> Client<K> {
         self.presented().beat
     }
 
-    /// Makes a request.
-    pub fn acquire(&mut self, lock: K) -> RequestId {
+    /// Makes a request. `stamp` is what the caller takes for the voters' clock at present, or 0: without it, the request is
+    /// as old as the last word that the session had of that clock, and may overtake requests that were made since.
+    pub fn acquire(&mut self, lock: K, stamp: u64) -> RequestId {
         self.issued += 1;
-        let request = Request { lock, attempt: 1, stamp: 0, inside: None };
+        let request = Request { lock, attempt: 1, stamp, inside: None };
         let id = self.id_of(self.issued);
         self.requests.insert(id, request);
         id

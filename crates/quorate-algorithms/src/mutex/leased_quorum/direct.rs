@@ -76,9 +76,16 @@ impl<K: Name> DirectClient<K> {
         self.candidate.note_beat(beat.number, self.client.issued());
     }
 
-    /// Makes a request. The session must have begun a beat: votes are counted from one.
-    pub fn acquire(&mut self, lock: K, now: Time, out: &mut DirectEffects<K>) -> RequestId {
-        let request = self.client.acquire(lock);
+    /// Makes a request; see [`Client::acquire`] for the stamp. The session must have begun a beat: votes are counted from
+    /// one.
+    pub fn acquire(
+        &mut self,
+        lock: K,
+        stamp: u64,
+        now: Time,
+        out: &mut DirectEffects<K>,
+    ) -> RequestId {
+        let request = self.client.acquire(lock, stamp);
         self.pursue(request, now, out);
         request
     }

@@ -121,7 +121,7 @@ impl LeasedQuorum {
         self.client.note_beat(out.now().0, out.now());
         let mut request = None;
         self.with_client(out.now(), out, |client, now, effects| {
-            request = Some(client.acquire((), now, effects));
+            request = Some(client.acquire((), 0, now, effects));
         });
         (self.request, self.renewed) = (request, 0);
         self.await_beat(out);

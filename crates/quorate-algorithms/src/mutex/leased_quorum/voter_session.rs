@@ -1,10 +1,14 @@
 //! A session as one voter knows it.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use quorate_core::{Span, Time};
 
 use super::id::{Beat, Epoch, RequestId};
+
+/// Maximum number of released requests of one session that a voter remembers.
+const RELEASED_MOST: usize = 64;
 
 /// Maximum number of client incarnations of one session at one time.
 const INCARNATIONS_MOST: usize = 64;
@@ -34,6 +38,9 @@ pub struct VoterSession<K> {
     pub(super) announced: BTreeMap<RequestId, u64>,
     /// Requests that were ended by force, until the client lets go of them.
     pub(super) dead: BTreeMap<RequestId, K>,
+    /// Requests that the client has released last. A relay at another node may not know yet, and must not get their votes
+    /// again.
+    pub(super) released: Vec<RequestId>,
 }
 
 impl<K> VoterSession<K> {
@@ -47,6 +54,7 @@ impl<K> VoterSession<K> {
             requests: BTreeMap::new(),
             announced: BTreeMap::new(),
             dead: BTreeMap::new(),
+            released: Vec::new(),
         }
     }
 
@@ -63,6 +71,26 @@ impl<K> VoterSession<K> {
     /// When the voter frees what a client incarnation has, unless it hears a newer beat.
     pub(super) fn lapses_of(&self, incarnation: u64) -> Option<Time> {
         self.beats.get(&incarnation).map(|heard| heard.at + self.ttl)
+    }
+
+    /// Takes note of a release. A number is never reused, so the request stays ended.
+    pub(super) fn release(&mut self, request: RequestId) {
+        if self.released.len() >= RELEASED_MOST {
+            self.released.remove(0);
+        }
+        if !self.released.contains(&request) {
+            self.released.push(request);
+        }
+    }
+
+    /// Whether a request was ended by force, or released not long ago.
+    pub(super) fn has_ended(&self, request: RequestId) -> bool {
+        self.dead.contains_key(&request) || self.released.contains(&request)
+    }
+
+    /// Whether a request has a vote or is in a queue.
+    pub fn has(&self, request: RequestId) -> bool {
+        self.requests.contains_key(&request)
     }
 
     /// Requests with a vote or in a queue, with their locks.

@@ -13,6 +13,10 @@ use super::{Record, Voter, VoterEffect, VoterEffects};
 /// Maximum number of entries in one part of a list.
 const PART_MOST: usize = 512;
 
+/// Maximum number of requests of one session whose stamps are known before they are asked for. Others may lose their places
+/// when their first voters stop.
+const ANNOUNCED_MOST: usize = 4_096;
+
 impl<K: Name> Voter<K> {
     /// Opens or extends the session that a candidate presents; tells whether the candidate may go on.
     pub(super) fn accept(
@@ -79,7 +83,8 @@ impl<K: Name> Voter<K> {
         let clock = self.clock;
         let Some(session) = self.sessions.get_mut(&id) else { return };
         session.announced.retain(|request, _| !own(request));
-        session.announced.extend(announced);
+        let room = ANNOUNCED_MOST.saturating_sub(session.announced.len());
+        session.announced.extend(announced.into_iter().take(room));
         session.told = Some(clock);
         let (epoch, version) = (session.epoch, session.version);
         let beat = session.newest(presented.beat.incarnation);

@@ -31,6 +31,12 @@ fn precedence(known: Claim, claim: Claim) -> Precedence {
     }
 }
 
+/// Attempt and token of a client that says that it is inside, if the token is one that the voter can take.
+fn told_inside(claim: Claim, inside: Option<u64>, last: u64) -> Option<(u64, u64)> {
+    let token = inside.filter(|token| *token <= last.saturating_add(LEAP_MOST))?;
+    Some((claim.attempt, token))
+}
+
 impl<K: Name> Voter<K> {
     pub(super) fn on_request(
         &mut self,
@@ -46,15 +52,20 @@ impl<K: Name> Voter<K> {
             return;
         }
         let Some(session) = self.sessions.get(&request.session) else { return };
-        if session.dead.contains_key(&request) {
+        if session.has_ended(request) {
             return out.push(VoterEffect::Send(candidate, ToCandidate::Gone { lock, request }));
         }
         let known = session.requests.get(&request);
         if known.is_some_and(|(known, _)| *known != lock) {
             return;
         }
-        let (old, stamp) =
-            (known.map(|(_, stamp)| *stamp), self.lifted(request.session, request, stamp, now));
+        let old = known.map(|(_, stamp)| *stamp);
+        // A client that is inside comes before all that wait for it: otherwise it could lose its lock with one voter, while a
+        // waiter with an older stamp keeps the spare vote.
+        let stamp = match inside {
+            Some(_) => 0,
+            None => self.lifted(request.session, request, stamp, now),
+        };
         let floor = self.floor;
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
         let beats = presented.beat.incarnation;
@@ -70,7 +81,8 @@ impl<K: Name> Voter<K> {
             Some((Precedence::Newer, _)) | None => true,
         };
         if let Some(vote) = voted {
-            let changes = Given { claim, stamp, beats, ..vote };
+            let entered = told_inside(claim, inside, ballot.last).or(vote.entered);
+            let changes = Given { claim, stamp, beats, entered, ..vote };
             ballot.vote = Some(changes);
             if changes != vote {
                 self.persist(&lock, out);
@@ -128,15 +140,15 @@ impl<K: Name> Voter<K> {
         let Some((&(stamp, request), &waiter)) = ballot.queue.first_key_value() else {
             return self.forget_idle(out);
         };
-        let most = ballot.last.saturating_add(LEAP_MOST);
-        let inside = waiter.inside.filter(|token| *token <= most);
-        let number = ballot.last.saturating_add(1).max(inside.unwrap_or(0));
+        let told = told_inside(waiter.claim, waiter.inside, ballot.last);
+        let number = ballot.last.saturating_add(1).max(told.map_or(0, |(_, token)| token));
         if number > self.ceiling {
             self.held_up.insert(lock.clone());
             return self.reserve(number, out);
         }
         ballot.queue.pop_first();
         let Waiter { claim, beats, entered, .. } = waiter;
+        let entered = told.or(entered);
         ballot.vote = Some(Given { claim, stamp, number, beats, entered, frozen: None });
         ballot.last = number;
         self.changed(request.session);
@@ -229,6 +241,8 @@ impl<K: Name> Voter<K> {
             self.frozen.remove(&(time, lock.clone()));
             self.forget_request(claim.request);
         } else {
+            // A candidate that has told its client of a grant does not yield in that attempt.
+            let entered = entered.filter(|(attempt, _)| *attempt != claim.attempt);
             let waiter = Waiter { claim, inside: None, beats, entered };
             ballot.queue.insert((stamp, claim.request), waiter);
         }
@@ -248,9 +262,16 @@ impl<K: Name> Voter<K> {
         if self.claim_of(&lock, request).is_some_and(|claim| claim.attempt > attempt) {
             return;
         }
+        // The client may have been told in an earlier attempt that it is inside: whoever does not know that token does not
+        // speak for it.
+        let entered = self.ballots.get_mut(&lock).and_then(|it| it.vote_of(request)?.entered);
+        if entered.is_some_and(|(entered, of)| entered != attempt && token != Some(of)) {
+            return;
+        }
         let Some(session) = self.sessions.get_mut(&request.session) else { return };
         session.announced.remove(&request);
         session.dead.remove(&request);
+        session.release(request);
         let Some((_, stamp)) = session.requests.remove(&request) else { return };
         session.version += 1;
         let ceiling = self.ceiling;
