@@ -1,8 +1,10 @@
-//! Rules of leased-quorum that a storm cannot see: what a voter answers to clients that err or lie, order, and cost.
+//! Rules of leased-quorum one by one: what voters answer to clients that err or lie, what candidates and clients ignore, order,
+//! and cost.
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Beat, CandidateId, Claim, Client, ClientEvent, DirectClient, DirectEffect, Electorate, Entry,
-    Presented, RequestId, Terms, ToCandidate, ToVoter, VoteId, Voter, VoterEffect,
+    Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent, DirectClient,
+    DirectEffect, Electorate, Entry, Epoch, Part, Presented, Report, RequestId, Standing, Terms,
+    ToCandidate, ToVoter, VoteId, Voter, VoterEffect, Wanted,
 };
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};
@@ -256,6 +258,129 @@ fn a_forced_request_is_dead_and_listed_as_such() {
     bench.beat(1, 2);
     bench.voter.wake(Time(bench.now), &mut Vec::new());
     assert_eq!(bench.holder(), None, "both sessions have lapsed");
+}
+
+/// A vote without a recorded entry, as a voter sends it.
+fn vote_for(claim: Claim, beat: u64, version: u64) -> ToCandidate<Name> {
+    ToCandidate::Vote {
+        lock: "a",
+        claim,
+        vote: vote_id(),
+        last: 1,
+        stamp: 5,
+        beat: Beat { incarnation: 7, number: beat },
+        clock: 5,
+        version,
+        entered: None,
+    }
+}
+
+fn vote_id() -> VoteId {
+    VoteId { epoch: Epoch { incarnation: 0, number: 1 }, number: 1 }
+}
+
+/// A candidate of session 1 that pursues a request in this attempt.
+fn candidate(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
+    let claim = claim(1, attempt, 10);
+    let mut candidate = Candidate::new(claim.candidate, electorate(), presented(1, 1));
+    let wanted = Wanted { lock: "a", request: claim.request, attempt, stamp: 5, inside };
+    candidate.pursue(wanted, &mut Vec::new());
+    (candidate, claim)
+}
+
+fn hears(
+    candidate: &mut Candidate<Name>,
+    voter: u32,
+    message: ToCandidate<Name>,
+) -> Vec<CandidateEffect<Name>> {
+    let mut out = Vec::new();
+    candidate.on_message(ProcessId::new(voter), message, &mut out);
+    out
+}
+
+#[test]
+fn a_grant_of_an_earlier_attempt_lets_nobody_in() {
+    let mut client: Client<Name> = Client::new(1, 7, TTL, terms());
+    let beat = client.begin_beat(Time(1));
+    let request = client.acquire("a", 0);
+    client.change_candidate();
+    let granted = |attempt| {
+        let standing = Standing::Granted { token: 1, beat };
+        Report { request, attempt, stamp: 5, standing }
+    };
+    let mut events = Vec::new();
+    client.on_report(granted(1), Time(2), &mut events);
+    assert_eq!(events, [], "the earlier candidate may have given votes back since");
+    client.on_report(granted(2), Time(2), &mut events);
+    assert!(matches!(events[..], [ClientEvent::Entered { token: 1, .. }]), "{events:?}");
+}
+
+#[test]
+fn a_vote_that_is_not_listed_is_not_extended() {
+    let (mut candidate, claim) = candidate(1, Some(1));
+    for voter in [0, 1] {
+        hears(&mut candidate, voter, vote_for(claim, 1, 5));
+    }
+    let held = |candidate: &Candidate<Name>| match candidate.report(claim.request) {
+        Some(Report { standing: Standing::Held(Some(beat)), .. }) => Some(beat.number),
+        _ => None,
+    };
+    assert_eq!(held(&candidate), Some(1));
+    candidate.begin_beat(2, 1, &mut Vec::new());
+    // These lists were sent before the votes: the beat that they echo says nothing of them.
+    let echo = |entries, version| ToCandidate::Echo {
+        epoch: vote_id().epoch,
+        beat: Beat { incarnation: 7, number: 2 },
+        clock: 6,
+        version,
+        part: Some(Part { index: 0, is_last: true }),
+        entries,
+    };
+    for voter in [0, 1] {
+        hears(&mut candidate, voter, echo(Vec::new(), 4));
+    }
+    assert_eq!(held(&candidate), Some(1));
+    let (lock, vote, entered, forced) = ("a", Some(1), None, false);
+    for voter in [0, 1] {
+        let entry = Entry { lock, claim, vote, entered, forced };
+        hears(&mut candidate, voter, echo(vec![entry], 5));
+    }
+    assert_eq!(held(&candidate), Some(2));
+}
+
+#[test]
+fn a_vote_with_a_recorded_entry_is_not_given_back() {
+    let inquire = |claim| ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
+    let yields = |effects: &[CandidateEffect<Name>]| {
+        effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Yield { .. })))
+    };
+    let (mut own, claim) = candidate(2, None);
+    assert!(!yields(&hears(&mut own, 0, inquire(claim))), "the vote itself has not arrived");
+    hears(&mut own, 0, vote_for(claim, 1, 5));
+    assert!(yields(&hears(&mut own, 0, inquire(claim))));
+    // An earlier candidate has recorded a token: the client may be inside.
+    let (mut own, claim) = candidate(2, None);
+    let mut recorded = vote_for(claim, 1, 5);
+    let ToCandidate::Vote { entered, .. } = &mut recorded else { unreachable!("it is a vote") };
+    *entered = Some((1, 1));
+    hears(&mut own, 0, recorded);
+    assert!(!yields(&hears(&mut own, 0, inquire(claim))));
+}
+
+#[test]
+fn whoever_does_not_know_the_token_does_not_release() {
+    let mut bench = Bench::new();
+    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("the vote is free");
+    let raise = ToVoter::Raise { lock: "a", claim: claim(1, 1, 10), vote, token: 1, enters: true };
+    bench.tell(10, raise);
+    // Another candidate has taken the request over, and its call has come to nothing.
+    bench.ask(claim(1, 2, 11), 0);
+    let request = claim(1, 2, 11).request;
+    let release = |token| ToVoter::Release { lock: "a", request, attempt: 2, token };
+    bench.tell(11, release(None));
+    assert_eq!(bench.holder(), Some(claim(1, 2, 11)), "the client may be inside");
+    bench.tell(11, release(Some(1)));
+    assert_eq!(bench.holder(), None);
 }
 
 /// Three voters and direct clients, with messages that take no time.

@@ -64,6 +64,12 @@ pub(super) const RULES: &[Rule] = &[
         to: "            Some(_) => self.lifted(request.session, request, stamp, now),\n",
     },
     Rule {
+        name: "only-the-token-releases-an-entry",
+        file: "voter/votes.rs",
+        from: "entered != attempt && token != Some(of)",
+        to: "entered != attempt && token.is_none() && of == 0",
+    },
+    Rule {
         name: "validity-allows-for-drift",
         file: "client.rs",
         from: "validity: terms.validity(ttl),",
