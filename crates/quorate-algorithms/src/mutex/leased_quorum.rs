@@ -2,7 +2,7 @@
 //!
 //! - **Source**: Maekawa, "A sqrt(N) Algorithm for Mutual Exclusion in Decentralized Systems", ACM TOCS 3(2), 1985, with
 //!   leases as in Gray and Cheriton, "Leases", SOSP 1989, and fencing tokens. The rules for tokens, attempts, spare votes and
-//!   restarts are our own; `docs/leased-quorum.md` argues for each.
+//!   restarts are our own; `docs/locks.md` argues for each.
 //! - **Assumes**: a fixed set of voters and a coterie over them; clocks that gain or lose no more than the terms say. Links may
 //!   lose, duplicate, delay and reorder. Voters may crash and restart with their vote file, or having forgotten; at most a
 //!   minority forgets at once without a durable mark. Clients may crash, pause and ask through several candidates.
