@@ -51,7 +51,8 @@ impl Bench {
 
     fn ask(&mut self, claim: Claim, stamp: u64) -> Vec<ToCandidate<Name>> {
         let session = presented(claim.request.session, 1);
-        let request = ToVoter::Request { session, lock: "a", claim, stamp, inside: None };
+        let request =
+            ToVoter::Request { session, lock: "a", claim, stamp, inside: None, first: false };
         self.tell(claim.candidate.0, request)
     }
 
@@ -61,7 +62,7 @@ impl Bench {
 }
 
 fn presented(session: u128, number: u64) -> Presented {
-    Presented { session, ttl: TTL, beat: Beat { incarnation: 7, number } }
+    Presented { session, ttl: TTL, beat: Beat { incarnation: 7, number }, relayed: false }
 }
 
 fn claim(session: u128, attempt: u64, candidate: u64) -> Claim {
@@ -120,6 +121,7 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
         claim: inside,
         stamp: 9,
         inside: Some(1),
+        first: false,
     };
     let answers = bench.tell(11, spare);
     let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == waiter);
@@ -132,14 +134,87 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
 }
 
 #[test]
-fn a_late_release_of_an_earlier_attempt_ends_nothing() {
+fn a_candidate_withdraws_only_its_own_attempt_and_only_before_a_token_is_recorded() {
+    let withdraw = |claim, untold| ToVoter::Withdraw { lock: "a", claim, untold };
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 2, 11), 0);
+    bench.tell(10, withdraw(claim(1, 1, 10), true));
+    bench.tell(12, withdraw(claim(1, 2, 11), true));
+    assert!(bench.holder().is_some(), "it is not theirs");
+    bench.tell(11, withdraw(claim(1, 2, 11), false));
+    assert_eq!(bench.holder(), None);
+    // It is not final: the client may ask again.
+    let vote = vote_in(&bench.ask(claim(1, 3, 12), 0)).expect("the vote is free");
+    let own = claim(1, 3, 12);
+    bench.tell(12, ToVoter::Raise { lock: "a", claim: own, vote, token: 9, enters: true });
+    bench.tell(12, withdraw(own, false));
+    assert!(bench.holder().is_some(), "a token is recorded");
+    bench.tell(12, withdraw(own, true));
+    assert_eq!(bench.holder(), None, "nobody was told");
+}
+
+#[test]
+fn a_release_is_final() {
     let mut bench = Bench::new();
     bench.ask(claim(1, 2, 11), 0);
     let request = claim(1, 2, 11).request;
-    bench.tell(10, ToVoter::Release { lock: "a", request, attempt: 1, token: None });
-    assert!(bench.holder().is_some());
-    bench.tell(11, ToVoter::Release { lock: "a", request, attempt: 2, token: None });
+    bench.tell(10, ToVoter::Release { lock: "a", request, attempt: u64::MAX, token: None });
     assert_eq!(bench.holder(), None);
+    let answers = bench.ask(claim(1, 3, 12), 0);
+    assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
+}
+
+#[test]
+fn a_release_up_to_an_attempt_leaves_later_ones_alone() {
+    let release = |attempt| {
+        let (lock, request, token) = ("a", claim(1, 1, 10).request, None);
+        ToVoter::Release { lock, request, attempt, token }
+    };
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 2, 11), 0);
+    bench.tell(10, release(1));
+    assert!(bench.holder().is_some());
+    bench.tell(10, release(2));
+    assert_eq!(bench.holder(), None);
+    let answers = bench.ask(claim(1, 2, 11), 0);
+    assert!(matches!(answers[..], [ToCandidate::Gone { attempt: 2, .. }]), "{answers:?}");
+    assert!(vote_in(&bench.ask(claim(1, 3, 11), 0)).is_some());
+}
+
+#[test]
+fn what_a_relayed_session_has_lapses_together() {
+    let relayed = |incarnation, number| {
+        let beat = Beat { incarnation, number };
+        Presented { relayed: true, beat, ..presented(1, 1) }
+    };
+    let beat = |incarnation, number| {
+        let (session, seen, waiting) = (relayed(incarnation, number), None, Vec::new());
+        ToVoter::Beat { session, seen, waiting }
+    };
+    let mut bench = Bench::new();
+    let (lock, claim, stamp, inside, first) = ("a", claim(1, 1, 10), 0, None, false);
+    let session = relayed(7, 1);
+    bench.tell(10, ToVoter::Request { session, lock, claim, stamp, inside, first });
+    bench.now += TTL.0 - 1;
+    bench.tell(11, beat(8, 1));
+    bench.now += TTL.0 - 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert!(bench.holder().is_some(), "its client has called another node");
+    bench.now += 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), None);
+}
+
+#[test]
+fn a_request_whose_client_may_be_inside_comes_first() {
+    let mut bench = Bench::new();
+    let older = claim(1, 1, 10);
+    bench.ask(older, 5);
+    let (session, lock, claim, inside) = (presented(2, 1), "a", claim(2, 2, 11), None);
+    let first = ToVoter::Request { session, lock, claim, stamp: 9, inside, first: true };
+    let answers = bench.tell(11, first);
+    let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == older);
+    assert!(answers.iter().any(asked_back), "{answers:?}");
 }
 
 #[test]
@@ -152,7 +227,10 @@ fn a_client_cannot_use_up_numbers_or_clocks() {
     let raise = ToVoter::Raise { lock: "a", claim: own, vote, token: u64::MAX, enters: false };
     assert!(bench.tell(10, raise).is_empty());
     let request = own.request;
-    bench.tell(10, ToVoter::Release { lock: "a", request, attempt: 1, token: Some(u64::MAX) });
+    bench.tell(
+        10,
+        ToVoter::Release { lock: "a", request, attempt: u64::MAX, token: Some(u64::MAX) },
+    );
     assert_eq!(bench.voter.last(&"a"), Some(1));
     let spare = ToVoter::Request {
         session: presented(2, 1),
@@ -160,6 +238,7 @@ fn a_client_cannot_use_up_numbers_or_clocks() {
         claim: claim(2, u64::MAX, 12),
         stamp: 5,
         inside: Some(u64::MAX),
+        first: false,
     };
     assert_eq!(vote_in(&bench.tell(12, spare)).map(|vote| vote.number), Some(2));
 }
@@ -184,7 +263,8 @@ fn a_candidate_speaks_for_itself_only() {
     let mut bench = Bench::new();
     let session = presented(1, 1);
     for (from, of) in [(11, claim(1, 1, 10)), (10, claim(2, 1, 10))] {
-        let request = ToVoter::Request { session, lock: "a", claim: of, stamp: 0, inside: None };
+        let (lock, claim, stamp, inside, first) = ("a", of, 0, None, false);
+        let request = ToVoter::Request { session, lock, claim, stamp, inside, first };
         assert!(bench.tell(from, request).is_empty());
     }
     assert_eq!(bench.holder(), None);
@@ -378,18 +458,19 @@ fn a_vote_with_a_recorded_entry_is_not_given_back() {
 }
 
 #[test]
-fn whoever_does_not_know_the_token_does_not_release() {
+fn a_voter_keeps_a_vote_with_a_recorded_entry() {
     let mut bench = Bench::new();
-    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("the vote is free");
-    let raise = ToVoter::Raise { lock: "a", claim: claim(1, 1, 10), vote, token: 1, enters: true };
-    bench.tell(10, raise);
-    // Another candidate has taken the request over, and its call has come to nothing.
-    bench.ask(claim(1, 2, 11), 0);
-    let request = claim(1, 2, 11).request;
-    let release = |token| ToVoter::Release { lock: "a", request, attempt: 2, token };
-    bench.tell(11, release(None));
-    assert_eq!(bench.holder(), Some(claim(1, 2, 11)), "the client may be inside");
-    bench.tell(11, release(Some(1)));
+    let own = claim(1, 1, 10);
+    let vote = vote_in(&bench.ask(own, 0)).expect("the vote is free");
+    bench.tell(10, ToVoter::Raise { lock: "a", claim: own, vote, token: 1, enters: true });
+    bench.tell(10, ToVoter::Yield { lock: "a", claim: own, vote });
+    assert_eq!(bench.holder(), Some(own));
+    // Another candidate has taken the request over, and does not know whether the client was told.
+    let later = claim(1, 2, 11);
+    bench.ask(later, 0);
+    bench.tell(11, ToVoter::Withdraw { lock: "a", claim: later, untold: true });
+    assert_eq!(bench.holder(), Some(later));
+    bench.tell(12, ToVoter::Release { lock: "a", request: own.request, attempt: 2, token: None });
     assert_eq!(bench.holder(), None);
 }
 

@@ -281,7 +281,10 @@ impl Worker {
                 let Some((session, request)) = self.repeated.remove(&number) else { return };
                 let Some(state) = self.sessions.get(&session) else { return };
                 match answer {
-                    Answer::Granted { reliance, .. } => state.rely(reliance),
+                    Answer::Granted { reliance, .. } => {
+                        let until = Moment(reliance.since.saturating_add(reliance.micros));
+                        state.extend(request, until);
+                    }
                     Answer::Failed(Failure::NoSession) => state.end(),
                     Answer::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
                     // What it holds is known by the next answer to a keep-alive.
@@ -305,15 +308,15 @@ impl Worker {
                     if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
                         match &answer {
                             Answer::Alive { reliance, held, .. } => {
-                                state.rely(*reliance);
-                                state.keep_only(held);
+                                state.keep(held, *reliance);
                             }
                             Answer::Granted { token, reliance } => {
-                                state.rely(*reliance);
+                                // Nothing is said of what else the session has.
+                                let until = reliance.since.saturating_add(reliance.micros);
                                 if let Call::Acquire { session, request, name, why, .. } =
                                     &pending.call
                                 {
-                                    state.grant(*request, *token, None);
+                                    state.grant(*request, *token, Some(Moment(until)));
                                     let (name, why) = (name.clone(), why.clone());
                                     let grant = Grant { name, why, token: *token };
                                     self.granted.insert((*session, *request), grant);

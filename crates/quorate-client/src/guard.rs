@@ -6,11 +6,11 @@ use std::time::Duration;
 use quorate_protocol::{Answer, Call, Failure, Mode, Name, SessionKey, TEXT_MOST};
 use tokio::sync::{oneshot, watch};
 
-use crate::client::Job;
 use crate::clock::Moment;
 use crate::direct::{Command, DirectSession, Granted};
 use crate::error::Error;
 use crate::session::{Fate, Inner, Route};
+use crate::shares::Joined;
 
 /// A lock that is to be asked for.
 #[derive(Debug)]
@@ -59,9 +59,23 @@ impl LockRequest {
     /// Asks, and tells while it waits where it is in the queue.
     pub async fn acquire_telling(self, mut tell: impl FnMut(u32)) -> Result<Guard, Error> {
         let Self { session, name, wait, why } = self;
-        let request = session.next_request();
-        let mut fate = session.state.listen(request);
         let began = Moment::now();
+        let shares = matches!(session.route, Route::Relayed(_));
+        let (request, mut fate, shared) = loop {
+            let request = session.next_request();
+            let fate = session.state.listen(request);
+            let joined = match shares {
+                true => session.shares.join(&name, request, &fate),
+                false => Joined::First,
+            };
+            let Joined::Shared(other, fate_of_other) = joined else { break (request, fate, false) };
+            session.state.forget(request);
+            match shared(&session, &name, (other, fate_of_other), wait, began).await {
+                Some(fate) => break (other, fate?, true),
+                // It has failed: this one asks itself.
+                None => {}
+            }
+        };
         // If nobody waits any longer, the request is taken back.
         let mut guard = Guard {
             session,
@@ -72,6 +86,12 @@ impl LockRequest {
             open: true,
             since: began,
         };
+        if let (true, Some(token)) = (shared, fate.borrow().token) {
+            guard.token = token;
+        }
+        if shared {
+            return Ok(guard);
+        }
         let inner = Arc::clone(&guard.session);
         let granted = async {
             match &inner.route {
@@ -106,12 +126,44 @@ impl LockRequest {
             }
             Err(error) => {
                 // It may have been heard all the same: dropping the guard takes it back.
-                if matches!(error, Error::Failed(_)) && matches!(inner.route, Route::Relayed(_)) {
+                if matches!(error, Error::Failed(_)) && shares {
                     guard.open = false;
+                    guard.session.shares.fail(&guard.name, request);
                     guard.session.state.forget(request);
                 }
                 Err(error)
             }
+        }
+    }
+}
+
+/// Waits for a lock that another guard of the session asks for; `None` if that one has not got it.
+async fn shared(
+    session: &Inner,
+    name: &Name,
+    (request, mut fate): (u64, watch::Receiver<Fate>),
+    wait: Option<Duration>,
+    began: Moment,
+) -> Option<Result<watch::Receiver<Fate>, Error>> {
+    let granted = async {
+        let granted = fate.wait_for(|fate| fate.token.is_some() || fate.lost.is_some()).await;
+        granted.is_ok_and(|fate| fate.lost.is_none())
+    };
+    let left = wait.map(|wait| began.later(wait).from_now());
+    let granted = match left {
+        Some(left) => tokio::time::timeout(left, granted).await,
+        None => Ok(granted.await),
+    };
+    match granted {
+        Ok(true) => Some(Ok(fate)),
+        Ok(false) => {
+            session.shares.leave(name, request);
+            None
+        }
+        Err(_) => {
+            session.leave(name, request);
+            let is_try = wait.is_some_and(|wait| wait.is_zero());
+            Some(Err(if is_try { Failure::Busy } else { Failure::TimedOut }.into()))
         }
     }
 }
@@ -154,7 +206,7 @@ async fn relayed(
     let patience = wait.map(|wait| wait + Duration::from_secs(2));
     match inner.client.call(call, patience).await? {
         Answer::Granted { token, .. } => {
-            inner.state.grant(request, token, None);
+            inner.state.told(request, token);
             Ok(token)
         }
         _ => Err(Error::Confused),
@@ -180,9 +232,10 @@ impl Guard {
         &self.name
     }
 
-    /// Greater than that of anybody who had this lock before: tell it to whatever the lock guards.
+    /// Greater than that of anybody who had this lock before: tell it to whatever the lock guards. It may grow while the lock
+    /// is held, if a node died when it had just granted the lock.
     pub fn token(&self) -> u64 {
-        self.token
+        self.fate.borrow().token.map_or(self.token, |token| token.max(self.token))
     }
 
     /// Until when it may be relied on if nothing more is heard. Later, if more is.
@@ -265,11 +318,15 @@ impl Guard {
     pub async fn release(mut self) -> Result<(), Error> {
         self.open = false;
         self.tell_span("hold", self.loss().is_some());
+        if let Route::Direct(session) = &self.session.route {
+            self.session.state.forget(self.request);
+            return session.release(self.request).await;
+        }
+        if !self.session.shares.leave(&self.name, self.request) {
+            return Ok(());
+        }
         self.session.state.forget(self.request);
-        let key = match &self.session.route {
-            Route::Direct(session) => return session.release(self.request).await,
-            Route::Relayed(key) => *key,
-        };
+        let key = self.session.key();
         let release = Call::Release { session: key, request: self.request };
         match self.session.client.call(release, Some(Duration::from_secs(5))).await {
             Ok(Answer::Done) | Err(Error::Failed(Failure::NoRequest | Failure::NoSession)) => {
@@ -289,17 +346,12 @@ impl Drop for Guard {
         if self.token > 0 {
             self.tell_span("hold", self.loss().is_some());
         }
-        self.session.state.forget(self.request);
         match &self.session.route {
             Route::Direct(session) => {
+                self.session.state.forget(self.request);
                 let _ = session.post(Command::Release { ticket: self.request, unwritten: None });
             }
-            Route::Relayed(key) => {
-                let (reply, _) = oneshot::channel();
-                let call = Call::Release { session: *key, request: self.request };
-                let patience = Some(self.session.ttl);
-                let _ = self.session.client.post(Job::Call { call, patience, reply });
-            }
+            Route::Relayed(_) => self.session.leave(&self.name, self.request),
         }
     }
 }

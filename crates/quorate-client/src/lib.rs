@@ -38,6 +38,7 @@ mod error;
 mod etcd;
 mod guard;
 mod session;
+mod shares;
 mod spans;
 
 pub use backend::{Backend, BadBackend, System};

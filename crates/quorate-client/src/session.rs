@@ -13,6 +13,7 @@ use crate::clock::Moment;
 use crate::direct::{DirectSession, Opened};
 use crate::error::Error;
 use crate::guard::{LockRequest, Loss};
+use crate::shares::Shares;
 
 /// How a session is to be.
 #[derive(Clone, Debug)]
@@ -146,11 +147,20 @@ impl SessionState {
         }
     }
 
+    /// This request has the lock. A connection that knows for how long has said so before; otherwise it is as valid as the
+    /// session.
+    pub(crate) fn told(&self, request: u64, token: u64) {
+        if let Some(request) = self.requests().get(&request) {
+            request.send_modify(|fate| fate.token = fate.token.or(Some(token)));
+        }
+    }
+
     /// A lock is valid for longer; tells whether it still was. The clock is read while nobody can look at the guard, so that
     /// a guard that was seen invalid never becomes valid again.
     pub(crate) fn extend(&self, request: u64, until: Moment) -> bool {
         let requests = self.requests();
-        let Some(request) = requests.get(&request) else { return true };
+        let held = |request: &&watch::Sender<Fate>| request.borrow().token.is_some();
+        let Some(request) = requests.get(&request).filter(held) else { return true };
         let mut was_valid = true;
         request.send_modify(|fate| {
             was_valid = fate.until.is_some_and(|known| Moment::now() < known);
@@ -169,18 +179,30 @@ impl SessionState {
         held && Moment::now() < self.deadline()
     }
 
-    /// Everything that the node does not list as held is lost, whether or not word of the loss has come.
+    /// Everything that the node does not list as held is lost, whether or not word of the loss has come. The token of a lock
+    /// that is held on may grow, if a node died when it had just granted the lock.
     pub(crate) fn keep_only(&self, held: &[Held]) {
         for (number, request) in self.requests().iter() {
-            let is_held = |token| held.iter().any(|it| (it.request, it.token) == (*number, token));
+            let listed = held.iter().find(|it| it.request == *number).map(|it| it.token);
             request.send_if_modified(|fate| {
-                let lost = fate.lost.is_none() && fate.token.is_some_and(|token| !is_held(token));
-                if lost {
-                    fate.lost = Some(Loss::NoQuorum);
+                let Some(token) = fate.token.filter(|_| fate.lost.is_none()) else { return false };
+                match listed.filter(|listed| *listed >= token) {
+                    Some(listed) => fate.token = Some(listed),
+                    None => fate.lost = Some(Loss::NoQuorum),
                 }
-                lost
+                listed != Some(token)
             });
         }
+    }
+
+    /// The node lists what is held, and until when that may be relied on.
+    pub(crate) fn keep(&self, held: &[Held], reliance: Reliance) {
+        let until = Moment(reliance.since.saturating_add(reliance.micros));
+        self.keep_only(held);
+        for held in held {
+            self.extend(held.request, until);
+        }
+        self.rely(reliance);
     }
 
     pub(crate) fn place(&self, request: u64, position: u32) {
@@ -212,6 +234,7 @@ pub(crate) struct Inner {
     pub(crate) state: Arc<SessionState>,
     pub(crate) ttl: Duration,
     pub(crate) route: Route,
+    pub(crate) shares: Shares,
     requests: AtomicU64,
 }
 
@@ -253,7 +276,8 @@ impl Session {
 
     fn new(client: Client, state: Arc<SessionState>, ttl: Duration, route: Route) -> Self {
         let requests = AtomicU64::new(0);
-        Self { inner: Arc::new(Inner { client, state, ttl, route, requests }) }
+        let shares = Shares::default();
+        Self { inner: Arc::new(Inner { client, state, ttl, route, shares, requests }) }
     }
 
     /// A lock, to be acquired.
@@ -302,6 +326,17 @@ impl Session {
 impl Inner {
     pub(crate) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// One guard of a relayed session less: the last one releases the lock.
+    pub(crate) fn leave(&self, name: &Name, request: u64) {
+        if !self.shares.leave(name, request) {
+            return;
+        }
+        self.state.forget(request);
+        let (reply, _) = tokio::sync::oneshot::channel();
+        let call = Call::Release { session: self.key(), request };
+        let _ = self.client.post(Job::Call { call, patience: Some(self.ttl), reply });
     }
 
     pub(crate) fn key(&self) -> SessionKey {
@@ -366,10 +401,11 @@ mod tests {
         let [kept, gone, other, waits] = [1, 2, 3, 4].map(|request| state.listen(request));
         state.rely(reliance(60_000_000));
         [1, 2, 3].into_iter().for_each(|request| state.grant(request, 10 + request, None));
-        state.keep_only(&[held(1, 11), held(3, 99)]);
+        state.keep_only(&[held(1, 12), held(3, 9)]);
         assert_eq!((kept.borrow().lost, waits.borrow().lost), (None, None));
+        assert_eq!(kept.borrow().token, Some(12), "a token may grow");
         assert_eq!(gone.borrow().lost, Some(Loss::NoQuorum));
-        assert_eq!(other.borrow().lost, Some(Loss::NoQuorum), "another token is another grant");
+        assert_eq!(other.borrow().lost, Some(Loss::NoQuorum), "a token does not shrink");
     }
 
     #[test]

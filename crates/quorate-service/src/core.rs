@@ -155,8 +155,9 @@ pub struct NodeCore {
     /// Sessions that voters are asked for, with the calls that wait.
     lookups: BTreeMap<u128, resume::Lookup>,
     direct: direct::DirectClients,
-    /// Acquire calls of etcd's API that are withdrawn if their caller does not hear the answer.
-    withdrawable: BTreeMap<ConnectionId, (u128, u64)>,
+    /// Acquire calls of the front ends, which are withdrawn if their caller does not hear the answer: session, and the request
+    /// that was granted.
+    withdrawable: BTreeMap<ConnectionId, (u128, Option<RequestId>)>,
     texts: texts::Texts,
     asked: BTreeMap<u64, Asked>,
     watch: watch::Watches,
@@ -325,9 +326,7 @@ impl NodeCore {
             PeerMessage::Called(session, candidate) => {
                 self.called_elsewhere(from, session, candidate, now);
             }
-            PeerMessage::NoRelay(session) => {
-                self.adopt_all(session, now);
-            }
+            PeerMessage::NoRelay(session) => self.adopt_from(from, session, now),
         }
         self.settle(now);
     }

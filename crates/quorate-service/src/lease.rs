@@ -15,6 +15,10 @@ use sha2::{Digest, Sha256};
 /// Allowance for the time that an answer takes.
 const ANSWER: Span = Span::from_millis(500);
 
+/// A lock is granted with votes that are known to be good since this long ago at most. Meanwhile another node may have told
+/// the client that its session lives.
+pub(crate) const GRANT: Span = Span::from_millis(250);
+
 const SECOND: u64 = 1_000_000_000;
 
 /// A lease.
@@ -47,14 +51,14 @@ impl LeaseId {
 
 /// The time-to-live that clients are told of a session with this one at the voters, in whole seconds.
 pub(crate) fn told_ttl(ttl: Span, terms: Terms) -> Span {
-    let told = terms.validity(ttl).0.saturating_sub(ANSWER.0);
+    let told = terms.validity(ttl).0.saturating_sub(ANSWER.0 + GRANT.0);
     Span(told / SECOND * SECOND)
 }
 
 /// The time-to-live at the voters with which clients can be told this one, within the bounds of the cluster.
 pub(crate) fn voter_ttl(told: Span, terms: Terms) -> Span {
     let (one, drift) = (Drift::ONE as u128, u128::from(terms.drift.0.unsigned_abs()));
-    let relied = u128::from(told.0) + u128::from(ANSWER.0) + 2;
+    let relied = u128::from(told.0) + u128::from(ANSWER.0 + GRANT.0) + 2;
     let ttl = relied * (one + drift) / one.saturating_sub(drift).max(1) + 2;
     // Less than a second could not be told.
     let least = Span(2 * SECOND).max(terms.ttl_least);
@@ -137,7 +141,7 @@ mod tests {
             let asked = Span(seconds * SECOND);
             let kept = voter_ttl(asked, terms);
             assert_eq!(told_ttl(kept, terms), asked);
-            assert!(terms.validity(kept) >= asked + ANSWER, "{seconds}");
+            assert!(terms.validity(kept) >= asked + ANSWER + GRANT, "{seconds}");
         }
         // At the upper bound clients are told less than they asked for.
         let kept = voter_ttl(Span(60 * SECOND), terms);

@@ -94,7 +94,7 @@ fn kind(message: &PeerMessage) -> Option<usize> {
             ToVoter::Request { .. } => 1,
             ToVoter::Raise { .. } => 2,
             ToVoter::Yield { .. } => 3,
-            ToVoter::Release { .. } => 4,
+            ToVoter::Release { .. } | ToVoter::Withdraw { .. } => 4,
             ToVoter::End { .. } => 5,
         },
         PeerMessage::ToCandidate(_, message) => match message {

@@ -202,6 +202,7 @@ impl Node {
             wanted
         });
         let (cluster, node) = (settings.cluster as u64, settings.id.index());
+        let drift_ppm = ppm(settings.terms.drift);
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
         let event_loop = EventLoop {
@@ -216,7 +217,7 @@ impl Node {
         };
         let door = Door::new(inbox);
         let entry = Arc::new(Entry::new(&reception.clients, reception.calls_per_second));
-        let house = House { door: door.clone(), entry: Arc::clone(&entry) };
+        let house = House { door: door.clone(), entry: Arc::clone(&entry), drift_ppm };
         let etcd = Etcd { door: door.clone(), entry: Arc::clone(&entry), cluster, node };
         let doorman = Doorman {
             door: door.clone(),
@@ -335,6 +336,11 @@ fn remember(
     Ok((remembered, votes))
 }
 
+/// A drift in millionths.
+fn ppm(drift: Drift) -> u32 {
+    (drift.0 / (Drift::ONE / 1_000_000)) as u32
+}
+
 /// What all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
 fn terms_of(settings: &Settings) -> quorate_net::Terms {
     let terms = settings.terms;
@@ -343,7 +349,7 @@ fn terms_of(settings: &Settings) -> quorate_net::Terms {
     quorate_net::Terms::default()
         .with("ttl_least_ms", millis(terms.ttl_least))
         .with("ttl_most_ms", millis(terms.ttl_most))
-        .with("drift_ppm", terms.drift.0 / (Drift::ONE / 1_000_000))
+        .with("drift_ppm", ppm(terms.drift))
         .with("quorums", QuorumSystem::name(&settings.coterie))
         .with("nodes", settings.addresses.len())
         .with_members(members.collect())

@@ -35,10 +35,10 @@ pub enum PeerMessage {
     Forget(RequestId),
     /// The sender is about to stop: candidates at the receiver avoid its voter.
     Leaving,
-    /// The client of this lease has called the sender: the relay with this candidate, at the receiver, begins a beat. Clients
-    /// of etcd's API spread their calls over nodes, and every relay of a lease keeps only what it has asked for itself.
+    /// The client of this session has called the sender: the relay with this candidate, at the receiver, begins a beat.
+    /// Clients spread their calls over nodes.
     Called(u128, CandidateId),
-    /// The receiver has told of a call, and the sender has no such relay: the receiver goes on with what the lease holds.
+    /// The receiver has told of a call, and the sender has no such relay: the receiver goes on with what waits there.
     NoRelay(u128),
 }
 
@@ -62,17 +62,8 @@ pub enum Question {
     Session(u128),
     /// Ends a request by force, for this reason.
     Force(Name, RequestId, String),
-    /// Releases a request. The reply confirms that the voter has done so.
-    Release {
-        /// The lock.
-        lock: Name,
-        /// The request.
-        request: RequestId,
-        /// The attempt that ends.
-        attempt: u64,
-        /// The token, if the client held the lock.
-        token: Option<u64>,
-    },
+    /// Releases a request, up to this attempt.
+    Release(RequestId, u64),
     /// Ends a session. The reply tells whether the voter knew it.
     End(u128),
     /// Confirms that everything sent before has been processed.
@@ -111,6 +102,13 @@ pub enum Reply {
     Session(Option<Box<SessionSeen>>),
     /// Whether the voter did what the question says.
     Done(bool),
+    /// A request is released.
+    Released {
+        /// Whether the voter knows its session.
+        lives: bool,
+        /// Whether the voter knew the request.
+        known: bool,
+    },
     /// Leases with the time for which they have lived at the voter.
     Leases(Vec<(i64, Span)>),
     /// The voter abstains: its reply would say nothing.
@@ -173,6 +171,8 @@ pub struct EntrySeen {
     pub voted: bool,
     /// The recorded token.
     pub entered: Option<u64>,
+    /// The token that was recorded first.
+    pub first: Option<u64>,
 }
 
 /// Texts for other people to see, and facts that only the front ends need. Soft state.
@@ -204,14 +204,10 @@ pub struct SessionText {
 }
 
 /// Texts of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestText {
-    /// The lock, if the one who describes it knows it.
-    pub name: Option<Name>,
     /// Why, or what a leader proclaims.
     pub why: String,
-    /// The client's own numbers of the request.
-    pub numbers: Vec<u64>,
     /// Create revision that the client was told before there was a token.
     pub revision: u64,
 }

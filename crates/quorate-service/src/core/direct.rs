@@ -64,7 +64,9 @@ fn speaks_for(message: &ToVoter<Name>, session: u128, candidate: CandidateId) ->
                 && claim.request.session == session
                 && claim.candidate == candidate
         }
-        ToVoter::Raise { claim, .. } | ToVoter::Yield { claim, .. } => {
+        ToVoter::Raise { claim, .. }
+        | ToVoter::Yield { claim, .. }
+        | ToVoter::Withdraw { claim, .. } => {
             claim.request.session == session && claim.candidate == candidate
         }
         ToVoter::Release { request, .. } => request.session == session,
@@ -185,8 +187,7 @@ impl NodeCore {
             return;
         }
         let known = self.texts.request(request).map(|(text, _)| text.clone());
-        let empty = RequestText { name: None, why: String::new(), numbers: vec![], revision: 0 };
-        let text = RequestText { why, ..known.unwrap_or(empty) };
+        let text = RequestText { why, ..known.unwrap_or_default() };
         self.describe(Description { session, about, request: Some((request, text)) }, now);
     }
 }
@@ -201,7 +202,8 @@ mod tests {
     fn a_client_speaks_only_for_its_session_and_candidate() {
         let (own, other) = (CandidateId(1), CandidateId(2));
         let request = |session| RequestId { session, incarnation: 0, number: 1 };
-        let presented = |session| Presented { session, ttl: Span(1), beat: Beat::default() };
+        let presented =
+            |session| Presented { session, ttl: Span(1), beat: Beat::default(), relayed: false };
         let lock = Name::lock("a").expect("a name");
         let ask = |of: u128, claimed: u128, candidate| ToVoter::Request {
             session: presented(of),
@@ -209,6 +211,7 @@ mod tests {
             claim: Claim { request: request(claimed), attempt: u64::MAX, candidate },
             stamp: u64::MAX,
             inside: Some(u64::MAX),
+            first: true,
         };
         assert!(speaks_for(&ask(7, 7, own), 7, own));
         for (of, claimed, candidate) in [(8, 7, own), (7, 8, own), (7, 7, other)] {

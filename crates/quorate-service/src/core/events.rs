@@ -1,15 +1,15 @@
 //! Relays at work: effects of candidates, what their clients learn, and answers to calls that waited for it.
 
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateEffect, CandidateEffects, ClientEvent, Report, RequestId, Standing, ToVoter,
+    CandidateEffect, CandidateEffects, Report, RequestId, Standing, ToVoter,
 };
-use quorate_core::Time;
+use quorate_core::{Span, Time};
 use quorate_protocol::{Answer, Failure, Life, Name, Say};
 
-use super::relay::{Interest, Origin, PendingCall, Relay, WaitMode, Waiter};
-use super::sessions::{WIDEN, expiry_margin};
+use super::relay::{Interest, Origin, Pending, Relay, Sent, WaitMode, Waiter};
+use super::sessions::{ECHO, WIDEN, expiry_margin};
 use super::{Alarm, ConnectionId, NodeCore};
-use crate::lease::told_ttl;
+use crate::lease::{GRANT, told_ttl};
 use crate::measures::seconds;
 use crate::peer::{Description, PeerMessage};
 
@@ -18,6 +18,9 @@ const QUEUED: u64 = 1 << 62;
 
 /// Maximum number of locks whose last release is remembered, to measure hand-off.
 const RELEASED_MOST: usize = 1_024;
+
+/// A call whose time is up waits this long for the answer if the lock is just being granted.
+const GRANTING: Span = Span::from_millis(200);
 
 impl NodeCore {
     /// Lets a relay's candidate handle something, and carries out its effects.
@@ -31,88 +34,60 @@ impl NodeCore {
         let mut out = Vec::new();
         input(relay, &mut out);
         let candidate = relay.id;
-        let mut events = Vec::new();
+        let mut reports = Vec::new();
         for effect in out {
             match effect {
-                CandidateEffect::Send(voter, message) => {
-                    if self.may_send(session, &message, now, &mut events) {
-                        self.ask_voter(candidate, voter, message);
-                    }
-                }
-                CandidateEffect::Report(report) => {
-                    self.on_report(session, report, now, &mut events)
-                }
+                CandidateEffect::Send(voter, message) => self.ask_voter(candidate, voter, message),
+                CandidateEffect::Report(report) => reports.push(report),
                 CandidateEffect::Refused(ttl) => {
                     tracing::debug!(ttl = ttl.0, "a voter knows the session with another ttl");
                 }
             }
         }
-        for event in events {
-            self.on_event(session, event, now);
+        for report in reports {
+            self.on_report(session, report, now);
         }
         self.answer_ready(session, now);
     }
 
-    /// Tokens that one attempt records only grow: of those on record, the greatest is the one that the client may have been
-    /// told. For a smaller one, another attempt begins.
-    fn may_send(
-        &mut self,
-        session: u128,
-        message: &ToVoter<Name>,
-        now: Time,
-        events: &mut Vec<ClientEvent>,
-    ) -> bool {
-        let ToVoter::Raise { lock, claim, token, enters: true, .. } = message else { return true };
-        let Some(relay) = self.relays.get_mut(&session) else { return true };
-        let interest = relay.interests.get_mut(lock).filter(|it| it.request == claim.request);
-        let Some(interest) = interest else { return true };
-        let (attempt, greatest) = interest.raising;
-        if attempt != claim.attempt || greatest <= *token || interest.token.is_some() {
-            interest.raising = (claim.attempt, *token);
-            return true;
+    fn on_report(&mut self, session: u128, report: Report, now: Time) {
+        let Report { request, attempt, standing, .. } = report;
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        let (beat, called) = (relay.beat(), !relay.pending.is_empty());
+        let inside = relay.candidate.inside(request);
+        let Some(interest) = relay.interests.get_mut(&request) else { return };
+        if interest.attempt != attempt {
+            return;
         }
-        let wanted = relay.client.wanted(claim.request);
-        if wanted.is_some_and(|wanted| wanted.attempt == claim.attempt) {
-            let attempt = claim.attempt.saturating_add(1);
-            relay.client.adopt(lock.clone(), claim.request, attempt, None, now);
-            events.push(ClientEvent::Again(claim.request));
+        match standing {
+            Standing::Waiting(place) => self.on_waiting(session, request, place, now),
+            Standing::Granted { token, .. } => self.on_granted(session, request, token, now),
+            Standing::Held(_) => interest.token = inside,
+            Standing::Broken => self.raise(session, request, attempt, now),
+            // Only a call of the client takes it back, once per beat: two relays do not take it from each other without end.
+            Standing::Stale(known)
+                if (called || interest.has_calls()) && interest.raised < beat =>
+            {
+                interest.raised = beat;
+                self.raise(session, request, known, now);
+            }
+            Standing::Stale(_) if !called && !interest.has_calls() => {
+                // Another relay goes on with the request.
+                relay.take(request);
+                relay.candidate.forget(request);
+            }
+            Standing::Stale(_) => {}
+            Standing::Gone => self.on_gone(session, request, now),
         }
-        false
     }
 
-    fn on_report(
-        &mut self,
-        session: u128,
-        report: Report,
-        now: Time,
-        events: &mut Vec<ClientEvent>,
-    ) {
+    /// Begins another attempt. What earlier ones have recorded stays.
+    fn raise(&mut self, session: u128, request: RequestId, known: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        if let Standing::Stale(known) = report.standing {
-            // Another relay goes on with the request. Only a call of the client takes it back, once per beat.
-            let (calls, called, beat) =
-                (relay.has_calls(), !relay.pending.is_empty(), relay.beat());
-            if !calls {
-                tracing::debug!("another node relays for the session");
-                return self.forget_relay(session);
-            }
-            let Some(name) = relay.name_of(report.request) else { return };
-            let Some(interest) = relay.interests.get_mut(&name) else { return };
-            if interest.raised >= beat || !(called || interest.has_calls()) {
-                return;
-            }
-            (interest.raised, interest.since) = (beat, now);
-            if let Some(token) = interest.token.take() {
-                // The client may rely on what the other relay has answered last, or may have lost the lock there.
-                interest.recorded = Some(token);
-                let attempt = known.max(report.attempt).saturating_add(1);
-                relay.client.adopt(name, report.request, attempt, None, now);
-                return events.push(ClientEvent::Again(report.request));
-            }
-        }
-        if let Some(relay) = self.relays.get_mut(&session) {
-            relay.client.on_report(report, now, events);
-        }
+        let Some(interest) = relay.interests.get_mut(&request) else { return };
+        interest.attempt = known.max(interest.attempt).saturating_add(1);
+        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.pursue(session, request, now);
     }
 
     /// A call may take back what another relay has.
@@ -120,69 +95,35 @@ impl NodeCore {
         let Some(relay) = self.relays.get(&session) else { return };
         let stale = relay.candidate.reports();
         let stale = stale.filter(|report| matches!(report.standing, Standing::Stale(_)));
-        let (stale, mut events): (Vec<Report>, _) = (stale.collect(), Vec::new());
-        stale.into_iter().for_each(|report| self.on_report(session, report, now, &mut events));
-        for event in events {
-            self.on_event(session, event, now);
+        for report in stale.collect::<Vec<Report>>() {
+            self.on_report(session, report, now);
         }
     }
 
     pub(super) fn pursue(&mut self, session: u128, request: RequestId, now: Time) {
         self.drive(session, now, |relay, out| {
-            let Some(wanted) = relay.client.wanted(request) else { return };
-            let (beat, known) = (relay.beat(), relay.candidate.report(request));
-            let (fresh, mut held) = (known.is_none_or(|it| it.attempt < wanted.attempt), false);
-            if fresh && let Some(interest) = relay.interests.get_mut(&wanted.lock) {
-                (interest.taken, held) = (beat, !interest.is_waiting());
-            }
-            relay.candidate.pursue(wanted, out);
-            if held {
-                // Any voter may have a vote with which it is held.
-                relay.candidate.widen(request, out);
-                relay.candidate.widen(request, out);
+            if let Some(wanted) = relay.wanted(request) {
+                relay.candidate.pursue(wanted, out);
             }
         });
     }
 
-    fn on_event(&mut self, session: u128, event: ClientEvent, now: Time) {
-        match event {
-            ClientEvent::Entered { request, token } => {
-                self.on_entered(session, request, token, now);
-            }
-            ClientEvent::Lost { request, forced, .. } => {
-                self.on_lost(session, request, forced, now);
-            }
-            ClientEvent::Gone(request) => self.on_gone(session, request, now),
-            ClientEvent::Waiting(request, place) => self.on_waiting(session, request, place, now),
-            ClientEvent::Again(request) => self.pursue(session, request, now),
-        }
-    }
-
-    fn on_entered(&mut self, session: u128, request: RequestId, token: u64, now: Time) {
+    fn on_granted(&mut self, session: u128, request: RequestId, token: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let Some(name) = relay.name_of(request) else { return };
-        let wanted = relay.client.wanted(request).filter(|wanted| wanted.attempt > 1);
-        if let Some(wanted) = wanted {
-            // The client may rely on what another relay has answered last.
-            relay.client.adopt(name.clone(), request, wanted.attempt, Some(token), now);
-        }
-        let next = relay.client.next_wake();
-        let Some(interest) = relay.interests.get_mut(&name) else { return };
+        let (ttl, adopted) = (relay.ttl, relay.attempt_listed(request) > 0);
+        let found = relay.candidate.found_token(request).filter(|found| *found != token);
+        let Some(interest) = relay.interests.get_mut(&request) else { return };
         interest.token = Some(token);
-        let adopted = interest.recorded.take().is_some();
+        // Clients of etcd's API name a lock by the revision that they were told first.
+        interest.revision = interest.revision.or(found);
         let asked = std::mem::replace(&mut interest.since, now);
-        for waiter in &interest.waiting {
-            if !interest.holding.contains(&waiter.number) {
-                interest.holding.push(waiter.number);
-            }
-        }
-        let asked_by = interest.waiting.first().map(|waiter| waiter.number);
-        self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
+        let (name, first) = (interest.name.clone(), interest.attempt == 1 || !adopted);
+        self.alarms.insert((now + self.settings.terms.validity(ttl), Alarm::Validity(session)));
         self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
-        if !adopted {
+        if first {
             tracing::debug!(lock = %name, token, at = now.0, "granted");
             if let Some(spans) = &mut self.spans {
-                spans.request(&name, request, asked_by, (asked, now), Some(token));
+                spans.request(&name, request, Some(request.number), (asked, now), Some(token));
             }
             self.measures.granted.inc();
             self.measures.wait.observe(seconds(now.since(asked)));
@@ -190,154 +131,111 @@ impl NodeCore {
                 self.measures.hand_off.observe(seconds(now.since(freed)));
             }
         }
-        self.describe_request(session, &name, now);
+        self.describe_request(session, request, now);
+        // The candidate learns that the client is inside.
         self.pursue(session, request, now);
     }
 
-    /// A lock is lost. By force: voters keep its votes until the client has confirmed that it stopped, or cannot rely on them
-    /// any longer. Otherwise the client has stopped by its own clock.
-    fn on_lost(&mut self, session: u128, request: RequestId, forced: bool, now: Time) {
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let Some(name) = relay.name_of(request) else { return };
-        let Some(interest) = relay.interests.remove(&name) else { return };
-        relay.note_end(request);
-        self.measures.loses(if forced { "expelled" } else { "no-quorum" });
-        self.measures.hold.observe(seconds(now.since(interest.since)));
-        self.tell_lost(session, &interest, forced, now);
-        if forced {
-            self.forget_texts(request);
-        } else {
-            // Its client may have gone on through another node, which needs the texts.
-            self.drive(session, now, |relay, out| relay.candidate.release(request, out));
-        }
-        self.ask_anew(session, name, interest.waiting, now);
-    }
-
-    fn tell_lost(&mut self, session: u128, interest: &Interest, forced: bool, now: Time) {
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let connection = relay.connection;
-        for number in &interest.holding {
-            if forced {
-                let token = interest.token.or(interest.recorded);
-                relay.revoked.insert(*number, (interest.request, token));
-            } else {
-                relay.numbers.remove(number);
-            }
-        }
-        if let Origin::Key(key) = relay.origin {
-            for number in &interest.holding {
-                let (request, expelled) = (*number, forced);
-                self.say(connection, Say::Lost { session: key, request, expelled });
-            }
-        } else if interest.waiting.is_empty()
-            && !interest.is_waiting()
-            && (forced || relay.called + relay.ttl > now && !relay.is_elsewhere(interest.request))
-        {
-            // Clients of etcd's API learn of a loss only by the end of their lease. One that has not called for so long uses
-            // another node, which may hold the lock.
-            relay.doomed = true;
-        }
-    }
-
-    /// Calls that wait for a lock whose earlier request is over make a new one.
-    pub(super) fn ask_anew(&mut self, session: u128, name: Name, waiting: Vec<Waiter>, now: Time) {
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        if waiting.is_empty() {
-            return;
-        }
-        let request = relay.client.acquire(name.clone(), self.voter.clock() + 1);
-        let mut interest = Interest::new(request, String::new(), now);
-        relay.numbers.extend(waiting.iter().map(|waiter| (waiter.number, name.clone())));
-        // A call for a lock that was held waits as long as it takes now that it is not.
-        let held = |waiter: Waiter| match waiter.mode {
-            WaitMode::Granted => Waiter { until: None, ..waiter },
-            _ => waiter,
-        };
-        interest.waiting = waiting.into_iter().map(held).collect();
-        relay.interests.insert(name.clone(), interest);
-        self.describe_request(session, &name, now);
-        self.pursue(session, request, now);
-    }
-
-    /// A request that waited was ended by force.
+    /// A request was ended by force, or released by its client through another node.
     fn on_gone(&mut self, session: u128, request: RequestId, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let Some(name) = relay.name_of(request) else { return };
-        let Some(interest) = relay.interests.remove(&name) else { return };
-        relay.note_end_of(request, u64::MAX);
-        let own = relay.client.presented().beat.incarnation == request.incarnation;
-        if interest.recorded.is_some() || !own {
-            // A voter that restarts does not know that the request has ended: it must not be asked again.
-            relay.candidate.release(request, &mut Vec::new());
+        let (ended, forced) = relay.candidate.ended(request).unwrap_or_default();
+        match forced {
+            true => drop(relay.forced.insert(request)),
+            false => relay.note_end(request, ended),
         }
-        if interest.recorded.is_some() {
-            self.tell_lost(session, &interest, true, now);
-            return self.ask_anew(session, name, interest.waiting, now);
+        relay.candidate.forget(request);
+        let connection = relay.connection;
+        let Some(interest) = relay.take(request) else { return };
+        if interest.token.is_some() {
+            self.measures.loses("expelled");
+            self.measures.hold.observe(seconds(now.since(interest.since)));
         }
-        if !own {
-            // The client has withdrawn a request through another node before it asked here.
-            return self.ask_anew(session, name, interest.waiting, now);
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        if let (Origin::Key(key), true) = (&relay.origin, interest.token.is_some()) {
+            let (session, request) = (*key, request.number);
+            self.say(connection, Say::Lost { session, request, expelled: true });
         }
-        relay.numbers.retain(|_, of| *of != name);
-        for waiter in interest.waiting {
-            self.answer(waiter.by, Answer::Failed(Failure::NoRequest));
-        }
-        self.drive(session, now, |relay, out| relay.candidate.release(request, out));
+        let waiting = interest.waiting.into_iter().filter(|waiter| waiter.connected);
+        let waiting: Vec<Waiter> = waiting.collect();
         self.forget_texts(request);
+        self.ask_anew(request, interest.name, ended, waiting, now);
     }
 
     fn on_waiting(&mut self, session: u128, request: RequestId, place: u32, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let Some(name) = relay.name_of(request) else { return };
-        let Some(interest) = relay.interests.get_mut(&name) else { return };
+        let Some(interest) = relay.interests.get_mut(&request) else { return };
         let first = std::mem::replace(&mut interest.place, place) == 0;
-        if place == 0 || interest.recorded.is_some() {
+        if place == 0 {
             return;
         }
-        let refused = interest.waiting.extract_if(.., |it| it.mode == WaitMode::OnlyIfFree);
-        let refused: Vec<Waiter> = refused.collect();
-        let told: Vec<(ConnectionId, u64)> =
-            interest.waiting.iter().map(|waiter| (waiter.by.0, waiter.number)).collect();
         if let Origin::Key(key) = relay.origin {
-            for (connection, number) in told {
-                let say = Say::Position { session: key, request: number, position: place };
-                self.say(connection, say);
+            let told: Vec<ConnectionId> = interest.waiting.iter().map(|it| it.by.0).collect();
+            for connection in told {
+                let (session, request) = (key, request.number);
+                self.say(connection, Say::Position { session, request, position: place });
             }
         }
-        refused.into_iter().for_each(|waiter| self.refuse(session, waiter, Failure::Busy));
-        self.answer_enqueued(session, &name, now);
-        self.drop_unwaited(session, &name, now);
+        self.refuse_waiters(session, request, now, |it| it.mode == WaitMode::OnlyIfFree);
+        self.answer_enqueued(session, request, now);
         if first {
             self.drive(session, now, |relay, out| relay.candidate.announce(out));
         }
     }
 
     /// Calls that want to know only whether they have to wait.
-    fn answer_enqueued(&mut self, session: u128, name: &Name, now: Time) {
+    fn answer_enqueued(&mut self, session: u128, request: RequestId, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let Some(interest) = relay.interests.get_mut(name) else { return };
-        let request = interest.request;
-        let hash = request.incarnation.wrapping_mul(31).wrapping_add(request.number);
-        let revision = QUEUED | hash & (QUEUED - 1);
-        let mut told = Vec::new();
-        for waiter in interest.waiting.iter_mut().filter(|it| it.mode == WaitMode::Enqueued) {
-            told.push(waiter.by);
-            let nobody = (ConnectionId::NONE, 0);
-            (waiter.mode, waiter.until, waiter.by) = (WaitMode::Granted, None, nobody);
-            waiter.connected = false;
-        }
+        let Some(interest) = relay.interests.get_mut(&request) else { return };
+        let told = interest.waiting.extract_if(.., |it| it.mode == WaitMode::Enqueued);
+        let told: Vec<Waiter> = told.collect();
         if told.is_empty() {
             return;
         }
-        interest.revision = Some(revision);
-        told.into_iter().for_each(|by| self.answer(by, Answer::Queued(revision)));
-        self.describe_request(session, name, now);
+        let hash = (request.session as u64).wrapping_mul(31).wrapping_add(request.number);
+        let revision = QUEUED | hash & (QUEUED - 1);
+        (interest.revision, interest.stays) = (Some(revision), true);
+        told.into_iter().for_each(|waiter| self.answer(waiter.by, Answer::Queued(revision)));
+        self.describe_request(session, request, now);
     }
 
-    fn refuse(&mut self, session: u128, waiter: Waiter, why: Failure) {
-        if let Some(relay) = self.relays.get_mut(&session) {
-            relay.numbers.remove(&waiter.number);
+    /// Calls that do not wait for a lock any longer. If none is left, the request is withdrawn; where that is not possible,
+    /// because the lock is just being granted, they wait for that.
+    fn refuse_waiters(
+        &mut self,
+        session: u128,
+        request: RequestId,
+        now: Time,
+        is_over: impl Fn(&Waiter) -> bool,
+    ) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        let Some(interest) = relay.interests.get_mut(&request) else { return };
+        let over: Vec<Waiter> = interest.waiting.extract_if(.., |it| is_over(it)).collect();
+        if over.is_empty() {
+            return;
         }
+        let held = interest.token.is_some();
+        let is_last = interest.waiting.is_empty() && !interest.stays && !held;
+        if is_last && !self.withdraw(session, request, false, now) {
+            let give_up = |it: &Waiter| it.until.is_some_and(|until| until + ECHO <= now);
+            let Some(relay) = self.relays.get_mut(&session) else { return };
+            let Some(interest) = relay.interests.get_mut(&request) else { return };
+            let (late, granting): (Vec<_>, Vec<_>) = over.into_iter().partition(give_up);
+            interest.waiting.extend(granting);
+            self.alarms.insert((now + GRANTING, Alarm::Calls(session)));
+            return late.into_iter().for_each(|it| self.refuse(it, Failure::NoQuorum));
+        }
+        for waiter in over {
+            let why = match waiter.mode {
+                _ if held => Failure::NoQuorum,
+                WaitMode::OnlyIfFree => Failure::Busy,
+                _ => Failure::TimedOut,
+            };
+            self.refuse(waiter, why);
+        }
+    }
+
+    fn refuse(&mut self, waiter: Waiter, why: Failure) {
         let label = match why {
             Failure::Busy => "busy",
             Failure::TimedOut => "timed-out",
@@ -347,30 +245,34 @@ impl NodeCore {
         self.answer(waiter.by, Answer::Failed(why));
     }
 
-    /// A request that no call waits for any longer is released, unless it holds the lock without a number that is known
-    /// here: its client has got it through another node.
-    pub(super) fn drop_unwaited(&mut self, session: u128, name: &Name, now: Time) {
-        let interest = self.relays.get(&session).and_then(|relay| relay.interests.get(name));
-        if interest.is_some_and(Interest::is_waiting) {
-            self.drop_unwanted(session, name, now);
+    /// Gives up a request of which the client was told nothing; tells whether that was possible.
+    pub(super) fn withdraw(
+        &mut self,
+        session: u128,
+        request: RequestId,
+        untold: bool,
+        now: Time,
+    ) -> bool {
+        let Some(relay) = self.relays.get_mut(&session) else { return false };
+        let (candidate, mut out) = (relay.id, Vec::new());
+        if !relay.candidate.withdraw(request, untold, &mut out) {
+            return false;
         }
+        let interest = relay.take(request);
+        for effect in out {
+            if let CandidateEffect::Send(voter, message) = effect {
+                self.ask_voter(candidate, voter, message);
+            }
+        }
+        if let Some(interest) = interest {
+            self.note_release(request, &interest, now);
+            self.forget_texts(request);
+        }
+        true
     }
 
-    /// A request that nobody waits for or holds any more is released.
-    pub(super) fn drop_unwanted(&mut self, session: u128, name: &Name, now: Time) {
-        let Some(relay) = self.relays.get(&session) else { return };
-        let Some(interest) = relay.interests.get(name) else { return };
-        if !interest.holding.is_empty() || !interest.waiting.is_empty() {
-            return;
-        }
-        match relay.may_be_inside(interest, &self.electorate) {
-            // Another relay may have told the client that it is inside.
-            true => self.fade(session, name.clone(), now),
-            false => self.end_interest(session, name, None, now),
-        }
-    }
-
-    pub(super) fn note_release(&mut self, name: &Name, interest: &Interest, now: Time) {
+    pub(super) fn note_release(&mut self, request: RequestId, interest: &Interest, now: Time) {
+        let name = &interest.name;
         if let Some(token) = interest.token {
             tracing::debug!(lock = %name, token, at = now.0, "released");
             self.measures.hold.observe(seconds(now.since(interest.since)));
@@ -379,124 +281,148 @@ impl NodeCore {
             }
             self.released.insert(name.clone(), now);
         } else if let Some(spans) = &mut self.spans {
-            spans.request(name, interest.request, None, (interest.since, now), None);
+            spans.request(name, request, None, (interest.since, now), None);
         }
     }
 
     /// Answers everything that waited for what is known now.
     pub(super) fn answer_ready(&mut self, session: u128, now: Time) {
-        let Some(relay) = self.relays.get(&session) else { return };
-        if relay.resuming {
-            let first = relay.pending.iter().map(|pending| pending.beat).min().unwrap_or(1);
-            let listed = self.electorate.is_quorum(&relay.candidate.lists());
-            if !listed || relay.echoed() < first {
-                return;
-            }
-            self.adopt_held(session, first, now);
-        }
-        self.run_deferred(session, now);
-        self.check_recorded(session, now);
-        self.answer_waiters(session);
+        self.answer_waiters(session, now);
         self.answer_pending(session, now);
     }
 
-    /// Requests that were held through another node, and of whose votes too few are left.
-    fn check_recorded(&mut self, session: u128, now: Time) {
+    /// Voters that could not be reached when a request was released learn of it.
+    pub(super) fn release_ended(&mut self, session: u128) {
         let Some(relay) = self.relays.get(&session) else { return };
-        let lost = |it: &Interest| relay.is_lost(it, &self.electorate, now);
-        let lost = relay.interests.iter().filter(|(_, it)| lost(it));
-        for name in lost.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            self.fade(session, name, now);
+        let candidate = relay.id;
+        for (voter, request, attempt, lock) in relay.ended_but_listed() {
+            let release = ToVoter::Release { lock, request, attempt, token: None };
+            self.ask_voter(candidate, voter, release);
         }
-    }
-
-    /// Locks that the client cannot be told of, because its numbers for them are not known. The answer to its call does not
-    /// list them, so it has lost them.
-    fn drop_unnamed(&mut self, session: u128, now: Time) {
-        let Some(relay) = self.relays.get(&session) else { return };
-        let unnamed =
-            |it: &Interest| !it.is_waiting() && it.holding.is_empty() && it.waiting.is_empty();
-        let unnamed = relay.interests.iter().filter(|(_, it)| unnamed(it));
-        for name in unnamed.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            self.fade(session, name, now);
-        }
-    }
-
-    /// A lock is lost, although the client may rely on votes that are not known here. It is not told that it may any longer,
-    /// and the votes are released when it cannot.
-    fn fade(&mut self, session: u128, name: Name, now: Time) {
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let Some(interest) = relay.interests.remove(&name) else { return };
-        let (request, until) = (interest.request, now + relay.ttl);
-        relay.note_end(request);
-        relay.client.release(request);
-        relay.fading.insert(request, (name.clone(), until));
-        self.alarms.insert((until, Alarm::Validity(session)));
-        self.measures.loses("no-quorum");
-        self.tell_lost(session, &interest, false, now);
-        self.ask_anew(session, name, interest.waiting, now);
     }
 
     /// Calls for locks that are known to be held in the beat of the call or a later one.
-    fn answer_waiters(&mut self, session: u128) {
+    fn answer_waiters(&mut self, session: u128, now: Time) {
         let terms = self.settings.terms;
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let held = relay.interests.iter().filter(|(_, it)| !it.waiting.is_empty());
-        let held = held.filter_map(|(name, it)| Some((name.clone(), it.token?, relay.good(it))));
-        let held: Vec<(Name, u64, u64)> = held.collect();
-        for (name, token, good) in held {
+        let Some(relay) = self.relays.get(&session) else { return };
+        let asked = relay.interests.iter().filter(|(_, it)| !it.waiting.is_empty());
+        let held = asked.filter_map(|(request, it)| {
+            let token = it.token?;
+            Some((*request, token, relay.held(*request)?.1))
+        });
+        let held: Vec<(RequestId, u64, u64)> = held.collect();
+        let mut renews = false;
+        for (request, token, good) in held {
             let Some(relay) = self.relays.get_mut(&session) else { return };
-            let Some(interest) = relay.interests.get_mut(&name) else { continue };
-            let ready: Vec<Waiter> =
-                interest.waiting.extract_if(.., |waiter| waiter.beat <= good).collect();
+            // Another node may have told the client since this call that its session lives: then the votes have to be good
+            // for as long.
+            let is_fresh = relay.begun(good).is_some_and(|begun| begun + GRANT > now);
+            let Some(interest) = relay.interests.get_mut(&request) else { continue };
+            let fits = |it: &Waiter| it.beat <= good && (is_fresh || it.sent.clock.is_some());
+            let ready: Vec<Waiter> = interest.waiting.extract_if(.., |it| fits(it)).collect();
+            let connected = ready.iter().filter(|waiter| waiter.connected);
+            interest.answered += connected.count();
+            interest.stays |= ready.iter().any(|waiter| !waiter.connected);
+            renews |= interest.waiting.iter().any(|it| it.beat <= good && it.connected);
             for waiter in ready {
-                let Some(relay) = self.relays.get(&session) else { return };
-                let reliance = relay.reliance(good, waiter.sent, terms);
-                self.answer(waiter.by, Answer::Granted { token, reliance });
+                self.answer_waiter(session, request, token, good, waiter, terms);
             }
+        }
+        if renews {
+            self.renew(session, now);
         }
     }
 
-    fn answer_pending(&mut self, session: u128, now: Time) {
+    fn answer_waiter(
+        &mut self,
+        session: u128,
+        request: RequestId,
+        token: u64,
+        good: u64,
+        waiter: Waiter,
+        terms: quorate_algorithms::mutex::leased_quorum::Terms,
+    ) {
         let Some(relay) = self.relays.get(&session) else { return };
+        let answer = match waiter.inside.is_none_or(|inside| inside <= token) {
+            true => {
+                let reliance = relay.reliance(good, waiter.sent, terms);
+                Answer::Granted { token, reliance }
+            }
+            // It has lost the lock that it speaks of.
+            false => Answer::Failed(Failure::NoRequest),
+        };
+        if let Some(withdrawable) = self.withdrawable.get_mut(&waiter.by.0) {
+            withdrawable.1 = Some(request);
+        }
+        self.answer(waiter.by, answer);
+    }
+
+    /// A call that has waited is about to be answered: it begins another beat, since its connection is open.
+    fn renew(&mut self, session: u128, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        if relay.begun(relay.beat()).is_some_and(|begun| begun + GRANT > now) {
+            return;
+        }
+        let (connection, sent) = (relay.connection, Sent { at: now.0 / 1_000, clock: None });
+        let beat = relay.call(connection, sent, now);
+        self.tell_beat(session, beat, now);
+    }
+
+    fn answer_pending(&mut self, session: u128, now: Time) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
         if relay.pending.is_empty() {
             return;
         }
         let echoed = relay.echoed();
-        let due = relay.pending.iter().filter(|pending| pending.beat <= echoed);
-        let keeps = |call: &PendingCall| matches!(call, PendingCall::KeepAlive);
-        let kept = due.filter(|pending| keeps(&pending.call)).map(|pending| pending.beat).max();
-        let leased = matches!(relay.origin, Origin::Lease(_));
-        if let Some(since) = kept {
-            // The client may have used another node since. What is answered is good for everything that it holds.
-            self.adopt_held(session, since, now);
-            match leased {
-                true => self.tell_other_relays(session, since),
-                false => self.drop_unnamed(session, now),
-            }
+        let opened = relay.pending.extract_if(.., |it| it.opens && it.beat <= echoed);
+        for pending in opened.collect::<Vec<_>>() {
+            self.answer_opened(session, pending);
         }
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        let kept = relay.pending.iter().filter(|it| !it.opens && it.beat <= echoed);
+        let Some(since) = kept.map(|pending| pending.beat).max() else { return };
+        if relay.is_lease() && !relay.forced().is_empty() {
+            relay.doomed = true;
+            return self.fail_pending(session, &Failure::NoSession);
+        }
+        self.adopt_listed(session, since, now);
         let terms = self.settings.terms;
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let good = relay.all_good();
-        let ready = relay.pending.extract_if(.., |pending| match pending.call {
-            PendingCall::Open => pending.beat <= echoed,
-            PendingCall::KeepAlive => pending.beat <= good,
-            PendingCall::Deferred(_) => false,
-        });
-        let ready: Vec<_> = ready.collect();
-        for pending in ready {
+        let recorded = relay.recorded_since(since);
+        let good = recorded.keys().map(|it| relay.held(*it).map_or(0, |(_, beat)| beat));
+        let good = good.fold(echoed, u64::min);
+        let ready = relay.pending.extract_if(.., |it| !it.opens && it.beat <= good);
+        for pending in ready.collect::<Vec<_>>() {
             let Some(relay) = self.relays.get(&session) else { return };
-            let answer = match (&relay.origin, &pending.call) {
-                (Origin::Lease(_), _) => {
+            let answer = match relay.is_lease() {
+                true => {
                     let ttl_ms = told_ttl(relay.ttl, terms).0 / 1_000_000;
                     Answer::Life(Life { ttl_ms, relied_ms: ttl_ms, requests: Vec::new() })
                 }
-                (Origin::Key(key), PendingCall::Open) => {
-                    Answer::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }
-                }
-                (Origin::Key(_), _) => relay.alive(good, pending.sent, terms),
+                false => relay.alive(&pending, good, terms),
             };
             self.answer(pending.by, answer);
+        }
+    }
+
+    fn answer_opened(&mut self, session: u128, pending: Pending) {
+        let Some(relay) = self.relays.get(&session) else { return };
+        let answer = match &relay.origin {
+            Origin::Lease(_) => {
+                let ttl_ms = told_ttl(relay.ttl, self.settings.terms).0 / 1_000_000;
+                Answer::Life(Life { ttl_ms, relied_ms: ttl_ms, requests: Vec::new() })
+            }
+            Origin::Key(key) => {
+                Answer::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }
+            }
+        };
+        self.answer(pending.by, answer);
+    }
+
+    fn fail_pending(&mut self, session: u128, failure: &Failure) {
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        for pending in std::mem::take(&mut relay.pending) {
+            self.answer(pending.by, Answer::Failed(failure.clone()));
         }
     }
 
@@ -505,63 +431,54 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let late = relay.pending.extract_if(.., |pending| pending.until <= now);
         let late: Vec<_> = late.map(|pending| pending.by).collect();
-        let resuming = relay.resuming && relay.pending.is_empty();
-        let opening = relay.echoed() == 0 && relay.pending.is_empty();
+        let opening = relay.echoed() == 0 && !relay.has_calls();
         late.into_iter().for_each(|by| self.answer(by, Answer::Failed(Failure::NoQuorum)));
-        if resuming || opening {
-            return self.forget_relay(session);
+        if opening {
+            return drop(self.forget_relay(session));
         }
         let Some(relay) = self.relays.get(&session) else { return };
-        let names: Vec<Name> = relay.interests.keys().cloned().collect();
-        for name in names {
-            let Some(relay) = self.relays.get_mut(&session) else { return };
-            let Some(interest) = relay.interests.get_mut(&name) else { continue };
-            let is_late = |waiter: &mut Waiter| waiter.until.is_some_and(|until| until <= now);
-            if interest.waiting.iter_mut().any(|it| it.mode == WaitMode::Enqueued && is_late(it)) {
-                self.answer_enqueued(session, &name, now);
+        for request in relay.interests.keys().copied().collect::<Vec<_>>() {
+            let is_late = |it: &Waiter| it.until.is_some_and(|until| until <= now);
+            let Some(relay) = self.relays.get(&session) else { return };
+            let Some(interest) = relay.interests.get(&request) else { continue };
+            if interest.waiting.iter().any(|it| it.mode == WaitMode::Enqueued && is_late(it)) {
+                self.answer_enqueued(session, request, now);
             }
-            let Some(relay) = self.relays.get_mut(&session) else { return };
-            let Some(interest) = relay.interests.get_mut(&name) else { continue };
-            let late: Vec<Waiter> = interest.waiting.extract_if(.., is_late).collect();
-            let held = interest.token.is_some();
-            for waiter in late {
-                match (held, waiter.mode) {
-                    (true, _) => self.answer(waiter.by, Answer::Failed(Failure::NoQuorum)),
-                    (_, WaitMode::OnlyIfFree) => self.refuse(session, waiter, Failure::Busy),
-                    _ => self.refuse(session, waiter, Failure::TimedOut),
-                }
-            }
-            self.drop_unwaited(session, &name, now);
+            self.refuse_waiters(session, request, now, is_late);
         }
     }
 
+    /// Locks may not be confirmed any longer. Another client may have them before long: from then on this relay must not ask
+    /// for votes as if its client were inside.
     pub(super) fn check_validity(&mut self, session: u128, now: Time) {
-        self.release_faded(session, now);
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let mut events = Vec::new();
-        relay.client.wake(now, &mut events);
-        for event in events {
-            self.on_event(session, event, now);
+        let Some(relay) = self.relays.get(&session) else { return };
+        let validity = self.settings.terms.validity(relay.ttl);
+        let (mut lapsed, mut next) = (Vec::new(), None);
+        for (request, interest) in relay.interests.iter().filter(|(_, it)| it.token.is_some()) {
+            let good = relay.held(*request).and_then(|(_, beat)| relay.begun(beat));
+            match good.map(|good| good + validity).filter(|until| *until > now) {
+                Some(until) => next = next.into_iter().chain([until]).min(),
+                None => lapsed.push((*request, interest.attempt)),
+            }
         }
-        let next = self.relays.get(&session).and_then(|relay| relay.client.next_wake());
+        for (request, attempt) in lapsed {
+            self.measures.loses("no-quorum");
+            if let Some(relay) = self.relays.get_mut(&session)
+                && let Some(interest) = relay.interests.get_mut(&request)
+            {
+                interest.token = None;
+            }
+            self.raise(session, request, attempt, now);
+        }
         self.alarms.extend(next.map(|next| (next, Alarm::Validity(session))));
-    }
-
-    /// Releases requests that no client can rely on any longer.
-    fn release_faded(&mut self, session: u128, now: Time) {
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let faded = relay.fading.extract_if(.., |_, (_, until)| *until <= now);
-        for (request, _) in faded.collect::<Vec<_>>() {
-            self.drive(session, now, |relay, out| relay.candidate.release(request, out));
-            self.forget_texts(request);
-        }
     }
 
     /// A request has waited for the preferred voters, or is held for longer than a moment: all voters are asked.
     pub(super) fn widen(&mut self, request: RequestId, now: Time) {
         self.drive(request.session, now, |relay, out| {
-            let interest = relay.interests.values().find(|it| it.request == request);
-            if interest.is_some_and(|it| !it.is_waiting() || it.place == 0) {
+            let interest = relay.interests.get(&request);
+            let adopted = |it: &Interest| it.attempt > 1;
+            if interest.is_some_and(|it| it.token.is_some() || it.place == 0 || adopted(it)) {
                 relay.candidate.widen(request, out);
                 relay.candidate.widen(request, out);
             }
@@ -581,34 +498,21 @@ impl NodeCore {
             return;
         }
         let failure = relay.origin.ended();
-        let held = relay.interests.values().filter(|it| it.token.is_some()).count();
-        (0..held).for_each(|_| self.measures.loses("session-over"));
         self.drop_relay(session, &failure);
     }
 
     /// Drops a relay and fails its calls.
     pub(super) fn drop_relay(&mut self, session: u128, failure: &Failure) {
-        let Some(relay) = self.forget(session) else { return };
+        let Some(relay) = self.forget_relay(session) else { return };
         let waiters = relay.interests.values().flat_map(|interest| &interest.waiting);
         let waiters = waiters.filter(|waiter| waiter.connected).map(|waiter| waiter.by);
         let calls = waiters.chain(relay.pending.iter().map(|pending| pending.by));
         for by in calls.collect::<Vec<_>>() {
             self.answer(by, Answer::Failed(failure.clone()));
         }
-        if let Origin::Key(key) = relay.origin {
-            for number in relay.interests.values().flat_map(|interest| &interest.holding) {
-                let (request, expelled) = (*number, false);
-                self.say(relay.connection, Say::Lost { session: key, request, expelled });
-            }
-        }
     }
 
-    /// Drops a relay whose session another node relays for.
-    fn forget_relay(&mut self, session: u128) {
-        drop(self.forget(session));
-    }
-
-    fn forget(&mut self, session: u128) -> Option<Relay> {
+    fn forget_relay(&mut self, session: u128) -> Option<Relay> {
         let relay = self.relays.remove(&session)?;
         self.candidates.remove(&relay.id);
         Some(relay)

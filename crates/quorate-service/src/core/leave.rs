@@ -1,7 +1,8 @@
 //! Peers that come and go, connections that close, and this node's own departure.
 
+use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, Span, Time};
-use quorate_protocol::{Answer, Failure, Name, Say};
+use quorate_protocol::{Answer, Failure, Say};
 
 use super::relay::Origin;
 use super::{ConnectionId, NodeCore};
@@ -30,13 +31,13 @@ impl NodeCore {
     }
 
     /// Tells a peer the texts of sessions that this node relays for, and of those that the peer was the last one to relay for:
-    /// a peer that was restarted has lost them, and without the numbers in them it could not tell its clients what they hold.
+    /// a peer that was restarted has lost them.
     fn describe_to(&mut self, peer: ProcessId) {
         let mut all = Vec::new();
         for (session, relay) in &self.relays {
             all.extend(self.texts.describe(*session, None));
-            let requests = relay.interests.values().map(|interest| interest.request);
-            all.extend(requests.filter_map(|it| self.texts.describe(*session, Some(it))));
+            let requests = relay.interests.keys();
+            all.extend(requests.filter_map(|it| self.texts.describe(*session, Some(*it))));
         }
         let of_peer = peer.index() as u32;
         let theirs = self.texts.sessions().filter(|(session, known)| {
@@ -57,19 +58,15 @@ impl NodeCore {
         self.avoid_everywhere(peer, now);
     }
 
-    /// A connection is closed. Sessions live on until their time is up: their clients may come back. A call of etcd's API
-    /// whose answer was not heard is withdrawn.
+    /// A connection is closed. Sessions live on until their time is up: their clients may come back. A request of a front end
+    /// whose answer was not heard is withdrawn from the relay here. Its client may have gone on through another node: that the
+    /// connection is closed is not the client's word that it has stopped.
     pub fn connection_closed(&mut self, connection: ConnectionId, heard: bool, now: Time) {
         self.direct.detach(connection);
         self.unwatch(connection);
         let withdrawn = self.withdrawable.remove(&connection).filter(|_| !heard);
-        let withdrawn = withdrawn.and_then(|(session, number)| {
-            let relay = self.relays.get_mut(&session)?;
-            let name = relay.numbers.get(&number)?.clone();
-            Some((session, number, name))
-        });
-        if let Some((session, number, name)) = withdrawn {
-            self.withdraw(session, number, &name, now);
+        if let Some((session, granted)) = withdrawn {
+            self.withdraw_unheard(session, connection, granted, now);
         }
         if !connection.is_local() {
             for relay in self.relays.values_mut().filter(|it| it.connection == connection) {
@@ -82,14 +79,37 @@ impl NodeCore {
         self.settle(now);
     }
 
-    fn withdraw(&mut self, session: u128, number: u64, name: &Name, now: Time) {
+    fn withdraw_unheard(
+        &mut self,
+        session: u128,
+        connection: ConnectionId,
+        granted: Option<RequestId>,
+        now: Time,
+    ) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        relay.numbers.remove(&number);
-        if let Some(interest) = relay.interests.get_mut(name) {
-            interest.holding.retain(|held| *held != number);
-            interest.waiting.retain(|waiter| waiter.number != number);
+        let leased = relay.is_lease();
+        let mut unheard = Vec::new();
+        for (request, interest) in &mut relay.interests {
+            let had = interest.waiting.len();
+            interest.waiting.retain(|waiter| waiter.by.0 != connection);
+            if granted == Some(*request) {
+                interest.answered -= 1;
+            }
+            let is_its = interest.waiting.len() < had || granted == Some(*request);
+            if is_its && interest.waiting.is_empty() && interest.answered == 0 && !interest.stays {
+                unheard.push(*request);
+            }
         }
-        self.drop_unwanted(session, name, now);
+        for request in unheard {
+            // A client with a session key learns from every keep-alive what it holds, and releases it. A client of etcd's API
+            // does not.
+            if !self.withdraw(session, request, leased, now)
+                && let Some(relay) = self.relays.get_mut(&session)
+                && let Some(interest) = relay.interests.get_mut(&request)
+            {
+                interest.stays = true;
+            }
+        }
     }
 
     /// The node is about to stop: clients go on through other nodes, and candidates take the votes of other voters.

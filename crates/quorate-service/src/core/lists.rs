@@ -8,10 +8,13 @@ use quorate_protocol::{About, Answer, Cursor, Failure, Life, Name, Page, Standin
 
 use super::holders::holder;
 use super::queries::{Then, Waiting};
+use super::relay::{NUMBERED, last_of_turn};
 use super::sessions::too_much;
-use super::{By, NodeCore};
+use super::{By, ConnectionId, NodeCore};
 use crate::lease::told_ttl;
-use crate::peer::{BallotSeen, Description, NameFilter, Question, Reply, SessionSeen, VoteSeen};
+use crate::peer::{
+    BallotSeen, Description, NameFilter, Question, Reply, RequestText, SessionSeen, VoteSeen,
+};
 
 /// Maximum number of requests in one page, but for those of its last name.
 const LISTED_MOST: usize = 10_000;
@@ -203,11 +206,10 @@ impl NodeCore {
         let session = session.unwrap_or_default();
         let text = self.texts.request(request);
         let revision = text.map_or(0, |(text, _)| text.revision);
-        let times = text.map_or(1, |(text, _)| text.numbers.len().max(1)) as u32;
         About {
             name: name.clone(),
             stamp,
-            tie: request.incarnation ^ request.number.rotate_left(32),
+            tie: request.session as u64 ^ request.number.rotate_left(32),
             node: session.node,
             who: session.who,
             place: session.place,
@@ -216,7 +218,7 @@ impl NodeCore {
             revision: if revision > 0 { revision } else { token.unwrap_or(0) },
             for_ms: text.map_or(0, |(_, since)| now.since(*since).0 / 1_000_000),
             standing: match token {
-                Some(token) => Standing::Holding { token, times },
+                Some(token) => Standing::Holding { token, times: 1 },
                 None => Standing::Waiting,
             },
         }
@@ -263,6 +265,8 @@ impl NodeCore {
             return self.answer(by, Answer::Failed(failure));
         };
         let facts = self.merge_session(heard, &seen);
+        // What too few voters do not know may be known to others.
+        let unknown = if is_quorum { Failure::NoRequest } else { Failure::NoQuorum };
         let requests = |core: &Self| {
             let about =
                 |fact: &Fact| core.about(&fact.lock, fact.request, fact.stamp, fact.token, now);
@@ -283,65 +287,44 @@ impl NodeCore {
                 let requests = requests(self);
                 self.answer(by, Answer::Life(Life { ttl_ms, relied_ms, requests }));
             }
-            Then::End(request) => {
-                let chosen = facts.iter().filter(|fact| fact.request == request).cloned();
-                let chosen: Vec<Fact> = chosen.collect();
-                match chosen.is_empty() {
-                    true => self.answer(by, Answer::Done),
-                    false => self.release_facts(by, chosen, now),
-                }
-            }
-            Then::Release(number) => {
-                let numbered = |fact: &&Fact| {
-                    let text = self.texts.request(fact.request);
-                    text.is_some_and(|(text, _)| text.numbers.contains(&number))
-                };
-                let chosen: Vec<Fact> = facts.iter().filter(numbered).cloned().collect();
-                if chosen.iter().any(|fact| self.texts.numbers(fact.request).len() > 1) {
-                    // The lock is held for other numbers, too, as is known here only now: the client asks again.
-                    return self.answer(by, Answer::Failed(Failure::NoQuorum));
-                }
-                self.release_facts(by, chosen, now);
-            }
             Then::Leave { name, token } => {
-                let fits =
-                    |fact: &&Fact| fact.lock == name && (token.is_none() || fact.token == token);
-                let chosen: Vec<Fact> = facts.iter().filter(fits).cloned().collect();
-                self.release_facts(by, chosen, now);
+                let fits = |fact: &&Fact| fact.lock == name && fact.has(token);
+                let chosen = facts.iter().filter(fits);
+                let chosen = chosen.map(|fact| (fact.request, last_of_turn(fact.attempt)));
+                match chosen.collect::<Vec<_>>() {
+                    none if none.is_empty() => self.answer(by, Answer::Failed(unknown)),
+                    chosen => self.release_requests(by, chosen, now),
+                }
             }
             Then::Proclaim { name, number, token, value } => {
                 let fits = |fact: &&Fact| {
-                    let text = self.texts.request(fact.request).map(|(text, _)| text);
-                    let has = |number| text.is_some_and(|text| text.numbers.contains(&number));
+                    let RequestId { incarnation, number: of, .. } = fact.request;
+                    let has = |number| incarnation == NUMBERED && of == number;
                     fact.token.is_some()
                         && name.as_ref().is_none_or(|name| *name == fact.lock)
                         && number.is_none_or(has)
-                        && (token.is_none() || token == fact.token)
+                        && fact.has(token)
                 };
                 let chosen = facts.iter().find(fits).map(|fact| fact.request);
-                let described = chosen.and_then(|it| self.texts.describe(it.session, Some(it)));
-                let Some(mut described) = described else {
-                    return self.answer(by, Answer::Failed(Failure::NoRequest));
+                let described =
+                    chosen.and_then(|it| Some((it, self.texts.describe(it.session, None)?)));
+                let Some((request, described)) = described else {
+                    return self.answer(by, Answer::Failed(unknown));
                 };
-                if let Some((_, text)) = &mut described.request {
-                    text.why = value;
-                }
-                self.describe(described, now);
+                let known = self.texts.request(request).map(|(text, _)| text.clone());
+                let text = RequestText { why: value, ..known.unwrap_or_default() };
+                self.describe(Description { request: Some((request, text)), ..described }, now);
                 self.answer(by, Answer::Done);
             }
         }
     }
 
-    fn release_facts(&mut self, by: By, chosen: Vec<Fact>, now: Time) {
-        let Some((last, rest)) = chosen.split_last() else {
-            return self.answer(by, Answer::Failed(Failure::NoRequest));
-        };
-        for fact in rest {
-            let claim = (fact.request, fact.attempt);
-            self.release_at_voters(None, fact.lock.clone(), claim, fact.recorded, now);
+    fn release_requests(&mut self, by: By, chosen: Vec<(RequestId, u64)>, now: Time) {
+        let Some((last, rest)) = chosen.split_last() else { return };
+        for (request, attempt) in rest {
+            self.release_at_voters((ConnectionId::NONE, 0), *request, *attempt, now);
         }
-        let claim = (last.request, last.attempt);
-        self.release_at_voters(Some((by, true)), last.lock.clone(), claim, last.recorded, now);
+        self.release_at_voters(by, last.0, last.1, now);
     }
 
     /// Requests of a session as its voters know them together.
@@ -354,11 +337,12 @@ impl NodeCore {
         for (voter, session) in seen {
             for entry in &session.entries {
                 let (request, lock) = (entry.request, entry.lock.clone());
-                let (token, recorded) = (None, None);
-                let empty = Fact { lock, request, attempt: 0, stamp: 0, token, recorded };
+                let (token, told) = (None, Vec::new());
+                let empty = Fact { lock, request, attempt: 0, stamp: 0, token, told };
                 let known = facts.entry(request).or_insert((empty, ProcessSet::new(), None));
                 known.0.attempt = known.0.attempt.max(entry.attempt);
                 known.0.stamp = known.0.stamp.max(entry.stamp);
+                known.0.told.extend(entry.first.into_iter().chain(entry.entered));
                 known.2 = known.2.max(entry.entered);
                 if entry.voted {
                     known.1.insert(*voter);
@@ -368,7 +352,7 @@ impl NodeCore {
         let unheard = &self.electorate.all() - heard;
         let facts = facts.into_values().map(|(mut fact, voted, recorded)| {
             let held = self.electorate.is_quorum(&(&voted | &unheard));
-            (fact.token, fact.recorded) = (recorded.filter(|_| held), recorded);
+            fact.token = recorded.filter(|_| held);
             fact
         });
         facts.collect()
@@ -384,6 +368,13 @@ struct Fact {
     stamp: u64,
     /// The token, if it holds the lock.
     token: Option<u64>,
-    /// The token that voters have recorded, held or not.
-    recorded: Option<u64>,
+    /// Tokens that its client may have been told.
+    told: Vec<u64>,
+}
+
+impl Fact {
+    /// Whether a client that was told this token speaks of this request.
+    fn has(&self, token: Option<u64>) -> bool {
+        token.is_none_or(|token| self.token == Some(token) || self.told.contains(&token))
+    }
 }

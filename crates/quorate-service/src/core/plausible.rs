@@ -98,6 +98,7 @@ fn to_voter(message: &ToVoter<Name>) -> Numbers {
         ToVoter::Release { token, .. } => {
             Numbers { number: token.unwrap_or(0), ..Numbers::default() }
         }
+        ToVoter::Withdraw { claim, .. } => Numbers { claim: Some(*claim), ..Numbers::default() },
         ToVoter::End { .. } => Numbers::default(),
     }
 }

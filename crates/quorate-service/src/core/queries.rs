@@ -39,9 +39,8 @@ pub(super) enum Waiting {
     Holder { name: Name, reason: String, ballots: BTreeMap<ProcessId, BallotSeen> },
     /// Whether a voter has ended a request by force.
     Forced(bool),
-    /// Voters that have released a request, whether a later attempt of it goes on at another, and whether that one is ended,
-    /// too.
-    Released { by: ProcessSet, later: bool, request: RequestId, chases: bool },
+    /// Whether a voter knew the request that was released, and whether one knew its session.
+    Released { request: RequestId, known: bool, lives: bool },
     /// Whether a voter knew the session that was ended.
     Ended(bool),
     /// All nodes know what is watched.
@@ -63,10 +62,6 @@ pub(super) enum Then {
     List,
     /// To tell its lifetime.
     Life,
-    /// To release this request.
-    End(RequestId),
-    /// To release what has this number of the client's.
-    Release(u64),
     /// To release a lock.
     Leave { name: Name, token: Option<u64> },
     /// To change what a leader proclaims.
@@ -78,8 +73,8 @@ impl Waiting {
         Self::Session { seen: BTreeMap::new(), then: Box::new(then) }
     }
 
-    pub(super) fn released(request: RequestId, chases: bool) -> Self {
-        Self::Released { by: ProcessSet::new(), later: false, request, chases }
+    pub(super) fn released(request: RequestId) -> Self {
+        Self::Released { request, known: false, lives: false }
     }
 }
 
@@ -122,14 +117,14 @@ impl NodeCore {
                 }
                 Reply::Done(known)
             }
-            Question::Release { lock, request, attempt, token } => {
-                self.released_elsewhere(request, attempt, now);
-                let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
-                let release = ToVoter::Release { lock, request, attempt, token };
-                self.vote(candidate, release, now);
-                let session = self.voter.session(request.session);
-                let goes_on = |(known, _): (RequestId, &Name)| known == request;
-                Reply::Done(!session.is_some_and(|session| session.requests().any(goes_on)))
+            Question::Release(request, attempt) => {
+                self.drop_interest(request, attempt, now);
+                let lives = self.voter.session(request.session).is_some();
+                let mut known = false;
+                self.tell_voter(now, |voter, out| {
+                    known = voter.release(request, attempt, None, out);
+                });
+                Reply::Released { lives, known }
             }
             Question::End(session) => {
                 let known = self.voter.session(session).is_some();
@@ -145,11 +140,15 @@ impl NodeCore {
 
     fn session_here(&self, session: u128, now: Time) -> Option<Box<SessionSeen>> {
         let known = self.voter.session(session).filter(|known| known.lapses() > now)?;
+        let voted = |request: RequestId, lock: &Name| {
+            let vote = self.voter.ballot(lock)?.vote();
+            vote.filter(|vote| vote.claim.request == request)
+        };
         let stamp = |request: RequestId, lock: &Name| {
-            let ballot = self.voter.ballot(lock)?;
-            let voted = ballot.vote().filter(|vote| vote.claim.request == request);
-            let queued = || ballot.queue().find(|(_, claim)| claim.request == request);
-            voted.map(|vote| vote.stamp).or_else(|| queued().map(|(stamp, _)| stamp))
+            let mut queue = self.voter.ballot(lock)?.queue();
+            let queued = queue.find(|(_, claim)| claim.request == request);
+            let voted = voted(request, lock).map(|vote| vote.stamp);
+            voted.or(queued.map(|(stamp, _)| stamp))
         };
         let entries = self.voter.entries(session).into_iter().filter(|entry| !entry.forced);
         let entries = entries.map(|entry| EntrySeen {
@@ -158,6 +157,7 @@ impl NodeCore {
             stamp: stamp(entry.claim.request, &entry.lock).unwrap_or(0),
             voted: entry.vote.is_some(),
             entered: entry.entered.map(|(_, token)| token),
+            first: voted(entry.claim.request, &entry.lock).and_then(|vote| vote.first),
             lock: entry.lock,
         });
         let texts = self.texts.session(session);
@@ -208,12 +208,12 @@ impl NodeCore {
                 texts.into_iter().for_each(|text| self.merge_texts(text, now));
             }
             (Waiting::Forced(done), Reply::Done(known)) => *done |= known,
-            (Waiting::Released { by, later, .. }, Reply::Done(released)) => {
-                *later |= !released;
-                if released {
-                    by.insert(from);
-                }
-                complete |= self.electorate.is_quorum(by) && !*later;
+            (
+                Waiting::Released { known, lives, .. },
+                Reply::Released { lives: here, known: knew },
+            ) => {
+                (*lives, *known) = (*lives | here, *known | knew);
+                complete |= is_quorum && *known;
             }
             (Waiting::Ended(known), Reply::Done(knew)) => *known |= knew,
             (Waiting::Leases(leases), Reply::Leases(more)) => {
@@ -262,17 +262,13 @@ impl NodeCore {
                 true => self.standing(&name, token, &ballots, &heard),
                 false => no_quorum,
             },
-            Waiting::Released { by: released, later, request, chases } => {
-                if later && chases {
-                    // Another relay has taken the request over since: its attempt is the one to end.
-                    return self.ask_session(by, request.session, Then::End(request), now);
-                }
-                if !later {
-                    self.forget_texts(request);
-                }
-                match later || self.electorate.is_quorum(&released) {
-                    true => Answer::Done,
-                    false => no_quorum,
+            Waiting::Released { request, known, lives } => {
+                self.forget_texts(request);
+                match (is_quorum, known, lives) {
+                    (false, ..) => no_quorum,
+                    (true, true, _) => Answer::Done,
+                    (true, false, true) => Answer::Failed(Failure::NoRequest),
+                    (true, false, false) => Answer::Failed(Failure::NoSession),
                 }
             }
             Waiting::Leases(leases) => {

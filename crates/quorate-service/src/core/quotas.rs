@@ -175,7 +175,7 @@ impl NodeCore {
     /// Number of requests of a session, and bytes of its names and texts.
     fn has(&self, session: u128) -> (usize, usize) {
         if let Some(relay) = self.relays.get(&session) {
-            return (relay.numbers.len(), relay.text_bytes());
+            return (relay.interests.len(), relay.text_bytes());
         }
         let Some(known) = self.voter.session(session) else { return (0, 0) };
         let names = known.requests().map(|(_, lock)| lock.text().len());

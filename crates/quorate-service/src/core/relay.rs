@@ -1,20 +1,57 @@
-//! A relay: client and candidate that a node runs on behalf of a session whose client speaks HTTP or etcd's API, or reaches
-//! one node only. A relay is soft state. If its node dies, the client calls another node, which starts another relay.
+//! A relay: the candidate that a node runs on behalf of a session whose client speaks HTTP or etcd's API, or reaches one node
+//! only. A relay is soft state. If its node dies, the client calls another node, which starts another relay.
+//!
+//! - A client may use several relays at once. They cannot be confused: each has its own beats, and a request that several of
+//!   them pursue belongs to the one with the latest attempt.
+//! - A token is recorded at a quorum of voters before the client hears of it. From then on the voters' lists tell that the
+//!   lock is held, to whichever relay asks, and only the client's word or a lapse of the session frees it.
+//! - A relay never concludes that a lock is lost. What it cannot confirm it does not confirm, and the client's own clock ends
+//!   the client's reliance.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Candidate, CandidateId, Claim, Client, Electorate, Entry, RequestId, Standing, Terms,
-    ToCandidate, ToVoter, VoteId,
+    Beat, Candidate, CandidateId, Claim, Electorate, Entry, Presented, RequestId, Standing, Terms,
+    Wanted,
 };
-use quorate_core::{Drift, ProcessId, ProcessSet, Span, Time};
+use quorate_core::{ProcessId, Span, Time};
 use quorate_protocol::{Answer, Failure, Held, Name, Reliance};
+
+use sha2::{Digest, Sha256};
 
 use super::{By, ConnectionId};
 use crate::lease::LeaseId;
 
-/// Maximum number of recent calls that validity may be counted from.
-const CALLS_MOST: usize = 64;
+/// Maximum number of recent beats that validity may be counted from.
+const BEATS_MOST: usize = 1_024;
+
+/// Maximum number of ended requests that a relay remembers.
+const ENDED_MOST: usize = 1_024;
+
+/// Requests of a session that is named by its key are numbered by its client, through whichever node it asks.
+pub(super) const NUMBERED: u64 = 0;
+
+/// A lease has one request for each lock. Attempts tell one turn of asking for it, holding it and releasing it from the next:
+/// a turn begins with the voters' clock in the upper bits, and counts its attempts in the lower ones.
+const LEASED: u64 = 1;
+
+/// Number of bits that count the attempts of one turn.
+const TURN_BITS: u32 = 16;
+
+/// The last attempt of the turn that an attempt belongs to.
+pub(super) fn last_of_turn(attempt: u64) -> u64 {
+    attempt | ((1 << TURN_BITS) - 1)
+}
+
+/// Number of a lease's request for a lock: the first bytes of a hash of its name.
+fn name_number(name: &Name) -> u64 {
+    let mut hash = Sha256::new();
+    hash.update([name.kind() as u8]);
+    hash.update(name.text().as_bytes());
+    let hash: [u8; 32] = hash.finalize().into();
+    let (number, _) = hash.split_at(8);
+    u64::from_be_bytes(number.try_into().expect("a hash is longer"))
+}
 
 /// How the clients of a session name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,84 +88,76 @@ pub(super) struct Sent {
     pub(super) clock: Option<ConnectionId>,
 }
 
+/// A beat that a call has begun.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    number: u64,
+    sent: Sent,
+    /// By this node's clock.
+    at: Time,
+}
+
 /// A relay of one session.
 #[derive(Debug)]
 pub(super) struct Relay {
     pub(super) origin: Origin,
     pub(super) ttl: Span,
     pub(super) id: CandidateId,
-    pub(super) client: Client<Name>,
     pub(super) candidate: Candidate<Name>,
-    /// Whether it still waits for the lists of a quorum, to go on with what the session has.
-    pub(super) resuming: bool,
     /// When the client last called.
     pub(super) called: Time,
-    /// Beats of recent calls, and when the client sent them.
-    calls: VecDeque<(u64, Sent)>,
+    beats: VecDeque<Begun>,
     /// Calls that wait for the echo of their beat.
     pub(super) pending: Vec<Pending>,
-    pub(super) interests: BTreeMap<Name, Interest>,
-    /// Locks by the client's own numbers.
-    pub(super) numbers: BTreeMap<u64, Name>,
-    /// Requests that were ended by force while the client was inside, and their tokens. Only the client's word releases
-    /// them.
-    pub(super) revoked: BTreeMap<u64, (RequestId, Option<u64>)>,
-    /// Requests that are lost or released, with the attempt that has ended: lists that are older may still name them. Another
-    /// relay may have gone on with a later attempt.
+    pub(super) interests: BTreeMap<RequestId, Interest>,
+    /// Requests by their locks.
+    by_name: BTreeMap<Name, RequestId>,
+    /// Requests that the client has ended, with the attempt: a voter that could not be reached then may still list them.
     ended: BTreeMap<RequestId, u64>,
-    /// Requests that may be lost, with their locks: they are released once no client can rely on them, by any clock.
-    pub(super) fading: BTreeMap<RequestId, (Name, Time)>,
-    /// The newest beat with which each voter has sent or confirmed its complete list.
-    heard: BTreeMap<ProcessId, u64>,
+    /// The same in the order of their ends.
+    ended_last: VecDeque<RequestId>,
+    /// Requests that were ended by force.
+    pub(super) forced: BTreeSet<RequestId>,
     /// The connection through which the client called last.
     pub(super) connection: ConnectionId,
-    /// A lock of a lease is lost: the lease is not kept alive any longer, because its client has no other way to learn it.
+    /// The newest beat of which relays at other nodes have learned.
+    pub(super) told_others: u64,
+    /// A lock of a lease was released by force: the lease is not kept alive any longer, because its client has no other way
+    /// to learn it.
     pub(super) doomed: bool,
 }
 
 /// A call that is answered once a quorum has echoed its beat.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) beat: u64,
     pub(super) by: By,
     pub(super) sent: Sent,
     pub(super) until: Time,
-    pub(super) call: PendingCall,
+    /// Whether the session has just begun, and is not only kept alive.
+    pub(super) opens: bool,
 }
 
-/// What such a call wants.
-#[derive(Clone, Debug)]
-pub(super) enum PendingCall {
-    /// The session has just begun.
-    Open,
-    /// It is kept alive.
-    KeepAlive,
-    /// It has to wait until the relay knows what the session has.
-    Deferred(Box<super::sessions::SessionCall>),
-}
-
-/// What a session holds or waits for of one lock: one request, however often its client asks.
+/// A request that this relay pursues.
 #[derive(Clone, Debug)]
 pub(super) struct Interest {
-    pub(super) request: RequestId,
+    pub(super) name: Name,
+    pub(super) attempt: u64,
     /// When it began to wait, or to hold.
     pub(super) since: Time,
     pub(super) why: String,
-    /// The token, once the client is inside.
+    /// The token, once the client holds the lock.
     pub(super) token: Option<u64>,
-    /// The token that voters have recorded for a request that another relay began, until it is confirmed or lost.
-    pub(super) recorded: Option<u64>,
-    /// The client's numbers for which the lock is held.
-    pub(super) holding: Vec<u64>,
     pub(super) waiting: Vec<Waiter>,
+    /// Number of calls that were told the token, and may have heard it.
+    pub(super) answered: usize,
+    /// Whether it goes on without a call that waits here: its client has asked for it through another node, or was told
+    /// that it waits.
+    pub(super) stays: bool,
     /// The create revision that the client was told before there was a token.
     pub(super) revision: Option<u64>,
     /// The beat in which the attempt was last raised because another relay had taken the request over.
     pub(super) raised: u64,
-    /// The beat in which the present attempt began.
-    pub(super) taken: u64,
-    /// The latest attempt that has recorded a token at voters, and the token.
-    pub(super) raising: (u64, u64),
     /// Greatest position in a queue.
     pub(super) place: u32,
 }
@@ -136,12 +165,13 @@ pub(super) struct Interest {
 /// A call that waits for a lock, or for confirmation that it is still held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
-    pub(super) number: u64,
     pub(super) by: By,
     pub(super) sent: Sent,
     pub(super) beat: u64,
     pub(super) until: Option<Time>,
     pub(super) mode: WaitMode,
+    /// The token with which the client says that it is inside.
+    pub(super) inside: Option<u64>,
     /// Whether the connection of the call is still there.
     pub(super) connected: bool,
 }
@@ -166,46 +196,46 @@ impl Relay {
         connection: ConnectionId,
         now: Time,
     ) -> Self {
-        // The client counts from when it sent a call, and this node from when it heard it. By this node's clock, whatever its
-        // rate, the client has stopped after one ttl: only then may the node conclude that a lock is lost and release it.
-        let terms = Terms::fixed(ttl, Drift::NONE);
-        let client = Client::new(origin.id(), incarnation, ttl, terms);
-        let candidate = Candidate::new(id, electorate, client.presented()).recording_entries();
+        let beat = Beat { incarnation, number: 0 };
+        let session = Presented { session: origin.id(), ttl, beat, relayed: true };
         Self {
             origin,
             ttl,
             id,
-            client,
-            candidate,
-            resuming: false,
+            candidate: Candidate::new(id, electorate, session).recording_entries(),
             called: now,
-            calls: VecDeque::new(),
+            beats: VecDeque::new(),
             pending: Vec::new(),
             interests: BTreeMap::new(),
-            numbers: BTreeMap::new(),
-            revoked: BTreeMap::new(),
+            by_name: BTreeMap::new(),
             ended: BTreeMap::new(),
-            fading: BTreeMap::new(),
-            heard: BTreeMap::new(),
+            ended_last: VecDeque::new(),
+            forced: BTreeSet::new(),
             connection,
+            told_others: 0,
             doomed: false,
         }
     }
 
+    pub(super) fn is_lease(&self) -> bool {
+        matches!(self.origin, Origin::Lease(_))
+    }
+
     /// The client calls: a beat begins.
     pub(super) fn call(&mut self, connection: ConnectionId, sent: Sent, now: Time) -> u64 {
-        let beat = self.client.begin_beat(now).number;
         (self.called, self.connection) = (now, connection);
-        self.calls.push_back((beat, sent));
-        if self.calls.len() > CALLS_MOST {
-            self.calls.pop_front();
+        let number = self.beat() + 1;
+        self.candidate.note_beat(number, 0);
+        self.beats.push_back(Begun { number, sent, at: now });
+        if self.beats.len() > BEATS_MOST {
+            self.beats.pop_front();
         }
-        beat
+        number
     }
 
     /// The newest beat that the client has begun.
     pub(super) fn beat(&self) -> u64 {
-        self.client.presented().beat.number
+        self.candidate.session().beat.number
     }
 
     /// The newest beat that a quorum has echoed.
@@ -213,33 +243,41 @@ impl Relay {
         self.candidate.echoed().map_or(0, |beat| beat.number)
     }
 
-    /// The newest beat for which the votes of a lock that is held are known to be good at a quorum.
-    pub(super) fn good(&self, interest: &Interest) -> u64 {
-        match self.candidate.report(interest.request).map(|report| report.standing) {
-            Some(Standing::Held(Some(beat))) => beat.number,
-            _ => 0,
+    /// The request with the client's number; where clients have no numbers, the one for this lock.
+    pub(super) fn request(&self, number: u64, name: &Name) -> RequestId {
+        let session = self.origin.id();
+        match self.is_lease() {
+            true => RequestId { session, incarnation: LEASED, number: name_number(name) },
+            false => RequestId { session, incarnation: NUMBERED, number },
         }
     }
 
-    /// The newest beat for which everything that the session holds is good; 0 while that is not known.
-    pub(super) fn all_good(&self) -> u64 {
-        let interests = self.interests.values();
-        let held = interests.filter(|it| it.token.is_some() || it.recorded.is_some());
-        let good = held.map(|it| if it.token.is_some() { self.good(it) } else { 0 });
-        good.fold(self.echoed(), u64::min)
+    /// A request of this session that is for this lock.
+    pub(super) fn interest_in(&self, name: &Name) -> Option<RequestId> {
+        self.by_name.get(name).copied()
     }
 
-    /// Validity as the client of a call may count it: from the latest call by the same clock whose beat is known to be good.
-    pub(super) fn reliance(&self, good: u64, sent: Sent, terms: Terms) -> Reliance {
-        let same = self.calls.iter().rev().filter(|(_, call)| call.clock == sent.clock);
-        let latest = same.clone().find(|(beat, _)| *beat <= good).map(|(_, call)| call.at);
-        let micros = terms.validity(self.ttl).0 / 1_000;
-        Reliance { since: latest.unwrap_or(sent.at).max(sent.at), micros }
+    /// Pursues a request from now on.
+    pub(super) fn put(&mut self, request: RequestId, interest: Interest) {
+        self.by_name.insert(interest.name.clone(), request);
+        self.interests.insert(request, interest);
     }
 
-    pub(super) fn name_of(&self, request: RequestId) -> Option<Name> {
-        let mut interests = self.interests.iter();
-        interests.find(|(_, it)| it.request == request).map(|(name, _)| name.clone())
+    /// Pursues a request no longer.
+    pub(super) fn take(&mut self, request: RequestId) -> Option<Interest> {
+        let interest = self.interests.remove(&request)?;
+        if self.by_name.get(&interest.name) == Some(&request) {
+            self.by_name.remove(&interest.name);
+        }
+        Some(interest)
+    }
+
+    /// A request as the candidate has to know it.
+    pub(super) fn wanted(&self, request: RequestId) -> Option<Wanted<Name>> {
+        let interest = self.interests.get(&request)?;
+        let (lock, attempt, inside) = (interest.name.clone(), interest.attempt, interest.token);
+        // Voters stamp it: another relay may have asked for it before.
+        Some(Wanted { lock, request, attempt, stamp: 0, inside })
     }
 
     /// Whether a client waits for an answer.
@@ -247,241 +285,167 @@ impl Relay {
         !self.pending.is_empty() || self.interests.values().any(Interest::has_calls)
     }
 
-    /// Of the requests that voters have listed since a beat, the one for this lock that the session goes on with: with the
-    /// greatest recorded token, because a client asks again only once it has stopped relying on what it had. Its greatest
-    /// attempt, and the token that its latest attempt has recorded.
-    pub(super) fn listed(&self, lock: &Name, since: u64) -> Option<(RequestId, u64, Option<u64>)> {
-        let mut found: BTreeMap<RequestId, (Option<(u64, u64)>, u64)> = BTreeMap::new();
-        for entry in self.listed_by_others(since).filter(|entry| entry.lock == *lock) {
-            let known = found.entry(entry.claim.request).or_default();
-            known.0 = known.0.max(entry.entered);
-            known.1 = known.1.max(entry.claim.attempt);
+    /// Token of a lock that the session holds, and the newest beat for which its votes are known to be good at a quorum:
+    /// by the votes that this relay has, or by what voters have listed.
+    pub(super) fn held(&self, request: RequestId) -> Option<(u64, u64)> {
+        let own = self.interests.get(&request).and_then(|interest| {
+            let report = self.candidate.report(request)?;
+            match report.standing {
+                Standing::Held(Some(beat)) => {
+                    Some((self.candidate.inside(request).or(interest.token)?, beat.number))
+                }
+                _ => None,
+            }
+        });
+        let recorded = self.candidate.recorded(request).map(|(token, beat)| (token, beat.number));
+        match (own, recorded) {
+            (Some(own), Some(recorded)) => Some(own.max(recorded)),
+            (own, recorded) => own.or(recorded),
         }
-        let found = found.into_iter().map(|(request, (entered, attempt))| {
-            (entered.map(|(_, token)| token), attempt, request)
-        });
-        let (token, attempt, request) = found.max()?;
-        Some((request, attempt, token))
     }
 
-    /// Locks that voters have listed with a recorded token since a beat, and that this relay does not know to be held.
-    pub(super) fn listed_held(&self, since: u64) -> Vec<Name> {
-        let held = self.listed_by_others(since).filter(|entry| entry.entered.is_some());
-        let unknown = held.filter(|entry| {
-            let interest = self.interests.get(&entry.lock);
-            interest.is_none_or(Interest::is_waiting)
-        });
-        let mut names: Vec<Name> = unknown.map(|entry| entry.lock.clone()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
-    /// Candidates of other relays that pursue requests of the session.
-    pub(super) fn candidates_listed(&self, since: u64) -> BTreeSet<CandidateId> {
-        let entries =
-            self.listed_by_others(since).filter(|it| !self.interests.contains_key(&it.lock));
-        entries.map(|entry| entry.claim.candidate).collect()
-    }
-
-    /// The present attempt of a request is over.
-    pub(super) fn note_end(&mut self, request: RequestId) {
-        let attempt = self.candidate.report(request).map_or(1, |report| report.attempt);
-        let wanted = self.client.wanted(request).map_or(1, |wanted| wanted.attempt);
-        self.note_end_of(request, attempt.max(wanted));
-    }
-
-    pub(super) fn note_end_of(&mut self, request: RequestId, attempt: u64) {
-        let ended = self.ended.entry(request).or_default();
-        *ended = attempt.max(*ended);
-    }
-
-    /// Requests that other relays go on with, or have gone on with.
-    fn listed_by_others(&self, since: u64) -> impl Iterator<Item = &Entry<Name>> {
-        let entries = self.candidate.listed_since(since).map(|(_, entry)| entry);
+    /// Everything of the session that voters have listed since a beat, but for what has ended.
+    pub(super) fn listed_since(&self, beat: u64) -> impl Iterator<Item = &Entry<Name>> {
+        let lease = self.is_lease();
+        let entries = self.candidate.listed_since(beat).map(|(_, entry)| entry);
         entries.filter(move |entry| {
-            let Claim { request, attempt, candidate } = entry.claim;
-            let over = self.ended.get(&request).is_some_and(|ended| attempt <= *ended)
-                || self.revoked.values().any(|(of, _)| *of == request);
-            // This relay has taken the request over, and another one had told the client that it is inside.
-            let told = || {
-                let waits = |it: &Interest| it.request == request && it.is_waiting();
-                entry.entered.is_some_and(|(earlier, _)| earlier < attempt)
-                    && self.interests.get(&entry.lock).is_some_and(waits)
-            };
-            !entry.forced && !over && (candidate != self.id || told())
+            let request = entry.claim.request;
+            let kind = if lease { LEASED } else { NUMBERED };
+            request.incarnation == kind && entry.claim.attempt > self.ended(request)
         })
     }
 
-    /// Whether another relay goes on with a request, as far as voters have told.
-    pub(super) fn is_elsewhere(&self, request: RequestId) -> bool {
-        let mut claims = self.candidate.listed().map(|(_, entry)| entry.claim);
-        claims.any(|claim| claim.request == request && claim.candidate != self.id)
+    /// Requests that voters have listed since a beat with a recorded token, or that are held through this relay, with their
+    /// locks.
+    pub(super) fn recorded_since(&self, beat: u64) -> BTreeMap<RequestId, Name> {
+        let listed = self.listed_since(beat).filter(|entry| entry.entered.is_some());
+        let forced = self.forced();
+        let listed = listed.filter(|entry| !forced.contains(&entry.claim.request));
+        let listed = listed.map(|entry| (entry.claim.request, entry.lock.clone()));
+        let held = self.interests.iter().filter(|(_, it)| it.token.is_some());
+        listed.chain(held.map(|(request, it)| (*request, it.name.clone()))).collect()
     }
 
-    /// Whether a vote may be given back, because the client of this claim cannot be inside. Another relay may have told the
-    /// client that it is, before this one took the request over: a token that it was told is in the lists of a quorum.
-    pub(super) fn may_yield(&self, claim: Claim, electorate: &Electorate) -> bool {
-        let mut interests = self.interests.values();
-        let Some(interest) = interests.find(|it| it.request == claim.request) else {
-            return !self.fading.contains_key(&claim.request);
+    /// The greatest attempt that voters have listed of a request.
+    pub(super) fn attempt_listed(&self, request: RequestId) -> u64 {
+        let entries = self.candidate.listed().filter(|(_, it)| it.claim.request == request);
+        entries.map(|(_, entry)| entry.claim.attempt).max().unwrap_or(0)
+    }
+
+    /// Requests that were ended by force, as far as voters have told. Their client may not know.
+    pub(super) fn forced(&self) -> BTreeSet<RequestId> {
+        let listed = self.candidate.listed().filter(|(_, entry)| entry.forced);
+        let listed = listed.map(|(_, entry)| entry.claim.request);
+        listed.chain(self.forced.iter().copied()).collect()
+    }
+
+    /// Requests without a recorded token that other candidates pursue.
+    pub(super) fn claims_of_others(&self, beat: u64) -> BTreeMap<RequestId, (Name, CandidateId)> {
+        let entries = self.listed_since(beat).filter(|it| it.entered.is_none());
+        let forced = self.forced();
+        let entries = entries.filter(|it| !forced.contains(&it.claim.request));
+        let others = entries.filter(|it| !self.interests.contains_key(&it.claim.request));
+        let claim = |entry: &Entry<Name>| {
+            let Claim { request, candidate, .. } = entry.claim;
+            (request, (entry.lock.clone(), candidate))
         };
-        if interest.recorded.is_some() || claim.attempt == 1 {
-            return interest.recorded.is_none();
+        others.map(claim).collect()
+    }
+
+    /// The client has ended a request, up to this attempt.
+    pub(super) fn note_end(&mut self, request: RequestId, attempt: u64) {
+        self.forced.remove(&request);
+        let known = self.ended.insert(request, attempt.max(self.ended(request)));
+        if known.is_some() {
+            return;
         }
-        let since = interest.taken + 1;
-        let own = |(voter, entry): (ProcessId, &Entry<Name>)| {
-            (entry.claim == claim || entry.claim.request != claim.request).then_some(voter)
-        };
-        // A voter that does not know the present attempt may still give its vote to an earlier one.
-        let strangers: ProcessSet = self
-            .candidate
-            .listed_since(since)
-            .filter(|of| own(*of).is_none())
-            .map(|it| it.0)
-            .collect();
-        let heard = &self.heard_since(since) - &strangers;
-        let told = |token| self.may_be_told(claim.request, token, &heard, electorate);
-        let entered = self.candidate.listed().filter(|(_, it)| it.claim.request == claim.request);
-        let entered = entered.filter_map(|(_, it)| it.entered);
-        let mut earlier = entered.filter(|(attempt, _)| *attempt != claim.attempt);
-        electorate.is_quorum(&heard) && !earlier.any(|(_, token)| told(token))
-    }
-
-    /// Whether the client may have been told by another relay that it is inside, although this one waits.
-    pub(super) fn may_be_inside(&self, interest: &Interest, electorate: &Electorate) -> bool {
-        let attempt = self.candidate.report(interest.request).map_or(1, |report| report.attempt);
-        let claim = Claim { request: interest.request, attempt, candidate: self.id };
-        interest.is_waiting() && !self.may_yield(claim, electorate)
-    }
-
-    /// A voter has sent its list, or says that it is unchanged.
-    pub(super) fn note_list(&mut self, voter: ProcessId, message: &ToCandidate<Name>) {
-        let ToCandidate::Echo { beat, part, .. } = message else { return };
-        let own = beat.incarnation == self.client.presented().beat.incarnation;
-        if own && part.is_none_or(|part| part.is_last) {
-            let heard = self.heard.entry(voter).or_default();
-            *heard = beat.number.max(*heard);
-        }
-    }
-
-    /// Voters whose lists are as new as this beat.
-    pub(super) fn heard_since(&self, beat: u64) -> ProcessSet {
-        let heard = self.heard.iter().filter(|(_, heard)| **heard >= beat);
-        let heard: ProcessSet = heard.map(|(voter, _)| *voter).collect();
-        &heard & &self.candidate.lists()
-    }
-
-    /// Whether the client may have been told this token of a request, and may rely on the votes of a quorum, as far as these
-    /// voters have told. A token is on record at a quorum before a client is told. Votes that were given to a holder
-    /// later have the token on record soon.
-    pub(super) fn may_be_told(
-        &self,
-        request: RequestId,
-        token: u64,
-        heard: &ProcessSet,
-        electorate: &Electorate,
-    ) -> bool {
-        let supports = |entry: &Entry<Name>| {
-            let recorded = entry.entered.map(|(_, recorded)| recorded);
-            entry.claim.request == request
-                && entry.vote.is_some()
-                && recorded.is_none_or(|recorded| recorded == token)
-        };
-        let listed = self.candidate.listed().filter(|(_, entry)| supports(entry));
-        let listed: ProcessSet = listed.map(|(voter, _)| voter).collect();
-        electorate.is_quorum(&(&(&electorate.all() - heard) | &listed))
-    }
-
-    /// Votes for a lock that is held that do not have its token on record, as a voter has told: another relay would not know
-    /// that they count.
-    pub(super) fn unrecorded(&self, message: &ToCandidate<Name>) -> Vec<ToVoter<Name>> {
-        let raise = |lock: &Name, claim: Claim, vote: VoteId, entered: Option<(u64, u64)>| {
-            let interest = self.interests.get(lock).filter(|it| it.request == claim.request)?;
-            let token = interest.token.filter(|_| claim.candidate == self.id)?;
-            let (lock, enters) = (lock.clone(), true);
-            let known = entered.is_some_and(|(_, known)| known == token);
-            (!known).then_some(ToVoter::Raise { lock, claim, vote, token, enters })
-        };
-        match message {
-            ToCandidate::Vote { lock, claim, vote, entered, .. } => {
-                raise(lock, *claim, *vote, *entered).into_iter().collect()
-            }
-            ToCandidate::Echo { epoch, entries, .. } => {
-                let of = |entry: &Entry<Name>| {
-                    let vote = VoteId { epoch: *epoch, number: entry.vote? };
-                    raise(&entry.lock, entry.claim, vote, entry.entered)
-                };
-                entries.iter().filter_map(of).collect()
-            }
-            _ => Vec::new(),
+        self.ended_last.push_back(request);
+        if self.ended_last.len() > ENDED_MOST
+            && let Some(oldest) = self.ended_last.pop_front()
+        {
+            self.ended.remove(&oldest);
         }
     }
 
-    /// Whether an interest is lost whose token is on record: too few votes are left, as lists since it was taken over say, or
-    /// it could not be confirmed for one ttl.
-    pub(super) fn is_lost(&self, interest: &Interest, electorate: &Electorate, now: Time) -> bool {
-        let Some(token) = interest.recorded.filter(|_| interest.token.is_none()) else {
-            return false;
-        };
-        let heard = self.heard_since(interest.taken);
-        let recorded = |(_, entry): &(ProcessId, &Entry<Name>)| {
-            let recorded = entry.entered.is_some_and(|(_, recorded)| recorded == token);
-            entry.claim.request == interest.request && entry.vote.is_some() && recorded
-        };
-        let recorded = self.candidate.listed().filter(recorded).map(|(voter, _)| voter);
-        let recorded: ProcessSet = recorded.collect();
-        let possible = &(&electorate.all() - &heard) | &recorded;
-        interest.since + self.ttl <= now || !electorate.is_quorum(&possible)
+    /// The first attempt of a request that is not known here.
+    pub(super) fn first_attempt(&self, request: RequestId, clock: u64) -> u64 {
+        let turn = if self.is_lease() { clock << TURN_BITS } else { 1 };
+        turn.max(self.ended(request).saturating_add(1))
+    }
+
+    /// The last attempt of a request that the client has ended.
+    pub(super) fn ended(&self, request: RequestId) -> u64 {
+        self.ended.get(&request).copied().unwrap_or(0)
+    }
+
+    /// Voters that list a request that the client has ended.
+    pub(super) fn ended_but_listed(&self) -> Vec<(ProcessId, RequestId, u64, Name)> {
+        if self.ended.is_empty() {
+            return Vec::new();
+        }
+        let listed = self.candidate.listed().filter_map(|(voter, entry)| {
+            let Claim { request, attempt, .. } = entry.claim;
+            let ended = self.ended(request);
+            (attempt <= ended).then(|| (voter, request, ended, entry.lock.clone()))
+        });
+        listed.collect()
+    }
+
+    /// When the newest beat up to this one began, by this node's clock.
+    pub(super) fn begun(&self, beat: u64) -> Option<Time> {
+        self.beats.iter().rev().find(|begun| begun.number <= beat).map(|begun| begun.at)
+    }
+
+    /// Validity as the client of a call may count it: from the latest call by the same clock whose beat is known to be good.
+    pub(super) fn reliance(&self, good: u64, sent: Sent, terms: Terms) -> Reliance {
+        let mut same = self.beats.iter().rev().filter(|begun| begun.sent.clock == sent.clock);
+        let latest = same.find(|begun| begun.number <= good).map(|begun| begun.sent.at);
+        let micros = terms.validity(self.ttl).0 / 1_000;
+        Reliance { since: latest.unwrap_or(sent.at).max(sent.at), micros }
     }
 
     /// Bytes of its names and texts.
     pub(super) fn text_bytes(&self) -> usize {
-        self.interests.iter().map(|(name, it)| name.text().len() + it.why.len()).sum()
+        self.interests.values().map(|it| it.name.text().len() + it.why.len()).sum()
     }
 
     /// The answer to a keep-alive: everything that the session holds and waits for.
-    pub(super) fn alive(&self, good: u64, sent: Sent, terms: Terms) -> Answer {
-        let (mut held, mut waiting) = (Vec::new(), Vec::new());
-        for (name, interest) in &self.interests {
-            if let Some(token) = interest.token {
-                held.extend(interest.holding.iter().map(|request| {
-                    let (request, name) = (*request, name.clone());
-                    Held { request, name, token }
-                }));
-            } else {
-                waiting.extend(interest.waiting.iter().map(|waiter| waiter.number));
+    pub(super) fn alive(&self, pending: &Pending, good: u64, terms: Terms) -> Answer {
+        let (mut held, mut waiting) = (Vec::new(), BTreeSet::new());
+        let recorded = self.recorded_since(pending.beat);
+        for (request, name) in &recorded {
+            if let Some((token, _)) = self.held(*request) {
+                held.push(Held { request: request.number, name: name.clone(), token });
             }
         }
-        Answer::Alive { reliance: self.reliance(good, sent, terms), held, waiting }
+        let listed = self.listed_since(pending.beat).map(|entry| entry.claim.request);
+        let known = listed.chain(self.interests.keys().copied());
+        let others = known.filter(|request| !recorded.contains_key(request));
+        waiting.extend(others.map(|request| request.number));
+        let reliance = self.reliance(good, pending.sent, terms);
+        Answer::Alive { reliance, held, waiting: waiting.into_iter().collect() }
     }
 }
 
 impl Interest {
-    /// Whether a client waits for this lock.
-    pub(super) fn has_calls(&self) -> bool {
-        self.waiting.iter().any(|waiter| waiter.connected)
-    }
-
-    /// Whether its client was not told that it has the lock, as far as is known.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.token.is_none() && self.recorded.is_none()
-    }
-
-    pub(super) fn new(request: RequestId, why: String, now: Time) -> Self {
+    pub(super) fn new(name: Name, why: String, now: Time) -> Self {
         Self {
-            request,
+            name,
+            attempt: 1,
             since: now,
             why,
             token: None,
-            recorded: None,
-            holding: Vec::new(),
             waiting: Vec::new(),
+            answered: 0,
+            stays: false,
             revision: None,
             raised: 0,
-            taken: 0,
-            raising: (0, 0),
             place: 0,
         }
+    }
+
+    /// Whether a client waits for this lock.
+    pub(super) fn has_calls(&self) -> bool {
+        self.waiting.iter().any(|waiter| waiter.connected)
     }
 }

@@ -1,23 +1,24 @@
-//! Relays for sessions that another node has relayed before: what the session has is learned from the voters.
+//! Relays for sessions that are used through another node as well, or were: what they have is known to the voters.
 //!
-//! A relay that resumes begins a beat, waits for the lists of a quorum, and goes on with the requests in them: with those
-//! that are recorded as held at once, with those that wait when the client asks for the lock again. The attempt is raised,
-//! so that the votes change over; lock, place in the queue and token stay the same.
+//! A call for a session that has no relay here starts one. Requests that its client names are taken over by a greater
+//! attempt; lock, place in the queue and token stay the same. A keep-alive goes on with everything that the session holds, and
+//! with what waits through a node that has stopped.
 
-use quorate_algorithms::mutex::leased_quorum::CandidateId;
-use quorate_core::{Span, Time};
-use quorate_protocol::{Answer, Failure};
+use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId};
+use quorate_core::{ProcessId, Span, Time};
+use quorate_protocol::{Answer, Failure, Name};
 
 use super::queries::Then;
-use super::relay::{Interest, Origin, PendingCall, Sent};
+use super::relay::{Interest, Origin, Sent};
 use super::sessions::{SessionCall, WIDEN};
-use super::{Alarm, By, NodeCore};
+use super::voter_host::node_of;
+use super::{Alarm, By, ConnectionId, NodeCore};
 use crate::peer::{Description, PeerMessage, SessionText};
 
 /// A session that voters are asked for.
 #[derive(Debug)]
 pub(super) struct Lookup {
-    pub(super) origin: Origin,
+    origin: Origin,
     calls: Vec<(By, SessionCall, Sent)>,
 }
 
@@ -40,12 +41,9 @@ impl NodeCore {
             return self.answer(by, Answer::Failed(Failure::TooMuch(why.to_owned())));
         }
         let known = self.voter.session(session).filter(|it| it.lapses() > now).map(|it| it.ttl());
-        // A node that has restarted knows the session from its vote file, and not the numbers that its client uses.
-        let described = self.texts.session(session).is_some();
-        if let Some(ttl) = known.filter(|_| described && self.voter.is_voting()) {
-            self.start_resuming(origin, ttl, by.0, now);
-            let call = PendingCall::Deferred(Box::new(call));
-            return self.begin_call(session, by, sent, call, now);
+        if let Some(ttl) = known.filter(|_| self.voter.is_voting()) {
+            self.start_again(origin.clone(), ttl, by.0, now);
+            return self.relay_call(by, &origin, call, sent, now);
         }
         let lookup = self.lookups.entry(session);
         let lookup = lookup.or_insert_with(|| Lookup { origin, calls: Vec::new() });
@@ -55,13 +53,7 @@ impl NodeCore {
         }
     }
 
-    fn start_resuming(
-        &mut self,
-        origin: Origin,
-        ttl: Span,
-        connection: super::ConnectionId,
-        now: Time,
-    ) {
+    fn start_again(&mut self, origin: Origin, ttl: Span, connection: ConnectionId, now: Time) {
         let session = origin.id();
         if self.texts.session(session).is_none() {
             let (lease, owner) = match &origin {
@@ -75,9 +67,6 @@ impl NodeCore {
         }
         self.start_relay(origin, ttl, connection, now);
         self.owns(connection, session);
-        if let Some(relay) = self.relays.get_mut(&session) {
-            relay.resuming = true;
-        }
     }
 
     /// Voters have told of a session: its time-to-live, or that none of a quorum knows it. `Err` if too few have answered.
@@ -88,11 +77,10 @@ impl NodeCore {
                 if !self.relays.contains_key(&session)
                     && let Some(((connection, _), ..)) = calls.first()
                 {
-                    self.start_resuming(origin, ttl, *connection, now);
+                    self.start_again(origin.clone(), ttl, *connection, now);
                 }
                 for (by, call, sent) in calls {
-                    let call = PendingCall::Deferred(Box::new(call));
-                    self.begin_call(session, by, sent, call, now);
+                    self.relay_call(by, &origin, call, sent, now);
                 }
                 return;
             }
@@ -104,97 +92,57 @@ impl NodeCore {
         }
     }
 
-    /// A quorum has sent its lists: the relay goes on with what the session holds.
-    pub(super) fn adopt_held(&mut self, session: u128, since: u64, now: Time) {
+    /// Goes on with a request that another relay has pursued, as voters have listed it since a beat.
+    fn adopt(&mut self, (request, name): (RequestId, Name), since: u64, now: Time) {
+        let session = request.session;
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        relay.resuming = false;
-        for name in relay.listed_held(since) {
-            let Some(relay) = self.relays.get_mut(&session) else { return };
-            let Some((request, attempt, Some(token))) = relay.listed(&name, since) else {
-                continue;
-            };
-            let known = relay.interests.get(&name);
-            let heard = relay.heard_since(since);
-            if known.is_some_and(|it| !it.is_waiting())
-                || !relay.may_be_told(request, token, &heard, &self.electorate)
-            {
-                continue;
-            }
-            let before = relay.interests.remove(&name);
-            relay.client.adopt(name.clone(), request, attempt.saturating_add(1), None, now);
-            relay.fading.remove(&request);
-            let texts = self.texts.request(request).map(|(text, _)| text.clone());
-            let (why, known, revision) = texts.map_or_else(Default::default, |text| {
-                (text.why, text.numbers, Some(text.revision).filter(|known| *known > 0))
-            });
-            let mut interest = Interest::new(request, why, now);
-            interest.taken = relay.beat();
-            (interest.recorded, interest.revision) = (Some(token), revision);
-            relay.numbers.extend(known.iter().map(|number| (*number, name.clone())));
-            interest.holding = known;
-            let other = before.as_ref().map(|it| it.request).filter(|other| *other != request);
-            interest.waiting = before.map_or_else(Vec::new, |before| before.waiting);
-            relay.interests.insert(name, interest);
-            if let Some(other) = other {
-                // Two nodes were asked at once. The session holds the lock with the other one's request.
-                relay.note_end(other);
-                relay.client.release(other);
-                self.drive(session, now, |relay, out| relay.candidate.release(other, out));
-                self.forget_texts(other);
-            }
-            self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
-            self.pursue(session, request, now);
-        }
-    }
-
-    /// Runs calls that had to wait until the relay knew what its session has.
-    pub(super) fn run_deferred(&mut self, session: u128, now: Time) {
-        let Some(relay) = self.relays.get_mut(&session) else { return };
-        let echoed = relay.echoed();
-        if relay.resuming {
+        if relay.interests.contains_key(&request) {
             return;
         }
-        let deferred = relay.pending.extract_if(.., |pending| {
-            matches!(pending.call, PendingCall::Deferred(_)) && pending.beat <= echoed
+        let text = self.texts.request(request).map(|(text, _)| text.clone());
+        let (why, revision) = text.map_or_else(Default::default, |text| {
+            (text.why, Some(text.revision).filter(|known| *known > 0))
         });
-        let deferred: Vec<_> = deferred.collect();
-        for pending in deferred {
-            let PendingCall::Deferred(call) = pending.call.clone() else { continue };
-            match *call {
-                SessionCall::Acquire(wanted) => {
-                    let call = (pending.beat, pending.sent);
-                    self.acquire(pending.by, session, wanted, call, now);
-                }
-                SessionCall::Release(number) => {
-                    self.adopt_held(session, pending.beat, now);
-                    self.release(pending.by, session, number, now);
-                }
-                _ => {
-                    let Some(relay) = self.relays.get_mut(&session) else { return };
-                    let call = PendingCall::KeepAlive;
-                    relay.pending.push(super::relay::Pending { call, ..pending });
-                }
-            }
-        }
+        let attempt = relay.attempt_listed(request).saturating_add(1);
+        // Of an older list nobody knows whether the vote was still there when another voter recorded the token.
+        let recorded = relay.candidate.recorded(request);
+        let recorded = recorded.filter(|(_, beat)| beat.number >= since);
+        let token = recorded.map(|(token, _)| token);
+        let (ttl, new) = (relay.ttl, Interest::new(name, why, now));
+        let adopted = Interest { attempt, revision, token, stays: true, ..new };
+        relay.put(request, adopted);
+        self.alarms.insert((now + self.settings.terms.validity(ttl), Alarm::Validity(session)));
+        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.pursue(session, request, now);
     }
 
-    /// A lease was kept alive here: relays of the same lease at other nodes, with requests that wait, learn that.
-    pub(super) fn tell_other_relays(&mut self, session: u128, since: u64) {
-        let Some(relay) = self.relays.get(&session) else { return };
-        let (others, avoided) = (relay.candidates_listed(since), self.avoided());
-        for candidate in others {
-            let node = super::voter_host::node_of(candidate);
-            let known = node != self.settings.id && node.index() < self.settings.addresses.len();
-            if known && !avoided.contains(node) {
+    /// A session was kept alive here: goes on with everything that it holds, so that it outlives voters, and with what waits
+    /// through nodes that have stopped. Relays at other nodes learn of the call.
+    pub(super) fn adopt_listed(&mut self, session: u128, since: u64, now: Time) {
+        let avoided = self.avoided();
+        let Some(relay) = self.relays.get_mut(&session) else { return };
+        let (held, others) = (relay.recorded_since(since), relay.claims_of_others(since));
+        let (id, is_told) = (relay.id, relay.told_others >= since);
+        relay.told_others = since.max(relay.told_others);
+        for held in held {
+            self.adopt(held, since, now);
+        }
+        for (request, (name, candidate)) in others {
+            let node = node_of(candidate);
+            let is_gone = node == self.settings.id && candidate != id;
+            let known = node.index() < self.settings.addresses.len();
+            if is_gone || !known || avoided.contains(node) {
+                self.adopt((request, name), since, now);
+            } else if !is_told {
                 self.send(node, PeerMessage::Called(session, candidate));
             }
         }
     }
 
-    /// The client of a lease has called another node: the relay here begins a beat, which the call has caused.
+    /// The client of a session has called another node: the relay here begins a beat, which the call has caused.
     pub(super) fn called_elsewhere(
         &mut self,
-        from: quorate_core::ProcessId,
+        from: ProcessId,
         session: u128,
         candidate: CandidateId,
         now: Time,
@@ -208,10 +156,14 @@ impl NodeCore {
         self.tell_beat(session, beat, now);
     }
 
-    /// Goes on with everything that voters list for a lease.
-    pub(super) fn adopt_all(&mut self, session: u128, now: Time) {
+    /// A node has no relay for a session any more: goes on with what waits through it.
+    pub(super) fn adopt_from(&mut self, node: ProcessId, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let since = relay.echoed();
-        self.adopt_held(session, since, now);
+        let others = relay.claims_of_others(since);
+        let theirs = others.into_iter().filter(|(_, (_, candidate))| node_of(*candidate) == node);
+        for (request, (name, _)) in theirs.collect::<Vec<_>>() {
+            self.adopt((request, name), since, now);
+        }
     }
 }

@@ -1,11 +1,11 @@
-//! Texts of sessions and requests, kept beside the voter: who, where, why, and the numbers that clients use. Soft state: a
-//! node that has lost it shows less, and nothing else depends on it.
+//! Texts of sessions and requests, kept beside the voter: who, where and why. Soft state: a node that has lost it shows
+//! less, and nothing else depends on it.
 
 use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{Span, Time};
-use quorate_protocol::{Name, TEXT_MOST};
+use quorate_protocol::TEXT_MOST;
 
 use crate::peer::{Description, RequestText, SessionText};
 
@@ -53,7 +53,7 @@ impl Texts {
         });
         (known.about, known.heard) = (about, now);
         let Some((id, text)) = request else { return false };
-        let bounded = text.why.len() <= TEXT_MOST && text.numbers.len() <= REQUESTS_MOST;
+        let bounded = text.why.len() <= TEXT_MOST;
         let room = known.requests.len() < REQUESTS_MOST || known.requests.contains_key(&id);
         if id.session != session || !bounded || !room {
             return false;
@@ -78,28 +78,6 @@ impl Texts {
 
     pub(super) fn request(&self, request: RequestId) -> Option<&(RequestText, Time)> {
         self.sessions.get(&request.session)?.requests.get(&request)
-    }
-
-    /// The client's numbers for a request.
-    pub(super) fn numbers(&self, request: RequestId) -> Vec<u64> {
-        self.request(request).map_or_else(Vec::new, |(text, _)| text.numbers.clone())
-    }
-
-    /// Whether a request with this number of the client's has others, too.
-    pub(super) fn is_shared(&self, session: u128, number: u64) -> bool {
-        let requests = self.sessions.get(&session).map(|known| &known.requests);
-        let shared = |text: &RequestText| text.numbers.len() > 1 && text.numbers.contains(&number);
-        requests.is_some_and(|requests| requests.values().any(|(text, _)| shared(text)))
-    }
-
-    /// Requests of a session for this name.
-    pub(super) fn named(&self, session: u128, name: &Name) -> impl Iterator<Item = RequestId> {
-        let requests = self.sessions.get(&session).map(|known| &known.requests);
-        let named = requests
-            .into_iter()
-            .flatten()
-            .filter(|(_, (text, _))| text.name.as_ref() == Some(name));
-        named.map(|(request, _)| *request).collect::<Vec<_>>().into_iter()
     }
 
     /// The texts of a session and of one of its requests, as others are told.
@@ -138,13 +116,7 @@ mod tests {
     fn texts_are_bounded_and_end_with_their_session() {
         let mut texts = Texts::default();
         let request = RequestId { session: 1, incarnation: 2, number: 3 };
-        let name = Name::lock("a").expect("a name");
-        let text = |why: &str| RequestText {
-            name: Some(name.clone()),
-            why: why.to_owned(),
-            numbers: vec![7],
-            revision: 0,
-        };
+        let text = |why: &str| RequestText { why: why.to_owned(), revision: 0 };
         let described = |session, why: &str| Description {
             session,
             about: SessionText::default(),
@@ -154,7 +126,7 @@ mod tests {
         assert!(!texts.hear(described(1, "one"), Time::ZERO), "nothing has changed");
         assert!(!texts.hear(described(2, "of another session"), Time::ZERO));
         assert!(!texts.hear(described(1, &"x".repeat(TEXT_MOST + 1)), Time::ZERO));
-        assert_eq!(texts.named(1, &name).collect::<Vec<_>>(), [request]);
+        assert!(texts.request(request).is_some());
         texts.sweep(|session| session == 1, Time::ZERO + UNKNOWN);
         assert!(texts.session(1).is_some() && texts.session(2).is_none());
     }

@@ -127,17 +127,11 @@ impl NodeCore {
         now: Time,
     ) {
         if let Some(session) = self.candidates.get(&candidate).copied() {
-            let Some(relay) = self.relays.get_mut(&session) else { return };
-            relay.note_list(voter, &message);
-            if let ToCandidate::Inquire { claim, .. } = &message
-                && !relay.may_yield(*claim, &self.electorate)
-            {
-                return;
-            }
-            for raise in relay.unrecorded(&message) {
-                self.ask_voter(candidate, voter, raise);
-            }
+            let is_list = matches!(message, ToCandidate::Echo { .. });
             self.drive(session, now, |relay, out| relay.candidate.on_message(voter, message, out));
+            if is_list {
+                self.release_ended(session);
+            }
         }
     }
 

@@ -39,9 +39,10 @@ pub(super) async fn acquire(
     let asked = crate::clock::now().0 / 1_000;
     match house.door.ask(&rights, call).await? {
         Answer::Granted { token, reliance } => {
-            // The session may have been kept alive while it waited; two clocks differ by a thousandth at most.
+            // The session may have been kept alive while it waited. Its clock and that of this node both drift.
             let waited = reliance.since.saturating_sub(asked);
-            let reliable_ms = (waited - waited / 1_000 + reliance.micros) / 1_000;
+            let drift = waited.saturating_mul(2 * u64::from(house.drift_ppm)) / 1_000_000;
+            let reliable_ms = (waited.saturating_sub(drift) + reliance.micros) / 1_000;
             Ok(Json(Granted { token, request, reliable_ms }))
         }
         _ => Err(Refusal::confused()),

@@ -38,6 +38,8 @@ const BODY_MOST: usize = 64 << 10;
 pub(crate) struct House {
     pub(crate) door: Door,
     pub(crate) entry: Arc<Entry>,
+    /// How much a clock gains or loses at most, in millionths.
+    pub(crate) drift_ppm: u32,
 }
 
 #[derive(OpenApi)]

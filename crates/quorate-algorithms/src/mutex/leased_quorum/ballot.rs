@@ -32,6 +32,8 @@ pub struct Given {
     pub beats: u64,
     /// Attempt and token with which the client may have been told that it is inside.
     pub entered: Option<(u64, u64)>,
+    /// The first of these tokens.
+    pub first: Option<u64>,
     /// After a force release: renewed no longer, and freed at this time by the voter's clock.
     pub frozen: Option<Time>,
 }
@@ -42,7 +44,6 @@ pub(super) struct Waiter {
     pub(super) claim: Claim,
     pub(super) inside: Option<u64>,
     pub(super) beats: u64,
-    pub(super) entered: Option<(u64, u64)>,
 }
 
 impl Ballot {

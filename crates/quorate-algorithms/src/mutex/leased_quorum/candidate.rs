@@ -70,7 +70,7 @@ impl<K: Name> Candidate<K> {
     /// The same candidate, which records tokens at the voters before it reports them.
     #[must_use]
     pub fn recording_entries(mut self) -> Self {
-        self.records_entries = true;
+        (self.records_entries, self.session.relayed) = (true, true);
         self
     }
 
@@ -109,12 +109,6 @@ impl<K: Name> Candidate<K> {
     /// The lists of voters that have echoed this beat or a later one.
     pub fn listed_since(&self, beat: u64) -> impl Iterator<Item = (ProcessId, &Entry<K>)> {
         self.listed().filter(move |(voter, _)| self.views[voter.index()].beat >= Some(beat))
-    }
-
-    /// Voters whose complete list has arrived.
-    pub fn lists(&self) -> ProcessSet {
-        let listed = self.views.iter().enumerate().filter(|(_, view)| view.version.is_some());
-        listed.map(|(index, _)| ProcessId::from_index(index)).collect()
     }
 
     /// Shows the number of every beat that the candidate remembers, where beats are numbered by the clock.
@@ -179,9 +173,10 @@ impl<K: Name> Candidate<K> {
     /// Pursues a request, or goes on with a greater attempt, or learns that the client is inside.
     pub fn pursue(&mut self, wanted: Wanted<K>, out: &mut CandidateEffects<K>) {
         let Wanted { lock, request, attempt, stamp, inside } = wanted;
-        // A new request is younger than everything that its session was told; without a clock, voters stamp it.
+        // A new request is younger than everything that its session was told; without a clock, voters stamp it. Where other
+        // candidates may have asked for it before, voters know its stamp.
         let stamp = match (stamp, self.clock()) {
-            (0, clock) if clock > 0 => clock + 1,
+            (0, clock) if clock > 0 && !self.records_entries => clock + 1,
             _ => stamp,
         };
         match self.pursuits.get_mut(&request) {
@@ -190,17 +185,22 @@ impl<K: Name> Candidate<K> {
                     pursuit.inside = inside;
                 }
             }
-            Some(pursuit) => {
-                let stamp = stamp.max(pursuit.stamp);
-                *pursuit = Pursuit { inside, ..Pursuit::new(lock, attempt, stamp) };
-            }
-            None => {
-                let pursuit = Pursuit { inside, ..Pursuit::new(lock, attempt, stamp) };
+            known => {
+                let stamp = known.map_or(stamp, |known| stamp.max(known.stamp));
+                let found = self.found(request, attempt);
+                let pursuit = Pursuit { inside, found, ..Pursuit::new(lock, attempt, stamp) };
                 self.pursuits.insert(request, pursuit);
             }
         }
         self.ask(request, out);
         self.advance(request, out);
+    }
+
+    /// The newest token that voters have listed as recorded by an earlier attempt.
+    fn found(&self, request: RequestId, attempt: u64) -> Option<(u64, u64)> {
+        let listed = self.views.iter().filter_map(|view| view.listed.get(&request)?.entered);
+        let earlier = listed.filter(|(it, _)| self.records_entries && *it < attempt);
+        earlier.max_by_key(|(_, token)| *token)
     }
 
     /// The client has stopped, or no longer wants the lock. Only the client begins this.
@@ -210,12 +210,77 @@ impl<K: Name> Candidate<K> {
         for (index, view) in self.views.iter().enumerate() {
             let voter = ProcessId::from_index(index);
             if pursuit.asked.contains(voter) || view.listed.contains_key(&request) {
-                let (lock, attempt, token) =
-                    (pursuit.lock.clone(), pursuit.attempt, pursuit.inside);
+                let (lock, token) = (pursuit.lock.clone(), pursuit.inside);
+                let attempt = u64::MAX;
                 let release = ToVoter::Release { lock, request, attempt, token };
                 out.push(CandidateEffect::Send(voter, release));
             }
         }
+    }
+
+    /// Gives up an attempt of which the client was told nothing. That is not possible any more once a token may be recorded,
+    /// because other candidates tell the client what they find on record; unless the client asks none of them (`untold`).
+    pub fn withdraw(
+        &mut self,
+        request: RequestId,
+        untold: bool,
+        out: &mut CandidateEffects<K>,
+    ) -> bool {
+        let Some(pursuit) = self.pursuits.get(&request) else { return false };
+        let told = pursuit.found.is_some() || (pursuit.recording.is_some() && !untold);
+        if told || (pursuit.inside.is_some() && !untold) {
+            return false;
+        }
+        let (lock, claim) = (pursuit.lock.clone(), self.claim(request, pursuit));
+        for voter in &pursuit.asked {
+            let withdraw = ToVoter::Withdraw { lock: lock.clone(), claim, untold };
+            out.push(CandidateEffect::Send(voter, withdraw));
+        }
+        self.pursuits.remove(&request);
+        true
+    }
+
+    /// Pursues a request no longer, and leaves its votes to other candidates of the session.
+    pub fn forget(&mut self, request: RequestId) {
+        self.pursuits.remove(&request);
+    }
+
+    /// The last attempt of a request that has ended, as voters have told, and whether by force.
+    pub fn ended(&self, request: RequestId) -> Option<(u64, bool)> {
+        self.pursuits.get(&request).map(|pursuit| (pursuit.ended, pursuit.forced))
+    }
+
+    /// The token with which the client is inside.
+    pub fn inside(&self, request: RequestId) -> Option<u64> {
+        self.pursuits.get(&request)?.inside
+    }
+
+    /// The token that an earlier attempt has recorded: the client may have been told.
+    pub fn found_token(&self, request: RequestId) -> Option<u64> {
+        self.pursuits.get(&request)?.found.map(|(_, token)| token)
+    }
+
+    /// Token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever candidate
+    /// pursues it.
+    pub fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
+        let entry = |view: &View<K>| -> Option<((u64, u64), u64)> {
+            let entry = view.listed.get(&request)?;
+            entry.vote?;
+            Some((entry.entered?, view.beat?))
+        };
+        let entries = || self.views.iter().enumerate();
+        let entries = entries().filter_map(|(index, view)| Some((index, entry(view)?)));
+        let entries: Vec<(usize, ((u64, u64), u64))> = entries.collect();
+        // The token of a request only grows. Lists may be older than what voters have told about their votes.
+        let token = entries.iter().map(|(_, ((_, token), _))| *token).max()?;
+        let known = self.pursuits.get(&request);
+        if known.is_some_and(|known| known.token() > Some(token)) {
+            return None;
+        }
+        let of_token = entries.into_iter().filter(|(_, ((_, of), _))| *of == token);
+        let beats = of_token.map(|(index, (_, beat))| (beat, ProcessId::from_index(index)));
+        let number = self.quorum_beat(beats.collect())?;
+        Some((token, Beat { number, ..self.session.beat }))
     }
 
     /// The client ends its session.
@@ -276,6 +341,7 @@ impl<K: Name> Candidate<K> {
                 self.on_behind(voter, claim, epoch, (stamp, place), out);
             }
             ToCandidate::Raised { claim, vote, last, entered, .. } => {
+                let records = self.records_entries;
                 let Some(pursuit) = self.pursuit(claim) else { return };
                 let Some(counted) = pursuit.votes.get_mut(&voter).filter(|it| it.vote == vote)
                 else {
@@ -283,6 +349,10 @@ impl<K: Name> Candidate<K> {
                 };
                 counted.last = counted.last.max(last);
                 counted.entered = entered.or(counted.entered);
+                counted.found = entered.or(counted.found);
+                if let Some(token) = entered.filter(|_| records) {
+                    pursuit.grow(token);
+                }
                 self.advance(claim.request, out);
             }
             ToCandidate::Inquire { claim, vote, .. } => self.on_inquire(voter, claim, vote, out),
@@ -292,8 +362,8 @@ impl<K: Name> Candidate<K> {
                     self.tell(claim.request, out);
                 }
             }
-            ToCandidate::Gone { request, .. } => {
-                self.on_gone(voter, request);
+            ToCandidate::Gone { request, attempt, forced, .. } => {
+                self.on_gone(voter, request, (attempt, forced));
                 self.tell(request, out);
             }
             ToCandidate::Unavailable => self.avoid(voter, out),
@@ -328,6 +398,7 @@ impl<K: Name> Candidate<K> {
             claim: self.claim(request, pursuit),
             stamp: pursuit.stamp,
             inside: pursuit.inside,
+            first: pursuit.is_first(),
         }
     }
 
@@ -360,12 +431,13 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {
             // A voter that does not know the present stamp would not ask for its vote back.
-            let inside = pursuit.inside.is_some();
+            let inside = pursuit.inside.is_some() || pursuit.is_first();
             let knows = |counted: &Counted| inside || counted.stamp >= pursuit.stamp;
             if !pursuit.votes.get(&voter).is_some_and(knows) {
                 out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
             }
         }
+        self.record(request, out);
         self.advance(request, out);
     }
 
@@ -381,7 +453,7 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         pursuit.stamps.insert(voter, stamp);
         pursuit.stamp = pursuit.stamp.max(stamp);
-        if pursuit.place == 0 || pursuit.inside.is_some() {
+        if pursuit.place == 0 || pursuit.inside.is_some() || pursuit.is_first() {
             return;
         }
         let stamp = pursuit.stamp;
@@ -416,6 +488,7 @@ impl<K: Name> Candidate<K> {
             return;
         }
         let beat = (beat.incarnation == self.session.beat.incarnation).then_some(beat.number);
+        let records = self.records_entries;
         let Some(pursuit) = self.pursuit(claim) else { return };
         let lock = pursuit.lock.clone();
         if pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote) {
@@ -423,20 +496,46 @@ impl<K: Name> Candidate<K> {
             return out.push(CandidateEffect::Send(voter, ToVoter::Yield { lock, claim, vote }));
         }
         let recorded = entered.filter(|(attempt, _)| *attempt == claim.attempt);
-        let counted =
-            Counted { vote, last, stamp, beat, version, entered: recorded.map(|(_, token)| token) };
+        let (recorded, found) = (recorded.map(|it| it.1), entered.map(|it| it.1));
+        let counted = Counted { vote, last, stamp, beat, version, entered: recorded, found };
         let known = pursuit.votes.entry(voter).or_insert(counted);
         if known.vote == vote {
             known.last = known.last.max(last);
             known.stamp = known.stamp.max(stamp);
             known.beat = known.beat.max(beat);
+            known.entered = recorded.or(known.entered);
+            known.found = found.or(known.found);
         } else {
             *known = counted;
         }
         // What this attempt has recorded itself, and not granted since, the client was never told: its votes may have changed.
-        pursuit.found = pursuit.found.max(entered.filter(|(attempt, _)| *attempt < claim.attempt));
+        let was_first = pursuit.is_first();
+        pursuit.find(entered.filter(|(attempt, _)| *attempt < claim.attempt));
+        if let Some((_, token)) = entered.filter(|_| records) {
+            pursuit.grow(token);
+        }
+        if pursuit.is_first() && !was_first {
+            self.come_first(claim.request, out);
+        }
         self.adopt_stamp(voter, claim.request, stamp, out);
+        self.record(claim.request, out);
         self.advance(claim.request, out);
+    }
+
+    /// Every vote of a client that is inside has its token on record, so that other candidates know that it counts.
+    fn record(&self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request).filter(|_| self.records_entries) else {
+            return;
+        };
+        let Some(token) = pursuit.inside else { return };
+        let claim = self.claim(request, pursuit);
+        for (voter, counted) in &pursuit.votes {
+            if counted.entered != Some(token) {
+                let (lock, vote, enters) = (pursuit.lock.clone(), counted.vote, true);
+                let raise = ToVoter::Raise { lock, claim, vote, token, enters };
+                out.push(CandidateEffect::Send(*voter, raise));
+            }
+        }
     }
 
     fn on_behind(
@@ -465,7 +564,7 @@ impl<K: Name> Candidate<K> {
         out: &mut CandidateEffects<K>,
     ) {
         let Some(pursuit) = self.pursuit(claim) else { return };
-        let may_be_inside = pursuit.inside.is_some() || pursuit.found.is_some();
+        let may_be_inside = pursuit.inside.is_some() || pursuit.is_first();
         if may_be_inside || pursuit.granted.is_some() {
             return;
         }
@@ -483,8 +582,9 @@ impl<K: Name> Candidate<K> {
         out.push(CandidateEffect::Send(voter, ToVoter::Yield { lock, claim, vote }));
     }
 
-    fn on_gone(&mut self, voter: ProcessId, request: RequestId) {
-        if let Some(pursuit) = self.pursuits.get_mut(&request) {
+    fn on_gone(&mut self, voter: ProcessId, request: RequestId, (ended, forced): (u64, bool)) {
+        if let Some(pursuit) = self.pursuits.get_mut(&request).filter(|it| it.attempt <= ended) {
+            (pursuit.ended, pursuit.forced) = (ended.max(pursuit.ended), forced | pursuit.forced);
             pursuit.gone.insert(voter);
         }
     }
@@ -560,12 +660,11 @@ impl<K: Name> Candidate<K> {
         for (request, entry) in &view.listed {
             let Some(pursuit) = self.pursuits.get_mut(request) else {
                 let own = request.incarnation == self.session.beat.incarnation;
-                // Another candidate goes on with requests of a client that cannot number them itself.
-                let adopted = self.records_entries && entry.claim.candidate != self.id;
-                if own && request.number <= self.issued && !adopted {
+                // Other candidates may go on with requests of a relayed session.
+                if own && request.number <= self.issued && !self.records_entries {
                     let (lock, request) = (entry.lock.clone(), *request);
-                    let attempt = entry.claim.attempt;
                     let token = entry.entered.map(|(_, token)| token);
+                    let attempt = u64::MAX;
                     let release = ToVoter::Release { lock, request, attempt, token };
                     out.push(CandidateEffect::Send(voter, release));
                 }
@@ -578,7 +677,7 @@ impl<K: Name> Candidate<K> {
             }
         }
         for request in gone {
-            self.on_gone(voter, request);
+            self.on_gone(voter, request, (u64::MAX, true));
         }
         let view = &self.views[voter.index()];
         for (request, pursuit) in &self.pursuits {
@@ -634,20 +733,45 @@ impl<K: Name> Candidate<K> {
         let claim = self.claim(request, pursuit);
         for (voter, counted) in &pursuit.votes {
             let lags = counted.last < token || (records && counted.entered != Some(token));
-            if counted.vote.number <= token && lags {
+            if counted.fits(token) && lags {
                 let (lock, vote) = (pursuit.lock.clone(), counted.vote);
                 let raise = ToVoter::Raise { lock, claim, vote, token, enters: records };
                 out.push(CandidateEffect::Send(*voter, raise));
             }
         }
         if let Some(pursuit) = self.pursuits.get_mut(&request) {
+            let was_first = pursuit.is_first();
             pursuit.raising = Some(token);
+            pursuit.recording = records.then_some(token);
+            if pursuit.is_first() && !was_first {
+                self.come_first(request, out);
+            }
+        }
+    }
+
+    /// The client may be told that it is inside from now on: voters that have not given their votes learn that the request
+    /// comes before all others, so that no other one can hold it up with a part of the votes.
+    fn come_first(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        for voter in &(&pursuit.asked - &pursuit.gone) {
+            if !pursuit.votes.contains_key(&voter) {
+                out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
+            }
         }
     }
 
     /// The token that the present votes give: the greatest number among the quorum that was heard last. A token that the
     /// client may have been told before stays.
     fn token_of(&self, pursuit: &Pursuit<K>) -> Option<u64> {
+        let least = pursuit.token();
+        if let Some(token) = least {
+            let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));
+            let fitting: ProcessSet = fitting.map(|(voter, _)| *voter).collect();
+            if self.electorate.is_quorum(&fitting) {
+                return Some(token);
+            }
+        }
+        let least = least.unwrap_or(0);
         let mut votes: Vec<_> = pursuit.votes.iter().collect();
         votes.sort_unstable_by_key(|(voter, it)| {
             (core::cmp::Reverse(it.beat), it.vote.number, **voter)
@@ -657,7 +781,7 @@ impl<K: Name> Candidate<K> {
             voters.insert(*voter);
             token = counted.vote.number.max(token);
             if self.electorate.is_quorum(&voters) {
-                return Some(pursuit.found.map_or(token, |(_, found)| found));
+                return Some(token.max(least));
             }
         }
         None
@@ -668,7 +792,10 @@ impl<K: Name> Candidate<K> {
         let pursuit = self.pursuits.get(&request)?;
         let beat = |number| Beat { number, ..self.session.beat };
         let alive = &self.electorate.all() - &pursuit.gone;
-        let standing = if !self.electorate.is_quorum(&alive) {
+        // One voter that knows that the client has released it is enough.
+        let enters = pursuit.inside.or(pursuit.granted).is_some();
+        let released = pursuit.ended > 0 && !pursuit.forced && !enters;
+        let standing = if released || !self.electorate.is_quorum(&alive) {
             Standing::Gone
         } else if let Some(attempt) = pursuit.stale {
             Standing::Stale(attempt)

@@ -85,7 +85,7 @@ impl<K: Name> Client<K> {
     /// The session with the newest beat.
     pub fn presented(&self) -> Presented {
         let beat = Beat { incarnation: self.incarnation, number: self.beats };
-        Presented { session: self.session, ttl: self.ttl, beat }
+        Presented { session: self.session, ttl: self.ttl, beat, relayed: false }
     }
 
     /// Number of requests made so far.
@@ -121,24 +121,6 @@ impl<K: Name> Client<K> {
         let id = self.id_of(self.issued);
         self.requests.insert(id, request);
         id
-    }
-
-    /// Goes on with a request of the same session that another candidate has pursued for a client that cannot number its
-    /// requests itself. The attempt is greater than every one that a voter knows. `inside` is the token if the client
-    /// says that it is inside. The request keeps the stamps that voters know.
-    pub fn adopt(
-        &mut self,
-        lock: K,
-        request: RequestId,
-        attempt: u64,
-        inside: Option<u64>,
-        now: Time,
-    ) {
-        let until = now + self.validity;
-        let inside = inside.map(|token| Inside { token, until });
-        // Without a stamp the candidate would make one that is younger than all others.
-        let adopted = Request { lock, attempt, stamp: 1, inside };
-        self.requests.insert(request, adopted);
     }
 
     /// Ends a request: the client has stopped, or no longer wants the lock.

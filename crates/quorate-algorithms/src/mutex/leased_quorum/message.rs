@@ -23,6 +23,9 @@ pub struct Presented {
     pub ttl: Span,
     /// The newest beat that its client has begun.
     pub beat: Beat,
+    /// Whether nodes run candidates for it. Its client may use several of them at once, so everything that the session has
+    /// lapses together: what one node was told of a beat holds for what another one has got.
+    pub relayed: bool,
 }
 
 /// A candidate's message to a voter.
@@ -50,6 +53,8 @@ pub enum ToVoter<K> {
         stamp: u64,
         /// The token, if the client is inside.
         inside: Option<u64>,
+        /// Whether the client may have been told that it is inside: the request comes before all that wait for it.
+        first: bool,
     },
     /// Asks the voter to confirm that no later vote for this lock has a number at or below `token`.
     Raise {
@@ -61,7 +66,8 @@ pub enum ToVoter<K> {
         vote: VoteId,
         /// The token.
         token: u64,
-        /// Whether the voter also records that the client may be told that it is inside with this token.
+        /// Whether the voter also records that the client may be told that it is inside with this token. Such a vote is
+        /// freed only by a release, a lapse or by force.
         enters: bool,
     },
     /// Gives a vote back: the request goes back to the voter's queue.
@@ -73,13 +79,23 @@ pub enum ToVoter<K> {
         /// The vote.
         vote: VoteId,
     },
+    /// The candidate no longer pursues its attempt, of which its client was told nothing.
+    Withdraw {
+        /// The lock.
+        lock: K,
+        /// The claim. A later attempt, which another candidate pursues by now, goes on.
+        claim: Claim,
+        /// Whether a token that this attempt has recorded was never told, either.
+        untold: bool,
+    },
     /// The client has stopped, or no longer wants the lock. Only the client begins this.
     Release {
         /// The lock.
         lock: K,
         /// The request that has ended.
         request: RequestId,
-        /// The attempt that has ended. A later attempt, which another candidate pursues by now, goes on.
+        /// The last attempt that has ended: all of them, unless the client cannot number its requests, so that a later attempt
+        /// asks for the lock anew.
         attempt: u64,
         /// Its token if it was inside, so that the voters' numbers agree for the next one.
         token: Option<u64>,
@@ -177,12 +193,16 @@ pub enum ToCandidate<K> {
         /// The attempt that the voter knows.
         attempt: u64,
     },
-    /// The request was ended by force.
+    /// The request has ended.
     Gone {
         /// The lock.
         lock: K,
         /// The request.
         request: RequestId,
+        /// The last attempt that has ended.
+        attempt: u64,
+        /// Whether by force, and not by its client.
+        forced: bool,
     },
     /// The voter does not vote now.
     Unavailable,

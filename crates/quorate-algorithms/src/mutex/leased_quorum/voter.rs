@@ -89,6 +89,8 @@ pub enum Record<K> {
         ttl: Span,
         /// Its epoch.
         epoch: Epoch,
+        /// Whether nodes run candidates for it.
+        relayed: bool,
     },
     /// A session has lapsed or ended, with everything it had.
     Ended {
@@ -110,6 +112,13 @@ pub enum Record<K> {
         request: RequestId,
         /// Its lock.
         lock: K,
+    },
+    /// A client has released a request, up to this attempt. Written only where other candidates of the session may not know.
+    Released {
+        /// The request.
+        request: RequestId,
+        /// The attempt.
+        attempt: u64,
     },
     /// What holds for all locks and sessions.
     Counters {
@@ -181,18 +190,23 @@ impl<K: Name> Voter<K> {
             ToVoter::Beat { session, seen, waiting } => {
                 self.on_beat(from, session, seen, waiting, now, out);
             }
-            ToVoter::Request { session, lock, claim, stamp, inside } => {
+            ToVoter::Request { session, lock, claim, stamp, inside, first } => {
                 // A candidate speaks for itself and for the session that it presents.
                 if claim.candidate == from && claim.request.session == session.session {
-                    self.on_request(session, lock, claim, (stamp, inside), now, out);
+                    self.on_request(session, lock, claim, (stamp, inside, first), now, out);
                 }
             }
             ToVoter::Raise { lock, claim, vote, token, enters } => {
                 self.on_raise(lock, claim, vote, (token, enters), out);
             }
             ToVoter::Yield { lock, claim, vote } => self.on_yield(lock, claim, vote, out),
-            ToVoter::Release { lock, request, attempt, token } => {
-                self.on_release(lock, (request, attempt), token, out);
+            ToVoter::Withdraw { lock, claim, untold } => {
+                if claim.candidate == from {
+                    self.on_withdraw(lock, claim, untold, out);
+                }
+            }
+            ToVoter::Release { request, attempt, token, .. } => {
+                self.release(request, attempt, token, out);
             }
             ToVoter::End { session } => self.end_session(session, out),
         }
@@ -215,7 +229,7 @@ impl<K: Name> Voter<K> {
         while let Some((_, session, incarnation)) =
             self.lapses.first().copied().filter(|(time, ..)| *time <= now)
         {
-            self.end_incarnation(session, incarnation, out);
+            self.end_incarnation(session, incarnation, now, out);
         }
         while let Some((_, lock)) = self.frozen.first().filter(|(time, _)| *time <= now) {
             let lock = lock.clone();

@@ -25,6 +25,8 @@ pub(super) struct Heard {
 pub struct VoterSession<K> {
     pub(super) ttl: Span,
     pub(super) epoch: Epoch,
+    /// Whether nodes run candidates for it: then everything that it has lapses together.
+    pub(super) relayed: bool,
     /// By client incarnation. What an incarnation has is kept for one ttl after its newest beat: a process that has died does
     /// not keep its locks because another process of the same session lives.
     pub(super) beats: BTreeMap<u64, Heard>,
@@ -38,9 +40,9 @@ pub struct VoterSession<K> {
     pub(super) announced: BTreeMap<RequestId, u64>,
     /// Requests that were ended by force, until the client lets go of them.
     pub(super) dead: BTreeMap<RequestId, K>,
-    /// Requests that the client has released last. A relay at another node may not know yet, and must not get their votes
-    /// again.
-    pub(super) released: Vec<RequestId>,
+    /// Requests that the client has released last, with the attempt that has ended. A relay at another node may not know yet,
+    /// and must not get their votes again.
+    pub(super) released: Vec<(RequestId, u64)>,
 }
 
 impl<K> VoterSession<K> {
@@ -48,6 +50,7 @@ impl<K> VoterSession<K> {
         Self {
             ttl,
             epoch,
+            relayed: false,
             beats: BTreeMap::new(),
             told: None,
             version: 0,
@@ -70,22 +73,32 @@ impl<K> VoterSession<K> {
 
     /// When the voter frees what a client incarnation has, unless it hears a newer beat.
     pub(super) fn lapses_of(&self, incarnation: u64) -> Option<Time> {
+        match self.relayed {
+            true => Some(self.lapses()),
+            false => self.lapses_alone(incarnation),
+        }
+    }
+
+    /// One ttl after the newest beat of this incarnation.
+    pub(super) fn lapses_alone(&self, incarnation: u64) -> Option<Time> {
         self.beats.get(&incarnation).map(|heard| heard.at + self.ttl)
     }
 
-    /// Takes note of a release. A number is never reused, so the request stays ended.
-    pub(super) fn release(&mut self, request: RequestId) {
+    /// Takes note of a release.
+    pub(super) fn release(&mut self, request: RequestId, attempt: u64) {
+        if let Some((_, known)) = self.released.iter_mut().find(|(of, _)| *of == request) {
+            *known = attempt.max(*known);
+            return;
+        }
         if self.released.len() >= RELEASED_MOST {
             self.released.remove(0);
         }
-        if !self.released.contains(&request) {
-            self.released.push(request);
-        }
+        self.released.push((request, attempt));
     }
 
-    /// Whether a request was ended by force, or released not long ago.
-    pub(super) fn has_ended(&self, request: RequestId) -> bool {
-        self.dead.contains_key(&request) || self.released.contains(&request)
+    /// The attempt of a request that was released not long ago.
+    pub(super) fn released(&self, request: RequestId) -> Option<u64> {
+        self.released.iter().find(|(of, _)| *of == request).map(|(_, attempt)| *attempt)
     }
 
     /// Whether a request has a vote or is in a queue.

@@ -53,7 +53,7 @@ impl CoreMessage for Message {
                 ToVoter::Request { .. } => 1,
                 ToVoter::Raise { .. } => 2,
                 ToVoter::Yield { .. } => 3,
-                ToVoter::Release { .. } | ToVoter::End { .. } => 4,
+                ToVoter::Release { .. } | ToVoter::Withdraw { .. } | ToVoter::End { .. } => 4,
             },
             Self::ToCandidate(message) => match message {
                 ToCandidate::Echo { .. } => 5,

@@ -59,12 +59,6 @@ impl World {
         client.numbers += 1;
         let (number, sent) = (client.numbers, client.clock.shows(self.now));
         let Some(input) = client.input(number, sent.0 / 1_000, what, resigns) else { return };
-        if let (Kind::Http, What::Acquire { request, .. }, Some(Key::Session(key))) =
-            (kind, what, &client.key)
-            && let Some(it) = self.connections.get_mut(&connection)
-        {
-            it.kept = Some((*key, request));
-        }
         client.calls.insert(number, OpenCall { connection, node, sent, what });
         let process = client.process;
         if let Some(patience) = patience {
@@ -176,17 +170,6 @@ impl World {
         let Some(call) = self.clients[at].calls.get(&number) else { return };
         let (what, node, kind) = (call.what, self.clients[at].node, self.clients[at].kind);
         self.abandon(at, number);
-        if let What::Acquire { lock, request, inside: None } = what
-            && kind == Kind::Http
-        {
-            // A front end takes the request back once it notices that the client has gone. So the client asks with another
-            // number.
-            let client = &mut self.clients[at];
-            let next = client.next_request();
-            let want = client.wants.get_mut(&lock).filter(|want| want.request == request);
-            want.into_iter().for_each(|want| want.request = next);
-            return self.ask(at, lock);
-        }
         match what {
             What::Open(_) => self.open(at),
             What::Acquire { inside: Some(_), .. } => self.tell_inside(at),
@@ -257,8 +240,8 @@ impl World {
                 self.session_over(at, "a node says so");
             }
             (What::Open(lease), answer) => self.hear_opened(at, lease, &call, answer),
-            (What::KeepAlive, Answer::Alive { reliance, held, .. }) => {
-                self.hear_alive(at, &call, reliance, &held);
+            (What::KeepAlive, Answer::Alive { reliance, held, waiting }) => {
+                self.hear_alive(at, &call, reliance, &held, &waiting);
             }
             (What::KeepAlive, Answer::Life(life)) => {
                 self.hear_life(at, &call, life.relied_ms);
@@ -324,42 +307,62 @@ impl World {
         }
     }
 
-    fn hear_alive(&mut self, at: usize, call: &OpenCall, reliance: Reliance, held: &[Held]) {
+    fn hear_alive(
+        &mut self,
+        at: usize,
+        call: &OpenCall,
+        reliance: Reliance,
+        held: &[Held],
+        waiting: &[u64],
+    ) {
         let until = self.until(at, call, reliance);
-        let mut lost = Vec::new();
+        let (mut lost, mut raised) = (Vec::new(), Vec::new());
         for (lock, want) in &mut self.clients[at].wants {
             let request = want.request;
             let Some(grip) = want.grip.as_mut().filter(|grip| !grip.lost) else { continue };
             let listed = held.iter().find(|it| it.request == request);
             match listed {
                 Some(listed) => {
-                    let (token, told) = (grip.token, listed.token);
-                    assert_eq!(token, told, "client {at} had another token of lock {lock}");
+                    // An answer to an earlier call may name an earlier token.
+                    let is_newer = listed.token > grip.token || call.sent > grip.since;
+                    let differs = listed.token != grip.token && is_newer;
+                    raised.extend(differs.then_some((*lock, listed.token)));
                     grip.until = grip.until.max(until);
                 }
                 None if call.sent > grip.since => lost.push(*lock),
                 None => {}
             }
         }
+        raised.into_iter().for_each(|(lock, token)| self.raise_token(at, lock, token));
         lost.into_iter().for_each(|lock| self.loses(at, lock, "it is not listed"));
         // The client gives back what is listed and it does not want.
-        for listed in held {
+        for request in held.iter().map(|it| it.request).chain(waiting.iter().copied()) {
             let client = &self.clients[at];
-            // Nodes may not know yet that a lock that was asked for again is held for another number.
-            let wanted = client.wants.keys().any(|lock| name(*lock) == listed.name);
-            let ending = client.endings.iter().any(|it| it.request == listed.request);
+            let wanted = client.wants.values().any(|want| want.request == request);
+            let ending = client.endings.iter().any(|it| it.request == request);
             if wanted || ending {
                 continue;
             }
-            if client.ended.get(&listed.request).is_some_and(|ended| *ended < call.sent) {
+            if client.ended.get(&request).is_some_and(|ended| *ended < call.sent) {
                 self.counts.leaked += 1;
-                self.log(|| format!("client {at} had released {listed:?}"));
+                self.log(|| format!("client {at} had released {request}"));
             }
-            let lock = (0..super::world::LOCKS as u8).find(|lock| name(*lock) == listed.name);
-            let (lock, request) = (lock.expect("it is a lock of this world"), listed.request);
-            self.end(at, Ending { lock, request, token: Some(listed.token) });
+            // The lock matters to leases only.
+            self.end(at, Ending { lock: 0, request, token: None });
         }
         self.ask_again(at);
+    }
+
+    /// A lock is held on, with a greater token: the node that had granted it died before enough voters knew.
+    fn raise_token(&mut self, at: usize, lock: u8, token: u64) {
+        let Some(want) = self.clients[at].wants.get_mut(&lock) else { return };
+        let Some(grip) = want.grip.as_mut().filter(|grip| !grip.lost) else { return };
+        let before = std::mem::replace(&mut grip.token, token);
+        assert!(token > before, "client {at} had token {before} of lock {lock}, and has {token}");
+        self.counts.raised += 1;
+        if self.clients[at].valid(lock, self.now).is_some() {
+            self.judge_token(at, lock, token);
+        }
     }
 
     fn hear_granted(
@@ -376,10 +379,12 @@ impl World {
         let want = self.clients[at].wants.get_mut(&lock).filter(|want| want.request == request);
         match want.map(|want| &mut want.grip) {
             Some(Some(grip)) => {
-                let had = grip.token;
-                assert_eq!(had, token, "client {at} had another token of lock {lock}");
+                let raised = grip.token != token;
                 if !grip.lost {
                     grip.until = grip.until.max(until);
+                }
+                if raised {
+                    self.raise_token(at, lock, token);
                 }
             }
             Some(None) => {
@@ -420,6 +425,8 @@ impl World {
             (Failure::Busy | Failure::TimedOut, false) if want.wait_ms.is_some() => {
                 self.leave(at, lock);
             }
+            // An earlier process of the session has asked for the lock: it is released with the next keep-alive.
+            (Failure::TooMuch(_), _) => {}
             (Failure::NoRequest | Failure::Busy | Failure::TimedOut, _) => {}
             (failure, _) => panic!("client {at} is refused lock {lock}: {failure:?}"),
         }

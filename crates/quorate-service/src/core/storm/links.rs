@@ -50,8 +50,6 @@ pub(super) struct Connection {
     pub(super) local: bool,
     /// When the front end did so, by the node's clock in microseconds.
     asked: u64,
-    /// The request that an HTTP front end takes back if the client closes the connection before it is answered.
-    pub(super) kept: Option<(SessionKey, u64)>,
 }
 
 /// What an HTTP front end makes of an answer: validity from when the client sent its call. Two clocks differ by at most the
@@ -180,7 +178,6 @@ impl World {
             last: [self.now; 2],
             local,
             asked: 0,
-            kept: None,
         };
         self.connections.insert(id, connection);
         id
@@ -287,11 +284,7 @@ impl World {
             Input::Closed { heard } => {
                 let Some(it) = self.connections.get_mut(&connection) else { return };
                 it.over = true;
-                let kept = it.kept.take().filter(|_| !heard);
                 self.with_core(node, |core, now| core.connection_closed(id, heard, now));
-                if let Some((session, request)) = kept {
-                    self.take_back(node, session, request);
-                }
             }
         }
     }

@@ -18,9 +18,6 @@ use world::{Counts, Setup, World};
 
 /// A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-service --lib storm`; `QUORATE_STORMS_FROM` is its
 /// first seed. `QUORATE_STORM_LOG` logs every event.
-///
-/// The default seeds are chosen among those that pass. Campaigns still find failures: of 200 rough worlds of three nodes from
-/// seed 0, one in which two clients are valid and six in which a client waits for ever; of 500 gentle ones, five lost locks.
 fn storms(setup: Setup, (first, count): (u64, u64)) -> Counts {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let first = number("QUORATE_STORMS_FROM").unwrap_or(first);
@@ -53,7 +50,7 @@ fn assert_busy(total: Counts, worlds: u64) {
 
 #[test]
 fn three_nodes_in_rough_weather() {
-    let total = storms(Setup { nodes: 3, gentle: false }, (101, 40));
+    let total = storms(Setup { nodes: 3, gentle: false }, (0, 40));
     assert_busy(total, 40);
     assert!(total.forgotten > 0 && total.lost > 0, "{total:?}");
 }
@@ -65,7 +62,7 @@ fn five_nodes_in_rough_weather() {
 
 #[test]
 fn no_lock_is_lost_in_gentle_weather() {
-    let total = storms(Setup { nodes: 3, gentle: true }, (50, 60));
+    let total = storms(Setup { nodes: 3, gentle: true }, (0, 60));
     assert_busy(total, 60);
     assert_eq!(total.lost, 0);
 }

@@ -3,10 +3,10 @@
 use quorate_algorithms::mutex::leased_quorum::{Life, Memory, Record, Terms};
 use quorate_core::quorum::{AnyCoterie, Majority};
 use quorate_core::{Drift, ProcessId, Span, Tempo, Time};
-use quorate_protocol::{Ask, Call, Name, SessionKey};
+use quorate_protocol::Name;
 
 use super::chance::{Chance, Clock, DRIFT, MS, SECOND};
-use super::world::{Event, Input, World};
+use super::world::{Event, World};
 use crate::core::{Action, NodeCore, Quotas, Settings, VoterStart};
 
 /// Numbers that are reserved when a node starts.
@@ -142,18 +142,6 @@ impl World {
             node.mark = node.mark.max(Some(mark));
             self.with_core(at, |core, now| core.reserved(mark, now));
         }
-    }
-
-    /// What an HTTP front end does when a client has gone before its lock was granted.
-    pub(super) fn take_back(&mut self, at: usize, session: SessionKey, request: u64) {
-        let sent = self.nodes[at].clock.shows(self.now).0 / 1_000;
-        let ask = Ask { number: 1, sent, call: Call::Release { session, request } };
-        // The client does not hear the answer.
-        let connection = self.open_connection(0, at, true);
-        if let Some(it) = self.connections.get_mut(&connection) {
-            it.closed = true;
-        }
-        self.plan(self.now + 1, Event::ToNode { connection, input: Input::Ask(ask) });
     }
 
     /// A process of a node starts, from what its predecessor has left.

@@ -31,6 +31,8 @@ pub(super) struct Counts {
     /// Changes of node while a lock was held that the client kept, with its token.
     pub(super) kept: u64,
     pub(super) switches: u64,
+    /// Tokens that were raised while a lock was held.
+    pub(super) raised: u64,
     pub(super) restarts: u64,
     pub(super) forgotten: u64,
     /// Requests that an answer lists although the client has released them.
@@ -44,6 +46,7 @@ impl Counts {
         self.lost += other.lost;
         self.kept += other.kept;
         self.switches += other.switches;
+        self.raised += other.raised;
         self.restarts += other.restarts;
         self.forgotten += other.forgotten;
         self.leaked += other.leaked;
@@ -229,17 +232,22 @@ impl World {
     pub(super) fn judge_entry(&mut self, at: usize, lock: u8, token: u64, leased: bool) {
         self.counts.entries += 1;
         self.counts.leased += u64::from(leased);
-        let process = self.clients[at].process;
         self.log(|| format!("client {at} enters lock {lock} with token {token}"));
+        self.judge_token(at, lock, token);
+        self.judge();
+    }
+
+    /// Tokens grow.
+    pub(super) fn judge_token(&mut self, at: usize, lock: u8, token: u64) {
+        let process = self.clients[at].process;
         if let Some((before, of, its)) = self.tokens.insert(lock, (token, at, process)) {
-            // A session may hold a lock several times over.
+            // A client may confirm a lock that it holds.
             let same = (of, its) == (at, process) && before == token;
             assert!(
                 token > before || same,
                 "client {at} has token {token} of lock {lock} after {before} of client {of}"
             );
         }
-        self.judge();
     }
 
     /// At most one client is valid per lock.

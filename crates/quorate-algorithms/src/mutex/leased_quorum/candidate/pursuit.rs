@@ -29,14 +29,20 @@ pub(super) struct Pursuit<K> {
     pub(super) asks_all: bool,
     /// Whether a beat has begun since the pursuit did.
     pub(super) is_old: bool,
-    /// Voters at which the request was ended by force.
+    /// Voters at which the request has ended.
     pub(super) gone: ProcessSet,
+    /// The last attempt that has ended there.
+    pub(super) ended: u64,
+    /// Whether by force.
+    pub(super) forced: bool,
     pub(super) votes: BTreeMap<ProcessId, Counted>,
     /// The last vote of each voter that was given back. It never counts again, although word of it may arrive once more.
     pub(super) returned: BTreeMap<ProcessId, VoteId>,
     /// The token that voters were last asked to confirm.
     pub(super) raising: Option<u64>,
-    /// The newest attempt and token that a voter has recorded.
+    /// The greatest token that this attempt has asked voters to record. From then on the attempt yields nothing.
+    pub(super) recording: Option<u64>,
+    /// The newest attempt before this one, and its token, that a voter has recorded: the client may have been told.
     pub(super) found: Option<(u64, u64)>,
     pub(super) place: u32,
     pub(super) told: Option<Report>,
@@ -56,6 +62,8 @@ pub(super) struct Counted {
     pub(super) version: u64,
     /// The token that the voter has recorded for this attempt.
     pub(super) entered: Option<u64>,
+    /// The token that the voter has recorded for this or an earlier attempt.
+    pub(super) found: Option<u64>,
 }
 
 impl<K> Pursuit<K> {
@@ -73,13 +81,33 @@ impl<K> Pursuit<K> {
             asks_all: false,
             is_old: false,
             gone: ProcessSet::new(),
+            ended: 0,
+            forced: false,
             votes: BTreeMap::new(),
             returned: BTreeMap::new(),
             raising: None,
+            recording: None,
             found: None,
             place: 0,
             told: None,
         }
+    }
+
+    /// Takes note of a token that an earlier attempt has recorded.
+    pub(super) fn find(&mut self, recorded: Option<(u64, u64)>) {
+        self.found = self.found.into_iter().chain(recorded).max_by_key(|(_, token)| *token);
+    }
+
+    /// A voter has recorded this token. Another candidate may have given the client a greater one than this one knows.
+    pub(super) fn grow(&mut self, token: u64) {
+        for known in [&mut self.inside, &mut self.recording].into_iter().flatten() {
+            *known = token.max(*known);
+        }
+    }
+
+    /// The greatest token that the client may have been told.
+    pub(super) fn token(&self) -> Option<u64> {
+        self.inside.max(self.recording).max(self.found.map(|(_, token)| token))
     }
 
     /// Beats and voters of all votes: they count towards validity once the client is inside.
@@ -87,15 +115,27 @@ impl<K> Pursuit<K> {
         self.votes.iter().filter_map(|(voter, it)| Some((it.beat?, *voter))).collect()
     }
 
+    /// Whether its client may have been told that it is inside, although it is not known to be.
+    pub(super) fn is_first(&self) -> bool {
+        self.inside.is_none() && (self.found.is_some() || self.recording.is_some())
+    }
+
     /// Beats and voters of the votes with which the client may enter: the voter gave it no later than the token, and has
     /// confirmed that later votes are greater.
     pub(super) fn entering(&self, token: u64, recorded: bool) -> Vec<(u64, ProcessId)> {
         let enters = |counted: &Counted| {
-            counted.vote.number <= token
+            counted.fits(token)
                 && token <= counted.last
                 && (!recorded || counted.entered == Some(token))
         };
         let votes = self.votes.iter().filter(|(_, counted)| enters(counted));
         votes.filter_map(|(voter, counted)| Some((counted.beat?, *voter))).collect()
+    }
+}
+
+impl Counted {
+    /// Whether the vote may stand for this token: it was given no later, or to a client that was inside with it already.
+    pub(super) fn fits(&self, token: u64) -> bool {
+        self.vote.number <= token || self.found == Some(token)
     }
 }

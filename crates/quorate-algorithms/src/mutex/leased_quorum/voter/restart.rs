@@ -60,6 +60,7 @@ impl<K: Name> Voter<K> {
             session: *id,
             ttl: session.ttl,
             epoch: session.epoch,
+            relayed: session.relayed,
         });
         let dead = self.sessions.values().flat_map(|session| &session.dead);
         let dead =
@@ -68,7 +69,12 @@ impl<K: Name> Voter<K> {
             let (lock, last, vote) = (lock.clone(), ballot.last, ballot.vote);
             Record::Ballot { lock, last, vote }
         });
-        core::iter::once(self.counters()).chain(sessions).chain(dead).chain(ballots).collect()
+        let relayed = self.sessions.values().filter(|session| session.relayed);
+        let released = relayed.flat_map(|session| &session.released);
+        let released = released
+            .map(|(request, attempt)| Record::Released { request: *request, attempt: *attempt });
+        let counters = core::iter::once(self.counters());
+        counters.chain(sessions).chain(dead).chain(released).chain(ballots).collect()
     }
 
     pub(super) fn counters(&self) -> Record<K> {
@@ -77,9 +83,11 @@ impl<K: Name> Voter<K> {
 
     fn read(&mut self, record: Record<K>) {
         match record {
-            Record::Session { session, ttl, epoch } => {
+            Record::Session { session, ttl, epoch, relayed } => {
                 self.epochs = self.epochs.max(epoch.number);
-                self.sessions.insert(session, VoterSession::new(ttl, epoch));
+                let known = self.sessions.remove(&session).filter(|known| known.epoch == epoch);
+                let known = known.unwrap_or_else(|| VoterSession::new(ttl, epoch));
+                self.sessions.insert(session, VoterSession { relayed, ..known });
             }
             Record::Ended { session } => {
                 self.sessions.remove(&session);
@@ -90,6 +98,12 @@ impl<K: Name> Voter<K> {
             Record::Dead { request, lock } => {
                 if let Some(session) = self.sessions.get_mut(&request.session) {
                     session.dead.insert(request, lock);
+                }
+            }
+            Record::Released { request, attempt } => {
+                if let Some(session) = self.sessions.get_mut(&request.session) {
+                    session.dead.remove(&request);
+                    session.release(request, attempt);
                 }
             }
             Record::Counters { floor, epochs } => {
@@ -120,6 +134,10 @@ impl<K: Name> Voter<K> {
                 *frozen = now + session.ttl;
                 self.frozen.insert((*frozen, lock.clone()));
             }
+        }
+        // What a client has released must not come back by word of a candidate that does not know.
+        for session in self.sessions.values_mut().filter(|session| !session.released.is_empty()) {
+            session.beats.entry(0).or_insert(Heard { number: 0, at: now });
         }
         // A session without votes has nothing to lose: it begins anew.
         self.sessions.retain(|_, session| !session.beats.is_empty());

@@ -26,13 +26,13 @@ impl<K: Name> Voter<K> {
         now: Time,
         out: &mut VoterEffects<K>,
     ) -> bool {
-        let Presented { session: id, ttl, beat } = presented;
+        let Presented { session: id, ttl, beat, relayed } = presented;
         if !self.is_voting() {
             out.push(VoterEffect::Send(candidate, ToCandidate::Unavailable));
             return false;
         }
         if self.lapse_of(id, beat.incarnation).is_some_and(|lapses| lapses <= now) {
-            self.end_incarnation(id, beat.incarnation, out);
+            self.end_incarnation(id, beat.incarnation, now, out);
         }
         let applied = self.sessions.get(&id).map_or_else(|| self.terms.clamp(ttl), |it| it.ttl);
         if applied != ttl {
@@ -43,14 +43,19 @@ impl<K: Name> Voter<K> {
         if !self.sessions.contains_key(&id) {
             self.epochs += 1;
             let epoch = Epoch { incarnation: self.incarnation, number: self.epochs };
-            out.push(VoterEffect::Persist(Record::Session { session: id, ttl, epoch }));
-            self.sessions.insert(id, VoterSession::new(ttl, epoch));
+            let begins = Record::Session { session: id, ttl, epoch, relayed };
+            out.push(VoterEffect::Persist(begins));
+            self.sessions.insert(id, VoterSession { relayed, ..VoterSession::new(ttl, epoch) });
         }
         let Some(session) = self.sessions.get_mut(&id) else { return false };
-        let before = session.lapses_of(beat.incarnation);
+        if relayed && !core::mem::replace(&mut session.relayed, true) {
+            let epoch = session.epoch;
+            out.push(VoterEffect::Persist(Record::Session { session: id, ttl, epoch, relayed }));
+        }
+        let before = session.lapses_alone(beat.incarnation);
         before.map(|time| self.lapses.remove(&(time, id, beat.incarnation)));
         let has_room = session.hear(beat, now);
-        let lapses = session.lapses_of(beat.incarnation);
+        let lapses = session.lapses_alone(beat.incarnation);
         self.lapses.extend(lapses.map(|time| (time, id, beat.incarnation)));
         has_room
     }
@@ -72,8 +77,11 @@ impl<K: Name> Voter<K> {
             return;
         }
         let id = presented.session;
+        // Requests of a relayed session belong to none of its candidates.
+        let relayed = presented.relayed;
         let own = |request: &RequestId| {
-            request.session == id && request.incarnation == presented.beat.incarnation
+            let own = relayed || request.incarnation == presented.beat.incarnation;
+            request.session == id && own
         };
         let announced: Vec<(RequestId, u64)> = waiting
             .into_iter()
@@ -82,7 +90,7 @@ impl<K: Name> Voter<K> {
             .collect();
         let clock = self.clock;
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        session.announced.retain(|request, _| !own(request));
+        session.announced.retain(|request, _| relayed || !own(request));
         let room = ANNOUNCED_MOST.saturating_sub(session.announced.len());
         session.announced.extend(announced.into_iter().take(room));
         session.told = Some(clock);
@@ -117,7 +125,7 @@ impl<K: Name> Voter<K> {
                 return Some(Entry { lock: lock.clone(), claim, vote: renewed, forced, entered });
             }
             let waiter = ballot.queue.get(&(*stamp, *request))?;
-            let (claim, entered) = (waiter.claim, waiter.entered);
+            let (claim, entered) = (waiter.claim, None);
             Some(Entry { lock: lock.clone(), claim, vote: None, forced: false, entered })
         };
         let ended =
@@ -150,14 +158,19 @@ impl<K: Name> Voter<K> {
         &mut self,
         id: u128,
         incarnation: u64,
+        now: Time,
         out: &mut VoterEffects<K>,
     ) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let lapses = session.lapses_of(incarnation);
+        let lives = session.relayed && session.lapses() > now;
+        let lapses = session.lapses_alone(incarnation);
         lapses.map(|time| self.lapses.remove(&(time, id, incarnation)));
         session.beats.remove(&incarnation);
+        if lives {
+            return;
+        }
         session.announced.retain(|request, _| request.incarnation != incarnation);
-        if session.beats.is_empty() {
+        if session.relayed || session.beats.is_empty() {
             return self.end_session(id, out);
         }
         session.version += 1;
@@ -179,7 +192,7 @@ impl<K: Name> Voter<K> {
     pub(super) fn end_session(&mut self, id: u128, out: &mut VoterEffects<K>) {
         let Some(session) = self.sessions.remove(&id) else { return };
         for incarnation in session.beats.keys() {
-            let lapses = session.lapses_of(*incarnation);
+            let lapses = session.lapses_alone(*incarnation);
             lapses.map(|time| self.lapses.remove(&(time, id, *incarnation)));
         }
         out.push(VoterEffect::Persist(Record::Ended { session: id }));

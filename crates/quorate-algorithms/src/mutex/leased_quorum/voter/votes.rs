@@ -37,13 +37,18 @@ fn told_inside(claim: Claim, inside: Option<u64>, last: u64) -> Option<(u64, u64
     Some((claim.attempt, token))
 }
 
+/// What is recorded after this: the token of a request only grows.
+fn grown((attempt, token): (u64, u64), known: Option<(u64, u64)>) -> (u64, u64) {
+    (attempt, known.map_or(token, |(_, known)| token.max(known)))
+}
+
 impl<K: Name> Voter<K> {
     pub(super) fn on_request(
         &mut self,
         presented: Presented,
         lock: K,
         claim: Claim,
-        (stamp, inside): (u64, Option<u64>),
+        (stamp, inside, first): (u64, Option<u64>, bool),
         now: Time,
         out: &mut VoterEffects<K>,
     ) {
@@ -52,8 +57,11 @@ impl<K: Name> Voter<K> {
             return;
         }
         let Some(session) = self.sessions.get(&request.session) else { return };
-        if session.has_ended(request) {
-            return out.push(VoterEffect::Send(candidate, ToCandidate::Gone { lock, request }));
+        let forced = session.dead.contains_key(&request);
+        let ended = if forced { Some(u64::MAX) } else { session.released(request) };
+        if let Some(attempt) = ended.filter(|ended| *ended >= claim.attempt) {
+            let gone = ToCandidate::Gone { lock, request, attempt, forced };
+            return out.push(VoterEffect::Send(candidate, gone));
         }
         let known = session.requests.get(&request);
         if known.is_some_and(|(known, _)| *known != lock) {
@@ -62,9 +70,9 @@ impl<K: Name> Voter<K> {
         let old = known.map(|(_, stamp)| *stamp);
         // A client that is inside comes before all that wait for it: otherwise it could lose its lock with one voter, while a
         // waiter with an older stamp keeps the spare vote.
-        let stamp = match inside {
-            Some(_) => 0,
-            None => self.lifted(request.session, request, stamp, now),
+        let stamp = match inside.is_some() || first {
+            true => 0,
+            false => self.lifted(request.session, request, stamp, now),
         };
         let floor = self.floor;
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
@@ -81,16 +89,17 @@ impl<K: Name> Voter<K> {
             Some((Precedence::Newer, _)) | None => true,
         };
         if let Some(vote) = voted {
-            let entered = told_inside(claim, inside, ballot.last).or(vote.entered);
-            let changes = Given { claim, stamp, beats, entered, ..vote };
+            let told = told_inside(claim, inside, ballot.last);
+            let entered = told.map(|told| grown(told, vote.entered)).or(vote.entered);
+            let first = vote.first.or(entered.map(|(_, token)| token));
+            let changes = Given { claim, stamp, beats, entered, first, ..vote };
             ballot.vote = Some(changes);
             if changes != vote {
                 self.persist(&lock, out);
             }
         } else {
-            let entered = queued.and_then(|waiter| waiter.entered);
             old.and_then(|old| ballot.queue.remove(&(old, request)));
-            ballot.queue.insert((stamp, request), Waiter { claim, inside, beats, entered });
+            ballot.queue.insert((stamp, request), Waiter { claim, inside, beats });
         }
         let clock = self.clock;
         if let Some(session) = self.sessions.get_mut(&request.session) {
@@ -147,9 +156,9 @@ impl<K: Name> Voter<K> {
             return self.reserve(number, out);
         }
         ballot.queue.pop_first();
-        let Waiter { claim, beats, entered, .. } = waiter;
-        let entered = told.or(entered);
-        ballot.vote = Some(Given { claim, stamp, number, beats, entered, frozen: None });
+        let Waiter { claim, beats, .. } = waiter;
+        let (entered, first, frozen) = (told, told.map(|(_, token)| token), None);
+        ballot.vote = Some(Given { claim, stamp, number, beats, entered, first, frozen });
         ballot.last = number;
         self.changed(request.session);
         self.persist(lock, out);
@@ -164,7 +173,8 @@ impl<K: Name> Voter<K> {
         let Some(given) = ballot.vote else { return };
         let request = given.claim.request;
         if given.frozen.is_some() {
-            let gone = ToCandidate::Gone { lock: lock.clone(), request };
+            let (lock, attempt, forced) = (lock.clone(), u64::MAX, true);
+            let gone = ToCandidate::Gone { lock, request, attempt, forced };
             return out.push(VoterEffect::Send(given.claim.candidate, gone));
         }
         let Some((epoch, beat, version)) = self.echo_of(request, given.beats) else { return };
@@ -214,7 +224,8 @@ impl<K: Name> Voter<K> {
         let before = (ballot.last, given.entered);
         ballot.last = ballot.last.max(token);
         if enters {
-            given.entered = Some((claim.attempt, token));
+            given.entered = Some(grown((claim.attempt, token), given.entered));
+            given.first = given.first.or(Some(token));
         }
         let (last, entered) = (ballot.last, given.entered);
         if before != (last, entered) {
@@ -235,44 +246,65 @@ impl<K: Name> Voter<K> {
         out: &mut VoterEffects<K>,
     ) {
         let Some(ballot) = self.given(&lock, claim, vote) else { return };
-        let Some(given) = ballot.vote.take() else { return };
-        let Given { stamp, beats, entered, frozen, .. } = given;
+        // Where the client may have been told that it is inside, only its own word gives the vote back.
+        let Some(given) = ballot.vote.take_if(|given| given.entered.is_none()) else { return };
+        let Given { stamp, beats, frozen, .. } = given;
         if let Some(time) = frozen {
             self.frozen.remove(&(time, lock.clone()));
             self.forget_request(claim.request);
         } else {
-            // A candidate that has told its client of a grant does not yield in that attempt.
-            let entered = entered.filter(|(attempt, _)| *attempt != claim.attempt);
-            let waiter = Waiter { claim, inside: None, beats, entered };
+            let waiter = Waiter { claim, inside: None, beats };
             ballot.queue.insert((stamp, claim.request), waiter);
         }
         self.changed(claim.request.session);
         self.after_freed(&lock, out);
     }
 
-    /// The client has stopped, or no longer wants the lock.
-    pub(super) fn on_release(
+    /// A candidate no longer pursues its attempt.
+    pub(super) fn on_withdraw(
         &mut self,
         lock: K,
-        (request, attempt): (RequestId, u64),
-        token: Option<u64>,
+        claim: Claim,
+        untold: bool,
         out: &mut VoterEffects<K>,
     ) {
-        // Another candidate may have gone on with the request before word of its end arrived.
-        if self.claim_of(&lock, request).is_some_and(|claim| claim.attempt > attempt) {
+        let request = claim.request;
+        let Some(known) = self.claim_of(&lock, request) else { return };
+        if matches!(precedence(known, claim), Precedence::Stale) {
             return;
         }
-        // The client may have been told in an earlier attempt that it is inside: a release that does not name that token is
-        // not the client's.
+        // Once a token is recorded, any node may have told the client by what it has read.
         let entered = self.ballots.get_mut(&lock).and_then(|it| it.vote_of(request)?.entered);
-        if entered.is_some_and(|(entered, of)| entered != attempt && token != Some(of)) {
+        if entered.is_some_and(|(attempt, _)| !untold || attempt != claim.attempt) {
             return;
         }
         let Some(session) = self.sessions.get_mut(&request.session) else { return };
-        session.announced.remove(&request);
-        session.dead.remove(&request);
-        session.release(request);
         let Some((_, stamp)) = session.requests.remove(&request) else { return };
+        session.version += 1;
+        self.remove(lock, request, stamp, out);
+    }
+
+    /// The client has stopped, or no longer wants the lock: whatever other candidates may do, the request has ended, up to this
+    /// attempt. Tells whether the voter knew it.
+    pub fn release(
+        &mut self,
+        request: RequestId,
+        attempt: u64,
+        token: Option<u64>,
+        out: &mut VoterEffects<K>,
+    ) -> bool {
+        // Another candidate may have begun anew before word of the end arrived.
+        if self.attempt_of(request).is_some_and(|known| known > attempt) {
+            return false;
+        }
+        let Some(session) = self.sessions.get_mut(&request.session) else { return false };
+        let mut known = session.announced.remove(&request).is_some();
+        known |= session.dead.remove(&request).is_some();
+        session.release(request, attempt);
+        if session.relayed {
+            out.push(VoterEffect::Persist(Record::Released { request, attempt }));
+        }
+        let Some((lock, stamp)) = session.requests.remove(&request) else { return known };
         session.version += 1;
         let ceiling = self.ceiling;
         if let Some(ballot) = self.ballots.get_mut(&lock)
@@ -283,6 +315,13 @@ impl<K: Name> Voter<K> {
             ballot.last = ballot.last.max(token);
         }
         self.remove(lock, request, stamp, out);
+        true
+    }
+
+    /// The attempt of a request that the voter knows.
+    fn attempt_of(&self, request: RequestId) -> Option<u64> {
+        let (lock, _) = self.sessions.get(&request.session)?.requests.get(&request)?;
+        self.claim_of(lock, request).map(|claim| claim.attempt)
     }
 
     /// The claim that a request has at this voter.
@@ -341,11 +380,13 @@ impl<K: Name> Voter<K> {
             let (time, candidate) = (*vote.frozen.get_or_insert(lapses), vote.claim.candidate);
             self.frozen.insert((time, lock.clone()));
             self.persist(lock, out);
-            let gone = ToCandidate::Gone { lock: lock.clone(), request };
+            let (lock, attempt, forced) = (lock.clone(), u64::MAX, true);
+            let gone = ToCandidate::Gone { lock, request, attempt, forced };
             out.push(VoterEffect::Send(candidate, gone));
         } else if let Some(waiter) = ballot.queue.remove(&(stamp, request)) {
             self.forget_request(request);
-            let gone = ToCandidate::Gone { lock: lock.clone(), request };
+            let (lock, attempt, forced) = (lock.clone(), u64::MAX, true);
+            let gone = ToCandidate::Gone { lock, request, attempt, forced };
             out.push(VoterEffect::Send(waiter.claim.candidate, gone));
         }
         true
