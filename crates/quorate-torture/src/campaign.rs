@@ -24,8 +24,6 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Only faults with this in their names.
     pub(crate) only: String,
-    /// Whether losses of relayed long holders are reported and not judged, and workers avoid what is known to go wrong.
-    pub(crate) lenient: bool,
 }
 
 /// What came of it.
@@ -43,8 +41,6 @@ pub(crate) struct Outcome {
     pub(crate) died: Vec<String>,
     /// Losses of the long holders, permitted and not.
     pub(crate) losses: Vec<Loss>,
-    /// Grants with the token that the same worker had before.
-    pub(crate) repeated: usize,
     /// Times in which nodes were affected by faults.
     pub(crate) affected: Vec<Affected>,
 }
@@ -59,11 +55,11 @@ pub(crate) fn run(
     folder: &Path,
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
-    let Plan { nodes, workers, seconds, seed, ref only, lenient } = *plan;
+    let Plan { nodes, workers, seconds, seed, ref only } = *plan;
     // Short leases, so that a minute has many rounds. Leases of etcd's API need more than two seconds.
     let (holders, ttl_most_ms, answer_ms) = (Kind::ALL.len(), 3_000, 100);
     let absent = None;
-    let shape = Shape { nodes, workers, holders, ttl_most_ms, answer_ms, lenient, absent };
+    let shape = Shape { nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
     if !await_turns(&fleet, workers, begun) || !await_holders(&fleet) {
@@ -135,11 +131,7 @@ pub(crate) fn run(
     let died = fleet.died();
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
-    let mut history = History::read(&fleet);
-    let repeated = history.repeated();
-    if lenient {
-        history.merge_repeated();
-    }
+    let history = History::read(&fleet);
     let mut verdicts = judge(&history, workers, healed);
     verdicts.push(Verdict {
         property: "every node votes and hears all others after the last healing",
@@ -156,24 +148,13 @@ pub(crate) fn run(
     let ready = fleet.ready_times();
     affected.iter_mut().for_each(|one| one.find_well(&ready));
     let losses = losses(&history, &affected, nodes);
-    let judged = |loss: &&Loss| loss.kind == Kind::Direct || !lenient;
-    let unexcused = losses.iter().filter(|loss| loss.excuse.is_none()).filter(judged);
+    let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
     verdicts.push(Verdict {
         property: "no long holder loses its lock while a majority of nodes is well",
         broken: unexcused.map(Loss::describe).collect(),
     });
     let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
-    Ok(Outcome {
-        verdicts,
-        history,
-        faults,
-        recoveries,
-        everybody,
-        died,
-        losses,
-        repeated,
-        affected,
-    })
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, affected })
 }
 
 /// Losses of all long holders.

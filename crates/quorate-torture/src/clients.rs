@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub(crate) use etcd::EtcdSession;
-pub(crate) use http::{HttpSession, LENIENT};
+pub(crate) use http::HttpSession;
 pub(crate) use native::NativeSession;
 
 /// How a client speaks to the cluster.

@@ -23,8 +23,6 @@ pub(crate) struct Shape {
     pub(crate) ttl_most_ms: u64,
     /// How quickly nodes answer each other.
     pub(crate) answer_ms: u64,
-    /// Whether workers avoid what is known to go wrong.
-    pub(crate) lenient: bool,
     /// Where one more node would be, which is never started.
     pub(crate) absent: Option<String>,
 }
@@ -57,7 +55,6 @@ pub(crate) struct Fleet {
     peers: Vec<String>,
     clients: Vec<String>,
     register_at: String,
-    lenient: bool,
 }
 
 impl Fleet {
@@ -82,7 +79,6 @@ impl Fleet {
             peers,
             clients,
             register_at,
-            lenient: shape.lenient,
         };
         fleet.write_files(shape)?;
         if holders > 0
@@ -274,9 +270,6 @@ impl Fleet {
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
         command.args(["worker", &worker.to_string(), &self.clients.join(","), &self.register_at]);
         command.arg(self.log(worker, life));
-        if self.lenient {
-            command.env(crate::clients::LENIENT, "1");
-        }
         let errors = self.folder.join(format!("worker-{worker}.err"));
         let place = &mut self.workers[worker];
         place.child = Some(start(&mut command, &errors)?);

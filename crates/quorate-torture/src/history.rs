@@ -197,22 +197,6 @@ impl History {
         self.claims.iter().filter(|claim| claim.ending == ending).count()
     }
 
-    /// Number of grants with the token that the same worker had before.
-    pub(crate) fn repeated(&self) -> usize {
-        self.claims.windows(2).filter(|pair| is_repeated(&pair[0], &pair[1])).count()
-    }
-
-    /// Takes grants with the token that the same worker had before for one that lasted.
-    pub(crate) fn merge_repeated(&mut self) {
-        self.claims.dedup_by(|next, before| {
-            let repeated = is_repeated(before, next);
-            if repeated {
-                (before.end, before.acted, before.ending) = (next.end, next.acted, next.ending);
-            }
-            repeated
-        });
-    }
-
     /// Claims of the workers of one kind.
     pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Claim> {
         self.claims.iter().filter(move |claim| Kind::of_worker(claim.worker) == kind)
@@ -229,10 +213,6 @@ impl History {
         });
         overlaps.count()
     }
-}
-
-fn is_repeated(before: &Claim, next: &Claim) -> bool {
-    (before.worker, before.token) == (next.worker, next.token)
 }
 
 fn number(word: Option<&String>) -> u64 {

@@ -73,9 +73,6 @@ enum Command {
         /// On loopback, without cuts, where there are no network namespaces
         #[arg(long)]
         or_loopback: bool,
-        /// Report what is known to go wrong with relayed clients without failing: see docs/torture.md
-        #[arg(long)]
-        lenient: bool,
         /// The figures as JSON
         #[arg(long)]
         json: bool,
@@ -123,9 +120,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, lenient, json } => {
+        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, json } => {
             let (nodes, workers) = (nodes as usize, workers as usize);
-            faults(&Plan { nodes, workers, seconds, seed, only, lenient }, or_loopback, json)
+            faults(&Plan { nodes, workers, seconds, seed, only }, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
             let load = stress::Load {

@@ -70,7 +70,7 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         .map(|verdict| json!({ "property": verdict.property, "broken": verdict.broken }))
         .collect();
     let all = json!({
-        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds, "lenient": plan.lenient,
+        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds,
         "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
         "clients": clients(outcome).iter().map(Client::json).collect::<Vec<_>>(),
         "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),
@@ -160,7 +160,6 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
     vec![
         ("grants that a worker relied on", history.claims.len() as u64),
         ("grants to relayed sessions by the nodes' records", history.grants.len() as u64),
-        ("grants with the same token to the same worker again", outcome.repeated as u64),
         ("hand-offs to another worker", history.hand_offs() as u64),
         ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
         ("holders that were killed", history.ended(Ending::Killed) as u64),

@@ -62,15 +62,8 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     // One node of the cluster is us: whatever the others say to it is what a stranger could have heard.
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
-    let shape = Shape {
-        nodes: 3,
-        workers: 0,
-        holders: 0,
-        ttl_most_ms: 8_000,
-        answer_ms: 250,
-        lenient: false,
-        absent,
-    };
+    let shape =
+        Shape { nodes: 3, workers: 0, holders: 0, ttl_most_ms: 8_000, answer_ms: 250, absent };
     let mut fleet = Fleet::start(Hosts::Loopback, folder, &shape)?;
     let begun = quorate_client::Moment::now().0;
     while !fleet.unwell().is_empty() {

@@ -16,8 +16,7 @@ fn torture(arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn a_cluster_bears_faults_and_a_crowd() {
     // One after the other: both need the whole machine.
-    // Lenient: relayed clients are known to lose locks when they change their node (docs/torture.md).
-    let faults = ["faults", "--seconds", "15", "--seed", "1", "--or-loopback", "--lenient"];
+    let faults = ["faults", "--seconds", "15", "--seed", "1", "--or-loopback"];
     let faults = torture(&faults);
     let figure = |name: &str| faults["figures"][name].as_u64().expect("a number");
     assert!(figure("grants that a worker relied on") > 0, "{faults:#}");

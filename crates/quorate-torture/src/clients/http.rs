@@ -10,10 +10,6 @@ use serde_json::{Value, json};
 use super::json::{Answer, Nodes};
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
-/// Set for workers of a lenient run: a session that has changed its node neither waits nor makes a further request.
-/// `docs/torture.md` says what is known to go wrong otherwise.
-pub(crate) const LENIENT: &str = "QUORATE_TORTURE_LENIENT";
-
 pub(crate) struct HttpSession {
     shared: Arc<Shared>,
     requests: u64,
@@ -23,8 +19,6 @@ struct Shared {
     nodes: Nodes,
     key: String,
     ttl: Duration,
-    /// The only node whose answers leave the session good for further requests, in a lenient run.
-    only: Option<usize>,
     state: Mutex<State>,
 }
 
@@ -56,7 +50,7 @@ impl Shared {
 
     /// Whether another request may be made.
     fn is_good(&self) -> bool {
-        !self.state().over && self.only.is_none_or(|only| only == self.nodes.current())
+        !self.state().over
     }
 
     /// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
@@ -144,15 +138,17 @@ impl State {
         let until = sent + body["reliable_ms"].as_u64().unwrap_or(0) * 1_000;
         let listed = body["held"].as_array().map_or(&[][..], Vec::as_slice);
         for (request, hold) in &mut self.held {
-            let is_listed = listed.iter().any(|it| {
-                (it["request"].as_u64(), it["token"].as_u64()) == (Some(*request), Some(hold.token))
-            });
+            let of_request = listed.iter().find(|it| it["request"].as_u64() == Some(*request));
+            // A token may grow while the lock is held.
+            let token = of_request.and_then(|it| it["token"].as_u64());
+            let is_listed = token.is_some_and(|token| token >= hold.token);
             // An answer to a call from before the grant need not list the lock.
             if now >= hold.until {
                 hold.lost.get_or_insert("deadline");
             } else if !is_listed && hold.since < sent {
                 hold.lost.get_or_insert("not-listed");
             } else if is_listed && hold.lost.is_none() {
+                hold.token = token.unwrap_or(hold.token);
                 hold.until = hold.until.max(until);
             }
         }
@@ -178,9 +174,8 @@ impl LockSession for HttpSession {
                 Ok(Answer { status: 201, body }) => {
                     let ttl = Duration::from_millis(body["ttl_ms"].as_u64()?);
                     let key = body["session"].as_str()?.to_owned();
-                    let only = std::env::var_os(LENIENT).map(|_| node);
                     let state = Mutex::default();
-                    let shared = Arc::new(Shared { nodes, key, ttl, only, state });
+                    let shared = Arc::new(Shared { nodes, key, ttl, state });
                     tokio::spawn(Shared::keep_alive(Arc::downgrade(&shared)));
                     return Some(Self { shared, requests: 0 });
                 }
