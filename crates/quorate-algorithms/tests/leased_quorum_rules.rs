@@ -3,8 +3,8 @@
 
 use quorate_algorithms::mutex::leased_quorum::{
     Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent, DirectClient,
-    DirectEffect, Electorate, Entry, Epoch, Part, Presented, Report, RequestId, Standing, Terms,
-    ToCandidate, ToVoter, VoteId, Voter, VoterEffect, Wanted,
+    DirectEffect, Electorate, Entry, Epoch, Part, Presented, Record, Report, RequestId, Standing,
+    Terms, ToCandidate, ToVoter, VoteId, Voter, VoterEffect, Wanted,
 };
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};
@@ -313,6 +313,41 @@ fn a_grant_of_an_earlier_attempt_lets_nobody_in() {
     assert_eq!(events, [], "the earlier candidate may have given votes back since");
     client.on_report(granted(2), Time(2), &mut events);
     assert!(matches!(events[..], [ClientEvent::Entered { token: 1, .. }]), "{events:?}");
+}
+
+#[test]
+fn what_is_no_longer_valid_never_becomes_valid_again() {
+    let mut client: Client<Name> = Client::new(1, 7, TTL, terms());
+    let beat = client.begin_beat(Time(1));
+    let request = client.acquire("a", 0);
+    let report = |standing| Report { request, attempt: 1, stamp: 5, standing };
+    let mut events = Vec::new();
+    client.on_report(report(Standing::Granted { token: 1, beat }), Time(2), &mut events);
+    let until = client.valid_until(request).expect("it is inside");
+    let late = client.begin_beat(Time(until.0 - 1));
+    client.on_report(report(Standing::Held(Some(late))), until, &mut events);
+    assert_eq!(client.valid_until(request), Some(until), "the echo has come too late");
+}
+
+#[test]
+fn a_vote_that_changes_over_is_written_before_it_is_sent() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    let (session, claim) = (presented(1, 2), claim(1, 2, 11));
+    let request = ToVoter::Request { session, lock: "a", claim, stamp: 0, inside: None };
+    let mut out = Vec::new();
+    bench.voter.on_message(claim.candidate, request, Time(bench.now), &mut out);
+    let written = |effect: &VoterEffect<Name>| {
+        let VoterEffect::Persist(Record::Ballot { vote: Some(vote), .. }) = effect else {
+            return false;
+        };
+        vote.claim == claim
+    };
+    let sent = |effect: &VoterEffect<Name>| {
+        matches!(effect, VoterEffect::Send(_, ToCandidate::Vote { .. }))
+    };
+    let (written, sent) = (out.iter().position(written), out.iter().position(sent));
+    assert!(written.is_some() && written < sent, "{out:?}");
 }
 
 #[test]
