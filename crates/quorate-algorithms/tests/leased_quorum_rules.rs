@@ -249,6 +249,13 @@ fn a_forced_request_is_dead_and_listed_as_such() {
     bench.ask(claim(2, 1, 11), 0);
     let mut out = Vec::new();
     assert!(bench.voter.force(&"a", claim(1, 1, 10).request, &mut out));
+    let frozen = |effect: &VoterEffect<Name>| {
+        let VoterEffect::Persist(Record::Ballot { vote: Some(vote), .. }) = effect else {
+            return false;
+        };
+        vote.frozen.is_some()
+    };
+    assert!(out.iter().any(frozen), "a restart must not renew it: {out:?}");
     assert_eq!(bench.holder(), Some(claim(1, 1, 10)), "its client may still rely on it");
     let answers = bench.ask(claim(1, 2, 12), 0);
     assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
