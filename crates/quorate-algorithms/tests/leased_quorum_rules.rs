@@ -391,6 +391,34 @@ fn a_vote_that_is_not_listed_is_not_extended() {
 }
 
 #[test]
+fn every_voter_that_was_asked_learns_the_greatest_stamp() {
+    let claim = claim(1, 1, 10);
+    let mut own = Candidate::new(claim.candidate, electorate(), presented(1, 1));
+    let wanted = Wanted { lock: "a", request: claim.request, attempt: 1, stamp: 5, inside: None };
+    let mut out = Vec::new();
+    own.pursue(wanted, &mut out);
+    let asked = |effects: &[CandidateEffect<Name>], of: u64| -> Vec<u32> {
+        let asked = effects.iter().filter_map(|effect| match effect {
+            CandidateEffect::Send(voter, ToVoter::Request { stamp, .. }) if *stamp == of => {
+                Some(voter.number())
+            }
+            _ => None,
+        });
+        asked.collect()
+    };
+    let voters = asked(&out, 5);
+    let [first, second] = voters[..] else { panic!("two voters are a quorum: {voters:?}") };
+    hears(&mut own, first, vote_for(claim, 1, 5));
+    let epoch = vote_id().epoch;
+    let behind = ToCandidate::Behind { lock: "a", claim, epoch, stamp: 50, place: 1, clock: 50 };
+    assert_eq!(asked(&hears(&mut own, second, behind), 50), [first]);
+    // Word of it may have been lost: the next beat repeats it.
+    let mut out = Vec::new();
+    own.begin_beat(2, 1, &mut out);
+    assert!(asked(&out, 50).contains(&first), "{out:?}");
+}
+
+#[test]
 fn a_vote_with_a_recorded_entry_is_not_given_back() {
     let inquire = |claim| ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
     let yields = |effects: &[CandidateEffect<Name>]| {
