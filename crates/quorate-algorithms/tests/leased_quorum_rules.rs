@@ -267,6 +267,16 @@ fn a_forced_request_is_dead_and_listed_as_such() {
     assert_eq!(bench.holder(), None, "both sessions have lapsed");
 }
 
+#[test]
+fn a_forced_request_that_waited_does_not_come_back() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    bench.ask(claim(2, 1, 11), 0);
+    assert!(bench.voter.force(&"a", claim(2, 1, 11).request, &mut Vec::new()));
+    let answers = bench.ask(claim(2, 2, 12), 0);
+    assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
+}
+
 /// A vote without a recorded entry, as a voter sends it.
 fn vote_for(claim: Claim, beat: u64, version: u64) -> ToCandidate<Name> {
     ToCandidate::Vote {
