@@ -21,7 +21,7 @@ fn terms() -> Terms {
     Terms { ttl_least: Span(3_000), ttl_most: TTL, drift: Drift::NONE }
 }
 
-/// One voter and whoever talks to it.
+/// One voter, and messages to it.
 struct Bench {
     voter: Voter<Name>,
     now: u64,
@@ -126,7 +126,7 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
     assert!(answers.iter().any(asked_back), "{answers:?}");
     bench.tell(10, ToVoter::Yield { lock: "a", claim: waiter, vote });
     assert_eq!(bench.holder(), Some(inside));
-    // Nobody asks for it back, however old its request is.
+    // It is not asked back, however old another request is.
     let answers = bench.ask(claim(3, 1, 12), 1);
     assert!(!answers.iter().any(|it| matches!(it, ToCandidate::Inquire { .. })), "{answers:?}");
 }

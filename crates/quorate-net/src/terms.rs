@@ -47,7 +47,7 @@ impl Terms {
         self
     }
 
-    /// What two nodes compare; none if there are no terms.
+    /// Terms that two nodes compare; none if there are none.
     pub(crate) fn between(&self, one: ProcessId, other: ProcessId) -> Option<StatedTerms> {
         if *self == Self::default() {
             return None;

@@ -267,7 +267,7 @@ impl NodeConfig {
         }
     }
 
-    /// What one client may have.
+    /// Limits of one client.
     pub fn quotas(&self) -> Quotas {
         Quotas {
             sessions: self.sessions_per_client.unwrap_or(self.sessions.div_ceil(4)),

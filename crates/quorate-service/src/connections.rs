@@ -54,7 +54,7 @@ pub(crate) enum Full {
 }
 
 impl Connections {
-    /// At most so many connections, and at most so many from one address. A stranger has this long to be admitted.
+    /// Maximum number of connections, in all and from one address, and the time within which a stranger has to be admitted.
     pub(crate) fn new(most: usize, most_per_address: usize, patience: Duration) -> Arc<Self> {
         Arc::new(Self { most, most_per_address, patience, table: Mutex::default() })
     }

@@ -124,7 +124,7 @@ fn io_error(path: &Path, error: io::Error) -> DiskError {
     DiskError::Io { path: path.display().to_string(), error }
 }
 
-/// Detects accidents, not forgery: whoever can write to the folder can do anything.
+/// Detects accidents, not forgery: a process that can write to the folder can do anything.
 fn sum(text: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()

@@ -73,7 +73,7 @@ pub struct Settings {
     pub sessions_most: usize,
     /// How many requests there may be.
     pub requests_most: usize,
-    /// What one client may have.
+    /// Limits of one client.
     pub quotas: Quotas,
 }
 

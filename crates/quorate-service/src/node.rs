@@ -286,7 +286,7 @@ impl Node {
     }
 }
 
-/// What all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
+/// Terms that all nodes must agree on: with other leases, drift bounds, quorums or members two holders could overlap.
 fn terms_of(settings: &Settings) -> quorate_net::Terms {
     let Terms { lease, drift } = settings.terms;
     let members = ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned());
@@ -305,7 +305,7 @@ struct Desk {
     clients: BTreeMap<Client, mpsc::Sender<Say>>,
     /// What goes to each peer when all that is here has been dealt with.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
-    /// What the state file should contain; a task of its own writes it.
+    /// Contents that the state file should have; a task of its own writes it.
     disk: Option<watch::Sender<Remembered>>,
     /// Where traces go, and by how much the calendar is ahead of the clock.
     spans: Option<(SpanSink, Duration)>,

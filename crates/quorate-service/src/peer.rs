@@ -30,7 +30,7 @@ pub enum PeerMessage {
     Relay(u64, LeaseId, Leased),
     /// The answer to that.
     Relayed(u64, Answer),
-    /// What clients here watch has changed.
+    /// The prefixes that clients here watch have changed.
     Interest(Interest),
 }
 
@@ -85,7 +85,7 @@ pub enum Question {
     HasLease(LeaseId),
     /// Which leases of this client have you?
     Leases(String),
-    /// The first of the requests through you that are selected, at most so many.
+    /// The first of the selected requests through this node, at most this number.
     Page(Selection, u32),
 }
 

@@ -1,4 +1,4 @@
-//! What clients may cost a node: connections, bodies, sessions, lists.
+//! Limits of clients: connections, bodies, sessions, lists.
 
 mod support;
 

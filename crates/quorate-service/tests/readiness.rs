@@ -15,7 +15,7 @@ async fn a_failed_write_is_retried_and_shown() {
     cluster.launch(1, false).await;
     let abstains = cluster.readyz(1, "not ready").await;
     assert!(abstains.contains("503") && abstains.contains("abstaining: "), "{abstains}");
-    // A folder in the place of the file that is written: every write fails, whoever runs the test.
+    // A folder in the place of the file that is written: every write fails, for root too.
     let in_the_way = cluster.data(1).join("node.new");
     std::fs::create_dir(&in_the_way).expect("a disk");
     cluster.well().await;

@@ -150,14 +150,14 @@ struct Member {
     paused: bool,
     /// It has handed all it had to others, and will end.
     departed: bool,
-    /// What waits until it goes on.
+    /// Messages that wait until it goes on.
     backlog: VecDeque<Event>,
     timers: BTreeMap<String, u64>,
-    /// What outlives it.
+    /// State that outlives it.
     mark: u64,
 }
 
-/// What a home answers to its client.
+/// Answer of a home to its client.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// The request does not have the lock yet.

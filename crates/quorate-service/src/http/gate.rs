@@ -1,4 +1,4 @@
-//! What a request has to pass before anything of its body is read: who calls, and how long the body may take.
+//! The gate in front of every request: callers are authenticated before bodies are read, and bodies have a time limit.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const STREAMS: [&str; 2] = ["/etcdserverpb.Watch/Watch", "/etcdserverpb.Lease/Le
 /// The calls by which a client of etcd's API logs in.
 const LOG_IN: [&str; 2] = ["/etcdserverpb.Auth/Authenticate", "/v3/auth/authenticate"];
 
-/// What the gate knows.
+/// State of the gate.
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     pub(super) entry: Arc<Entry>,

@@ -21,7 +21,7 @@ const PAGE_BYTES: usize = 4 << 20;
 /// Maximum number of requests in one page.
 pub(super) const PAGE_MOST: u32 = 10_000;
 
-/// What has come so far for a page.
+/// Replies that have arrived for a page.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) most: usize,
@@ -35,7 +35,7 @@ impl Parts {
         Self { most, selection, parts: BTreeMap::new() }
     }
 
-    /// What a node tells. Requests that were not asked for would keep the pages from ending.
+    /// Takes a node's reply. Requests that were not asked for would keep the pages from ending.
     pub(super) fn add(&mut self, from: ProcessId, mut requests: Vec<About>, more: bool) {
         requests.retain(|about| self.selection.has(about));
         self.parts.insert(from, (requests, more));

@@ -1,4 +1,4 @@
-//! What a peer may say. A peer with a valid certificate can still be wrong: what cannot be true is ignored.
+//! Plausibility of peers' messages. A peer with a valid certificate can still be wrong: impossible messages are ignored.
 
 use quorate_algorithms::mutex::leased::{Message, Ticket};
 use quorate_core::{Layered, ProcessId, Span, Time};
@@ -119,7 +119,7 @@ mod tests {
             keeper.hear(peer, lie, Time(2));
         }
         assert_eq!(keeper.measures.implausible.get(), 5);
-        // Nobody of that number is a peer.
+        // There is no peer of that number.
         for stranger in [0, 3, 64, u32::MAX] {
             for lie in lies.clone() {
                 keeper.hear(ProcessId::new(stranger), lie, Time(3));
@@ -135,7 +135,7 @@ mod tests {
         keeper.hear(peer, PeerMessage::Reply(u64::MAX, Reply::Counter(Some(u64::MAX))), Time(4));
         keeper.hear(peer, PeerMessage::Door("\x1b[2J".to_owned()), Time(4));
         assert!(keeper.doors.is_empty());
-        // What makes sense is heard: it votes.
+        // A plausible message is handled: it votes.
         let request = Message::Request(lock(), ticket(1), Sign { life: 0, sent: Time(1) }, 0);
         keeper.deeds().for_each(drop);
         keeper.hear(peer, PeerMessage::Process(Layered::Upper(request)), Time(5));

@@ -30,7 +30,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// What one client may have on one node.
+/// Limits of one client on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
     /// Maximum number of sessions.
@@ -73,7 +73,7 @@ struct Usage {
     counted: Option<Time>,
 }
 
-/// What a call would add.
+/// Usage that a call would add.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Added {
     pub(super) sessions: usize,

@@ -11,7 +11,7 @@ use super::Web;
 /// Settings with short leases.
 pub(crate) const SHORT: &str = "lease_ms = 400\nanswer_ms = 50\n";
 
-/// Three nodes of a file each, with short leases. They have an address of their own, so that nobody takes their ports while
+/// Three nodes of a file each, with short leases. They have an address of their own, so that no one else takes their ports while
 /// they are away.
 pub(crate) struct Cluster {
     pub(crate) folder: tempfile::TempDir,

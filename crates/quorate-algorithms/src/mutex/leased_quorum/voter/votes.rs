@@ -262,8 +262,8 @@ impl<K: Name> Voter<K> {
         if self.claim_of(&lock, request).is_some_and(|claim| claim.attempt > attempt) {
             return;
         }
-        // The client may have been told in an earlier attempt that it is inside: whoever does not know that token does not
-        // speak for it.
+        // The client may have been told in an earlier attempt that it is inside: a release that does not name that token is
+        // not the client's.
         let entered = self.ballots.get_mut(&lock).and_then(|it| it.vote_of(request)?.entered);
         if entered.is_some_and(|(entered, of)| entered != attempt && token != Some(of)) {
             return;
