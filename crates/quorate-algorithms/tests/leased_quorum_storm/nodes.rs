@@ -164,8 +164,9 @@ impl Storm {
                 }
                 let electorate = self.electorate();
                 let relays = self.nodes[at].relays.iter();
-                let known = relays.filter(|(_, relay)| relay.handle == handle).map(|(id, _)| *id);
-                let known = known.last();
+                let mut known =
+                    relays.filter(|(_, relay)| relay.handle == handle).map(|(id, _)| *id);
+                let known = known.next_back();
                 let candidate = known.unwrap_or_else(|| self.new_candidate(Place::Node(at)));
                 let relay = self.nodes[at].relays.entry(candidate);
                 let relay = relay.or_insert_with(|| Relay {

@@ -124,11 +124,9 @@ impl<K: Name> Candidate<K> {
         for pursuit in self.pursuits.values_mut() {
             let counted = pursuit.votes.values_mut();
             counted.filter_map(|counted| counted.beat.as_mut()).for_each(&mut *show);
-            match pursuit.told.as_mut().map(|told| &mut told.standing) {
-                Some(Standing::Granted { beat, .. } | Standing::Held(Some(beat))) => {
-                    show(&mut beat.number);
-                }
-                _ => {}
+            let told = pursuit.told.as_mut().map(|told| &mut told.standing);
+            if let Some(Standing::Granted { beat, .. } | Standing::Held(Some(beat))) = told {
+                show(&mut beat.number);
             }
         }
     }
