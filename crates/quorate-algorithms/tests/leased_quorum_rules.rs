@@ -1,10 +1,18 @@
 //! Rules of leased-quorum one by one: what voters answer to clients that err or lie, what candidates and clients ignore, order,
 //! and cost.
 
+#[path = "leased_quorum_rules/candidates.rs"]
+mod candidates;
+#[path = "leased_quorum_rules/records.rs"]
+mod records;
+#[path = "leased_quorum_rules/restarts.rs"]
+mod restarts;
+
 use quorate_algorithms::mutex::leased_quorum::{
-    Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent, DirectClient,
-    DirectEffect, Electorate, Entry, Epoch, Part, Presented, Report, RequestId, Standing, Terms,
-    ToCandidate, ToVoter, VoteId, Voter, VoterEffect, Wanted,
+    Ballot, Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent,
+    DirectClient, DirectEffect, Electorate, Entry, Epoch, Life, Memory, Part, PeerMessage,
+    Presented, Record, Report, RequestId, Standing, Terms, ToCandidate, ToVoter, VoteId, Voter,
+    VoterEffect, Wanted,
 };
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};

@@ -1,0 +1,345 @@
+//! Rules for sessions whose candidates run in nodes: tokens on record, releases, and what lapses together.
+
+use super::restarts::{restart, written};
+use super::*;
+
+/// A session of which nodes run candidates, as one of them presents it.
+fn relayed(incarnation: u64, number: u64) -> Presented {
+    Presented { relayed: true, beat: Beat { incarnation, number }, ..presented(1, 1) }
+}
+
+fn beat_of(session: Presented) -> ToVoter<Name> {
+    ToVoter::Beat { session, seen: None, waiting: Vec::new() }
+}
+
+fn request_of(session: Presented, lock: Name, claim: Claim) -> ToVoter<Name> {
+    ToVoter::Request { session, lock, claim, stamp: 0, inside: None, first: false }
+}
+
+fn is_relayed(record: &Record<Name>) -> bool {
+    matches!(record, Record::Session { relayed: true, .. })
+}
+
+#[test]
+fn a_release_outlives_a_restart_of_the_voter() {
+    let mut bench = Bench::new();
+    let (own, session) = (claim(1, 1, 10), relayed(7, 1));
+    let kept = Claim { request: RequestId { number: 2, ..own.request }, ..own };
+    let mut file = written(&mut bench, 10, request_of(session, "a", own));
+    file.extend(written(&mut bench, 10, request_of(session, "b", kept)));
+    let (request, attempt) = (own.request, u64::MAX);
+    let release = ToVoter::Release { lock: "a", request, attempt, token: None };
+    file.extend(written(&mut bench, 11, release));
+    // From the file as it was written, and from one that was written anew to make it shorter.
+    for file in [file, bench.voter.records()] {
+        let mut bench = restart(file);
+        assert_eq!(bench.holder(), None);
+        let late = Claim { attempt: 2, candidate: CandidateId(12), ..own };
+        let answers = bench.tell(12, request_of(relayed(7, 2), "a", late));
+        assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
+    }
+}
+
+#[test]
+fn a_session_that_nodes_present_stays_one_after_a_restart() {
+    let mut bench = Bench::new();
+    written(&mut bench, 10, request_of(presented(1, 1), "a", claim(1, 1, 10)));
+    assert!(!bench.voter.records().iter().any(is_relayed));
+    let records = written(&mut bench, 11, beat_of(relayed(8, 1)));
+    assert!(records.iter().any(is_relayed), "{records:?}");
+    let bench = restart(bench.voter.records());
+    assert!(bench.voter.records().iter().any(is_relayed));
+}
+
+#[test]
+fn a_forced_vote_is_kept_while_its_client_may_rely_on_any_node() {
+    let mut bench = Bench::new();
+    let own = claim(1, 1, 10);
+    bench.tell(10, request_of(relayed(7, 1), "a", own));
+    bench.now += 100;
+    bench.tell(11, beat_of(relayed(8, 1)));
+    assert!(bench.voter.force(&"a", own.request, &mut Vec::new()));
+    bench.now += TTL.0 - 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), Some(own), "one ttl after the other beat it is free");
+    bench.now += 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), None);
+}
+
+#[test]
+fn a_beat_of_one_node_leaves_the_places_that_another_one_announced() {
+    let mut bench = Bench::new();
+    bench.voter.set_wall_clock(100);
+    let own = claim(1, 1, 10);
+    let (session, seen, waiting) = (relayed(7, 1), None, vec![(own.request, 90)]);
+    bench.tell(10, ToVoter::Beat { session, seen, waiting });
+    bench.voter.set_wall_clock(10_000);
+    bench.tell(11, beat_of(relayed(8, 1)));
+    bench.ask(claim(2, 1, 12), 0);
+    let answers = bench.tell(10, request_of(relayed(7, 2), "a", own));
+    let place = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Behind { stamp: 100, .. });
+    assert!(answers.iter().any(place), "{answers:?}");
+}
+
+#[test]
+fn a_token_that_an_earlier_attempt_recorded_does_not_confirm_a_later_one() {
+    let mut bench = Bench::new();
+    let (earlier, later) = (claim(1, 1, 10), claim(1, 2, 11));
+    let vote = vote_in(&bench.ask(earlier, 0)).expect("the vote is free");
+    let raise = |claim, enters| ToVoter::Raise { lock: "a", claim, vote, token: 1, enters };
+    bench.tell(10, raise(earlier, true));
+    bench.ask(later, 0);
+    let answers = bench.tell(11, raise(later, false));
+    assert!(matches!(answers[..], [ToCandidate::Raised { entered: None, .. }]), "{answers:?}");
+    let answers = bench.tell(11, raise(later, true));
+    assert!(matches!(answers[..], [ToCandidate::Raised { entered: Some(1), .. }]), "{answers:?}");
+}
+
+/// A candidate in a node that asks every voter in this attempt.
+fn relay(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
+    let claim = claim(1, attempt, 10);
+    let relay = Candidate::new(claim.candidate, electorate(), presented(1, 1));
+    let mut relay = relay.recording_entries();
+    pursue(&mut relay, claim, inside);
+    (relay, claim)
+}
+
+fn pursue(
+    candidate: &mut Candidate<Name>,
+    claim: Claim,
+    inside: Option<u64>,
+) -> Vec<CandidateEffect<Name>> {
+    let Claim { request, attempt, .. } = claim;
+    let (wanted, mut out) = (Wanted { lock: "a", request, attempt, stamp: 5, inside }, Vec::new());
+    candidate.pursue(wanted, &mut out);
+    for _ in 0..2 {
+        candidate.widen(request, &mut out);
+    }
+    out
+}
+
+/// A vote with this number, and with what is on record at the voter.
+fn vote_with(claim: Claim, of_number: u64, on_record: Option<(u64, u64)>) -> ToCandidate<Name> {
+    let mut message = vote_for(claim, 1, 5);
+    if let ToCandidate::Vote { vote, last, entered, .. } = &mut message {
+        (vote.number, *last, *entered) = (of_number, of_number, on_record);
+    }
+    message
+}
+
+fn raised(claim: Claim, entered: Option<u64>) -> ToCandidate<Name> {
+    ToCandidate::Raised { lock: "a", claim, vote: vote_id(), last: 1, entered }
+}
+
+/// Voters that are asked to record a token, with the token.
+fn recordings(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
+    let recording = effects.iter().filter_map(|effect| match effect {
+        CandidateEffect::Send(voter, ToVoter::Raise { token, enters: true, .. }) => {
+            Some((voter.number(), *token))
+        }
+        _ => None,
+    });
+    recording.collect()
+}
+
+/// Voters that are asked for their votes, and whether before all others.
+fn asked(effects: &[CandidateEffect<Name>]) -> Vec<(u32, bool)> {
+    let asked = effects.iter().filter_map(|effect| match effect {
+        CandidateEffect::Send(voter, ToVoter::Request { first, .. }) => {
+            Some((voter.number(), *first))
+        }
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn standing(candidate: &Candidate<Name>, claim: Claim) -> Standing {
+    candidate.report(claim.request).expect("the request is pursued").standing
+}
+
+fn list(version: u64, entries: Vec<Entry<Name>>) -> ToCandidate<Name> {
+    let (epoch, beat) = (vote_id().epoch, Beat { incarnation: 7, number: 1 });
+    let part = Some(Part { index: 0, is_last: true });
+    ToCandidate::Echo { epoch, beat, clock: 6, version, part, entries }
+}
+
+fn entry(claim: Claim, vote: Option<u64>, entered: Option<(u64, u64)>) -> Entry<Name> {
+    Entry { lock: "a", claim, vote, entered, forced: false }
+}
+
+#[test]
+fn a_token_is_recorded_at_a_quorum_before_the_client_hears_of_it() {
+    let (mut relay, claim) = relay(1, None);
+    hears(&mut relay, 0, vote_with(claim, 1, None));
+    let effects = hears(&mut relay, 1, vote_with(claim, 1, None));
+    assert_eq!(recordings(&effects), [(0, 1), (1, 1)]);
+    assert_eq!(asked(&effects), [(2, true)], "its client may soon be inside");
+    for (voter, entered) in [(0, Some(1)), (1, None)] {
+        assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
+        hears(&mut relay, voter, raised(claim, entered));
+    }
+    assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
+    hears(&mut relay, 1, raised(claim, Some(1)));
+    assert!(matches!(standing(&relay, claim), Standing::Granted { token: 1, .. }));
+}
+
+#[test]
+fn a_candidate_that_records_a_token_neither_yields_nor_withdraws() {
+    let (mut relay, claim) = relay(1, None);
+    hears(&mut relay, 0, vote_with(claim, 1, None));
+    let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
+    let gives_back = |relay: &mut Candidate<Name>| {
+        let effects = hears(relay, 0, inquire.clone());
+        effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Yield { .. })))
+    };
+    assert!(gives_back(&mut relay.clone()));
+    assert!(relay.clone().withdraw(claim.request, false, &mut Vec::new()));
+    hears(&mut relay, 1, vote_with(claim, 1, None));
+    assert!(!gives_back(&mut relay));
+    assert!(!relay.withdraw(claim.request, false, &mut Vec::new()));
+    let mut out = Vec::new();
+    assert!(relay.withdraw(claim.request, true, &mut out), "no other node can tell the client");
+    assert_eq!(out.len(), 3);
+}
+
+#[test]
+fn a_candidate_that_finds_a_token_goes_on_with_it() {
+    let (mut relay, claim) = relay(2, None);
+    // The voters gave later numbers to a client that was inside with token 1 already.
+    let effects = hears(&mut relay, 0, vote_with(claim, 3, Some((1, 1))));
+    assert_eq!(asked(&effects), [(1, true), (2, true)]);
+    assert!(!relay.withdraw(claim.request, true, &mut Vec::new()));
+    let effects = hears(&mut relay, 1, vote_with(claim, 3, Some((1, 1))));
+    assert_eq!(recordings(&effects), [(0, 1), (1, 1)], "for this attempt it is not recorded");
+    assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
+}
+
+#[test]
+fn a_candidate_that_finds_a_greater_token_records_no_smaller_one() {
+    let (mut relay, claim) = relay(3, None);
+    for voter in [0, 1] {
+        hears(&mut relay, voter, vote_with(claim, 1, None));
+    }
+    hears(&mut relay, 2, vote_with(claim, 4, Some((2, 4))));
+    // The first voter has forgotten the session, and votes anew: too few votes are left for token 1.
+    let mut anew = vote_with(claim, 2, None);
+    if let ToCandidate::Vote { vote, .. } = &mut anew {
+        vote.epoch.number += 1;
+    }
+    let effects = hears(&mut relay, 0, anew);
+    assert!(!recordings(&effects).is_empty());
+    assert!(recordings(&effects).iter().all(|(_, token)| *token == 4), "{effects:?}");
+}
+
+#[test]
+fn a_token_in_a_list_is_found_by_the_next_attempt() {
+    let (mut relay, earlier) = relay(1, None);
+    relay.forget(earlier.request);
+    hears(&mut relay, 0, list(5, vec![entry(earlier, Some(1), Some((1, 1)))]));
+    let effects = pursue(&mut relay, claim(1, 2, 10), None);
+    assert_eq!(relay.found_token(earlier.request), Some(1));
+    assert_eq!(asked(&effects).len(), 3);
+    assert!(asked(&effects).iter().all(|(_, first)| *first), "{effects:?}");
+}
+
+#[test]
+fn every_vote_of_a_client_that_is_inside_is_recorded() {
+    let (mut relay, claim) = relay(1, Some(1));
+    let effects = hears(&mut relay, 2, vote_with(claim, 1, None));
+    assert_eq!(recordings(&effects), [(2, 1)]);
+    let next_beat = |relay: &mut Candidate<Name>, number| {
+        let mut out = Vec::new();
+        relay.begin_beat(number, 1, &mut out);
+        recordings(&out)
+    };
+    assert_eq!(next_beat(&mut relay, 2), [(2, 1)], "the message may have been lost");
+    hears(&mut relay, 2, raised(claim, Some(1)));
+    assert_eq!(next_beat(&mut relay, 3), []);
+}
+
+#[test]
+fn one_voter_that_knows_a_release_ends_a_request_that_waits() {
+    let gone = |of: Claim, attempt, forced| {
+        let (lock, request) = ("a", of.request);
+        ToCandidate::Gone { lock, request, attempt, forced }
+    };
+    let (mut waiter, claim) = candidate(2, None);
+    hears(&mut waiter, 0, gone(claim, 1, false));
+    assert_eq!(standing(&waiter, claim), Standing::Waiting(0), "an earlier attempt has ended");
+    hears(&mut waiter, 0, gone(claim, 2, false));
+    assert_eq!(standing(&waiter, claim), Standing::Gone);
+    // By force, a request ends at a quorum.
+    let (mut waiter, claim) = candidate(2, None);
+    hears(&mut waiter, 0, gone(claim, u64::MAX, true));
+    assert_eq!(standing(&waiter, claim), Standing::Waiting(0));
+    hears(&mut waiter, 1, gone(claim, u64::MAX, true));
+    assert_eq!(standing(&waiter, claim), Standing::Gone);
+    // A client that is inside has the votes of the others.
+    let (mut holder, claim) = candidate(2, Some(1));
+    hears(&mut holder, 0, gone(claim, u64::MAX, false));
+    assert_eq!(standing(&holder, claim), Standing::Held(None));
+    hears(&mut holder, 1, gone(claim, u64::MAX, false));
+    assert_eq!(standing(&holder, claim), Standing::Gone);
+}
+
+#[test]
+fn a_vote_that_was_released_through_another_node_is_not_asked_for_again() {
+    let (mut holder, claim) = relay(1, Some(1));
+    hears(&mut holder, 0, vote_with(claim, 1, Some((1, 1))));
+    assert_eq!(asked(&hears(&mut holder, 0, list(6, Vec::new()))), []);
+    let (mut waiter, claim) = relay(1, None);
+    hears(&mut waiter, 0, vote_with(claim, 1, None));
+    assert_eq!(asked(&hears(&mut waiter, 0, list(6, Vec::new()))), [(0, false)]);
+}
+
+#[test]
+fn a_token_is_on_record_where_a_quorum_lists_it_with_a_vote_that_is_renewed() {
+    let (mut relay, claim) = relay(2, None);
+    let listed = |vote| list(6, vec![entry(claim, vote, Some((1, 1)))]);
+    let recorded = |relay: &Candidate<Name>| relay.recorded(claim.request).map(|(token, _)| token);
+    hears(&mut relay, 0, listed(Some(1)));
+    assert_eq!(recorded(&relay), None);
+    let mut forced = relay.clone();
+    hears(&mut forced, 1, listed(None));
+    assert_eq!(recorded(&forced), None, "an operator has ended the request");
+    hears(&mut relay, 1, listed(Some(1)));
+    assert_eq!(recorded(&relay), Some(1));
+    // A vote tells of a later token than the lists do.
+    hears(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
+    assert_eq!(recorded(&relay), None);
+}
+
+#[test]
+fn voters_stamp_the_requests_of_candidates_in_nodes() {
+    let stamps = |mut candidate: Candidate<Name>| {
+        hears(&mut candidate, 0, list(1, Vec::new()));
+        let (request, mut out) = (claim(1, 1, 10).request, Vec::new());
+        let wanted = Wanted { lock: "a", request, attempt: 1, stamp: 0, inside: None };
+        candidate.pursue(wanted, &mut out);
+        let stamps = out.into_iter().filter_map(|effect| match effect {
+            CandidateEffect::Send(_, ToVoter::Request { stamp, .. }) => Some(stamp),
+            _ => None,
+        });
+        stamps.collect::<Vec<u64>>()
+    };
+    let candidate = || Candidate::new(CandidateId(10), electorate(), presented(1, 1));
+    assert_eq!(stamps(candidate()), [7, 7], "the clock that it was told, and one");
+    assert_eq!(stamps(candidate().recording_entries()), [0, 0], "it may not be the first one");
+}
+
+#[test]
+fn a_candidate_releases_only_what_its_own_client_has_ended() {
+    let releases = |mut candidate: Candidate<Name>, listed: RequestId| {
+        candidate.begin_beat(2, 1, &mut Vec::new());
+        let of = Claim { request: listed, ..claim(1, 1, 9) };
+        let effects = hears(&mut candidate, 0, list(1, vec![entry(of, Some(1), None)]));
+        effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Release { .. })))
+    };
+    let candidate = || Candidate::new(CandidateId(10), electorate(), presented(1, 1));
+    let ended = claim(1, 1, 9).request;
+    assert!(releases(candidate(), ended));
+    assert!(!releases(candidate(), RequestId { number: 2, ..ended }), "it is not known yet");
+    assert!(!releases(candidate(), RequestId { incarnation: 8, ..ended }), "another process");
+    assert!(!releases(candidate().recording_entries(), ended), "other nodes may go on with it");
+}

@@ -1,0 +1,137 @@
+//! Rules for voters that restart: what their file has to say, and what they do if they have forgotten.
+
+use super::*;
+
+/// What a voter writes before it sends anything.
+pub(super) fn written(bench: &mut Bench, from: u64, message: ToVoter<Name>) -> Vec<Record<Name>> {
+    let mut out = Vec::new();
+    bench.voter.on_message(CandidateId(from), message, Time(bench.now), &mut out);
+    records_in(out)
+}
+
+fn records_in(effects: Vec<VoterEffect<Name>>) -> Vec<Record<Name>> {
+    let first = effects.into_iter().take_while(|it| !matches!(it, VoterEffect::Send(..)));
+    let records = first.filter_map(|effect| match effect {
+        VoterEffect::Persist(record) => Some(record),
+        _ => None,
+    });
+    records.collect()
+}
+
+/// The voter in its first life after these records were written.
+pub(super) fn restart(records: Vec<Record<Name>>) -> Bench {
+    restart_at(1, Life { incarnation: 0, number: 1 }, records)
+}
+
+fn restart_at(now: u64, life: Life, records: Vec<Record<Name>>) -> Bench {
+    let voter = Voter::new(ProcessId::new(0), electorate(), terms());
+    Bench { voter: voter.restored(life, records, Time(now)), now }
+}
+
+fn request_of(claim: Claim) -> ToVoter<Name> {
+    let session = presented(claim.request.session, 1);
+    ToVoter::Request { session, lock: "a", claim, stamp: 0, inside: None, first: false }
+}
+
+#[test]
+fn what_a_voter_sends_is_in_its_file() {
+    let mut bench = Bench::new();
+    let (own, later) = (claim(1, 1, 10), claim(1, 2, 11));
+    let mut file = written(&mut bench, 10, request_of(own));
+    let agrees = |bench: &Bench, file: &[Record<Name>]| {
+        let restarted = restart(file.to_vec());
+        let ballot = |bench: &Bench| {
+            let ballot = bench.voter.ballot(&"a")?;
+            let vote = ballot.vote()?;
+            Some((ballot.last(), vote.claim, vote.number, vote.entered, vote.frozen.is_some()))
+        };
+        assert!(ballot(bench).is_some());
+        assert_eq!(ballot(&restarted), ballot(bench));
+    };
+    agrees(&bench, &file);
+    file.extend(written(&mut bench, 11, request_of(later)));
+    agrees(&bench, &file);
+    let vote = vote_in(&bench.ask(later, 0)).expect("it has the vote");
+    for enters in [false, true] {
+        let raise = ToVoter::Raise { lock: "a", claim: later, vote, token: 5, enters };
+        file.extend(written(&mut bench, 11, raise));
+        agrees(&bench, &file);
+    }
+    let mut out = Vec::new();
+    assert!(bench.voter.force(&"a", own.request, &mut out));
+    file.extend(records_in(out));
+    agrees(&bench, &file);
+    assert!(bench.voter.ballot(&"a").and_then(Ballot::vote).is_some_and(|it| it.frozen.is_some()));
+}
+
+#[test]
+fn a_voter_that_reads_its_file_keeps_votes_for_one_ttl() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    let life = Life { incarnation: 0, number: 1 };
+    let mut bench = restart_at(1_000, life, bench.voter.records());
+    bench.now += TTL.0 - 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), Some(claim(1, 1, 10)), "the file does not say when it was heard");
+    bench.now += 1;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    assert_eq!(bench.holder(), None);
+}
+
+#[test]
+fn a_list_of_an_earlier_life_is_sent_again() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    let lives = [1, 2].map(|number| {
+        let life = Life { incarnation: 0, number };
+        let mut bench = restart_at(1, life, bench.voter.records());
+        let answers = bench.beat(1, 2);
+        let [ToCandidate::Echo { epoch, version, part: Some(_), .. }] = answers[..] else {
+            panic!("one echo with a list: {answers:?}");
+        };
+        (bench, Some((epoch, version)))
+    });
+    let [(_, earlier), (mut bench, present)] = lives;
+    for (seen, is_known) in [(earlier, false), (present, true)] {
+        let (session, waiting) = (presented(1, 3), Vec::new());
+        let answers = bench.tell(9, ToVoter::Beat { session, seen, waiting });
+        let lists = matches!(answers[..], [ToCandidate::Echo { part: Some(_), .. }]);
+        assert_eq!(lists, !is_known, "{answers:?}");
+    }
+}
+
+/// A voter that has forgotten its votes at time 1.
+fn forgotten(mark: Option<u64>) -> Bench {
+    let voter = Voter::new(ProcessId::new(0), electorate(), terms());
+    let memory = Memory { incarnation: 1, mark };
+    Bench { voter: voter.forgotten(memory, Time(1)), now: 1 }
+}
+
+#[test]
+fn a_voter_that_has_forgotten_abstains_and_goes_on_above_its_mark() {
+    let mut bench = forgotten(Some(50));
+    bench.now += terms().abstention().0 - 1;
+    let answers = bench.ask(claim(1, 1, 10), 0);
+    assert!(matches!(answers[..], [ToCandidate::Unavailable]), "{answers:?}");
+    bench.now += 1;
+    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("it votes again");
+    assert_eq!(vote.number, 51);
+}
+
+#[test]
+fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
+    let mut bench = forgotten(None);
+    bench.now += terms().abstention().0;
+    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    let mut out = Vec::new();
+    for (voter, floor) in [(1, 70), (2, 60)] {
+        assert!(!bench.voter.is_voting());
+        let known = PeerMessage::Known { floor, clock: 1 };
+        bench.voter.on_peer(ProcessId::new(voter), known, &mut out);
+    }
+    let records = records_in(out);
+    let is_floor = |it: &Record<Name>| matches!(it, Record::Counters { floor: 70, .. });
+    assert!(records.iter().any(is_floor), "{records:?}");
+    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("it votes again");
+    assert_eq!(vote.number, 71);
+}
