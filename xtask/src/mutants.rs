@@ -1,13 +1,16 @@
 //! `cargo xtask mutants`: removes one rule of leased-quorum at a time and looks whether the tests notice.
 //!
 //! A mutant is a replacement of text in a copy of the module. The copy is a package of its own under the target directory,
-//! so that only the module and its storm are compiled. A mutant that survives is a rule that nothing tests.
+//! so that only the module and its tests are compiled. The tests of single rules run first, and the storm runs only if they
+//! pass. A mutant that survives both is a rule that nothing tests.
 
+mod limited;
 mod rules;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 use std::{env, fs};
 
 use rules::RULES;
@@ -25,23 +28,21 @@ struct Rule {
 /// Storms per configuration, unless `--storms` says otherwise.
 const STORMS: &str = "1500";
 
+/// Maximum duration of one test suite, in seconds, unless `--timeout` says otherwise. A rule may be what ends a loop, or what
+/// lets the storm make progress: a mutant that takes longer counts as caught.
+const TIMEOUT_SECONDS: u64 = 300;
+
+/// Test suites, fastest first: a name, and the arguments of `cargo test`. The tests of single rules take longer to compile than to
+/// run, so that they are not optimized.
+const SUITES: [(&str, &[&str]); 2] = [
+    ("rules", &["--test", "leased_quorum_rules"]),
+    ("storm", &["--release", "--test", "leased_quorum_storm"]),
+];
+
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
-    let (mut storms, mut names) = (STORMS, Vec::new());
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--storms" => storms = words.next().copied().unwrap_or(STORMS),
-            name => names.push(name),
-        }
-    }
-    let unknown = names.iter().find(|name| RULES.iter().all(|rule| rule.name != **name));
-    if let Some(unknown) = unknown {
-        let known: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
-        let text = format!("there is no rule `{unknown}`; rules: {}", known.join(", "));
-        return Err(io::Error::other(text));
-    }
+    let (limits, names) = parse(words)?;
     let copy = Package::create(root)?;
-    let whole = copy.test(storms)?;
+    let whole = copy.test(&limits)?;
     println!("without a mutation: {}", whole.text());
     if !matches!(whole, Outcome::Passed) {
         return Ok(ExitCode::FAILURE);
@@ -49,9 +50,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
     let mut survivors = Vec::new();
     for rule in RULES.iter().filter(|rule| names.is_empty() || names.contains(&rule.name)) {
         copy.mutate(rule)?;
-        let outcome = copy.test(storms)?;
-        println!("{:<36} {}", rule.name, outcome.text());
-        if !matches!(outcome, Outcome::Caught(_)) {
+        let outcome = copy.test(&limits)?;
+        println!("{:<48} {}", rule.name, outcome.text());
+        if !outcome.is_caught() {
             survivors.push(rule.name);
         }
         copy.restore(rule)?;
@@ -63,18 +64,60 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
+/// How much is tested per mutant.
+struct Limits<'a> {
+    /// Storms per configuration. The storm is left out if there are none.
+    storms: &'a str,
+    timeout: Duration,
+}
+
+/// Reads the options, and the names of the rules to break.
+fn parse<'a>(words: &[&'a str]) -> io::Result<(Limits<'a>, Vec<&'a str>)> {
+    let mut limits = Limits { storms: STORMS, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
+    let mut names = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut number = || {
+            let value = words.next().copied().filter(|value| value.parse::<u64>().is_ok());
+            value.ok_or_else(|| io::Error::other(format!("`{word}` needs a number")))
+        };
+        match *word {
+            "--storms" => limits.storms = number()?,
+            "--timeout" => {
+                let seconds = number()?.parse().unwrap_or(TIMEOUT_SECONDS);
+                limits.timeout = Duration::from_secs(seconds);
+            }
+            name => names.push(name),
+        }
+    }
+    let unknown = names.iter().find(|name| RULES.iter().all(|rule| rule.name != **name));
+    if let Some(unknown) = unknown {
+        let known: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        let text = format!("there is no rule `{unknown}`; rules: {}", known.join(", "));
+        return Err(io::Error::other(text));
+    }
+    Ok((limits, names))
+}
+
 enum Outcome {
     Passed,
-    /// The first complaint.
-    Caught(String),
+    /// The suite that failed, and its first complaint.
+    Caught(&'static str, String),
+    /// The suite that did not end in time.
+    TimedOut(&'static str),
     DoesNotCompile(String),
 }
 
 impl Outcome {
+    fn is_caught(&self) -> bool {
+        matches!(self, Self::Caught(..) | Self::TimedOut(_))
+    }
+
     fn text(&self) -> String {
         match self {
             Self::Passed => "passes".to_owned(),
-            Self::Caught(how) => format!("caught: {how}"),
+            Self::Caught(suite, how) => format!("caught by the {suite}: {how}"),
+            Self::TimedOut(suite) => format!("caught by timeout of the {suite}"),
             Self::DoesNotCompile(error) => format!("does not compile: {error}"),
         }
     }
@@ -97,22 +140,22 @@ impl Package {
             fs::remove_dir_all(folder.join("src"))?;
         }
         copy_all(&original.join("leased_quorum"), &copy.join("leased_quorum"))?;
-        // The process of the catalogue needs the rest of the crate, and the storm does not need it.
+        // The process of the catalogue needs the rest of the crate, and the tests do not need it.
         let module = fs::read_to_string(original.join("leased_quorum.rs"))?;
         let needed = |line: &&str| !line.contains(" process") && !line.contains(" wire");
         let module: Vec<&str> = module.lines().filter(needed).collect();
         fs::write(copy.join("leased_quorum.rs"), module.join("\n"))?;
-        copy_all(
-            &algorithms.join("tests/leased_quorum_storm"),
-            &folder.join("tests/leased_quorum_storm"),
-        )?;
+        for tests in ["tests/leased_quorum_rules", "tests/leased_quorum_storm"] {
+            copy_all(&algorithms.join(tests), &folder.join(tests))?;
+        }
         let rules = "tests/leased_quorum_rules.rs";
         fs::copy(algorithms.join(rules), folder.join(rules))?;
         let core = root.join("crates/quorate-core");
         let manifest = format!(
             "[package]\nname = \"quorate-algorithms\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
              [features]\nserde = []\n\n[dependencies]\nquorate-core = {{ path = {core:?} }}\n\n\
-             [workspace]\n\n[profile.release]\ndebug-assertions = true\n"
+             [workspace]\n\n[profile.dev]\ndebug = false\n\n\
+             [profile.release]\ndebug-assertions = true\n"
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
         let library = "#![no_std]\nextern crate alloc;\n#[cfg(test)]\nextern crate std;\n\
@@ -137,26 +180,52 @@ impl Package {
         fs::copy(self.original.join(rule.file), path).map(drop)
     }
 
-    fn test(&self, storms: &str) -> io::Result<Outcome> {
+    /// Runs the suites until one of them fails.
+    fn test(&self, limits: &Limits<'_>) -> io::Result<Outcome> {
+        for (suite, arguments) in SUITES {
+            if suite == "storm" && limits.storms == "0" {
+                continue;
+            }
+            // Compiling does not count towards the limit.
+            let mut build = self.cargo(limits, arguments);
+            let build = build.arg("--no-run").output()?;
+            if !build.status.success() {
+                return Ok(Outcome::DoesNotCompile(first_error(&build.stderr)));
+            }
+            let output = self.folder.join("output.txt");
+            let Some(status) =
+                limited::run(&mut self.cargo(limits, arguments), limits.timeout, &output)?
+            else {
+                return Ok(Outcome::TimedOut(suite));
+            };
+            if !status.success() {
+                let text = fs::read(&output)?;
+                return Ok(Outcome::Caught(suite, first_panic(&String::from_utf8_lossy(&text))));
+            }
+        }
+        Ok(Outcome::Passed)
+    }
+
+    fn cargo(&self, limits: &Limits<'_>, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
-        cargo.env("QUORATE_STORMS", storms).env("RUST_BACKTRACE", "0").env_remove("RUSTFLAGS");
-        cargo.args(["test", "--release", "--quiet", "--lib", "--test", "leased_quorum_*"]);
-        let output = cargo.output()?;
-        if output.status.success() {
-            return Ok(Outcome::Passed);
-        }
-        let texts =
-            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-        let text = texts.concat();
-        if let Some(error) =
-            text.lines().find(|line| line.starts_with("error[") || line.starts_with("error: could"))
-        {
-            return Ok(Outcome::DoesNotCompile(error.to_owned()));
-        }
-        let mut lines = text.lines().skip_while(|line| !line.contains("panicked at"));
-        Ok(Outcome::Caught(lines.nth(1).unwrap_or("no message").to_owned()))
+        cargo.env("QUORATE_STORMS", limits.storms).env("RUST_BACKTRACE", "0");
+        cargo.env_remove("RUSTFLAGS").args(["test", "--quiet"]).args(arguments);
+        cargo
     }
+}
+
+fn first_error(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let is_error = |line: &&str| line.starts_with("error[") || line.starts_with("error:");
+    text.lines().find(is_error).unwrap_or("no message").to_owned()
+}
+
+/// The first test that panicked, and its message.
+fn first_panic(output: &str) -> String {
+    let mut lines = output.lines().skip_while(|line| !line.contains("panicked at"));
+    let test = lines.next().and_then(|line| line.split('\'').nth(1)).unwrap_or("unknown test");
+    format!("{test}: {}", lines.next().unwrap_or("no message"))
 }
 
 fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
@@ -171,4 +240,27 @@ fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_its_own_name_and_is_in_the_code_once() {
+        let module = crate::root().join("crates/quorate-algorithms/src/mutex/leased_quorum");
+        for (index, rule) in RULES.iter().enumerate() {
+            assert!(RULES[..index].iter().all(|other| other.name != rule.name), "{}", rule.name);
+            let text = fs::read_to_string(module.join(rule.file)).expect("a file of the module");
+            assert_eq!(text.matches(rule.from).count(), 1, "{} in {}", rule.name, rule.file);
+            assert_ne!(rule.from, rule.to, "{}", rule.name);
+        }
+    }
+
+    #[test]
+    fn the_first_panic_names_its_test() {
+        let output = "running 2 tests\n\nthread 'a_rule' (7) panicked at tests/a.rs:1:1:\n\
+                      it is broken\nnote: more\n\nthread 'b_rule' (8) panicked at b.rs:1:1:\nit too\n";
+        assert_eq!(first_panic(output), "a_rule: it is broken");
+    }
 }
