@@ -150,8 +150,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "reading-counts-as-hearing",
         file: "voter/restart.rs",
-        from: "Heard { number: 0, at: now }",
-        to: "Heard { number: 0, at: Time::ZERO }",
+        from: "session.beats.insert(beats, Heard { number: 0, at: now });",
+        to: "session.beats.insert(beats, Heard { number: 0, at: Time::ZERO });",
     },
     Rule {
         name: "a-voter-that-forgot-abstains",
@@ -347,7 +347,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "a-recorded-token-is-kept",
-        file: "candidate.rs",
+        file: "candidate/tokens.rs",
         from: "let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));",
         to: "let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token)).take(0);",
     },
@@ -359,7 +359,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "tokens-do-not-shrink",
-        file: "candidate.rs",
+        file: "candidate/tokens.rs",
         from: "return Some(token.max(least));",
         to: "return Some(token.max(least.min(1)));",
     },
@@ -377,13 +377,13 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "listed-records-are-found",
-        file: "candidate.rs",
-        from: "listed.filter(|(earlier, _)| self.records_entries && *earlier < attempt).max()",
-        to: "listed.filter(|(earlier, _)| self.records_entries && *earlier == attempt).max()",
+        file: "candidate/tokens.rs",
+        from: "listed.filter(|(it, _)| self.records_entries && *it < attempt)",
+        to: "listed.filter(|(it, _)| self.records_entries && *it == attempt)",
     },
     Rule {
         name: "voters-learn-that-a-request-comes-first",
-        file: "candidate.rs",
+        file: "candidate/tokens.rs",
         from: "            pursuit.recording = records.then_some(token);\n            if pursuit.is_first() && !was_first {",
         to: "            pursuit.recording = records.then_some(token);\n            if !pursuit.is_first() && was_first {",
     },
@@ -407,13 +407,13 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "one-gone-ends-a-waiter",
-        file: "candidate.rs",
+        file: "candidate/tokens.rs",
         from: "let released = pursuit.ended > 0 && !pursuit.forced && !enters;",
         to: "let released = pursuit.ended == u64::MAX && pursuit.forced && !enters;",
     },
     Rule {
         name: "one-gone-does-not-end-a-holder",
-        file: "candidate.rs",
+        file: "candidate/tokens.rs",
         from: "let released = pursuit.ended > 0 && !pursuit.forced && !enters;",
         to: "let released = pursuit.ended > 0 && !pursuit.forced;",
     },
@@ -431,14 +431,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "a-frozen-vote-is-not-recorded",
-        file: "candidate.rs",
+        file: "candidate/tokens.rs",
         from: "            entry.vote?;\n",
         to: "",
     },
     Rule {
         name: "lists-may-be-older-than-votes",
-        file: "candidate.rs",
-        from: "known.is_some_and(|known| known.found > Some(newest) || known.recording.is_some())",
+        file: "candidate/tokens.rs",
+        from: "known.is_some_and(|known| known.token() > Some(token))",
         to: "known.is_some_and(|known| known.attempt == 0)",
     },
     Rule {

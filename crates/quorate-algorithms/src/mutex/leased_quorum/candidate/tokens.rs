@@ -1,0 +1,202 @@
+//! Tokens: when votes are enough, which token they give, and what voters have on record of it.
+
+use alloc::vec::Vec;
+
+use quorate_core::{ProcessId, ProcessSet};
+
+use super::super::id::{Beat, RequestId};
+use super::super::message::{Name, Report, Standing, ToVoter};
+use super::pursuit::Pursuit;
+use super::view::View;
+use super::{Candidate, CandidateEffect, CandidateEffects};
+
+impl<K: Name> Candidate<K> {
+    /// The newest token that voters have listed as recorded by an earlier attempt.
+    pub(super) fn found(&self, request: RequestId, attempt: u64) -> Option<(u64, u64)> {
+        let listed = self.views.iter().filter_map(|view| view.listed.get(&request)?.entered);
+        let earlier = listed.filter(|(it, _)| self.records_entries && *it < attempt);
+        earlier.max_by_key(|(_, token)| *token)
+    }
+
+    /// The token with which the client is inside.
+    pub fn inside(&self, request: RequestId) -> Option<u64> {
+        self.pursuits.get(&request)?.inside
+    }
+
+    /// The token that an earlier attempt has recorded: the client may have been told.
+    pub fn found_token(&self, request: RequestId) -> Option<u64> {
+        self.pursuits.get(&request)?.found.map(|(_, token)| token)
+    }
+
+    /// Token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever candidate
+    /// pursues it.
+    pub fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
+        let entry = |view: &View<K>| -> Option<((u64, u64), u64)> {
+            let entry = view.listed.get(&request)?;
+            entry.vote?;
+            Some((entry.entered?, view.beat?))
+        };
+        let entries = || self.views.iter().enumerate();
+        let entries = entries().filter_map(|(index, view)| Some((index, entry(view)?)));
+        let entries: Vec<(usize, ((u64, u64), u64))> = entries.collect();
+        // The token of a request only grows. Lists may be older than what voters have told about their votes.
+        let token = entries.iter().map(|(_, ((_, token), _))| *token).max()?;
+        let known = self.pursuits.get(&request);
+        if known.is_some_and(|known| known.token() > Some(token)) {
+            return None;
+        }
+        let of_token = entries.into_iter().filter(|(_, ((_, of), _))| *of == token);
+        let beats = of_token.map(|(index, (_, beat))| (beat, ProcessId::from_index(index)));
+        let number = self.quorum_beat(beats.collect())?;
+        Some((token, Beat { number, ..self.session.beat }))
+    }
+
+    /// Every vote of a client that is inside has its token on record, so that other candidates know that it counts.
+    pub(super) fn record(&self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request).filter(|_| self.records_entries) else {
+            return;
+        };
+        let Some(token) = pursuit.inside else { return };
+        let claim = self.claim(request, pursuit);
+        for (voter, counted) in &pursuit.votes {
+            if counted.entered != Some(token) {
+                let (lock, vote, enters) = (pursuit.lock.clone(), counted.vote, true);
+                let raise = ToVoter::Raise { lock, claim, vote, token, enters };
+                out.push(CandidateEffect::Send(*voter, raise));
+            }
+        }
+    }
+
+    /// The greatest beat that the voters of a quorum have echoed.
+    pub(super) fn quorum_beat(&self, mut echoed: Vec<(u64, ProcessId)>) -> Option<u64> {
+        echoed.sort_unstable_by(|a, b| b.cmp(a));
+        let mut voters = ProcessSet::new();
+        echoed.into_iter().find_map(|(beat, voter)| {
+            voters.insert(voter);
+            self.electorate.is_quorum(&voters).then_some(beat)
+        })
+    }
+
+    /// Looks whether the votes are enough, and tells the client what has changed.
+    pub(super) fn advance(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        if pursuit.inside.is_none() && pursuit.granted.is_none() && !pursuit.broken {
+            self.try_grant(request, out);
+        }
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        if let (None, Some(token)) = (pursuit.inside, pursuit.granted) {
+            let good = pursuit.entering(token, self.records_entries);
+            if self.quorum_beat(good).is_none()
+                && let Some(pursuit) = self.pursuits.get_mut(&request)
+            {
+                (pursuit.granted, pursuit.broken) = (None, true);
+            }
+        }
+        self.tell(request, out);
+    }
+
+    /// Grants if every voter of a quorum has given a vote and confirmed the greatest of their numbers.
+    fn try_grant(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        let Some(token) = self.token_of(pursuit) else { return };
+        let records = self.records_entries;
+        if self.quorum_beat(pursuit.entering(token, records)).is_some() {
+            if let Some(pursuit) = self.pursuits.get_mut(&request) {
+                pursuit.granted = Some(token);
+            }
+            return;
+        }
+        if pursuit.raising == Some(token) {
+            return;
+        }
+        let claim = self.claim(request, pursuit);
+        for (voter, counted) in &pursuit.votes {
+            let lags = counted.last < token || (records && counted.entered != Some(token));
+            if counted.fits(token) && lags {
+                let (lock, vote) = (pursuit.lock.clone(), counted.vote);
+                let raise = ToVoter::Raise { lock, claim, vote, token, enters: records };
+                out.push(CandidateEffect::Send(*voter, raise));
+            }
+        }
+        if let Some(pursuit) = self.pursuits.get_mut(&request) {
+            let was_first = pursuit.is_first();
+            pursuit.raising = Some(token);
+            pursuit.recording = records.then_some(token);
+            if pursuit.is_first() && !was_first {
+                self.come_first(request, out);
+            }
+        }
+    }
+
+    /// The client may be told that it is inside from now on: voters that have not given their votes learn that the request
+    /// comes before all others, so that no other one can hold it up with a part of the votes.
+    pub(super) fn come_first(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        for voter in &(&pursuit.asked - &pursuit.gone) {
+            if !pursuit.votes.contains_key(&voter) {
+                out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
+            }
+        }
+    }
+
+    /// The token that the present votes give: the greatest number among the quorum that was heard last. A token that the
+    /// client may have been told before stays.
+    fn token_of(&self, pursuit: &Pursuit<K>) -> Option<u64> {
+        let least = pursuit.token();
+        if let Some(token) = least {
+            let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));
+            let fitting: ProcessSet = fitting.map(|(voter, _)| *voter).collect();
+            if self.electorate.is_quorum(&fitting) {
+                return Some(token);
+            }
+        }
+        let least = least.unwrap_or(0);
+        let mut votes: Vec<_> = pursuit.votes.iter().collect();
+        votes.sort_unstable_by_key(|(voter, it)| {
+            (core::cmp::Reverse(it.beat), it.vote.number, **voter)
+        });
+        let (mut voters, mut token) = (ProcessSet::new(), 0);
+        for (voter, counted) in votes {
+            voters.insert(*voter);
+            token = counted.vote.number.max(token);
+            if self.electorate.is_quorum(&voters) {
+                return Some(token.max(least));
+            }
+        }
+        None
+    }
+
+    /// How a request stands now.
+    pub fn report(&self, request: RequestId) -> Option<Report> {
+        let pursuit = self.pursuits.get(&request)?;
+        let beat = |number| Beat { number, ..self.session.beat };
+        let alive = &self.electorate.all() - &pursuit.gone;
+        // One voter that knows that the client has released it is enough.
+        let enters = pursuit.inside.or(pursuit.granted).is_some();
+        let released = pursuit.ended > 0 && !pursuit.forced && !enters;
+        let standing = if released || !self.electorate.is_quorum(&alive) {
+            Standing::Gone
+        } else if let Some(attempt) = pursuit.stale {
+            Standing::Stale(attempt)
+        } else if pursuit.inside.is_some() {
+            Standing::Held(self.quorum_beat(pursuit.good()).map(beat))
+        } else if pursuit.broken {
+            Standing::Broken
+        } else if let Some(token) = pursuit.granted {
+            let good = self.quorum_beat(pursuit.entering(token, self.records_entries));
+            Standing::Granted { token, beat: beat(good?) }
+        } else {
+            Standing::Waiting(pursuit.place)
+        };
+        Some(Report { request, attempt: pursuit.attempt, stamp: pursuit.stamp, standing })
+    }
+
+    pub(super) fn tell(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+        let Some(report) = self.report(request) else { return };
+        let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
+        if pursuit.told != Some(report) {
+            pursuit.told = Some(report);
+            out.push(CandidateEffect::Report(report));
+        }
+    }
+}
