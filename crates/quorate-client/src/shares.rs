@@ -60,7 +60,7 @@ impl Shares {
         is_last
     }
 
-    /// The request has failed: whoever waits for it asks again.
+    /// The request has failed: guards that wait for it ask again.
     pub(crate) fn fail(&self, name: &Name, request: u64) {
         let mut shares = self.by_name();
         if shares.get(name).is_some_and(|share| share.request == request) {

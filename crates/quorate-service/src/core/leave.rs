@@ -152,7 +152,7 @@ impl NodeCore {
         }
     }
 
-    /// Whether a node that leaves may stop: nobody relies on its voter alone, as far as it can tell.
+    /// Whether a node that leaves may stop: no client relies on its voter alone, as far as the node can tell.
     pub fn is_idle(&self, now: Time) -> bool {
         let waited = self.leaving.is_some_and(|since| now.since(since) >= OTHER_VOTES);
         let votes = self.voter.ballots().any(|(_, ballot)| ballot.vote().is_some());

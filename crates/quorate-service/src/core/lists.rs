@@ -265,7 +265,7 @@ impl NodeCore {
             return self.answer(by, Answer::Failed(failure));
         };
         let facts = self.merge_session(heard, &seen);
-        // What too few voters do not know may be known to others.
+        // Without a quorum of answers, other voters may still know the request.
         let unknown = if is_quorum { Failure::NoRequest } else { Failure::NoQuorum };
         let requests = |core: &Self| {
             let about =

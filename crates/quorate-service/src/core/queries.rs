@@ -28,7 +28,7 @@ pub(super) struct Asked {
     waiting: Waiting,
 }
 
-/// What the answers are for, and what has arrived so far.
+/// Purpose of a question, and the answers so far.
 #[derive(Debug)]
 pub(super) enum Waiting {
     /// A list of requests.
@@ -51,7 +51,7 @@ pub(super) enum Waiting {
     Session { seen: BTreeMap<ProcessId, SessionSeen>, then: Box<Then> },
 }
 
-/// What a session's facts are for.
+/// Continuation once the facts of a session are known.
 #[derive(Debug)]
 pub(super) enum Then {
     /// To start a relay.
@@ -101,7 +101,7 @@ impl NodeCore {
         self.asked.values().filter(lists).filter(|asked| asked.by.0 == connection).count()
     }
 
-    /// What the voter of this node answers.
+    /// Answer of this node's voter.
     pub(super) fn reply(&mut self, question: Question, now: Time) -> Reply {
         let silent = !self.voter.is_voting() || self.disk_trouble.is_some();
         match question {

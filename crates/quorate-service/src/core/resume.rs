@@ -104,7 +104,7 @@ impl NodeCore {
             (text.why, Some(text.revision).filter(|known| *known > 0))
         });
         let attempt = relay.attempt_listed(request).saturating_add(1);
-        // Of an older list nobody knows whether the vote was still there when another voter recorded the token.
+        // An older list does not show that the vote was still there when another voter recorded the token.
         let recorded = relay.candidate.recorded(request);
         let recorded = recorded.filter(|(_, beat)| beat.number >= since);
         let token = recorded.map(|(token, _)| token);

@@ -87,7 +87,7 @@ fn beginnings(name: &str) -> impl Iterator<Item = &str> {
     (0..=name.len()).filter_map(|end| name.get(..end))
 }
 
-/// What is watched, here and by clients of other nodes.
+/// Watched prefixes, of clients here and of other nodes.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     /// Prefixes that connections watch or are about to.
@@ -126,7 +126,7 @@ impl Watches {
         self.wanted.by_connection.keys().copied()
     }
 
-    /// Forgets names that nobody watches any more.
+    /// Forgets names without watchers.
     pub(super) fn sweep(&mut self) {
         if self.names.is_empty() {
             return;

@@ -446,7 +446,7 @@ impl World {
 }
 
 impl super::clients::Client {
-    /// What is sent for a call.
+    /// Message that carries a call.
     fn input(&self, number: u64, sent: u64, what: What, resigns: bool) -> Option<Input> {
         if let What::Open(id) = what {
             let ttl_ms = (self.ttl.0 / MS) as u32;

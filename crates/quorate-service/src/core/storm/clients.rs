@@ -62,7 +62,7 @@ pub(super) struct Client {
     pub(super) kind: Kind,
     pub(super) process: u64,
     pub(super) lives: bool,
-    /// What has happened while the machine is paused; `None` while it runs.
+    /// Events during a pause of the machine; `None` while it runs.
     pub(super) backlog: Option<Vec<Event>>,
     pub(super) key: Option<Key>,
     /// Time-to-live as the client knows it.
@@ -272,7 +272,7 @@ impl World {
         let etcd = client.kind == Kind::Etcd;
         if client.key.is_none()
             || client.wants.contains_key(&lock)
-            // What releases the lock may still be under way, and would release it again.
+            // A release that is still under way would release the lock again.
             || ending
             || etcd && client.spoiled
         {

@@ -20,7 +20,7 @@ pub(super) struct Node {
     pub(super) clock: Clock,
     /// The wall clock is wrong by this many milliseconds.
     skew: u64,
-    /// What has happened while the machine is paused; `None` while it runs.
+    /// Events during a pause of the machine; `None` while it runs.
     pub(super) backlog: Option<Vec<Event>>,
     /// Counts processes.
     pub(super) process: u64,
@@ -36,7 +36,7 @@ pub(super) struct Node {
     pub(super) forgets: Option<Forgets>,
 }
 
-/// What a node has lost when it starts.
+/// Data that a node has lost when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forgets {
     /// The vote file.

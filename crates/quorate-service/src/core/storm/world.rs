@@ -21,7 +21,7 @@ pub(super) struct Setup {
     pub(super) gentle: bool,
 }
 
-/// What has happened, so that a storm that shows nothing is noticed.
+/// Counters that show whether a storm has exercised anything.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) entries: u64,

@@ -135,7 +135,7 @@ impl<K: Name> Voter<K> {
                 self.frozen.insert((*frozen, lock.clone()));
             }
         }
-        // What a client has released must not come back by word of a candidate that does not know.
+        // A candidate that has not heard of a release must not bring the request back.
         for session in self.sessions.values_mut().filter(|session| !session.released.is_empty()) {
             session.beats.entry(0).or_insert(Heard { number: 0, at: now });
         }

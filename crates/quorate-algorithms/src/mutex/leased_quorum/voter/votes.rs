@@ -37,7 +37,7 @@ fn told_inside(claim: Claim, inside: Option<u64>, last: u64) -> Option<(u64, u64
     Some((claim.attempt, token))
 }
 
-/// What is recorded after this: the token of a request only grows.
+/// Merges a new record with the known one: the token of a request only grows.
 fn grown((attempt, token): (u64, u64), known: Option<(u64, u64)>) -> (u64, u64) {
     (attempt, known.map_or(token, |(_, known)| token.max(known)))
 }
