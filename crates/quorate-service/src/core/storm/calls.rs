@@ -316,24 +316,21 @@ impl World {
         waiting: &[u64],
     ) {
         let until = self.until(at, call, reliance);
-        let (mut lost, mut raised) = (Vec::new(), Vec::new());
+        let (mut lost, mut listed_as) = (Vec::new(), Vec::new());
         for (lock, want) in &mut self.clients[at].wants {
             let request = want.request;
             let Some(grip) = want.grip.as_mut().filter(|grip| !grip.lost) else { continue };
             let listed = held.iter().find(|it| it.request == request);
             match listed {
                 Some(listed) => {
-                    // An answer to an earlier call may name an earlier token.
-                    let is_newer = listed.token > grip.token || call.sent > grip.since;
-                    let differs = listed.token != grip.token && is_newer;
-                    raised.extend(differs.then_some((*lock, listed.token)));
+                    listed_as.push((*lock, listed.token));
                     grip.until = grip.until.max(until);
                 }
                 None if call.sent > grip.since => lost.push(*lock),
                 None => {}
             }
         }
-        raised.into_iter().for_each(|(lock, token)| self.raise_token(at, lock, token));
+        listed_as.into_iter().for_each(|(lock, token)| self.hear_token(at, call, lock, token));
         lost.into_iter().for_each(|lock| self.loses(at, lock, "it is not listed"));
         // The client gives back what is listed and it does not want.
         for request in held.iter().map(|it| it.request).chain(waiting.iter().copied()) {
@@ -353,11 +350,17 @@ impl World {
         self.ask_again(at);
     }
 
-    /// A lock is held on, with a greater token: the node that had granted it died before enough voters knew.
-    fn raise_token(&mut self, at: usize, lock: u8, token: u64) {
+    /// A lock is held on. Its token may have grown: the node that had granted it died before enough voters knew. An answer to
+    /// a call from before the client heard of its present token may name an earlier one.
+    fn hear_token(&mut self, at: usize, call: &OpenCall, lock: u8, token: u64) {
+        let now = self.clients[at].clock.shows(self.now);
         let Some(want) = self.clients[at].wants.get_mut(&lock) else { return };
         let Some(grip) = want.grip.as_mut().filter(|grip| !grip.lost) else { return };
+        if token == grip.token || (token < grip.token && call.sent <= grip.told) {
+            return;
+        }
         let before = std::mem::replace(&mut grip.token, token);
+        grip.told = now;
         assert!(token > before, "client {at} had token {before} of lock {lock}, and has {token}");
         self.counts.raised += 1;
         if self.clients[at].valid(lock, self.now).is_some() {
@@ -379,13 +382,10 @@ impl World {
         let want = self.clients[at].wants.get_mut(&lock).filter(|want| want.request == request);
         match want.map(|want| &mut want.grip) {
             Some(Some(grip)) => {
-                let raised = grip.token != token;
                 if !grip.lost {
                     grip.until = grip.until.max(until);
                 }
-                if raised {
-                    self.raise_token(at, lock, token);
-                }
+                self.hear_token(at, call, lock, token);
             }
             Some(None) => {
                 self.enter(at, lock, token, until);

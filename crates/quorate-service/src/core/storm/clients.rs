@@ -39,6 +39,8 @@ pub(super) struct Want {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grip {
     pub(super) token: u64,
+    /// When the client heard of this token.
+    pub(super) told: Time,
     /// Validity by the client's own clock.
     pub(super) until: Time,
     pub(super) since: Time,
@@ -312,7 +314,7 @@ impl World {
             return;
         }
         let (lost, moved, request) = (false, false, want.request);
-        want.grip = Some(Grip { token, until, since, lost, moved });
+        want.grip = Some(Grip { token, told: since, until, since, lost, moved });
         self.judge_entry(at, lock, token, leased);
         let stay = match self.chance.below(4) {
             0 => self.chance.below(5 * ttl),

@@ -66,3 +66,12 @@ fn no_lock_is_lost_in_gentle_weather() {
     assert_busy(total, 60);
     assert_eq!(total.lost, 0);
 }
+
+/// Worlds in which an earlier version failed.
+#[test]
+fn worlds_that_failed_before() {
+    // A relay took over a greater token before a quorum had it on record: the next holder's was smaller.
+    for seed in [20_301, 20_496] {
+        World::new(seed, Setup { nodes: 5, gentle: false }, false).run();
+    }
+}

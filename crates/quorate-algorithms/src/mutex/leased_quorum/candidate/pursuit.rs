@@ -16,6 +16,8 @@ pub(super) struct Pursuit<K> {
     pub(super) stamp: u64,
     /// The token with which the client is inside. Such a pursuit never yields and never computes a token.
     pub(super) inside: Option<u64>,
+    /// A greater token that a voter has on record for the client. It is confirmed once a quorum has it on record.
+    pub(super) goal: Option<u64>,
     /// The token that the client was told. Such a pursuit never yields in this attempt.
     pub(super) granted: Option<u64>,
     /// The votes of a grant were lost: the attempt is over.
@@ -73,6 +75,7 @@ impl<K> Pursuit<K> {
             attempt,
             stamp,
             inside: None,
+            goal: None,
             granted: None,
             broken: false,
             stale: None,
@@ -100,14 +103,18 @@ impl<K> Pursuit<K> {
 
     /// A voter has recorded this token. Another candidate may have given the client a greater one than this one knows.
     pub(super) fn grow(&mut self, token: u64) {
-        for known in [&mut self.inside, &mut self.recording].into_iter().flatten() {
+        if let Some(known) = &mut self.recording {
             *known = token.max(*known);
+        }
+        if self.inside.is_some_and(|inside| token > inside) {
+            self.goal = self.goal.max(Some(token));
         }
     }
 
     /// The greatest token that the client may have been told.
     pub(super) fn token(&self) -> Option<u64> {
-        self.inside.max(self.recording).max(self.found.map(|(_, token)| token))
+        let told = self.inside.max(self.goal);
+        told.max(self.recording).max(self.found.map(|(_, token)| token))
     }
 
     /// Beats and voters of all votes: they count towards validity once the client is inside.

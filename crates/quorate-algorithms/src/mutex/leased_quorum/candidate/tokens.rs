@@ -6,7 +6,7 @@ use quorate_core::{ProcessId, ProcessSet};
 
 use super::super::id::{Beat, RequestId};
 use super::super::message::{Name, Report, Standing, ToVoter};
-use super::pursuit::Pursuit;
+use super::pursuit::{Counted, Pursuit};
 use super::view::View;
 use super::{Candidate, CandidateEffect, CandidateEffects};
 
@@ -56,7 +56,9 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get(&request).filter(|_| self.records_entries) else {
             return;
         };
-        let Some(token) = pursuit.inside else { return };
+        let Some(token) = pursuit.inside.map(|inside| inside.max(pursuit.goal.unwrap_or(0))) else {
+            return;
+        };
         let claim = self.claim(request, pursuit);
         for (voter, counted) in &pursuit.votes {
             if counted.entered != Some(token) {
@@ -92,7 +94,22 @@ impl<K: Name> Candidate<K> {
                 (pursuit.granted, pursuit.broken) = (None, true);
             }
         }
+        self.reach_goal(request);
         self.tell(request, out);
+    }
+
+    /// A greater token holds once a quorum has confirmed and recorded it.
+    fn reach_goal(&mut self, request: RequestId) {
+        let Some(pursuit) = self.pursuits.get(&request) else { return };
+        let Some(goal) = pursuit.goal else { return };
+        let has = |counted: &Counted| counted.entered == Some(goal) && counted.last >= goal;
+        let voters = pursuit.votes.iter().filter(|(_, counted)| has(counted));
+        let voters: ProcessSet = voters.map(|(voter, _)| *voter).collect();
+        if self.electorate.is_quorum(&voters)
+            && let Some(pursuit) = self.pursuits.get_mut(&request)
+        {
+            (pursuit.inside, pursuit.goal) = (Some(goal), None);
+        }
     }
 
     /// Grants if every voter of a quorum has given a vote and confirmed the greatest of their numbers.
@@ -179,7 +196,9 @@ impl<K: Name> Candidate<K> {
         } else if let Some(attempt) = pursuit.stale {
             Standing::Stale(attempt)
         } else if pursuit.inside.is_some() {
-            Standing::Held(self.quorum_beat(pursuit.good()).map(beat))
+            // Where a greater token is on record, the client is told nothing until it is known which one holds.
+            let good = self.quorum_beat(pursuit.good()).filter(|_| pursuit.goal.is_none());
+            Standing::Held(good.map(beat))
         } else if pursuit.broken {
             Standing::Broken
         } else if let Some(token) = pursuit.granted {
