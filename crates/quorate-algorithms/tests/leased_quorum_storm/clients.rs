@@ -6,6 +6,7 @@ use quorate_algorithms::mutex::leased_quorum::{
 use quorate_core::{ProcessId, Span, Time};
 
 use crate::chance::{Chance, Clock, MS, TTL};
+use crate::nodes::RECORDS_BIT;
 use crate::world::{Event, Message, Name, Place, Storm, terms};
 
 /// A machine on which a client process runs.
@@ -26,7 +27,14 @@ pub(crate) enum Kind {
     /// Reaches the voters itself.
     Direct(DirectClient<Name>, CandidateId),
     /// Asks through a node.
-    Relayed { client: Client<Name>, node: usize, candidate: CandidateId, unanswered: u32 },
+    Relayed {
+        client: Client<Name>,
+        node: usize,
+        candidate: CandidateId,
+        unanswered: u32,
+        /// Whether its candidates record tokens.
+        records: bool,
+    },
 }
 
 impl Machine {
@@ -64,7 +72,9 @@ impl Storm {
     /// A client process starts: a first one, or another one of the same session or of a new one.
     pub(crate) fn start_client(&mut self, at: usize) {
         let (incarnation, relayed) = (self.chance.next(), self.chance.one_in(2));
-        let same = self.clients[at].process == 0 || self.chance.one_in(2);
+        let records = relayed && self.chance.one_in(2);
+        // Everything of a session whose tokens are recorded lapses as one: it has one process only.
+        let same = !records && self.chance.one_in(2);
         let machine = &mut self.clients[at];
         machine.process += 1;
         machine.wake = u64::MAX;
@@ -73,8 +83,8 @@ impl Storm {
         let process = machine.process;
         let kind = if relayed {
             let node = self.chance.index(self.nodes.len());
-            let candidate = self.new_candidate(Place::Node(node));
-            Kind::Relayed { client, node, candidate, unanswered: 0 }
+            let candidate = self.new_handle(node, records);
+            Kind::Relayed { client, node, candidate, unanswered: 0, records }
         } else {
             let candidate = self.new_candidate(Place::Client(at));
             Kind::Direct(DirectClient::new(client, candidate, self.electorate()), candidate)
@@ -204,20 +214,26 @@ impl Storm {
         let (nodes, stormy) = (self.nodes.len(), self.is_stormy());
         let whim = stormy && self.chance.one_in(6);
         let node = self.chance.index(nodes);
-        let Some(Kind::Relayed { unanswered, .. }) = &mut self.clients[at].kind else { return };
+        let kind = &mut self.clients[at].kind;
+        let Some(Kind::Relayed { unanswered, records, .. }) = kind else { return };
         *unanswered += 1;
         if *unanswered < 3 && !whim {
             return;
         }
-        let next = self.new_candidate(Place::Node(node));
+        let records = *records;
+        let next = self.new_handle(node, records);
         self.counts.switches += 1;
         self.remember_held(at);
-        if let Some(Kind::Relayed { client, node: at_node, candidate, unanswered }) =
+        if let Some(Kind::Relayed { client, node: at_node, candidate, unanswered, .. }) =
             &mut self.clients[at].kind
         {
             client.change_candidate();
             (*at_node, *candidate, *unanswered) = (node, next, 0);
         }
+    }
+
+    fn new_handle(&mut self, node: usize, records: bool) -> CandidateId {
+        CandidateId(self.new_candidate(Place::Node(node)).0 | u64::from(records) << RECORDS_BIT)
     }
 
     /// Notes what a client holds, to count later that it was kept.

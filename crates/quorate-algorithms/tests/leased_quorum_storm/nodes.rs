@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Candidate, CandidateEffect, CandidateId, Life, Memory, Record, Report, Voter, VoterEffect,
-    VoterEffects,
+    Call, Candidate, CandidateEffect, CandidateId, Entry, Life, Memory, Record, Report, ToVoter,
+    Voter, VoterEffect, VoterEffects,
 };
 use quorate_core::ProcessId;
 
 use crate::chance::{Chance, Clock, MS, TTL};
 use crate::world::{Event, Message, Name, Place, Setup, Storm, electorate, terms};
+
+/// Marks candidates of clients whose tokens are recorded.
+pub(crate) const RECORDS_BIT: u32 = 63;
 
 pub(crate) struct Node {
     pub(crate) voter: Option<Voter<Name>>,
@@ -36,6 +39,11 @@ pub(crate) struct Relay {
     /// By which the client calls it. A node that has restarted answers late calls with another candidate.
     handle: CandidateId,
     candidate: Candidate<Name>,
+}
+
+/// Whether the candidates that a client calls by this number record tokens before they report them.
+fn records(handle: CandidateId) -> bool {
+    handle.0 >> RECORDS_BIT & 1 == 1
 }
 
 impl Node {
@@ -169,10 +177,11 @@ impl Storm {
                 let known = known.next_back();
                 let candidate = known.unwrap_or_else(|| self.new_candidate(Place::Node(at)));
                 let relay = self.nodes[at].relays.entry(candidate);
-                let relay = relay.or_insert_with(|| Relay {
-                    client,
-                    handle,
-                    candidate: Candidate::new(candidate, electorate, call.session),
+                let relay = relay.or_insert_with(|| {
+                    let candidate = Candidate::new(candidate, electorate, call.session);
+                    let candidate =
+                        if records(handle) { candidate.recording_entries() } else { candidate };
+                    Relay { client, handle, candidate }
                 });
                 let known = relay.candidate.session().beat.number;
                 let is_new =
@@ -186,14 +195,37 @@ impl Storm {
                 let ended: Vec<_> = ended.into_iter().filter(|request| !wanted(*request)).collect();
                 self.with_relay(at, candidate, |relay, out| {
                     ended.into_iter().for_each(|request| relay.release(request, out));
-                    call.wanted.into_iter().for_each(|wanted| relay.pursue(wanted, out));
+                    call.wanted.iter().cloned().for_each(|wanted| relay.pursue(wanted, out));
                     relay.begin_beat(call.session.beat.number, call.issued, out);
                 });
+                self.release_unwanted(at, candidate, &call);
                 let Some(relay) = self.nodes[at].relays.get(&candidate) else { return };
                 let reports: Vec<Report> = relay.candidate.reports().collect();
                 self.answer(at, candidate, reports);
             }
             Message::Answer(_) => {}
+        }
+    }
+
+    /// A candidate that records tokens leaves to others what it does not pursue. Here a client has one candidate at a time,
+    /// which releases what its client no longer wants.
+    fn release_unwanted(&mut self, at: usize, id: CandidateId, call: &Call<Name>) {
+        let Some(relay) = self.nodes[at].relays.get(&id).filter(|it| records(it.handle)) else {
+            return;
+        };
+        let wanted = |request| call.wanted.iter().any(|it| it.request == request);
+        let ended = |entry: &Entry<Name>| {
+            let request = entry.claim.request;
+            request.number <= call.issued && !wanted(request)
+        };
+        let listed = relay.candidate.listed().filter(|(_, entry)| ended(entry));
+        let releases = listed.map(|(voter, entry)| {
+            let (lock, request, attempt) = (entry.lock, entry.claim.request, u64::MAX);
+            (voter, ToVoter::Release { lock, request, attempt, token: None })
+        });
+        for (voter, release) in releases.collect::<Vec<_>>() {
+            let to = Place::Node(voter.index());
+            self.send(Place::Node(at), to, Message::ToVoter(id, release));
         }
     }
 
