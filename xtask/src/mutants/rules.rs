@@ -447,4 +447,28 @@ pub(super) const RULES: &[Rule] = &[
         from: "(0, clock) if clock > 0 && !self.records_entries => clock + 1,",
         to: "(0, clock) if clock > 0 => clock + 1,",
     },
+    Rule {
+        name: "a-greater-token-needs-a-quorum",
+        file: "candidate/tokens.rs",
+        from: "        if self.electorate.is_quorum(&voters)\n            && let Some(pursuit)",
+        to: "        if !voters.is_empty()\n            && let Some(pursuit)",
+    },
+    Rule {
+        name: "a-greater-token-is-confirmed",
+        file: "candidate/tokens.rs",
+        from: "counted.entered == Some(goal) && counted.last >= goal",
+        to: "counted.entered == Some(goal)",
+    },
+    Rule {
+        name: "nothing-is-extended-before-a-greater-token-holds",
+        file: "candidate/tokens.rs",
+        from: ".filter(|_| pursuit.goal.is_none())",
+        to: "",
+    },
+    Rule {
+        name: "a-greater-token-is-recorded-everywhere",
+        file: "candidate/tokens.rs",
+        from: "inside.max(pursuit.goal.unwrap_or(0))",
+        to: "inside",
+    },
 ];

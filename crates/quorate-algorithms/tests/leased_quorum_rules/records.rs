@@ -254,6 +254,28 @@ fn every_vote_of_a_client_that_is_inside_is_recorded() {
 }
 
 #[test]
+fn a_greater_token_counts_once_a_quorum_has_recorded_it() {
+    let (mut relay, claim) = relay(2, Some(1));
+    for voter in [0, 1] {
+        hears(&mut relay, voter, vote_with(claim, 1, Some((2, 1))));
+    }
+    assert!(matches!(standing(&relay, claim), Standing::Held(Some(_))));
+    let effects = hears(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
+    assert_eq!(recordings(&effects), [(0, 4), (1, 4), (2, 4)]);
+    let confirms = |relay: &mut Candidate<Name>, voter, of_number, last| {
+        let vote = VoteId { number: of_number, ..vote_id() };
+        hears(relay, voter, ToCandidate::Raised { lock: "a", claim, vote, last, entered: Some(4) })
+    };
+    confirms(&mut relay, 2, 4, 4);
+    confirms(&mut relay, 0, 1, 3);
+    assert_eq!(relay.inside(claim.request), Some(1), "voter 0 may give a number below 4 again");
+    assert_eq!(standing(&relay, claim), Standing::Held(None), "its client is told nothing");
+    confirms(&mut relay, 0, 1, 4);
+    assert_eq!(relay.inside(claim.request), Some(4));
+    assert!(matches!(standing(&relay, claim), Standing::Held(Some(_))));
+}
+
+#[test]
 fn one_voter_that_knows_a_release_ends_a_request_that_waits() {
     let gone = |of: Claim, attempt, forced| {
         let (lock, request) = ("a", of.request);
