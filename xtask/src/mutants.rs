@@ -1,10 +1,11 @@
-//! `cargo xtask mutants`: removes one rule of leased-quorum at a time and looks whether the tests notice.
+//! `cargo xtask mutants`: removes one rule at a time and looks whether the tests notice.
 //!
-//! A mutant is a replacement of text in a copy of the module. The copy is a package of its own under the target directory,
-//! so that only the module and its tests are compiled. The tests of single rules run first, and the storm runs only if they
-//! pass. A mutant that survives both is a rule that nothing tests.
+//! A mutant is a replacement of text in a copy of the code. The rules of leased-quorum are removed from a package under the target
+//! directory that has nothing but the module and its tests. With `--nodes` the rules of relays are removed from a copy of the
+//! workspace, and the storm over whole nodes has to notice. A mutant that survives is a rule that nothing tests.
 
 mod limited;
+mod node_rules;
 mod rules;
 
 use std::io;
@@ -13,42 +14,65 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 use std::{env, fs};
 
-use rules::RULES;
-
 /// A rule, and how to break it.
 struct Rule {
     /// A short name.
     name: &'static str,
-    /// The file under `leased_quorum/`.
+    /// The file in the subject's folder.
     file: &'static str,
     from: &'static str,
     to: &'static str,
 }
 
-/// Storms per configuration, unless `--storms` says otherwise.
-const STORMS: &str = "1500";
+/// Code whose rules are broken.
+struct Subject {
+    rules: &'static [Rule],
+    /// Its folder, in the workspace and in the copy.
+    source: &'static str,
+    copied: &'static str,
+    /// Test suites, fastest first: a name, and the arguments of `cargo test`.
+    suites: &'static [(&'static str, &'static [&'static str])],
+    /// Storms per configuration, unless `--storms` says otherwise.
+    storms: &'static str,
+}
+
+/// The state machines of leased-quorum. The tests of single rules take longer to compile than to run, so that they are not
+/// optimized.
+const MACHINES: Subject = Subject {
+    rules: rules::RULES,
+    source: "crates/quorate-algorithms/src/mutex/leased_quorum",
+    copied: "src/mutex/leased_quorum",
+    suites: &[
+        ("rules", &["--test", "leased_quorum_rules"]),
+        ("storm", &["--release", "--test", "leased_quorum_storm"]),
+    ],
+    storms: "1500",
+};
+
+/// Relays in nodes.
+const NODES: Subject = Subject {
+    rules: node_rules::RULES,
+    source: "crates/quorate-service/src/core",
+    copied: "crates/quorate-service/src/core",
+    suites: &[("storm", &["-p", "quorate-service", "--lib", "storm"])],
+    storms: "300",
+};
 
 /// Maximum duration of one test suite, in seconds, unless `--timeout` says otherwise. A rule may be what ends a loop, or what
 /// lets the storm make progress: a mutant that takes longer counts as caught.
 const TIMEOUT_SECONDS: u64 = 300;
 
-/// Test suites, fastest first: a name, and the arguments of `cargo test`. The tests of single rules take longer to compile than to
-/// run, so that they are not optimized.
-const SUITES: [(&str, &[&str]); 2] = [
-    ("rules", &["--test", "leased_quorum_rules"]),
-    ("storm", &["--release", "--test", "leased_quorum_storm"]),
-];
-
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
-    let (limits, names) = parse(words)?;
-    let copy = Package::create(root)?;
+    let (subject, limits, names) = parse(words)?;
+    let copy = Package::create(root, subject)?;
     let whole = copy.test(&limits)?;
     println!("without a mutation: {}", whole.text());
     if !matches!(whole, Outcome::Passed) {
         return Ok(ExitCode::FAILURE);
     }
     let mut survivors = Vec::new();
-    for rule in RULES.iter().filter(|rule| names.is_empty() || names.contains(&rule.name)) {
+    let chosen = |rule: &&Rule| names.is_empty() || names.contains(&rule.name);
+    for rule in subject.rules.iter().filter(chosen) {
         copy.mutate(rule)?;
         let outcome = copy.test(&limits)?;
         println!("{:<48} {}", rule.name, outcome.text());
@@ -72,10 +96,12 @@ struct Limits<'a> {
 }
 
 /// Reads the options, and the names of the rules to break.
-fn parse<'a>(words: &[&'a str]) -> io::Result<(Limits<'a>, Vec<&'a str>)> {
-    let mut limits = Limits { storms: STORMS, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
+fn parse<'a>(words: &[&'a str]) -> io::Result<(&'static Subject, Limits<'a>, Vec<&'a str>)> {
+    let subject = if words.contains(&"--nodes") { &NODES } else { &MACHINES };
+    let mut limits =
+        Limits { storms: subject.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
-    let mut words = words.iter();
+    let mut words = words.iter().filter(|word| **word != "--nodes");
     while let Some(word) = words.next() {
         let mut number = || {
             let value = words.next().copied().filter(|value| value.parse::<u64>().is_ok());
@@ -90,13 +116,13 @@ fn parse<'a>(words: &[&'a str]) -> io::Result<(Limits<'a>, Vec<&'a str>)> {
             name => names.push(name),
         }
     }
-    let unknown = names.iter().find(|name| RULES.iter().all(|rule| rule.name != **name));
+    let unknown = names.iter().find(|name| subject.rules.iter().all(|rule| rule.name != **name));
     if let Some(unknown) = unknown {
-        let known: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+        let known: Vec<&str> = subject.rules.iter().map(|rule| rule.name).collect();
         let text = format!("there is no rule `{unknown}`; rules: {}", known.join(", "));
         return Err(io::Error::other(text));
     }
-    Ok((limits, names))
+    Ok((subject, limits, names))
 }
 
 enum Outcome {
@@ -123,46 +149,30 @@ impl Outcome {
     }
 }
 
-/// The copy of the module.
+/// The copy of the code.
 struct Package {
+    subject: &'static Subject,
     original: PathBuf,
     folder: PathBuf,
 }
 
 impl Package {
-    fn create(root: &Path) -> io::Result<Self> {
+    fn create(root: &Path, subject: &'static Subject) -> io::Result<Self> {
         let target =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let folder = target.join("mutants");
-        let algorithms = root.join("crates/quorate-algorithms");
-        let (original, copy) = (algorithms.join("src/mutex"), folder.join("src/mutex"));
-        if folder.join("src").exists() {
-            fs::remove_dir_all(folder.join("src"))?;
+        let is_module = subject.source == MACHINES.source;
+        let folder = target.join(if is_module { "mutants" } else { "mutants-nodes" });
+        for old in ["src", "tests", "crates", "xtask"] {
+            if folder.join(old).exists() {
+                fs::remove_dir_all(folder.join(old))?;
+            }
         }
-        copy_all(&original.join("leased_quorum"), &copy.join("leased_quorum"))?;
-        // The process of the catalogue needs the rest of the crate, and the tests do not need it.
-        let module = fs::read_to_string(original.join("leased_quorum.rs"))?;
-        let needed = |line: &&str| !line.contains(" process") && !line.contains(" wire");
-        let module: Vec<&str> = module.lines().filter(needed).collect();
-        fs::write(copy.join("leased_quorum.rs"), module.join("\n"))?;
-        for tests in ["tests/leased_quorum_rules", "tests/leased_quorum_storm"] {
-            copy_all(&algorithms.join(tests), &folder.join(tests))?;
+        match is_module {
+            true => copy_module(root, &folder)?,
+            false => copy_workspace(root, &folder)?,
         }
-        let rules = "tests/leased_quorum_rules.rs";
-        fs::copy(algorithms.join(rules), folder.join(rules))?;
-        let core = root.join("crates/quorate-core");
-        let manifest = format!(
-            "[package]\nname = \"quorate-algorithms\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-             [features]\nserde = []\n\n[dependencies]\nquorate-core = {{ path = {core:?} }}\n\n\
-             [workspace]\n\n[profile.dev]\ndebug = false\n\n\
-             [profile.release]\ndebug-assertions = true\n"
-        );
-        fs::write(folder.join("Cargo.toml"), manifest)?;
-        let library = "#![no_std]\nextern crate alloc;\n#[cfg(test)]\nextern crate std;\n\
-                       pub mod mutex {\n    pub mod leased_quorum;\n}\n";
-        fs::write(folder.join("src/lib.rs"), library)?;
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-        Ok(Self { original: original.join("leased_quorum"), folder })
+        Ok(Self { subject, original: root.join(subject.source), folder })
     }
 
     fn mutate(&self, rule: &Rule) -> io::Result<()> {
@@ -171,19 +181,21 @@ impl Package {
             let why = format!("{}: its text is not in {} exactly once", rule.name, rule.file);
             return Err(io::Error::other(why));
         }
-        let path = self.folder.join("src/mutex/leased_quorum").join(rule.file);
-        fs::write(path, text.replacen(rule.from, rule.to, 1))
+        fs::write(self.copied(rule), text.replacen(rule.from, rule.to, 1))
     }
 
     fn restore(&self, rule: &Rule) -> io::Result<()> {
-        let path = self.folder.join("src/mutex/leased_quorum").join(rule.file);
-        fs::copy(self.original.join(rule.file), path).map(drop)
+        fs::copy(self.original.join(rule.file), self.copied(rule)).map(drop)
+    }
+
+    fn copied(&self, rule: &Rule) -> PathBuf {
+        self.folder.join(self.subject.copied).join(rule.file)
     }
 
     /// Runs the suites until one of them fails.
     fn test(&self, limits: &Limits<'_>) -> io::Result<Outcome> {
-        for (suite, arguments) in SUITES {
-            if suite == "storm" && limits.storms == "0" {
+        for (suite, arguments) in self.subject.suites {
+            if *suite == "storm" && limits.storms == "0" {
                 continue;
             }
             // Compiling does not count towards the limit.
@@ -213,6 +225,41 @@ impl Package {
         cargo.env_remove("RUSTFLAGS").args(["test", "--quiet"]).args(arguments);
         cargo
     }
+}
+
+/// A package of the module of leased-quorum and its tests.
+fn copy_module(root: &Path, folder: &Path) -> io::Result<()> {
+    let algorithms = root.join("crates/quorate-algorithms");
+    let (original, copy) = (algorithms.join("src/mutex"), folder.join("src/mutex"));
+    copy_all(&original.join("leased_quorum"), &copy.join("leased_quorum"))?;
+    // The process of the catalogue needs the rest of the crate, and the tests do not need it.
+    let module = fs::read_to_string(original.join("leased_quorum.rs"))?;
+    let needed = |line: &&str| !line.contains(" process") && !line.contains(" wire");
+    let module: Vec<&str> = module.lines().filter(needed).collect();
+    fs::write(copy.join("leased_quorum.rs"), module.join("\n"))?;
+    for tests in ["tests/leased_quorum_rules", "tests/leased_quorum_storm"] {
+        copy_all(&algorithms.join(tests), &folder.join(tests))?;
+    }
+    let rules = "tests/leased_quorum_rules.rs";
+    fs::copy(algorithms.join(rules), folder.join(rules))?;
+    let core = root.join("crates/quorate-core");
+    let manifest = format!(
+        "[package]\nname = \"quorate-algorithms\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [features]\nserde = []\n\n[dependencies]\nquorate-core = {{ path = {core:?} }}\n\n\
+         [workspace]\n\n[profile.dev]\ndebug = false\n\n\
+         [profile.release]\ndebug-assertions = true\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    let library = "#![no_std]\nextern crate alloc;\n#[cfg(test)]\nextern crate std;\n\
+                   pub mod mutex {\n    pub mod leased_quorum;\n}\n";
+    fs::write(folder.join("src/lib.rs"), library)
+}
+
+fn copy_workspace(root: &Path, folder: &Path) -> io::Result<()> {
+    for part in ["crates", "xtask"] {
+        copy_all(&root.join(part), &folder.join(part))?;
+    }
+    fs::copy(root.join("Cargo.toml"), folder.join("Cargo.toml")).map(drop)
 }
 
 fn first_error(output: &[u8]) -> String {
@@ -248,12 +295,16 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_name_and_is_in_the_code_once() {
-        let module = crate::root().join("crates/quorate-algorithms/src/mutex/leased_quorum");
-        for (index, rule) in RULES.iter().enumerate() {
-            assert!(RULES[..index].iter().all(|other| other.name != rule.name), "{}", rule.name);
-            let text = fs::read_to_string(module.join(rule.file)).expect("a file of the module");
-            assert_eq!(text.matches(rule.from).count(), 1, "{} in {}", rule.name, rule.file);
-            assert_ne!(rule.from, rule.to, "{}", rule.name);
+        for subject in [&MACHINES, &NODES] {
+            let (module, rules) = (crate::root().join(subject.source), subject.rules);
+            for (index, rule) in rules.iter().enumerate() {
+                let before = &rules[..index];
+                assert!(before.iter().all(|other| other.name != rule.name), "{}", rule.name);
+                let text =
+                    fs::read_to_string(module.join(rule.file)).expect("a file of the module");
+                assert_eq!(text.matches(rule.from).count(), 1, "{} in {}", rule.name, rule.file);
+                assert_ne!(rule.from, rule.to, "{}", rule.name);
+            }
         }
     }
 

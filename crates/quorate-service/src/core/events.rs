@@ -305,10 +305,12 @@ impl NodeCore {
     fn answer_waiters(&mut self, session: u128, now: Time) {
         let terms = self.settings.terms;
         let Some(relay) = self.relays.get(&session) else { return };
-        let asked = relay.interests.iter().filter(|(_, it)| !it.waiting.is_empty());
-        let held = asked.filter_map(|(request, it)| {
-            let token = it.token?;
-            Some((*request, token, relay.held(*request)?.1))
+        let interests = relay.interests.iter();
+        let asked = interests.filter(|(_, it)| !it.waiting.is_empty() && it.token.is_some());
+        // The token may have grown since this relay was told it.
+        let held = asked.filter_map(|(request, _)| {
+            let (token, good) = relay.held(*request)?;
+            Some((*request, token, good))
         });
         let held: Vec<(RequestId, u64, u64)> = held.collect();
         let mut renews = false;

@@ -1,0 +1,114 @@
+//! The rules of relays (docs/locks.md, section Relays), and how each is broken.
+
+use super::Rule;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "a-grant-is-fresh",
+        file: "events.rs",
+        from: "it.beat <= good && (is_fresh || it.sent.clock.is_some())",
+        to: "it.beat <= good",
+    },
+    Rule {
+        name: "a-grant-covers-its-call",
+        file: "events.rs",
+        from: "it.beat <= good && (is_fresh || it.sent.clock.is_some())",
+        to: "is_fresh || it.sent.clock.is_some()",
+    },
+    Rule {
+        name: "a-keep-alive-covers-all-that-is-held",
+        file: "events.rs",
+        from: "let good = good.fold(echoed, u64::min);",
+        to: "let good = good.fold(echoed, |echoed, _| echoed);",
+    },
+    Rule {
+        name: "a-relay-whose-client-may-have-lost-is-not-inside",
+        file: "events.rs",
+        from: "good.map(|good| good + validity).filter(|until| *until > now)",
+        to: "good.map(|good| good + validity + validity + validity).or(Some(now + validity))",
+    },
+    Rule {
+        name: "only-a-call-takes-a-request-back",
+        file: "events.rs",
+        from: "if (called || interest.has_calls()) && interest.raised < beat",
+        to: "if called || interest.has_calls() || interest.raised < u64::MAX",
+    },
+    Rule {
+        name: "a-request-that-may-be-granted-is-not-withdrawn",
+        file: "events.rs",
+        from: "if is_last && !self.withdraw(session, request, false, now) {",
+        to: "if is_last && !self.withdraw(session, request, true, now) {",
+    },
+    Rule {
+        name: "adoption-needs-lists-of-the-call",
+        file: "resume.rs",
+        from: "let recorded = recorded.filter(|(_, beat)| beat.number >= since);",
+        to: "",
+    },
+    Rule {
+        name: "an-adopted-request-has-a-greater-attempt",
+        file: "resume.rs",
+        from: "let attempt = relay.attempt_listed(request).saturating_add(1);",
+        to: "let attempt = relay.attempt_listed(request).max(1);",
+    },
+    Rule {
+        name: "a-keep-alive-adopts-what-is-held",
+        file: "resume.rs",
+        from: "            self.adopt(held, since, now);",
+        to: "            let _ = held;",
+    },
+    Rule {
+        name: "a-keep-alive-adopts-what-waits-at-a-node-that-has-stopped",
+        file: "resume.rs",
+        from: "if is_gone || !known || avoided.contains(node) {",
+        to: "if !known {",
+    },
+    Rule {
+        name: "validity-counts-from-the-clock-of-the-call",
+        file: "relay.rs",
+        from: "filter(|begun| begun.sent.clock == sent.clock)",
+        to: "filter(|begun| begun.number > 0)",
+    },
+    Rule {
+        name: "validity-counts-from-a-beat-that-is-good",
+        file: "relay.rs",
+        from: "let latest = same.find(|begun| begun.number <= good).map(|begun| begun.sent.at);",
+        to: "let latest = same.find(|begun| begun.number <= good + 9).map(|begun| begun.sent.at);",
+    },
+    Rule {
+        name: "turns-of-a-lease-differ",
+        file: "relay.rs",
+        from: "let turn = if self.is_lease() { clock << TURN_BITS } else { 1 };",
+        to: "let turn = if clock == 0 { clock } else { 1 };",
+    },
+    Rule {
+        name: "a-released-request-is-not-asked-for-again",
+        file: "sessions.rs",
+        from: "        relay.note_end(request, attempt);\n",
+        to: "",
+    },
+    Rule {
+        name: "a-request-is-held-by-what-is-on-record",
+        file: "relay.rs",
+        from: "(own, recorded) => own.or(recorded),",
+        to: "(own, _) => own,",
+    },
+    Rule {
+        name: "a-relay-records-tokens",
+        file: "relay.rs",
+        from: "Candidate::new(id, electorate, session).recording_entries(),",
+        to: "Candidate::new(id, electorate, session),",
+    },
+    Rule {
+        name: "calls-reach-the-relays-of-other-nodes",
+        file: "resume.rs",
+        from: "                self.send(node, PeerMessage::Called(session, candidate));",
+        to: "                let _ = (node, PeerMessage::Called(session, candidate));",
+    },
+    Rule {
+        name: "what-has-ended-is-released-at-voters-that-list-it",
+        file: "relay.rs",
+        from: "(attempt <= ended).then(|| (voter, request, ended, entry.lock.clone()))",
+        to: "(attempt > ended && attempt < ended).then(|| (voter, request, ended, entry.lock.clone()))",
+    },
+];
