@@ -26,7 +26,10 @@ fn storms(setup: Setup, (first, count): (u64, u64)) -> Counts {
     for seed in first..first + number("QUORATE_STORMS").unwrap_or(count) {
         match std::panic::catch_unwind(|| World::new(seed, setup, logs).run()) {
             Ok(counts) => total.add(counts),
-            Err(_) => failed.push(seed),
+            Err(_) => {
+                print(&format!("{setup:?}: seed {seed} failed"));
+                failed.push(seed);
+            }
         }
     }
     if number("QUORATE_STORMS").is_some() {
