@@ -61,7 +61,9 @@ impl NodeCore {
         }
         match standing {
             Standing::Waiting(place) => self.on_waiting(session, request, place, now),
-            Standing::Granted { token, .. } => self.on_granted(session, request, token, now),
+            Standing::Granted { token, beat } => {
+                self.on_granted(session, request, (token, beat.number), now);
+            }
             Standing::Held(_) => interest.token = inside,
             Standing::Broken => self.raise(session, request, attempt, now),
             // Only a call of the client takes it back, once per beat: two relays do not take it from each other without end.
@@ -108,9 +110,15 @@ impl NodeCore {
         });
     }
 
-    fn on_granted(&mut self, session: u128, request: RequestId, token: u64, now: Time) {
+    fn on_granted(
+        &mut self,
+        session: u128,
+        request: RequestId,
+        (token, good): (u64, u64),
+        now: Time,
+    ) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let (ttl, adopted) = (relay.ttl, relay.attempt_listed(request) > 0);
+        let adopted = relay.attempt_listed(request) > 0;
         let found = relay.candidate.found_token(request).filter(|found| *found != token);
         let Some(interest) = relay.interests.get_mut(&request) else { return };
         interest.token = Some(token);
@@ -118,7 +126,7 @@ impl NodeCore {
         interest.revision = interest.revision.or(found);
         let asked = std::mem::replace(&mut interest.since, now);
         let (name, first) = (interest.name.clone(), interest.attempt == 1 || !adopted);
-        self.alarms.insert((now + self.settings.terms.validity(ttl), Alarm::Validity(session)));
+        self.watch_validity(session, good, now);
         self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
         if first {
             tracing::debug!(lock = %name, token, at = now.0, "granted");
@@ -448,6 +456,14 @@ impl NodeCore {
             }
             self.refuse_waiters(session, request, now, is_late);
         }
+    }
+
+    /// A lock is known to be held in a beat, which may have begun a while ago.
+    pub(super) fn watch_validity(&mut self, session: u128, good: u64, now: Time) {
+        let Some(relay) = self.relays.get(&session) else { return };
+        let validity = self.settings.terms.validity(relay.ttl);
+        let until = relay.begun(good).map_or(now, |begun| begun + validity);
+        self.alarms.insert((until, Alarm::Validity(session)));
     }
 
     /// Locks may not be confirmed any longer. Another client may have them before long: from then on this relay must not ask

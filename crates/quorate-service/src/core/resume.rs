@@ -108,10 +108,12 @@ impl NodeCore {
         let recorded = relay.candidate.recorded(request);
         let recorded = recorded.filter(|(_, beat)| beat.number >= since);
         let token = recorded.map(|(token, _)| token);
-        let (ttl, new) = (relay.ttl, Interest::new(name, why, now));
+        let new = Interest::new(name, why, now);
         let adopted = Interest { attempt, revision, token, stays: true, ..new };
         relay.put(request, adopted);
-        self.alarms.insert((now + self.settings.terms.validity(ttl), Alarm::Validity(session)));
+        if let Some((_, beat)) = recorded {
+            self.watch_validity(session, beat.number, now);
+        }
         self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
         self.pursue(session, request, now);
     }

@@ -77,4 +77,7 @@ fn worlds_that_failed_before() {
     for seed in [20_301, 20_496] {
         World::new(seed, Setup { nodes: 5, gentle: false }, false).run();
     }
+    // A relay counted the validity of a grant from when it came, and not from its beat: it asked for votes as if its client
+    // were inside after others had been.
+    World::new(21_292, Setup { nodes: 3, gentle: false }, false).run();
 }
