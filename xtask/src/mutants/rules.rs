@@ -471,4 +471,16 @@ pub(super) const RULES: &[Rule] = &[
         from: "inside.max(pursuit.goal.unwrap_or(0))",
         to: "inside",
     },
+    Rule {
+        name: "a-request-of-a-node-that-has-the-vote-records-no-token",
+        file: "voter/votes.rs",
+        from: "            let told = told_inside(claim, inside, ballot.last).filter(|_| !relayed);",
+        to: "            let told = told_inside(claim, inside, ballot.last);",
+    },
+    Rule {
+        name: "a-request-of-a-node-that-gets-the-vote-records-no-token",
+        file: "voter/votes.rs",
+        from: "        let told = told.filter(|_| !relayed);\n",
+        to: "",
+    },
 ];

@@ -239,6 +239,28 @@ fn a_token_in_a_list_is_found_by_the_next_attempt() {
 }
 
 #[test]
+fn a_request_of_a_node_records_no_token() {
+    // It may have waited, or been under way, for longer than its client was inside.
+    let mut bench = Bench::new();
+    let inside = |claim, relayed: bool| {
+        let session = if relayed { super::records::relayed(7, 1) } else { presented(1, 1) };
+        ToVoter::Request { session, lock: "a", claim, stamp: 0, inside: Some(4), first: false }
+    };
+    let on_record = |answers: &[ToCandidate<Name>]| match answers[..] {
+        [ToCandidate::Vote { vote, entered, .. }, ..] => (vote.number, entered),
+        _ => panic!("{answers:?}"),
+    };
+    let own = claim(1, 1, 10);
+    assert_eq!(on_record(&bench.tell(10, inside(own, true))), (4, None));
+    let later = Claim { attempt: 2, ..own };
+    assert_eq!(on_record(&bench.tell(10, inside(later, true))), (4, None));
+    // A client that speaks for itself says so only while it is valid.
+    let mut bench = Bench::new();
+    assert_eq!(on_record(&bench.tell(10, inside(own, false))), (4, Some((1, 4))));
+    assert_eq!(on_record(&bench.tell(10, inside(later, false))), (4, Some((2, 4))));
+}
+
+#[test]
 fn every_vote_of_a_client_that_is_inside_is_recorded() {
     let (mut relay, claim) = relay(1, Some(1));
     let effects = hears(&mut relay, 2, vote_with(claim, 1, None));

@@ -31,7 +31,7 @@ fn precedence(known: Claim, claim: Claim) -> Precedence {
     }
 }
 
-/// Attempt and token of a client that says that it is inside, if the token is one that the voter can take.
+/// Attempt and token of a client that is said to be inside, if the token is one that the voter can take.
 fn told_inside(claim: Claim, inside: Option<u64>, last: u64) -> Option<(u64, u64)> {
     let token = inside.filter(|token| *token <= last.saturating_add(LEAP_MOST))?;
     Some((claim.attempt, token))
@@ -74,7 +74,7 @@ impl<K: Name> Voter<K> {
             true => 0,
             false => self.lifted(request.session, request, stamp, now),
         };
-        let floor = self.floor;
+        let (floor, relayed) = (self.floor, session.relayed);
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
         let beats = presented.beat.incarnation;
         let voted = ballot.vote.filter(|vote| vote.claim.request == request);
@@ -89,7 +89,7 @@ impl<K: Name> Voter<K> {
             Some((Precedence::Newer, _)) | None => true,
         };
         if let Some(vote) = voted {
-            let told = told_inside(claim, inside, ballot.last);
+            let told = told_inside(claim, inside, ballot.last).filter(|_| !relayed);
             let entered = told.map(|told| grown(told, vote.entered)).or(vote.entered);
             let first = vote.first.or(entered.map(|(_, token)| token));
             let changes = Given { claim, stamp, beats, entered, first, ..vote };
@@ -157,6 +157,10 @@ impl<K: Name> Voter<K> {
         }
         ballot.queue.pop_first();
         let Waiter { claim, beats, .. } = waiter;
+        // The node of a relayed session may have said so long ago, and its client may have lost the lock since. It is on record
+        // once the node confirms it for this very vote.
+        let relayed = self.sessions.get(&request.session).is_some_and(|session| session.relayed);
+        let told = told.filter(|_| !relayed);
         let (entered, first, frozen) = (told, told.map(|(_, token)| token), None);
         ballot.vote = Some(Given { claim, stamp, number, beats, entered, first, frozen });
         ballot.last = number;
