@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use quorate_core::ProcessId;
 use quorate_net::certs;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::hosts::Hosts;
 use crate::log;
@@ -110,7 +111,7 @@ impl Fleet {
     fn start_holder(&mut self, holder: usize) -> io::Result<()> {
         let mut command = self.hosts.command(self.holder_host(holder), &self.program);
         command.args(["holder", &holder.to_string(), &self.clients.join(",")]);
-        command.arg(self.holder_log(holder));
+        command.arg(self.holder_log(holder)).process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
         self.holders.push(start(&mut command, &errors)?);
         Ok(())
@@ -269,7 +270,7 @@ impl Fleet {
         let life = self.workers[worker].lives.len();
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
         command.args(["worker", &worker.to_string(), &self.clients.join(","), &self.register_at]);
-        command.arg(self.log(worker, life));
+        command.arg(self.log(worker, life)).process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
         let place = &mut self.workers[worker];
         place.child = Some(start(&mut command, &errors)?);
@@ -299,10 +300,7 @@ impl Fleet {
     /// Ends all clients, so that their logs are complete.
     pub(crate) fn kill_clients(&mut self) {
         self.workers.iter_mut().for_each(Place::kill);
-        for holder in &mut self.holders {
-            let _ = holder.kill();
-            let _ = holder.wait();
-        }
+        self.holders.iter_mut().for_each(kill);
     }
 
     /// Asks a node to leave with SIGTERM, and waits until it has. Returns false if it had to be killed.
@@ -448,28 +446,37 @@ impl Fleet {
 impl Place {
     fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
+            kill(&mut child);
         }
     }
 
     fn signal(&mut self, stop: bool) {
-        let pid = self.child.as_ref().and_then(|child| Pid::from_raw(child.id() as i32));
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, if stop { Signal::STOP } else { Signal::CONT });
+        if let Some(child) = &self.child {
+            send(child, if stop { Signal::STOP } else { Signal::CONT });
             self.stopped = stop;
         }
     }
+}
+
+/// Sends a signal to a process. If it leads a group, as clients do, to all that it has started too.
+fn send(child: &Child, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(child.id() as i32)
+        && kill_process_group(pid, signal).is_err()
+    {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn kill(child: &mut Child) {
+    send(child, Signal::KILL);
+    let _ = child.wait();
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
         self.workers.iter_mut().chain(&mut self.nodes).for_each(Place::kill);
         let others = self.register.iter_mut().chain(&mut self.monitor).chain(&mut self.holders);
-        for child in others {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        others.for_each(kill);
         self.unmount();
     }
 }

@@ -35,6 +35,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::campaign::Plan;
 use crate::clients::Kind;
@@ -136,11 +137,13 @@ fn run(command: Command) -> io::Result<bool> {
             runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
         }
         Command::Worker { number, endpoints, register, log } => {
+            end_with_parent()?;
             let worker = Worker::new(number, &endpoints, &register, &log)?;
             runtime.block_on(worker.run());
             Ok(true)
         }
         Command::Holder { number, endpoints, log } => {
+            end_with_parent()?;
             let holder = Holder::new(number, &endpoints, &log)?;
             runtime.block_on(holder.run());
             Ok(true)
@@ -151,6 +154,11 @@ fn run(command: Command) -> io::Result<bool> {
         Command::Register { address, log } => register::serve(&address, &log).map(|()| true),
         Command::Look { address, absent } => Ok(runtime.block_on(node::is_well(&address, absent))),
     }
+}
+
+/// Clients lead process groups of their own, which an interrupt from the terminal does not reach.
+fn end_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 fn faults(plan: &Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
