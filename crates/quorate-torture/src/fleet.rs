@@ -10,6 +10,7 @@ use quorate_core::ProcessId;
 use quorate_net::certs;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use crate::clients::{Kinds, kinds};
 use crate::hosts::Hosts;
 use crate::log;
 
@@ -18,8 +19,10 @@ use crate::log;
 pub(crate) struct Shape {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
-    /// Long holders, each of another kind, with a monitor beside them.
-    pub(crate) holders: usize,
+    /// Kinds of clients.
+    pub(crate) kinds: Kinds,
+    /// Whether there is a long holder of each kind, with a monitor beside them.
+    pub(crate) holders: bool,
     /// Greatest time-to-live of a session.
     pub(crate) ttl_most_ms: u64,
     /// How quickly nodes answer each other.
@@ -44,6 +47,7 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct Fleet {
     pub(crate) hosts: Hosts,
+    pub(crate) kinds: Kinds,
     folder: PathBuf,
     program: PathBuf,
     nodes: Vec<Place>,
@@ -61,7 +65,8 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Writes the files of a cluster of so many nodes and starts everything.
     pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
-        let Shape { nodes, workers, holders, .. } = *shape;
+        let Shape { nodes, workers, .. } = *shape;
+        let holders = if shape.holders { shape.kinds.iter().len() } else { 0 };
         let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
         let register_at = door(nodes + workers, 7482);
         let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
@@ -69,6 +74,7 @@ impl Fleet {
         let places = |count: usize| (0..count).map(|_| Place::default()).collect();
         let mut fleet = Self {
             hosts,
+            kinds: shape.kinds.clone(),
             folder: folder.to_owned(),
             program: std::env::current_exe()?,
             nodes: places(nodes),
@@ -110,8 +116,9 @@ impl Fleet {
 
     fn start_holder(&mut self, holder: usize) -> io::Result<()> {
         let mut command = self.hosts.command(self.holder_host(holder), &self.program);
-        command.args(["holder", &holder.to_string(), &self.clients.join(",")]);
-        command.arg(self.holder_log(holder)).process_group(0);
+        let kind = self.kinds.of_worker(holder).to_string();
+        command.args(["holder", &kind, &self.clients.join(",")]);
+        command.arg(self.holder_log(holder)).arg(kinds::locker(&self.folder)).process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
         self.holders.push(start(&mut command, &errors)?);
         Ok(())
@@ -269,8 +276,9 @@ impl Fleet {
         }
         let life = self.workers[worker].lives.len();
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
-        command.args(["worker", &worker.to_string(), &self.clients.join(","), &self.register_at]);
-        command.arg(self.log(worker, life)).process_group(0);
+        let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
+        command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
+        command.arg(self.log(worker, life)).arg(kinds::locker(&self.folder)).process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
         let place = &mut self.workers[worker];
         place.child = Some(start(&mut command, &errors)?);
