@@ -201,7 +201,13 @@ fn faults(
             )));
         }
     };
-    let outcome = campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}"))?;
+    let outcome = match campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}")) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            eprintln!("what all processes wrote is in {}", folder.keep().display());
+            return Err(error);
+        }
+    };
     print!("{}", if json { report::json(plan, &outcome) } else { report::text(plan, &outcome) });
     let sound = report::is_sound(&outcome);
     if !sound {
