@@ -7,7 +7,7 @@ use std::path::Path;
 use quorate_client::Moment;
 
 use crate::checker::{Verdict, judge};
-use crate::clients::Kind;
+use crate::clients::Kinds;
 use crate::faults::{Fault, Remedy, pause};
 use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
@@ -20,6 +20,8 @@ use crate::lots::Lots;
 pub(crate) struct Plan {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
+    /// Kinds of clients.
+    pub(crate) kinds: Kinds,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
     /// Only faults with this in their names.
@@ -55,11 +57,11 @@ pub(crate) fn run(
     folder: &Path,
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
-    let Plan { nodes, workers, seconds, seed, ref only } = *plan;
+    let Plan { nodes, workers, seconds, seed, ref kinds, ref only } = *plan;
     // Short leases, so that a minute has many rounds. Leases of etcd's API need more than two seconds.
-    let (holders, ttl_most_ms, answer_ms) = (Kind::ALL.len(), 3_000, 100);
-    let absent = None;
-    let shape = Shape { nodes, workers, holders, ttl_most_ms, answer_ms, absent };
+    let (holders, ttl_most_ms, answer_ms) = (true, 3_000, 100);
+    let (kinds, absent) = (kinds.clone(), None);
+    let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
     if !await_turns(&fleet, workers, begun) || !await_holders(&fleet) {
@@ -163,7 +165,9 @@ fn losses(history: &History, affected: &[Affected], nodes: usize) -> Vec<Loss> {
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
         let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
-        losses.extend(lost.map(|claim| losses::judge(*kind, claim, affected, stalls, nodes)));
+        let beats = history.beats.get(kind).map_or(&[][..], Vec::as_slice);
+        let judge = |claim| losses::judge(*kind, claim, affected, stalls, beats, nodes);
+        losses.extend(lost.map(judge));
     }
     losses
 }
@@ -193,7 +197,9 @@ fn recovery(history: &History, moment: u64) -> Option<u64> {
 fn await_holders(fleet: &Fleet) -> bool {
     let holds = |holder| {
         let lines = crate::log::lines(&fleet.holder_log(holder));
-        lines.last().is_some_and(|words| ["granted", "held", "node"].contains(&words[0].as_str()))
+        let mut words = lines.iter().rev().map(|words| words[0].as_str());
+        let last = words.find(|word| !["asked", "told"].contains(word));
+        last.is_some_and(|last| ["granted", "held", "node", "stalled"].contains(&last))
     };
     (0..PATIENCE_US / 100_000).any(|_| {
         let all = (0..fleet.holder_count()).all(holds);

@@ -1,6 +1,5 @@
 //! Whether what happened may happen.
 
-use crate::clients::Kind;
 use crate::history::{History, Write};
 use crate::linear;
 
@@ -31,8 +30,8 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
 }
 
 /// A worker with its kind.
-fn named(worker: usize) -> String {
-    format!("worker {worker} ({})", Kind::of_worker(worker))
+fn named(history: &History, worker: usize) -> String {
+    format!("worker {worker} ({})", history.kinds.of_worker(worker))
 }
 
 fn overlapping_claims(history: &History) -> Vec<String> {
@@ -42,11 +41,11 @@ fn overlapping_claims(history: &History) -> Vec<String> {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
             broken.push(format!(
                 "{} relied on token {} from {} to {}, and {} on token {} from {} on",
-                named(before.worker),
+                named(history, before.worker),
                 before.token,
                 before.start,
                 before.end,
-                named(claim.worker),
+                named(history, claim.worker),
                 claim.token,
                 claim.start
             ));
@@ -71,7 +70,7 @@ fn early_grants(history: &History) -> Vec<String> {
                 grant.node,
                 grant.token,
                 grant.at,
-                named(claim.worker),
+                named(history, claim.worker),
                 claim.token,
                 claim.start,
                 claim.end
@@ -86,10 +85,10 @@ fn tokens(history: &History) -> Vec<String> {
     let claims = claims.map(|pair| {
         format!(
             "{} got token {} at {}, and later {} got {} at {}",
-            named(pair[0].worker),
+            named(history, pair[0].worker),
             pair[0].token,
             pair[0].start,
-            named(pair[1].worker),
+            named(history, pair[1].worker),
             pair[1].token,
             pair[1].start
         )
@@ -140,7 +139,9 @@ fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
         history.claims.iter().any(|claim| claim.worker == *worker && claim.start > healed)
     };
     let starving = (0..workers).filter(|worker| !served(worker));
-    starving.map(|worker| format!("{} has not had the lock since", named(worker))).collect()
+    starving
+        .map(|worker| format!("{} has not had the lock since", named(history, worker)))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,19 +1,27 @@
 //! The kinds of clients that take locks in a run, behind one interface.
 
 mod etcd;
+pub(crate) mod etcdctl;
+mod go;
 mod http;
 pub(crate) mod json;
+pub(crate) mod kinds;
 mod native;
+mod tap;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use etcd::EtcdSession;
+pub(crate) use etcd::{ALLOWANCE, EtcdSession, TTL as ETCD_TTL};
+pub(crate) use etcdctl::EtcdctlSession;
+pub(crate) use go::GoSession;
 pub(crate) use http::HttpSession;
+pub(crate) use kinds::Kinds;
 pub(crate) use native::NativeSession;
 
 /// How a client speaks to the cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// The Rust client, connected to all voters.
     Direct,
@@ -23,15 +31,15 @@ pub(crate) enum Kind {
     Http,
     /// etcd's API, through its JSON gateway.
     Etcd,
+    /// `etcdctl lock`.
+    Etcdctl,
+    /// etcd's Go package `clientv3/concurrency`.
+    Go,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Direct, Self::Relayed, Self::Http, Self::Etcd];
-
-    /// The kind of a worker.
-    pub(crate) fn of_worker(number: usize) -> Self {
-        Self::ALL[number % Self::ALL.len()]
-    }
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Direct, Self::Relayed, Self::Http, Self::Etcd, Self::Etcdctl, Self::Go];
 
     /// The lock that the long holder of this kind has for itself.
     pub(crate) fn long_lock(self) -> String {
@@ -42,7 +50,7 @@ impl Kind {
     /// seconds, two at least, and voters keep them for half a second more.
     pub(crate) fn kept_for(self, ttl: Duration) -> Duration {
         match self {
-            Self::Etcd => etcd::TTL + etcd::ALLOWANCE,
+            Self::Etcd | Self::Etcdctl | Self::Go => etcd::TTL + etcd::ALLOWANCE,
             _ => ttl,
         }
     }
@@ -55,6 +63,8 @@ impl fmt::Display for Kind {
             Self::Relayed => "relayed",
             Self::Http => "http",
             Self::Etcd => "etcd",
+            Self::Etcdctl => "etcdctl",
+            Self::Go => "go",
         })
     }
 }
@@ -69,6 +79,8 @@ pub(crate) struct Options {
     pub(crate) first: usize,
     pub(crate) who: String,
     pub(crate) ttl: Duration,
+    /// The program that uses etcd's Go package.
+    pub(crate) locker: PathBuf,
 }
 
 /// Result of asking for a lock.
@@ -82,12 +94,12 @@ pub(crate) enum Acquired<G> {
 }
 
 /// Times until which a client relies on a lock if it hears nothing more, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deadline {
     /// The time that the service promises.
     pub(crate) promised: u64,
-    /// The time that the client goes by. It is later only for clients of etcd's API whose answer took longer than the
-    /// allowance: they count from receipt, and then only tokens protect.
+    /// The time that the client goes by. It is later only for clients of etcd's API: those whose answer took longer than the
+    /// allowance, since they count from receipt, and Go's, which look once per second. Then only tokens protect.
     pub(crate) acted: u64,
 }
 
@@ -105,6 +117,11 @@ pub(crate) trait LockSession: Sized {
     fn node(&self) -> usize;
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Self::Guard>;
+
+    /// What else is for the log since this was last asked: lines about keep-alives of clients that are not ours.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A lock that a client of any kind holds.

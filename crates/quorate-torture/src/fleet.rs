@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use quorate_core::ProcessId;
 use quorate_net::certs;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use crate::clients::{Kinds, kinds};
 use crate::hosts::Hosts;
 use crate::log;
 
@@ -17,8 +19,10 @@ use crate::log;
 pub(crate) struct Shape {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
-    /// Long holders, each of another kind, with a monitor beside them.
-    pub(crate) holders: usize,
+    /// Kinds of clients.
+    pub(crate) kinds: Kinds,
+    /// Whether there is a long holder of each kind, with a monitor beside them.
+    pub(crate) holders: bool,
     /// Greatest time-to-live of a session.
     pub(crate) ttl_most_ms: u64,
     /// How quickly nodes answer each other.
@@ -43,6 +47,7 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct Fleet {
     pub(crate) hosts: Hosts,
+    pub(crate) kinds: Kinds,
     folder: PathBuf,
     program: PathBuf,
     nodes: Vec<Place>,
@@ -60,7 +65,8 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Writes the files of a cluster of so many nodes and starts everything.
     pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
-        let Shape { nodes, workers, holders, .. } = *shape;
+        let Shape { nodes, workers, .. } = *shape;
+        let holders = if shape.holders { shape.kinds.iter().len() } else { 0 };
         let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
         let register_at = door(nodes + workers, 7482);
         let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
@@ -68,6 +74,7 @@ impl Fleet {
         let places = |count: usize| (0..count).map(|_| Place::default()).collect();
         let mut fleet = Self {
             hosts,
+            kinds: shape.kinds.clone(),
             folder: folder.to_owned(),
             program: std::env::current_exe()?,
             nodes: places(nodes),
@@ -109,8 +116,9 @@ impl Fleet {
 
     fn start_holder(&mut self, holder: usize) -> io::Result<()> {
         let mut command = self.hosts.command(self.holder_host(holder), &self.program);
-        command.args(["holder", &holder.to_string(), &self.clients.join(",")]);
-        command.arg(self.holder_log(holder));
+        let kind = self.kinds.of_worker(holder).to_string();
+        command.args(["holder", &kind, &self.clients.join(",")]);
+        command.arg(self.holder_log(holder)).arg(kinds::locker(&self.folder)).process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
         self.holders.push(start(&mut command, &errors)?);
         Ok(())
@@ -268,8 +276,9 @@ impl Fleet {
         }
         let life = self.workers[worker].lives.len();
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
-        command.args(["worker", &worker.to_string(), &self.clients.join(","), &self.register_at]);
-        command.arg(self.log(worker, life));
+        let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
+        command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
+        command.arg(self.log(worker, life)).arg(kinds::locker(&self.folder)).process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
         let place = &mut self.workers[worker];
         place.child = Some(start(&mut command, &errors)?);
@@ -299,10 +308,7 @@ impl Fleet {
     /// Ends all clients, so that their logs are complete.
     pub(crate) fn kill_clients(&mut self) {
         self.workers.iter_mut().for_each(Place::kill);
-        for holder in &mut self.holders {
-            let _ = holder.kill();
-            let _ = holder.wait();
-        }
+        self.holders.iter_mut().for_each(kill);
     }
 
     /// Asks a node to leave with SIGTERM, and waits until it has. Returns false if it had to be killed.
@@ -448,28 +454,37 @@ impl Fleet {
 impl Place {
     fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
+            kill(&mut child);
         }
     }
 
     fn signal(&mut self, stop: bool) {
-        let pid = self.child.as_ref().and_then(|child| Pid::from_raw(child.id() as i32));
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, if stop { Signal::STOP } else { Signal::CONT });
+        if let Some(child) = &self.child {
+            send(child, if stop { Signal::STOP } else { Signal::CONT });
             self.stopped = stop;
         }
     }
+}
+
+/// Sends a signal to a process. If it leads a group, as clients do, to all that it has started too.
+fn send(child: &Child, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(child.id() as i32)
+        && kill_process_group(pid, signal).is_err()
+    {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn kill(child: &mut Child) {
+    send(child, Signal::KILL);
+    let _ = child.wait();
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
         self.workers.iter_mut().chain(&mut self.nodes).for_each(Place::kill);
         let others = self.register.iter_mut().chain(&mut self.monitor).chain(&mut self.holders);
-        for child in others {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        others.for_each(kill);
         self.unmount();
     }
 }

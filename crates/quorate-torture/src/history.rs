@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clients::Kind;
+use crate::clients::{Kind, Kinds};
 use crate::fleet::Fleet;
 use crate::log::lines;
 use crate::worker::LOCK;
@@ -51,15 +51,29 @@ pub(crate) struct Write {
     pub(crate) value: u64,
 }
 
+/// A keep-alive of a client that is not ours, or its call for a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beat {
+    /// The node that was asked.
+    pub(crate) node: usize,
+    pub(crate) sent: u64,
+    /// When it was answered, and the TTL of the answer in seconds.
+    pub(crate) told: Option<(u64, u64)>,
+}
+
 /// What happened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
+    /// Kinds of clients that took part.
+    pub(crate) kinds: Kinds,
     /// In the order of their starts.
     pub(crate) claims: Vec<Claim>,
     /// Claims of the long holders, each kind on a lock of its own.
     pub(crate) long: BTreeMap<Kind, Vec<Claim>>,
     /// Times in which a long holder's process did not run.
     pub(crate) stalls: BTreeMap<Kind, Vec<(u64, u64)>>,
+    /// Keep-alives of the long holders that are not our clients.
+    pub(crate) beats: BTreeMap<Kind, Vec<Beat>>,
     /// Sessions that were opened, by kind and by how their votes are collected.
     pub(crate) sessions: BTreeMap<(Kind, String), usize>,
     /// Grants that workers heard of when they could no longer rely on them.
@@ -79,15 +93,15 @@ pub(crate) struct History {
 impl History {
     /// Reads all files of a run.
     pub(crate) fn read(fleet: &Fleet) -> Self {
-        let mut history = Self::default();
+        let mut history = Self { kinds: fleet.kinds.clone(), ..Self::default() };
         for worker in 0..fleet.worker_count() {
             for log in fleet.logs(worker) {
                 history.read_worker(worker, &lines(&log));
             }
         }
-        for (holder, kind) in Kind::ALL.into_iter().enumerate().take(fleet.holder_count()) {
+        for (holder, kind) in fleet.kinds.iter().enumerate().take(fleet.holder_count()) {
             let lines = lines(&fleet.holder_log(holder));
-            let mut own = Self::default();
+            let mut own = Self { kinds: fleet.kinds.clone(), ..Self::default() };
             own.read_worker(holder, &lines);
             own.sessions.into_iter().for_each(|(of, count)| {
                 *history.sessions.entry(of).or_insert(0) += count;
@@ -97,6 +111,7 @@ impl History {
             let stalls = lines.iter().filter(|words| words[0] == "stalled");
             let stalls = stalls.map(|words| (number(words.get(1)), number(words.get(2))));
             history.stalls.insert(kind, stalls.collect());
+            history.beats.insert(kind, beats(&lines));
         }
         for node in 0..fleet.node_count() {
             for (records, shift) in fleet.records(node) {
@@ -116,7 +131,7 @@ impl History {
             match words[0].as_str() {
                 "session" => {
                     let route = words.get(3).cloned().unwrap_or_default();
-                    *self.sessions.entry((Kind::of_worker(worker), route)).or_insert(0) += 1;
+                    *self.sessions.entry((self.kinds.of_worker(worker), route)).or_insert(0) += 1;
                 }
                 "want" => asked = number(1),
                 "granted" => {
@@ -199,20 +214,43 @@ impl History {
 
     /// Claims of the workers of one kind.
     pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Claim> {
-        self.claims.iter().filter(move |claim| Kind::of_worker(claim.worker) == kind)
+        self.claims.iter().filter(move |claim| self.kinds.of_worker(claim.worker) == kind)
     }
 
-    /// Claims during which another worker relied on the lock as well, because it counted from an answer that came too late.
-    /// Only tokens protect from that.
-    pub(crate) fn overlaps_by_late_answers(&self) -> usize {
+    /// Claims that began while a worker of these kinds relied on the lock for longer than it was promised. Only tokens protect
+    /// from that. Whoever was killed relies on nothing.
+    pub(crate) fn overlaps_beyond_promises(&self, kinds: &[Kind]) -> usize {
         let mut furthest = 0;
         let overlaps = self.claims.iter().filter(|claim| {
             let overlaps = claim.start < furthest;
-            furthest = furthest.max(claim.acted);
+            let alive = claim.ending != Ending::Killed;
+            if alive && kinds.contains(&self.kinds.of_worker(claim.worker)) {
+                furthest = furthest.max(claim.acted);
+            }
             overlaps
         });
         overlaps.count()
     }
+}
+
+/// Keep-alives by the log of their client.
+fn beats(lines: &[Vec<String>]) -> Vec<Beat> {
+    let mut beats = Vec::<Beat>::new();
+    for words in lines {
+        let number = |place: usize| number(words.get(place));
+        match words[0].as_str() {
+            "asked" => {
+                beats.push(Beat { sent: number(1), node: number(2) as usize, told: None });
+            }
+            "told" => {
+                let (sent, node) = (number(2), number(3) as usize);
+                let beat = beats.iter_mut().rfind(|it| (it.sent, it.node) == (sent, node));
+                beat.into_iter().for_each(|beat| beat.told = Some((number(1), number(4))));
+            }
+            _ => {}
+        }
+    }
+    beats
 }
 
 fn number(word: Option<&String>) -> u64 {

@@ -3,13 +3,14 @@
 //! Nobody else wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
 //! fail at once. `losses.rs` judges that.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use quorate_client::Moment;
 
 use crate::clients::{
-    Acquired, EtcdSession, HttpSession, Kind, LockGuard, LockSession, NativeSession, Options,
+    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
+    NativeSession, Options,
 };
 use crate::log::Log;
 
@@ -26,13 +27,18 @@ pub(crate) struct Holder {
     kind: Kind,
     endpoints: Vec<String>,
     log: Log,
+    locker: PathBuf,
 }
 
 impl Holder {
-    /// `number` is the place of its kind in [`Kind::ALL`].
-    pub(crate) fn new(number: usize, endpoints: &str, log: &Path) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        kind: Kind,
+        endpoints: &str,
+        log: &Path,
+        locker: PathBuf,
+    ) -> std::io::Result<Self> {
         let endpoints = endpoints.split(',').map(str::to_owned).collect();
-        Ok(Self { kind: Kind::of_worker(number), endpoints, log: Log::open(log)? })
+        Ok(Self { kind, endpoints, log: Log::open(log)?, locker })
     }
 
     /// Runs until it is killed.
@@ -41,14 +47,17 @@ impl Holder {
             Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
             Kind::Http => self.run_as::<HttpSession>().await,
             Kind::Etcd => self.run_as::<EtcdSession>().await,
+            Kind::Etcdctl => self.run_as::<EtcdctlSession>().await,
+            Kind::Go => self.run_as::<GoSession>().await,
         }
     }
 
     async fn run_as<S: LockSession>(mut self) {
         for first in 0.. {
             let (kind, who) = (self.kind, format!("long holder, {}", self.kind));
-            let endpoints = self.endpoints.clone();
-            let options = Options { kind, endpoints, first, who, ttl: TTL };
+            let (endpoints, locker) = (self.endpoints.clone(), self.locker.clone());
+            let first = first % endpoints.len();
+            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
             if let Some(mut session) = S::open(&options).await {
                 let now = Moment::now().0;
                 self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
@@ -75,6 +84,9 @@ impl Holder {
                 self.log.line(format_args!("stalled {last} {now}"));
             }
             last = now;
+            for note in session.notes() {
+                self.log.line(format_args!("{note}"));
+            }
             if !guard.is_held() {
                 let why = guard.loss();
                 self.log.line(format_args!("lost {now} {} {why}", until.promised));

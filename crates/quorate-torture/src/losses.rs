@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::clients::Kind;
-use crate::history::Claim;
+use crate::clients::{ALLOWANCE, ETCD_TTL, Kind};
+use crate::history::{Beat, Claim};
 
 /// A fault that affected nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +36,17 @@ impl Affected {
         let mut nodes = self.nodes.iter().zip(&self.well);
         nodes.any(|(of, well)| *of == node && (self.from..*well).contains(&time))
     }
+
+    /// Whether a call that is sent to a node then may be in vain. After a cut, a connection sends again what was lost only
+    /// after a pause, which has become as long as the cut.
+    fn disturbs(&self, beat: &Beat, patience: u64) -> bool {
+        let cut = if self.settles_us > 0 { self.undone - self.from } else { 0 };
+        let mut nodes = self.nodes.iter().zip(&self.well);
+        nodes.any(|(of, well)| {
+            let well = well.saturating_add(cut);
+            *of == beat.node && self.from < beat.sent + patience && beat.sent < well
+        })
+    }
 }
 
 /// A long holder that lost its lock.
@@ -57,12 +68,14 @@ const STEP_US: u64 = 5_000;
 const BEFORE_US: u64 = 500_000;
 
 /// Judges a loss. It is permitted if, within one ttl and half a second before it, more nodes than a minority were affected
-/// at the same time for a quarter of the ttl in total, or if the holder's own process did not run.
+/// at the same time for a quarter of the ttl in total, or if the holder's own process did not run. etcdctl and Go's package do
+/// not leave a node that is silent; for them it is permitted as well if no node failed that they asked.
 pub(crate) fn judge(
     kind: Kind,
     claim: &Claim,
     affected: &[Affected],
     stalls: &[(u64, u64)],
+    beats: &[Beat],
     nodes: usize,
 ) -> Loss {
     let ttl = kind.kept_for(crate::holder::TTL).as_micros() as u64;
@@ -78,6 +91,7 @@ pub(crate) fn judge(
     let times = (from..claim.end).step_by(STEP_US as usize);
     let without_quorum = times.filter(too_many).count() as u64 * STEP_US;
     let stall = stalls.iter().find(|stall| stall.0 < claim.end + BEFORE_US && stall.1 > from);
+    let stays = matches!(kind, Kind::Etcdctl | Kind::Go);
     let excuse = match (without_quorum >= ttl / 4, stall) {
         (true, _) => Some(format!(
             "more than {minority} nodes were affected for {:?}",
@@ -85,6 +99,9 @@ pub(crate) fn judge(
         )),
         (_, Some((from, to))) => {
             Some(format!("the client did not run for {:?}", Duration::from_micros(to - from)))
+        }
+        _ if stays && !is_owed(claim, from, affected, beats) => {
+            Some("the client asked no well node in time".to_owned())
         }
         _ => None,
     };
@@ -101,6 +118,19 @@ pub(crate) fn judge(
     });
     let faults = faults.collect();
     Loss { kind, token: claim.token, at: claim.end, excuse, faults }
+}
+
+/// Whether a client was owed an answer with which it would not have lost its lock: it sent a keep-alive to a node that was well,
+/// half a second before the end or earlier, was not told the whole TTL within half a second, and neither was it later.
+fn is_owed(claim: &Claim, from: u64, affected: &[Affected], beats: &[Beat]) -> bool {
+    let (allowance, ttl) = (ALLOWANCE.as_micros() as u64, ETCD_TTL.as_secs());
+    let in_time = |beat: &&Beat| beat.sent >= from && beat.sent + allowance <= claim.end;
+    let kept = |beat: &Beat| {
+        beat.told.is_some_and(|(at, told)| at <= beat.sent + allowance && told >= ttl)
+    };
+    let disturbed = |beat: &Beat| affected.iter().any(|it| it.disturbs(beat, allowance));
+    let last = beats.iter().filter(|beat| kept(beat)).map(|beat| beat.sent).max().unwrap_or(0);
+    beats.iter().filter(in_time).any(|beat| beat.sent > last && !disturbed(beat))
 }
 
 /// A time relative to another one, in seconds.
@@ -140,7 +170,7 @@ mod tests {
         let (asked, start, end) = (0, 1, 10_000_000);
         let claim =
             Claim { worker: 0, token: 1, asked, start, end, acted: end, ending: Ending::Lost };
-        judge(Kind::Direct, &claim, affected, stalls, 5).excuse.is_some()
+        judge(Kind::Direct, &claim, affected, stalls, &[], 5).excuse.is_some()
     }
 
     #[test]
@@ -162,6 +192,25 @@ mod tests {
         assert!(!excused(&[two.clone(), affected(&[2], 8_000_000, 8_100_000)], &[]), "too short");
         assert!(!excused(&[two, affected(&[1], 8_000_000, 9_000_000)], &[]), "the same nodes");
         assert!(!excused(&[affected(&[0, 1, 2], 1_000_000, 7_000_000)], &[]), "too long ago");
+    }
+
+    #[test]
+    fn a_client_that_stays_at_a_node_is_owed_answers_of_nodes_that_are_well() {
+        let (asked, start, end) = (0, 1, 10_000_000);
+        let claim =
+            Claim { worker: 0, token: 1, asked, start, end, acted: end, ending: Ending::Lost };
+        let faults = [affected(&[2], 8_500_000, 11_000_000)];
+        let excused = |beats: &[Beat]| {
+            let lost = judge(Kind::Go, &claim, &faults, &[], beats, 5);
+            lost.excuse.is_some()
+        };
+        let beat = |node, sent, told| Beat { node, sent, told };
+        let last = beat(2, 8_000_000, Some((8_000_500, 2)));
+        assert!(excused(&[last, beat(2, 9_000_000, None)]), "that node was stopped");
+        assert!(!excused(&[last, beat(1, 9_000_000, None)]), "this one was well");
+        assert!(excused(&[last, beat(1, 9_600_000, None)]), "too late");
+        assert!(!excused(&[beat(2, 7_900_000, Some((7_900_500, 1)))]), "it was told less");
+        assert!(!excused(&[last, beat(1, 9_000_000, Some((9_000_500, 0)))]), "it was told to stop");
     }
 
     #[test]

@@ -35,9 +35,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::campaign::Plan;
-use crate::clients::Kind;
+use crate::clients::{Kind, Kinds, etcdctl};
 use crate::fleet::Fleet;
 use crate::holder::Holder;
 use crate::hosts::Hosts;
@@ -64,9 +65,12 @@ enum Command {
         /// How many nodes
         #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u64).range(3..=15))]
         nodes: u64,
-        /// How many workers; direct, relayed, HTTP and etcd's API in turn
-        #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=60))]
-        workers: u64,
+        /// How many workers, the kinds of clients in turn; otherwise two of each kind
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
+        workers: Option<u64>,
+        /// Only clients of these kinds, such as `http,go`; otherwise all whose programs are installed
+        #[arg(long, value_enum, value_delimiter = ',')]
+        clients: Vec<Kind>,
         /// Only faults with this in their names, such as `memory` or `cut off`
         #[arg(long, default_value = "")]
         only: String,
@@ -95,9 +99,18 @@ enum Command {
     #[command(hide = true)]
     Node { config: PathBuf, records: PathBuf, age: String },
     #[command(hide = true)]
-    Worker { number: usize, endpoints: String, register: String, log: PathBuf },
+    Worker {
+        kind: Kind,
+        number: usize,
+        endpoints: String,
+        register: String,
+        log: PathBuf,
+        locker: PathBuf,
+    },
     #[command(hide = true)]
-    Holder { number: usize, endpoints: String, log: PathBuf },
+    Holder { kind: Kind, endpoints: String, log: PathBuf, locker: PathBuf },
+    #[command(hide = true)]
+    Inside { door: String },
     #[command(hide = true)]
     Monitor { endpoints: String, log: PathBuf },
     #[command(hide = true)]
@@ -120,9 +133,14 @@ fn main() -> ExitCode {
 fn run(command: Command) -> io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        Command::Faults { seconds, seed, nodes, workers, only, or_loopback, json } => {
-            let (nodes, workers) = (nodes as usize, workers as usize);
-            faults(&Plan { nodes, workers, seconds, seed, only }, or_loopback, json)
+        Command::Faults { seconds, seed, nodes, workers, clients, only, or_loopback, json } => {
+            let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
+            let required = std::env::var("QUORATE_PEERS").is_ok_and(|how| how == "required");
+            let tell = |line: &str| eprintln!("{line}");
+            let kinds = Kinds::prepare(&clients, required, folder.path(), tell)?;
+            let workers = workers.map_or(2 * kinds.iter().len(), |workers| workers as usize);
+            let plan = Plan { nodes: nodes as usize, workers, kinds, seconds, seed, only };
+            faults(&plan, folder, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
             let load = stress::Load {
@@ -135,16 +153,19 @@ fn run(command: Command) -> io::Result<bool> {
         Command::Node { config, records, age } => {
             runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
         }
-        Command::Worker { number, endpoints, register, log } => {
-            let worker = Worker::new(number, &endpoints, &register, &log)?;
+        Command::Worker { kind, number, endpoints, register, log, locker } => {
+            end_with_parent()?;
+            let worker = Worker::new(kind, number, &endpoints, &register, &log, locker)?;
             runtime.block_on(worker.run());
             Ok(true)
         }
-        Command::Holder { number, endpoints, log } => {
-            let holder = Holder::new(number, &endpoints, &log)?;
+        Command::Holder { kind, endpoints, log, locker } => {
+            end_with_parent()?;
+            let holder = Holder::new(kind, &endpoints, &log, locker)?;
             runtime.block_on(holder.run());
             Ok(true)
         }
+        Command::Inside { door } => etcdctl::inside(&door).map(|()| true),
         Command::Monitor { endpoints, log } => {
             runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)
         }
@@ -153,8 +174,18 @@ fn run(command: Command) -> io::Result<bool> {
     }
 }
 
-fn faults(plan: &Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
-    let wanted = Fleet::hosts_wanted(plan.nodes, plan.workers, Kind::ALL.len());
+/// Clients lead process groups of their own, which an interrupt from the terminal does not reach.
+fn end_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+fn faults(
+    plan: &Plan,
+    folder: tempfile::TempDir,
+    or_loopback: bool,
+    json: bool,
+) -> io::Result<bool> {
+    let wanted = Fleet::hosts_wanted(plan.nodes, plan.workers, plan.kinds.iter().len());
     let hosts = match Hosts::in_namespaces(wanted) {
         Ok(hosts) => hosts,
         Err(why) if or_loopback => {
@@ -170,8 +201,13 @@ fn faults(plan: &Plan, or_loopback: bool, json: bool) -> io::Result<bool> {
             )));
         }
     };
-    let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
-    let outcome = campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}"))?;
+    let outcome = match campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}")) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            eprintln!("what all processes wrote is in {}", folder.keep().display());
+            return Err(error);
+        }
+    };
     print!("{}", if json { report::json(plan, &outcome) } else { report::text(plan, &outcome) });
     let sound = report::is_sound(&outcome);
     if !sound {

@@ -125,7 +125,7 @@ fn clients(outcome: &Outcome) -> Vec<Client> {
             violations: losses().count() - permitted,
         }
     };
-    Kind::ALL.into_iter().map(client).collect()
+    history.kinds.iter().map(client).collect()
 }
 
 impl Client {
@@ -166,7 +166,11 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
         ("grants heard of too late to rely on", history.late as u64),
         (
             "overlaps by answers of etcd's API that came late",
-            history.overlaps_by_late_answers() as u64,
+            history.overlaps_beyond_promises(&[Kind::Etcd, Kind::Etcdctl]) as u64,
+        ),
+        (
+            "overlaps by Go's sessions that ended late",
+            history.overlaps_beyond_promises(&[Kind::Go]) as u64,
         ),
         ("increments of the guarded register", history.writes.len() as u64),
         ("requests that the register refused as stale", history.refused as u64),

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
+use crate::clients::Kinds;
 use crate::faults::pause;
 use crate::fleet::{Fleet, Shape};
 use crate::hosts::Hosts;
@@ -62,8 +63,9 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     // One node of the cluster is us: whatever the others say to it is what a stranger could have heard.
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
-    let shape =
-        Shape { nodes: 3, workers: 0, holders: 0, ttl_most_ms: 8_000, answer_ms: 250, absent };
+    let (kinds, holders) = (Kinds::default(), false);
+    let (nodes, workers, ttl_most_ms, answer_ms) = (3, 0, 8_000, 250);
+    let shape = Shape { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(Hosts::Loopback, folder, &shape)?;
     let begun = quorate_client::Moment::now().0;
     while !fleet.unwell().is_empty() {

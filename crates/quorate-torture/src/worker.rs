@@ -3,13 +3,14 @@
 //! Each line has the time by the clock that all processes of the machine share and that leases are counted by. The time
 //! is read before what it is the time of, so that a process that is paused in between claims too little, not too much.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use quorate_client::Moment;
 
 use crate::clients::{
-    Acquired, EtcdSession, HttpSession, Kind, LockGuard, LockSession, NativeSession, Options,
+    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
+    NativeSession, Options,
 };
 use crate::log::Log;
 use crate::lots::Lots;
@@ -22,40 +23,48 @@ pub(crate) const LOCK: &str = "torture";
 pub(crate) const TTL: Duration = Duration::from_millis(1_000);
 
 pub(crate) struct Worker {
+    pub(crate) kind: Kind,
     pub(crate) number: usize,
     pub(crate) endpoints: Vec<String>,
     pub(crate) register: String,
     pub(crate) log: Log,
+    pub(crate) locker: PathBuf,
     pub(crate) lots: Lots,
 }
 
 impl Worker {
     pub(crate) fn new(
+        kind: Kind,
         number: usize,
         endpoints: &str,
         register: &str,
         log: &Path,
+        locker: PathBuf,
     ) -> std::io::Result<Self> {
         let endpoints = endpoints.split(',').map(str::to_owned).collect();
         let lots = Lots::new(u64::from(std::process::id()));
-        Ok(Self { number, endpoints, register: register.to_owned(), log: Log::open(log)?, lots })
+        let (register, log) = (register.to_owned(), Log::open(log)?);
+        Ok(Self { kind, number, endpoints, register, log, locker, lots })
     }
 
-    /// Runs until it is killed. The kind of client follows from the worker's number.
+    /// Runs until it is killed.
     pub(crate) async fn run(self) {
-        match Kind::of_worker(self.number) {
+        match self.kind {
             Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
             Kind::Http => self.run_as::<HttpSession>().await,
             Kind::Etcd => self.run_as::<EtcdSession>().await,
+            Kind::Etcdctl => self.run_as::<EtcdctlSession>().await,
+            Kind::Go => self.run_as::<GoSession>().await,
         }
     }
 
     /// Opens one session after the other, each at another node.
     async fn run_as<S: LockSession>(mut self) {
-        let (kind, who) = (Kind::of_worker(self.number), format!("worker {}", self.number));
+        let (kind, who) = (self.kind, format!("worker {}", self.number));
         for attempt in self.number.. {
             let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
-            let options = Options { kind, endpoints, first, who: who.clone(), ttl: TTL };
+            let (who, locker) = (who.clone(), self.locker.clone());
+            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
             if let Some(mut session) = S::open(&options).await {
                 let now = Moment::now().0;
                 self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
@@ -67,6 +76,9 @@ impl Worker {
 
     /// Takes the lock once. Says whether the session is still good for something.
     async fn turn<S: LockSession>(&mut self, session: &mut S) -> bool {
+        for note in session.notes() {
+            self.log.line(format_args!("{note}"));
+        }
         self.log.line(format_args!("want {}", Moment::now().0));
         match session.acquire(LOCK, Duration::from_secs(4)).await {
             Acquired::Granted(guard) => {

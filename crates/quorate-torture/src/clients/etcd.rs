@@ -13,10 +13,10 @@ use super::json::{Answer, Nodes};
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
 /// The TTL of a lease: the shortest there is.
-pub(super) const TTL: Duration = Duration::from_secs(2);
+pub(crate) const TTL: Duration = Duration::from_secs(2);
 
 /// Longest time that an answer may take for its client to be safe.
-pub(super) const ALLOWANCE: Duration = Duration::from_millis(500);
+pub(crate) const ALLOWANCE: Duration = Duration::from_millis(500);
 
 /// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -51,7 +51,7 @@ impl State {
     }
 }
 
-fn deadline(sent: u64, received: u64, seconds: u64) -> Deadline {
+pub(super) fn deadline(sent: u64, received: u64, seconds: u64) -> Deadline {
     let micros = seconds * 1_000_000;
     let allowed = sent + ALLOWANCE.as_micros() as u64;
     Deadline { promised: received.min(allowed) + micros, acted: received + micros }

@@ -15,7 +15,7 @@ impl LockSession for NativeSession {
     type Guard = Guard;
 
     async fn open(options: &Options) -> Option<Self> {
-        let Options { kind, endpoints, first, who, ttl } = options;
+        let Options { kind, endpoints, first, who, ttl, .. } = options;
         let (before, after) = endpoints.split_at(first % endpoints.len());
         let client = Client::new(after.iter().chain(before).cloned());
         let options = SessionOptions {

@@ -1,0 +1,150 @@
+//! `etcdctl lock NAME COMMAND` as a process of its own. The command is this program again, which connects to its worker,
+//! shows the token, and ends when the worker closes the connection; then etcdctl unlocks.
+//!
+//! etcdctl 3.4 does not tell its command that the lock is lost. So the lock is taken to be lost when the lease is: by the
+//! TTLs that etcdctl was told, which the [`Tap`] reads.
+
+use std::io::{self, Read, Write};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_client::Moment;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{Child, Command};
+
+use super::etcd::TTL;
+use super::tap::Tap;
+use super::{Acquired, Deadline, LockGuard, LockSession, Options};
+
+/// Time that etcdctl has to end after it was interrupted.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Each lock has a lease of its own, so that this is only how to get one.
+pub(crate) struct EtcdctlSession {
+    options: Options,
+    /// The latest one.
+    tap: Option<Arc<Tap>>,
+}
+
+impl EtcdctlSession {
+    /// Starts etcdctl. It ends with this process.
+    fn start(&self, tap: &Tap, name: &str, door: &str) -> io::Result<Child> {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "etcdctl", "--endpoints", &tap.endpoints()]);
+        command.args(["lock", "--ttl", &TTL.as_secs().to_string(), name, "--"]);
+        command.arg(std::env::current_exe()?).args(["inside", door]);
+        command.env("ETCDCTL_API", "3").stdin(Stdio::null()).stdout(Stdio::null());
+        command.kill_on_drop(true).spawn()
+    }
+
+    async fn try_acquire(
+        &mut self,
+        name: &str,
+        wait: Duration,
+    ) -> io::Result<Acquired<EtcdctlGuard>> {
+        let tap = Arc::new(Tap::start(&self.options.endpoints, self.options.first).await?);
+        self.tap = Some(Arc::clone(&tap));
+        let door = TcpListener::bind("127.0.0.1:0").await?;
+        let mut child = self.start(&tap, name, &door.local_addr()?.to_string())?;
+        let mut entered = std::pin::pin!(enter(&door));
+        tokio::select! {
+            entered = tokio::time::timeout(wait, &mut entered) => {
+                if let Ok(entered) = entered {
+                    let (command, token) = entered?;
+                    return Ok(Acquired::Granted(EtcdctlGuard { tap, child, command, token }));
+                }
+            }
+            _ = child.wait() => return Ok(Acquired::Failed),
+        }
+        // It leaves the queue, unless it has just got the lock: then the command ends, since nobody holds its connection.
+        if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32)) {
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let ended = async {
+            tokio::select! {
+                entered = &mut entered => drop(entered),
+                _ = child.wait() => return,
+            }
+            let _ = child.wait().await;
+        };
+        let _ = tokio::time::timeout(PATIENCE, ended).await;
+        Ok(Acquired::TimedOut)
+    }
+}
+
+/// Waits for the command. Its connection, and the token that it shows.
+async fn enter(door: &TcpListener) -> io::Result<(TcpStream, u64)> {
+    let mut stream = BufReader::new(door.accept().await?.0);
+    let mut line = String::new();
+    stream.read_line(&mut line).await?;
+    let token = line.trim().parse().map_err(io::Error::other)?;
+    Ok((stream.into_inner(), token))
+}
+
+/// The command that etcdctl runs: shows the token at the worker's door, and stays until the connection is closed.
+pub(crate) fn inside(door: &str) -> io::Result<()> {
+    let token = std::env::var("ETCD_LOCK_REV").map_err(io::Error::other)?;
+    let mut stream = std::net::TcpStream::connect(door)?;
+    writeln!(stream, "{token}")?;
+    let _ = stream.read(&mut [0]);
+    Ok(())
+}
+
+impl LockSession for EtcdctlSession {
+    type Guard = EtcdctlGuard;
+
+    async fn open(options: &Options) -> Option<Self> {
+        Some(Self { options: options.clone(), tap: None })
+    }
+
+    fn route(&self) -> &'static str {
+        "relayed"
+    }
+
+    fn node(&self) -> usize {
+        self.tap.as_ref().map_or(self.options.first, |tap| tap.heard().node)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.tap.as_ref().map_or(Vec::new(), |tap| std::mem::take(&mut tap.heard().notes))
+    }
+
+    async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<EtcdctlGuard> {
+        self.try_acquire(name, wait).await.unwrap_or(Acquired::Failed)
+    }
+}
+
+pub(crate) struct EtcdctlGuard {
+    tap: Arc<Tap>,
+    child: Child,
+    command: TcpStream,
+    token: u64,
+}
+
+impl LockGuard for EtcdctlGuard {
+    fn token(&self) -> u64 {
+        self.token
+    }
+
+    fn deadline(&self) -> Deadline {
+        self.tap.heard().until
+    }
+
+    fn is_held(&self) -> bool {
+        let mut heard = self.tap.heard();
+        heard.over |= Moment::now().0 >= heard.until.acted;
+        !heard.over
+    }
+
+    fn loss(&self) -> String {
+        "lease-over".to_owned()
+    }
+
+    async fn release(mut self) -> bool {
+        drop(self.command);
+        self.child.wait().await.is_ok_and(|status| status.success())
+    }
+}

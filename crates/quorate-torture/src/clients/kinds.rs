@@ -1,0 +1,129 @@
+//! The kinds of clients that take part in a run: those that are wanted and whose programs are here.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Kind;
+
+/// The kinds of a run. Workers have them in turn, and there is one long holder of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kinds(Vec<Kind>);
+
+impl Default for Kinds {
+    /// Those that need no other program.
+    fn default() -> Self {
+        Self(vec![Kind::Direct, Kind::Relayed, Kind::Http, Kind::Etcd])
+    }
+}
+
+impl Kinds {
+    /// Finds out which kinds can run here, and prepares them in a folder. What was asked for by name has to be there. If
+    /// nothing was asked for, `tell` hears what is missing; `required` makes a missing etcdctl an error.
+    pub(crate) fn prepare(
+        wanted: &[Kind],
+        required: bool,
+        folder: &Path,
+        mut tell: impl FnMut(&str),
+    ) -> io::Result<Self> {
+        let mut kinds = Vec::new();
+        for kind in Kind::ALL {
+            if !wanted.is_empty() && !wanted.contains(&kind) {
+                continue;
+            }
+            match prepare(kind, folder) {
+                Ok(()) => kinds.push(kind),
+                Err(why) if wanted.is_empty() && !(required && kind == Kind::Etcdctl) => {
+                    tell(&format!("WITHOUT CLIENTS OF KIND {kind}: {why}"));
+                }
+                Err(why) => {
+                    return Err(io::Error::other(format!("no clients of kind {kind}: {why}")));
+                }
+            }
+        }
+        Ok(Self(kinds))
+    }
+
+    /// The kind of a worker.
+    pub(crate) fn of_worker(&self, number: usize) -> Kind {
+        self.0[number % self.0.len()]
+    }
+
+    /// Kinds in the order of their long holders.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Kind> {
+        self.0.iter().copied()
+    }
+}
+
+/// The locker in the folder of a run.
+pub(crate) fn locker(folder: &Path) -> PathBuf {
+    folder.join("locker")
+}
+
+fn prepare(kind: Kind, folder: &Path) -> Result<(), String> {
+    match kind {
+        Kind::Etcdctl => {
+            succeeds(Command::new("setpriv").arg("--version"))?;
+            succeeds(Command::new("etcdctl").env("ETCDCTL_API", "3").arg("version"))
+        }
+        Kind::Go => build_locker(folder),
+        _ => Ok(()),
+    }
+}
+
+/// Where Debian has the sources of Go packages.
+const DEBIAN_GOPATH: &str = "/usr/share/gocode";
+
+/// Compiles the locker. What it needs is in Debian's `golang-go` and `golang-etcd-server-dev`.
+fn build_locker(folder: &Path) -> Result<(), String> {
+    let source = folder.join("locker.go");
+    fs::write(&source, include_str!("../../go/locker.go")).map_err(|error| error.to_string())?;
+    let mut go = Command::new("go");
+    go.env("GO111MODULE", "off").env("GOFLAGS", "");
+    if std::env::var_os("GOPATH").is_none() {
+        go.env("GOPATH", DEBIAN_GOPATH);
+    }
+    succeeds(go.arg("build").arg("-o").arg(locker(folder)).arg(source))
+}
+
+/// Runs a command. Otherwise why not, in one line.
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{name}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let first = errors.lines().next().unwrap_or("it says nothing");
+    Err(format!("{name}: {}: {first}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_have_the_kinds_in_turn() {
+        let kinds = Kinds(vec![Kind::Http, Kind::Go]);
+        let of = |number| kinds.of_worker(number);
+        assert_eq!([of(0), of(1), of(2)], [Kind::Http, Kind::Go, Kind::Http]);
+    }
+
+    #[test]
+    fn kinds_that_are_asked_for_come_once_and_in_order() {
+        let wanted = [Kind::Etcd, Kind::Direct, Kind::Etcd];
+        let kinds = Kinds::prepare(&wanted, true, Path::new("nowhere"), |line| panic!("{line}"));
+        assert_eq!(kinds.expect("they need nothing"), Kinds(vec![Kind::Direct, Kind::Etcd]));
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named_in_one_line() {
+        let missing = succeeds(&mut Command::new("there-is-no-such-program")).expect_err("missing");
+        assert!(missing.starts_with("there-is-no-such-program: "), "{missing}");
+        let failed =
+            succeeds(Command::new("sh").args(["-c", "echo one >&2; echo two >&2; exit 3"]));
+        assert_eq!(failed, Err("sh: exit status: 3: one".to_owned()));
+    }
+}
