@@ -478,3 +478,31 @@ async fn recipes_over_keys_conclude_what_was_granted() {
     let error = KvClient::new(here).put(plain).await.expect_err("no store");
     assert_eq!(error.code(), Code::Unimplemented);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_asks_again_at_once_holds_up_nobody_who_waits_for_its_key() {
+    let cluster = cluster(3).await;
+    let (here, there) = (channel(&cluster, 0).await, channel(&cluster, 1).await);
+    let (mine, _) = grant(&here, 60, 0).await.expect("a lease");
+    let (theirs, _) = grant(&there, 60, 0).await.expect("a lease");
+    let (_, owner) = recipe(&here, "again", mine).await.expect("it is free");
+    assert_eq!(owner, None);
+    let (revision, owner) = recipe(&there, "again", theirs).await.expect("it waits");
+    let key = format!("again/{mine:x}").into_bytes();
+    assert_eq!(owner.as_ref(), Some(&key));
+    let delete = DeleteRangeRequest { key: key.clone(), ..DeleteRangeRequest::default() };
+    KvClient::new(here.clone()).delete_range(delete).await.expect("it has it");
+    let (_, owner) = recipe(&here, "again", mine).await.expect("it waits");
+    assert!(owner.is_some());
+    // The key is there again, as that of a lease that waits.
+    let watched = WatchCreateRequest { key, ..WatchCreateRequest::default() };
+    let create = watch_request::RequestUnion::CreateRequest(watched);
+    let asks = futures_util::stream::iter([WatchRequest { request_union: Some(create) }]);
+    let events = WatchClient::new(there.clone()).watch(asks).await.expect("a stream");
+    let mut events = events.into_inner();
+    assert!(events.message().await.expect("it lasts").expect("it lasts").created);
+    let told = tokio::time::timeout(LONG, events.message()).await.expect("in time");
+    let told = told.expect("it lasts").expect("it lasts").events;
+    assert_eq!(told[0].r#type(), event::EventType::Delete);
+    assert!(before(&there, "again", revision).await.expect("it has it").is_empty());
+}

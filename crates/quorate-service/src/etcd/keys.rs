@@ -194,8 +194,12 @@ impl Etcd {
         }
     }
 
-    /// Whether a key is as it is compared: by its create revision, and it alone.
-    async fn is_as(&self, caller: &Caller, compare: &Compare) -> Result<bool, Status> {
+    /// Compares a key by its create revision, and by it alone: whether it is equal, and the key.
+    async fn compared(
+        &self,
+        caller: &Caller,
+        compare: &Compare,
+    ) -> Result<(bool, Option<About>), Status> {
         let target = (compare.result(), compare.target());
         let Some(TargetUnion::CreateRevision(wanted)) = compare.target_union else {
             return Err(not_here());
@@ -205,7 +209,7 @@ impl Etcd {
             return Err(not_here());
         }
         let own = self.own(caller, &Key::read(&compare.key)?).await?;
-        Ok(own.map_or(0, |about| about.revision as i64) == wanted)
+        Ok((own.as_ref().map_or(0, |about| about.revision as i64) == wanted, own))
     }
 }
 
@@ -244,7 +248,7 @@ impl Kv for Etcd {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let TxnRequest { compare, success, failure } = request.into_inner();
         let [compare] = compare.as_slice() else { return Err(not_here()) };
-        let succeeded = self.is_as(&caller, compare).await?;
+        let (succeeded, own) = self.compared(&caller, compare).await?;
         let (mut revision, mut waits, mut responses) = (0, None, Vec::new());
         for op in if succeeded { success } else { failure } {
             let came = match op.request.ok_or_else(not_here)? {
@@ -252,6 +256,13 @@ impl Kv for Etcd {
                     let (created, granted) = self.put_key(&caller, &put).await?;
                     (revision, waits) = (created, (!granted).then(|| Key::read(&put.key)));
                     Came::ResponsePut(PutResponse { header: self.header(created), prev_kv: None })
+                }
+                // A transaction sees one state: the key may have gone since it was compared.
+                Op::RequestRange(asked)
+                    if !succeeded && asked.key == compare.key && asked.range_end.is_empty() =>
+                {
+                    let token = own.as_ref().map_or(0, token);
+                    Came::ResponseRange(self.ranged(own.iter().map(kv).collect(), token))
                 }
                 Op::RequestRange(asked) => {
                     let mut ranged = self.range_of(&caller, &asked).await?;

@@ -177,9 +177,9 @@ impl Etcd {
                 all.iter().find(|about| matches!(about.standing, Standing::Holding { .. }));
             let events = match &watched.key {
                 Some(key) => {
-                    // That of one who waits may be watched, too; what is not there is gone.
-                    let there = all.iter().find(|about| names::key_of(about) == *key);
-                    changes(there, key, &mut last)
+                    // A lease that has released a lock and asks for it again has the same key. Whoever waits for the key
+                    // waits for the holder.
+                    changes(holder.filter(|about| names::key_of(about) == *key), key, &mut last)
                 }
                 None => leaders(holder, &mut last),
             };
@@ -218,11 +218,12 @@ fn deleted(key: &[u8]) -> Event {
     Event { r#type: EventType::Delete.into(), kv: Some(kv), prev_kv: None }
 }
 
-/// What has become of one key: it is gone, or says something else.
-fn changes(there: Option<&About>, key: &[u8], last: &mut Option<About>) -> Vec<Event> {
-    let before = std::mem::replace(last, there.cloned());
-    match (there, before) {
+/// What has become of a holder's key: it is gone, or belongs to a later holding, or has another value.
+fn changes(holder: Option<&About>, key: &[u8], last: &mut Option<About>) -> Vec<Event> {
+    let before = std::mem::replace(last, holder.cloned());
+    match (holder, before) {
         (None, _) => vec![deleted(key)],
+        (Some(now), Some(before)) if now.revision != before.revision => vec![deleted(key)],
         (Some(now), Some(before)) if now.why != before.why => vec![put(now)],
         _ => Vec::new(),
     }

@@ -222,7 +222,8 @@ impl LockSession for HttpSession {
                     let session = Arc::clone(session);
                     return Acquired::Granted(HttpGuard { session, request, token });
                 }
-                Ok(answer) if answer.code() == "timed-out" => return Acquired::TimedOut,
+                // Another node, which was asked before, may still ask for it.
+                Ok(answer) if answer.code() == "timed-out" => break,
                 Ok(answer) if answer.code() == "no-session" => {
                     session.state().end();
                     return Acquired::Failed;
