@@ -113,7 +113,9 @@ impl SessionState {
     /// What the node has said is counted from when it was asked. An answer that was long under way says less than a later
     /// one, and what it takes back counts.
     pub(crate) fn rely(&self, reliance: Reliance) {
-        if self.deadline() <= Moment::now() {
+        // Before the first answer to a keep-alive there is no deadline that could have passed: a lock may be granted earlier.
+        let known = Some(self.deadline()).filter(|deadline| deadline.0 > 0);
+        if known.is_some_and(|deadline| deadline <= Moment::now()) {
             // Another session may have had a lock since: it does not become valid again.
             self.keep_only(&[]);
         }
