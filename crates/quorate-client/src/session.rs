@@ -436,4 +436,16 @@ mod tests {
         );
         assert_eq!((valid.borrow().until, valid.borrow().lost), (Some(latest), None));
     }
+
+    #[test]
+    fn the_first_keep_alive_leaves_a_lock_that_was_granted_before() {
+        let state = SessionState::new();
+        let fate = state.listen(1);
+        state.grant(1, 11, Some(Moment::now().later(Duration::from_secs(60))));
+        state.keep(&[held(1, 11)], reliance(0));
+        assert_eq!(fate.borrow().lost, None);
+        // From now on there is a deadline, which has passed.
+        state.keep(&[held(1, 11)], reliance(1_000_000));
+        assert_eq!(fate.borrow().lost, Some(Loss::NoQuorum), "it does not become valid again");
+    }
 }
