@@ -480,7 +480,7 @@ async fn recipes_over_keys_conclude_what_was_granted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_that_asks_again_at_once_holds_up_nobody_who_waits_for_its_key() {
+async fn a_lease_that_asks_again_at_once_does_not_hold_up_clients_that_watch_its_key() {
     let cluster = cluster(3).await;
     let (here, there) = (channel(&cluster, 0).await, channel(&cluster, 1).await);
     let (mine, _) = grant(&here, 60, 0).await.expect("a lease");

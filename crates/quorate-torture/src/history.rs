@@ -218,7 +218,7 @@ impl History {
     }
 
     /// Claims that began while a worker of these kinds relied on the lock for longer than it was promised. Only tokens protect
-    /// from that. Whoever was killed relies on nothing.
+    /// from that. A client that was killed relies on nothing.
     pub(crate) fn overlaps_beyond_promises(&self, kinds: &[Kind]) -> usize {
         let mut furthest = 0;
         let overlaps = self.claims.iter().filter(|claim| {

@@ -258,7 +258,7 @@ impl Storm {
             if logs {
                 crate::eprintln_of(&format!("{time:>12} {event:?}"));
             }
-            // Time and events at nodes make nobody valid.
+            // Neither time nor an event at a node makes a client valid.
             let at_node = matches!(Self::place_of(&event), Some(Place::Node(_)));
             self.happen(event);
             if !at_node {

@@ -177,8 +177,8 @@ impl Etcd {
                 all.iter().find(|about| matches!(about.standing, Standing::Holding { .. }));
             let events = match &watched.key {
                 Some(key) => {
-                    // A lease that has released a lock and asks for it again has the same key. Whoever waits for the key
-                    // waits for the holder.
+                    // A lease that has released a lock and asks for it again has the same key. A client that watches
+                    // the key waits for the holder.
                     changes(holder.filter(|about| names::key_of(about) == *key), key, &mut last)
                 }
                 None => leaders(holder, &mut last),
@@ -218,7 +218,7 @@ fn deleted(key: &[u8]) -> Event {
     Event { r#type: EventType::Delete.into(), kv: Some(kv), prev_kv: None }
 }
 
-/// What has become of a holder's key: it is gone, or belongs to a later holding, or has another value.
+/// Events of a holder's key: it is gone, or belongs to a later holding, or has another value.
 fn changes(holder: Option<&About>, key: &[u8], last: &mut Option<About>) -> Vec<Event> {
     let before = std::mem::replace(last, holder.cloned());
     match (holder, before) {

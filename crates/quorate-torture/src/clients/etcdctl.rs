@@ -59,7 +59,7 @@ impl EtcdctlSession {
             }
             _ = child.wait() => return Ok(Acquired::Failed),
         }
-        // It leaves the queue, unless it has just got the lock: then the command ends, since nobody holds its connection.
+        // It leaves the queue, unless it has just got the lock: then the command ends, since its connection is closed.
         if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id as i32)) {
             let _ = kill_process(pid, Signal::INT);
         }

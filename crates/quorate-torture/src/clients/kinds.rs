@@ -19,7 +19,7 @@ impl Default for Kinds {
 }
 
 impl Kinds {
-    /// Finds out which kinds can run here, and prepares them in a folder. What was asked for by name has to be there. If
+    /// Finds out which kinds can run here, and prepares them in a folder. Kinds that were asked for by name have to be there. If
     /// nothing was asked for, `tell` hears what is missing; `required` makes a missing etcdctl an error.
     pub(crate) fn prepare(
         wanted: &[Kind],
@@ -75,7 +75,7 @@ fn prepare(kind: Kind, folder: &Path) -> Result<(), String> {
 /// Where Debian has the sources of Go packages.
 const DEBIAN_GOPATH: &str = "/usr/share/gocode";
 
-/// Compiles the locker. What it needs is in Debian's `golang-go` and `golang-etcd-server-dev`.
+/// Compiles the locker. Its dependencies are in Debian's `golang-go` and `golang-etcd-server-dev`.
 fn build_locker(folder: &Path) -> Result<(), String> {
     let source = folder.join("locker.go");
     fs::write(&source, include_str!("../../go/locker.go")).map_err(|error| error.to_string())?;
