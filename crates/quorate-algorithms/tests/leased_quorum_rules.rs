@@ -309,6 +309,23 @@ fn stamps_that_are_too_old_are_lifted() {
 }
 
 #[test]
+fn a_request_without_a_stamp_comes_after_those_that_wait() {
+    let mut bench = Bench::new();
+    bench.voter.set_wall_clock(500);
+    // The later session is told of the clock first, and asks last.
+    bench.beat(3, 1);
+    bench.ask(claim(1, 1, 10), 0);
+    bench.voter.set_wall_clock(600);
+    bench.ask(claim(2, 1, 11), 0);
+    bench.voter.set_wall_clock(700);
+    let answers = bench.ask(claim(3, 1, 12), 0);
+    assert!(
+        answers.iter().any(|it| matches!(it, ToCandidate::Behind { stamp: 700, place: 2, .. })),
+        "{answers:?}"
+    );
+}
+
+#[test]
 fn a_waiter_keeps_its_place_at_a_voter_it_had_not_asked() {
     let mut bench = Bench::new();
     bench.voter.set_wall_clock(100);

@@ -442,6 +442,18 @@ pub(super) const RULES: &[Rule] = &[
         to: "known.is_some_and(|known| known.attempt == 0)",
     },
     Rule {
+        name: "a-stamp-cannot-be-too-old",
+        file: "voter/sessions.rs",
+        from: "Some(told) if stamp > 0 => stamp.max(told + 1),",
+        to: "Some(_) if stamp > 0 => stamp,",
+    },
+    Rule {
+        name: "a-request-without-a-stamp-is-new",
+        file: "voter/sessions.rs",
+        from: "Some(told) if stamp > 0 => stamp.max(told + 1),",
+        to: "Some(told) => stamp.max(told + 1),",
+    },
+    Rule {
         name: "voters-stamp-relayed-requests",
         file: "candidate.rs",
         from: "(0, clock) if clock > 0 && !self.records_entries => clock + 1,",

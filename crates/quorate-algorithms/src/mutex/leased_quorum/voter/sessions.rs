@@ -138,7 +138,7 @@ impl<K: Name> Voter<K> {
     }
 
     /// The stamp of a request that the voter sees for the first time. Stamps are lifted, not refused: a request cannot claim
-    /// to be older than what its session was told before it asked.
+    /// to be older than what its session was told before it asked. A request without a stamp is as old as this moment.
     pub(super) fn lifted(&self, session: u128, request: RequestId, stamp: u64, now: Time) -> u64 {
         let Some(session) = self.sessions.get(&session) else { return stamp };
         let known = session.requests.get(&request).map(|(_, stamp)| *stamp);
@@ -147,8 +147,8 @@ impl<K: Name> Voter<K> {
         }
         match session.told {
             _ if stamp > 0 && now < self.trusts_until => stamp,
-            Some(told) => stamp.max(told + 1),
-            None => stamp.max(self.clock),
+            Some(told) if stamp > 0 => stamp.max(told + 1),
+            told => stamp.max(self.clock).max(told.map_or(0, |told| told + 1)),
         }
     }
 
