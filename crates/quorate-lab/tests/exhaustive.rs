@@ -13,6 +13,7 @@ fn question(algorithm: &str, n: usize) -> Question {
         scenario: Scenario { requesters: Requesters::All, ..Scenario::new(algorithm, n) },
         requests: 1,
         budget: Budget::default(),
+        crashing: None,
         lease: 3,
         renewals: Some(0),
         reduce: Reductions::ALL,

@@ -61,6 +61,7 @@ fn question(n: usize, requesters: usize, budget: Budget) -> Question {
         scenario: Scenario { requesters, ..Scenario::new("leased-quorum", n) },
         requests: 1,
         budget,
+        crashing: None,
         lease: 3,
         renewals: Some(0),
         reduce: Reductions::ALL,

@@ -14,7 +14,7 @@ use quorate_core::detector::Detector;
 use quorate_core::election::{Candidates, Election};
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
-use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Span};
+use quorate_core::{Assumption, Layer, ProcessId, ProcessSet, Profile, Property, Span};
 use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub struct Question {
     pub requests: u8,
     /// What may go wrong.
     pub budget: Budget,
+    /// The processes that may crash, if not all.
+    pub crashing: Option<ProcessSet>,
     /// Instants that a lease lasts, where the algorithm has leases.
     pub lease: u8,
     /// How often a client renews its lease before it gives up, if that is bounded.
@@ -270,6 +272,10 @@ fn explore_world(
     world.restless = profile.restless;
     if profile.assumes.contains(&Assumption::ServerUp) {
         world.immune = 1 << scenario.server;
+    }
+    if let Some(crashing) = &question.crashing {
+        let spared = ProcessId::all(scenario.processes).filter(|it| !crashing.contains(*it));
+        world.immune |= spared.fold(0, |bits, process| bits | 1 << process.index());
     }
     let mut found = search(question, &world, question.bounds, look)?;
     // Only who sets timers minds how long a message takes.

@@ -24,6 +24,7 @@ Examples:
   quorate check causal -n 3 --requesters 2 --watch total-order
   quorate check quorum-published -n 3 --crashes 2 --only ME1
   quorate check leased-quorum -n 2 --requesters 1 --crashes 1 --recoveries 1
+  quorate check leased-quorum -n 3 --requesters 2 --crashes 1 --crashing 2 --recoveries 1
 
 Whatever can happen may happen next: a message arrives, a user asks to enter or leaves, begins an
 election, proposes or multicasts, a process crashes, also in the middle of a multicast, or hears of a
@@ -50,6 +51,9 @@ pub(crate) struct Check {
     /// How many processes may crash
     #[arg(long, value_name = "F", default_value_t = 0)]
     pub(crate) crashes: u8,
+    /// Only these processes may crash: 0,2
+    #[arg(long, value_name = "P,..", requires = "crashes")]
+    pub(crate) crashing: Option<SetText>,
     /// How many crashed processes may come back with their memory
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub(crate) recoveries: u8,

@@ -73,6 +73,13 @@ fn question(flags: &Check) -> Result<Question, Failure> {
             flags.processes
         )));
     }
+    let crashing = flags.crashing.iter().flat_map(|crashing| &crashing.0);
+    if let Some(stranger) = crashing.into_iter().find(|it| it.index() >= flags.processes) {
+        return Err(Failure::new(format!(
+            "--crashing: there is no process {stranger}; they are 0 to {}",
+            flags.processes - 1
+        )));
+    }
     let scenario = Scenario {
         requesters: flags.requesters,
         request: asking(flags),
@@ -97,6 +104,7 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         scenario,
         requests: flags.requests,
         budget: Budget { crashes, recoveries, losses, suspicions },
+        crashing: flags.crashing.as_ref().map(|crashing| crashing.0.clone()),
         lease: flags.lease,
         renewals: Some(flags.renewals),
         reduce: flags.reductions(),

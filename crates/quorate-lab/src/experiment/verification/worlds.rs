@@ -86,6 +86,7 @@ impl Small {
             scenario,
             requests: self.requests,
             budget: Budget { crashes: self.crashes, ..Budget::default() },
+            crashing: None,
             lease: 3,
             renewals: Some(0),
             reduce: Reductions::ALL,
