@@ -118,14 +118,14 @@ impl NodeCore {
         now: Time,
     ) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let adopted = relay.attempt_listed(request) > 0;
-        let found = relay.candidate.found_token(request).filter(|found| *found != token);
+        let found = relay.candidate.found_token(request);
         let Some(interest) = relay.interests.get_mut(&request) else { return };
-        interest.token = Some(token);
+        // What another relay has granted before is not granted again.
+        let first = interest.token.replace(token).is_none() && found.is_none();
         // Clients of etcd's API name a lock by the revision that they were told first.
-        interest.revision = interest.revision.or(found);
+        interest.revision = interest.revision.or(found.filter(|found| *found != token));
         let asked = std::mem::replace(&mut interest.since, now);
-        let (name, first) = (interest.name.clone(), interest.attempt == 1 || !adopted);
+        let name = interest.name.clone();
         self.watch_validity(session, good, now);
         self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
         if first {
