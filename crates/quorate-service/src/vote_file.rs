@@ -11,7 +11,8 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use quorate_algorithms::mutex::leased_quorum::{Record, Voter};
@@ -107,8 +108,8 @@ impl VoteFile {
         put(&self.header, &mut bytes);
         voter.records().iter().for_each(|record| put(record, &mut bytes));
         let beside = self.path.with_extension("new");
-        let mut file = File::create(&beside)?;
-        file.write_all(&bytes)?;
+        let file = File::create(&beside)?;
+        file.write_all_at(&bytes, 0)?;
         fs::rename(&beside, &self.path)?;
         (self.length, self.compact) = (bytes.len() as u64, bytes.len() as u64);
         self.file = Some(file);
@@ -122,14 +123,13 @@ impl VoteFile {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let Some(file) = &mut self.file else {
+        let Some(file) = &self.file else {
             return Err(io::Error::other("the vote file is not open"));
         };
-        let written = file.write_all(&self.pending);
-        if let Err(error) = written {
-            // A part may be there: the next attempt begins where this one did.
-            file.set_len(self.length)?;
-            file.seek(SeekFrom::Start(self.length))?;
+        // The next attempt begins where this one did, and writes no less.
+        if let Err(error) = file.write_all_at(&self.pending, self.length) {
+            // A part may be there, with which the file would not count.
+            let _ = file.set_len(self.length);
             return Err(error);
         }
         self.length += self.pending.len() as u64;
@@ -215,6 +215,26 @@ mod tests {
         drop(next);
         let stranger = VoteFile::open(folder.path(), 8, 0, 2);
         assert!(stranger.read(1).is_none(), "of another cluster");
+        let mut earlier = file(folder.path(), 1);
+        earlier.header.boot = "before the machine rebooted".to_owned();
+        earlier.rewrite(&voter()).expect("a disk");
+        assert!(file(folder.path(), 2).read(1).is_none(), "of another boot");
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_written_later() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut first = file(folder.path(), 1);
+        first.rewrite(&voter()).expect("a disk");
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let real = first.file.replace(full);
+        let ended = |session| Record::Ended { session };
+        assert!(first.append(&[ended(1)]).is_err());
+        assert!(first.append(&[]).is_err(), "it is tried again");
+        first.file = real;
+        first.append(&[ended(2)]).expect("a disk");
+        let (_, records) = first.read(1).expect("it is intact");
+        assert_eq!(records[records.len() - 2..], [ended(1), ended(2)]);
     }
 
     #[test]
