@@ -24,7 +24,7 @@ enum Work {
     Compat,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         name: "fmt",
         promise: "the code is formatted",
@@ -102,6 +102,15 @@ const STEPS: [Step; 10] = [
         way_out: None,
     },
     Step {
+        name: "worlds",
+        promise: "the largest small worlds hold in full; minutes and some gigabytes of memory",
+        work: Work::Cargo(Cargo {
+            environment: &[("INSTA_UPDATE", "no")],
+            arguments: "test --release -p quorate-lab --test leased_quorum --locked -- --ignored",
+        }),
+        way_out: None,
+    },
+    Step {
         name: "engines",
         promise: "the simulators and checkers of others do the same work; downloads and compiles for minutes",
         work: Work::Cargo(Cargo {
@@ -121,10 +130,13 @@ pub(crate) fn choose<'a>(names: &[&'a str]) -> Result<Vec<&'static Step>, &'a st
     names.iter().map(|&name| STEPS.iter().find(|step| step.name == name).ok_or(name)).collect()
 }
 
-/// The steps that say whether everything works. What the compiler thinks of the style takes as long again, and so does
-/// building what others wrote: both are for whoever changes something.
+/// The steps that say whether everything works, for CI. The others take minutes each, and are for those who change
+/// something.
 pub(crate) fn tests() -> Vec<&'static Step> {
-    STEPS.iter().filter(|step| !["clippy", "doc", "engines"].contains(&step.name)).collect()
+    STEPS
+        .iter()
+        .filter(|step| !["clippy", "doc", "worlds", "engines"].contains(&step.name))
+        .collect()
 }
 
 /// A table of the steps, one a line.
