@@ -12,6 +12,7 @@
 //! relayed otherwise. That is decided once: a session that holds something never changes over.
 
 mod addresses;
+mod attach;
 mod driver;
 mod interest;
 mod link;
@@ -20,7 +21,9 @@ mod task;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::Electorate;
@@ -34,8 +37,9 @@ use crate::credentials::Dialler;
 use crate::error::Error;
 use crate::session::{SessionOptions, SessionState};
 use addresses::Addresses;
+use attach::{Connection, Identity, Unusable};
 use driver::{Driver, Parameters};
-use link::{Connection, Dial, Identity, Link, LinkEvent, Outgoing, Unusable, What};
+use link::{Dial, Link, LinkEvent, What};
 pub(crate) use task::{Command, Granted};
 
 /// Time within which a quorum of voters has to be connected.
@@ -46,9 +50,6 @@ const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// An endpoint that has not answered for this long is not waited for: the next one is tried beside it.
 const STAGGER: Duration = Duration::from_millis(200);
-
-/// Capacity of the queue from the links to the session; a full one stops reading from the voters.
-const EVENTS: usize = 1_024;
 
 /// Longest pause between two attempts to reach a voter.
 const PAUSE_MOST: Duration = Duration::from_secs(2);
@@ -131,7 +132,6 @@ pub(crate) async fn open(
     let task = task::Task {
         driver,
         links: connecting.links,
-        events: connecting.events,
         commands: taken,
         state: Arc::clone(state),
         identity,
@@ -147,7 +147,6 @@ pub(crate) async fn open(
 /// Links to all voters, until it is known whether they are enough.
 struct Connecting {
     links: Vec<Link>,
-    events: mpsc::Receiver<LinkEvent>,
     addresses: Arc<Addresses>,
     identity: Arc<Identity>,
     told: Attached,
@@ -163,7 +162,7 @@ impl Connecting {
         first: Connection,
         ttl: Span,
     ) -> Self {
-        let (told, (sender, events)) = (first.attached.clone(), mpsc::channel(EVENTS));
+        let told = first.attached.clone();
         let pause_most = PAUSE_MOST.min(Duration::from_nanos(ttl.0 / 4));
         let mut first = Some(first);
         let links = ProcessId::all(told.n as usize).map(|voter| {
@@ -173,11 +172,10 @@ impl Connecting {
                 identity: Arc::clone(identity),
                 dialler: cluster.dialler.clone(),
                 addresses: Arc::clone(addresses),
-                events: sender.clone(),
                 pause_most,
             };
             let is_first = voter.index() == told.node as usize;
-            dial.start(first.take_if(|_| is_first))
+            Link::new(dial, first.take_if(|_| is_first))
         });
         let links = links.collect();
         let mut scouts = JoinSet::new();
@@ -187,7 +185,7 @@ impl Connecting {
             let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
             let (addresses, candidate) = (Arc::clone(addresses), told.candidate);
             scouts.spawn(async move {
-                let found = link::attach(&dialler, &endpoint, &identity, Some(candidate)).await;
+                let found = attach::attach(&dialler, &endpoint, &identity, Some(candidate)).await;
                 if let Ok(connection) = found {
                     addresses.learn(&connection.attached);
                     addresses.add(connection.attached.node, &endpoint);
@@ -195,7 +193,7 @@ impl Connecting {
             });
         }
         let (addresses, identity) = (Arc::clone(addresses), Arc::clone(identity));
-        Self { links, events, addresses, identity, told, scouts }
+        Self { links, addresses, identity, told, scouts }
     }
 
     /// The voters that are connected, once they contain a quorum; `None` if they do not in time.
@@ -206,17 +204,16 @@ impl Connecting {
         tokio::pin!(late);
         while !electorate.is_quorum(&up) {
             tokio::select! {
-                event = self.events.recv() => match event? {
-                    LinkEvent { voter, what: What::Up } => drop(up.insert(voter)),
-                    LinkEvent { voter, what: What::Down | What::Leaving } => {
-                        up.remove(voter);
+                events = events(&mut self.links) => for LinkEvent { voter, what } in events {
+                    match what {
+                        What::Up => drop(up.insert(voter)),
+                        What::Down | What::Leaving => drop(up.remove(voter)),
+                        What::Heard(_) | What::Refused(..) => {}
                     }
-                    LinkEvent { .. } => {}
                 },
                 _ = again.tick() => if self.addresses.are_incomplete() {
                     let bytes = self.identity.attach_again(self.told.candidate);
-                    let first = &self.links[self.told.node as usize];
-                    first.send(Outgoing::Bytes(bytes, Vec::new()));
+                    self.links[self.told.node as usize].send(&bytes, &[]);
                 },
                 () = &mut late => return None,
             }
@@ -225,6 +222,17 @@ impl Connecting {
         self.scouts.detach_all();
         Some(up)
     }
+}
+
+/// What happens next at any of the links.
+async fn events(links: &mut [Link]) -> Vec<LinkEvent> {
+    let mut events = Vec::new();
+    poll_fn(|cx| {
+        links.iter_mut().for_each(|link| link.poll(cx, &mut events));
+        if events.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
+    events
 }
 
 /// Attaches at the first node that answers; `None` if a node answers that offers no direct sessions.
@@ -276,7 +284,7 @@ async fn any_node(
         if let Some(endpoint) = endpoints.next().cloned() {
             let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
             trying.spawn(async move {
-                let attached = link::attach(&dialler, &endpoint, &identity, None).await;
+                let attached = attach::attach(&dialler, &endpoint, &identity, None).await;
                 attached.map(|it| (endpoint.clone(), it)).map_err(|error| (endpoint, error))
             });
         }

@@ -1,6 +1,9 @@
 //! Frames: a length of four bytes, and that many bytes of one message.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, BytesMut};
 use serde::Serialize;
@@ -39,17 +42,32 @@ impl<S: AsyncRead + Unpin> Reader<S> {
 
     /// The next message; none at the end.
     pub async fn next<M: DeserializeOwned>(&mut self) -> io::Result<Option<M>> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The same for a caller that polls several readers.
+    pub fn poll_next<M: DeserializeOwned>(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<M>>> {
         loop {
             if let Some(message) = self.take()? {
-                return Ok(Some(message));
+                return Poll::Ready(Ok(Some(message)));
             }
-            if self.stream.read_buf(&mut self.buffer).await? == 0 {
-                return match self.buffer.is_empty() {
+            // This future has no state of its own.
+            let read = pin!(self.stream.read_buf(&mut self.buffer));
+            if ready!(read.poll(cx))? == 0 {
+                return Poll::Ready(match self.buffer.is_empty() {
                     true => Ok(None),
                     false => Err(garbled("it ended in the middle of a message")),
-                };
+                });
             }
         }
+    }
+
+    /// The stream, to write to it.
+    pub const fn stream(&mut self) -> &mut S {
+        &mut self.stream
     }
 
     /// The next message if all of it is here.

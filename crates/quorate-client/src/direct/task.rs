@@ -1,22 +1,27 @@
 //! The task of a direct session: between the guards, the driver and the links.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
-use quorate_core::ProcessId;
 use quorate_protocol::{Call, Failure, Name};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::addresses::Addresses;
+use super::attach::{Identity, put};
 use super::driver::{Driver, Notice, Outbox, Ticket};
-use super::link::{Identity, Link, LinkEvent, Outgoing, Unwritten, What, put};
+use super::link::{Link, LinkEvent, Unwritten, What};
 use crate::clock::{self, Moment};
 use crate::session::SessionState;
 
-/// Maximum number of inputs that are handled before the links are written to.
+/// Maximum number of commands that are handled before the links are written to.
 const BATCH: usize = 256;
 
 /// Maximum number of messages in one call, so that it fits a frame.
@@ -60,7 +65,6 @@ pub(crate) enum Command {
 pub(super) struct Task {
     pub(super) driver: Driver,
     pub(super) links: Vec<Link>,
-    pub(super) events: mpsc::Receiver<LinkEvent>,
     pub(super) commands: mpsc::UnboundedReceiver<Command>,
     pub(super) state: Arc<SessionState>,
     pub(super) identity: Arc<Identity>,
@@ -69,40 +73,60 @@ pub(super) struct Task {
     pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
 }
 
+/// What a task has been woken for.
+#[derive(Default)]
+struct Woken {
+    commands: Vec<Command>,
+    events: Vec<LinkEvent>,
+    /// Nobody can send commands any more.
+    abandoned: bool,
+    is_due: bool,
+}
+
 impl Task {
     pub(super) async fn run(mut self) {
-        self.flush(&[]);
+        let mut timer = pin!(sleep(Duration::ZERO));
+        let mut woken = Woken::default();
         loop {
+            poll_fn(|cx| self.poll(cx, timer.as_mut(), &mut woken)).await;
+            if std::mem::take(&mut woken.is_due) {
+                self.wake();
+                self.ask_addresses();
+            }
+            woken.events.drain(..).for_each(|event| self.on_event(event));
             let mut unwritten = Vec::new();
-            let pause = self.pause();
-            tokio::select! {
-                command = self.commands.recv() => match command {
-                    Some(command) => if let Some(done) = self.on_command(command, &mut unwritten) {
-                        return self.close(done).await;
-                    },
-                    None => return self.close(oneshot::channel().0).await,
-                },
-                event = self.events.recv() => event.into_iter().for_each(|it| self.on_event(it)),
-                () = tokio::time::sleep(pause) => {
-                    self.wake();
-                    self.ask_addresses();
+            for command in woken.commands.drain(..) {
+                if let Some(done) = self.on_command(command, &mut unwritten) {
+                    return self.close(done).await;
                 }
             }
-            for _ in 0..BATCH {
-                match (self.commands.try_recv(), self.events.try_recv()) {
-                    (Err(_), Err(_)) => break,
-                    (command, event) => {
-                        event.into_iter().for_each(|event| self.on_event(event));
-                        if let Some(done) =
-                            command.ok().and_then(|it| self.on_command(it, &mut unwritten))
-                        {
-                            return self.close(done).await;
-                        }
-                    }
-                }
+            if woken.abandoned {
+                return self.close(oneshot::channel().0).await;
             }
             self.publish();
             self.flush(&unwritten);
+            let due = Instant::now() + self.pause();
+            // Most times move on with every beat: a timer that fires too early costs less than one that is set anew.
+            if timer.is_elapsed() || due < timer.deadline() {
+                timer.as_mut().reset(due);
+            }
+        }
+    }
+
+    /// Writes to the links, and waits until there is something to do.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        timer: Pin<&mut Sleep>,
+        woken: &mut Woken,
+    ) -> Poll<()> {
+        let taken = self.commands.poll_recv_many(cx, &mut woken.commands, BATCH);
+        woken.abandoned = matches!(taken, Poll::Ready(0));
+        self.links.iter_mut().for_each(|link| link.poll(cx, &mut woken.events));
+        woken.is_due = timer.poll(cx).is_ready();
+        match taken.is_ready() || !woken.events.is_empty() || woken.is_due {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         }
     }
 
@@ -181,7 +205,7 @@ impl Task {
             Notice::Position { ticket, place } => self.state.place(ticket, place),
             Notice::Failed { ticket, failure } => self.reply(ticket, Err(failure)),
             Notice::Lost { ticket, loss } => self.state.lose(ticket, loss),
-            Notice::Redial(voter) => self.link(voter).send(Outgoing::Redial),
+            Notice::Redial(voter) => self.links[voter.index()].redial(),
         }
     }
 
@@ -192,41 +216,30 @@ impl Task {
         }
     }
 
-    fn link(&self, voter: ProcessId) -> &Link {
-        &self.links[voter.index()]
-    }
-
     /// Nodes learn each other's client addresses with time.
-    fn ask_addresses(&self) {
+    fn ask_addresses(&mut self) {
         if self.addresses.are_incomplete() {
             let again = self.identity.attach_again(self.candidate);
-            self.links
-                .iter()
-                .for_each(|link| link.send(Outgoing::Bytes(again.clone(), Vec::new())));
+            self.links.iter_mut().for_each(|link| link.send(&again, &[]));
         }
     }
 
-    /// Hands everything to the links, in one write for each voter.
+    /// Hands everything to the links, which write it at once with the next poll.
     fn flush(&mut self, unwritten: &[Unwritten]) {
         for (voter, outbox) in self.driver.outboxes() {
-            let bytes = encode(outbox, &self.driver).freeze();
-            self.link(voter).send(Outgoing::Bytes(bytes, unwritten.to_vec()));
+            let bytes = encode(outbox, &self.driver);
+            self.links[voter.index()].send(&bytes, unwritten);
         }
     }
 
     /// Ends the session at the voters, and waits until they have read that.
     async fn close(mut self, done: oneshot::Sender<()>) {
         self.state.end();
-        // Links write instead of waiting to be heard.
-        self.events.close();
         self.driver.end(clock::now());
-        let (unwritten, mut written) = mpsc::channel(1);
-        for (voter, outbox) in self.driver.outboxes() {
-            let bytes = encode(outbox, &self.driver).freeze();
-            self.link(voter).send(Outgoing::Farewell(bytes, unwritten.clone()));
-        }
-        drop(unwritten);
-        let _ = tokio::time::timeout(FAREWELL, written.recv()).await;
+        self.flush(&[]);
+        let mut farewells: JoinSet<_> = self.links.into_iter().map(Link::farewell).collect();
+        let all = async { while farewells.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(FAREWELL, all).await;
         let _ = done.send(());
     }
 }

@@ -1,0 +1,98 @@
+//! Connections that are bound to a session: how a client attaches to a node.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use quorate_protocol::frame::{self, Reader};
+use quorate_protocol::{Answer, Ask, Attached, Call, Failure, Say, SessionKey, greeting};
+use tokio::io::AsyncWriteExt;
+
+use crate::clock::Moment;
+use crate::credentials::{Dialler, Stream};
+
+/// Number of attach calls; requests have the numbers of their own.
+pub(super) const ATTACH: u64 = u64::MAX;
+
+/// Time within which a node has to be connected and has to answer the attach call.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The session as it presents itself to every node.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    pub(super) key: SessionKey,
+    pub(super) who: String,
+    pub(super) place: String,
+}
+
+impl Identity {
+    fn attach(&self, candidate: Option<u64>) -> Call {
+        let (who, place) = (self.who.clone(), self.place.clone());
+        Call::Attach { session: self.key, who, place, candidate }
+    }
+
+    /// An attach call to a node that knows the session already, to hear what it has learned since.
+    pub(super) fn attach_again(&self, candidate: u64) -> Bytes {
+        let mut bytes = BytesMut::new();
+        put(ATTACH, self.attach(Some(candidate)), &mut bytes);
+        bytes.freeze()
+    }
+}
+
+/// Appends a call.
+pub(super) fn put(number: u64, call: Call, bytes: &mut BytesMut) {
+    frame::put(&Ask { number, sent: Moment::now().0, call }, bytes);
+}
+
+/// Why a node cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error(transparent)]
+    Unfit(#[from] greeting::Unfit),
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    #[error("another node answered than was expected")]
+    OtherNode,
+}
+
+impl From<io::Error> for Unusable {
+    fn from(error: io::Error) -> Self {
+        Self::Unfit(error.into())
+    }
+}
+
+/// A connection that is bound to the session.
+pub(super) struct Connection {
+    pub(super) reader: Reader<Box<dyn Stream>>,
+    pub(super) attached: Attached,
+}
+
+/// Connects to a node and binds the connection to the session.
+pub(super) async fn attach(
+    dialler: &Dialler,
+    endpoint: &str,
+    identity: &Identity,
+    candidate: Option<u64>,
+) -> Result<Connection, Unusable> {
+    let connect = async {
+        let mut stream = dialler.dial(endpoint).await?;
+        greeting::greet(&mut stream, dialler.token.as_deref()).await?;
+        let mut bytes = BytesMut::new();
+        put(ATTACH, identity.attach(candidate), &mut bytes);
+        stream.write_all(&bytes).await?;
+        stream.flush().await?;
+        let mut reader = Reader::new(stream, frame::SAY_MOST);
+        loop {
+            match reader.next::<Say>().await? {
+                Some(Say::Answer(ATTACH, Answer::Attached(attached))) => {
+                    return Ok(Connection { reader, attached: *attached });
+                }
+                Some(Say::Answer(ATTACH, Answer::Failed(failure))) => return Err(failure.into()),
+                Some(_) => {}
+                None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            }
+        }
+    };
+    let late = || Err(io::Error::from(io::ErrorKind::TimedOut).into());
+    tokio::time::timeout(CONNECT, connect).await.unwrap_or_else(|_| late())
+}
