@@ -8,8 +8,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock;
 use crate::core::ConnectionId;
+use crate::event_loop::{Inbox, Input, Looks};
 use crate::lease::{LeaseId, Leased};
-use crate::node::{Inbox, Input, Looks};
 use crate::rights::Rights;
 
 /// So much may wait for one that watches before it counts as one that does not read.
@@ -121,23 +121,22 @@ impl Door {
         let client = ConnectionId(self.next_client().0 | ConnectionId::LOCAL);
         let (say, says) = mpsc::channel(room);
         let hearing = Hearing { client, inbox: self.inbox.clone(), heard: false, says };
-        for input in [Input::Come(client, rights.owner.clone(), say), question(client)] {
-            self.inbox.send(input).await.map_err(|_| Failure::Leaving)?;
-        }
+        let comes = Input::Come(client, rights.owner.clone(), say);
+        self.inbox.give([comes, question(client)]).map_err(|_| Failure::Leaving)?;
         Ok(hearing)
     }
 
     /// What the node looks like from inside.
     pub(crate) async fn look(&self) -> Option<Looks> {
         let (ask, answer) = oneshot::channel();
-        self.inbox.send(Input::Look(ask)).await.ok()?;
+        self.inbox.give([Input::Look(ask)]).ok()?;
         answer.await.ok()
     }
 
     /// What the node counts, for Prometheus.
     pub(crate) async fn measures(&self) -> Option<String> {
         let (ask, answer) = oneshot::channel();
-        self.inbox.send(Input::Measure(ask)).await.ok()?;
+        self.inbox.give([Input::Measure(ask)]).ok()?;
         answer.await.ok()
     }
 }
@@ -187,12 +186,6 @@ impl Hearing {
 
 impl Drop for Hearing {
     fn drop(&mut self) {
-        // The loop of the node may be busy; whoever is dropped cannot wait.
-        if let Err(mpsc::error::TrySendError::Full(gone)) =
-            self.inbox.try_send(Input::Gone(self.client, self.heard))
-        {
-            let inbox = self.inbox.clone();
-            tokio::spawn(async move { inbox.send(gone).await });
-        }
+        let _ = self.inbox.give([Input::Gone(self.client, self.heard)]);
     }
 }

@@ -10,6 +10,7 @@ mod core;
 mod disk;
 mod door;
 mod etcd;
+mod event_loop;
 mod files;
 mod http;
 mod launch;

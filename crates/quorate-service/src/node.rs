@@ -1,31 +1,25 @@
 //! A node: its core with a clock, a mesh, a vote file and listeners for clients.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use quorate_algorithms::mutex::leased_quorum::{Life, Memory, Record};
+use quorate_algorithms::mutex::leased_quorum::{Life, Memory};
 use quorate_core::quorum::QuorumSystem;
-use quorate_core::{Drift, ProcessId, Time};
-use quorate_net::{
-    ClusterId, Config, Event, Events, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls,
-    codec,
-};
-use quorate_protocol::{Answer, Ask, Call, Failure, Name, Say, SessionKey};
+use quorate_core::{Drift, ProcessId};
+use quorate_net::{ClusterId, Config, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls};
+use quorate_protocol::SessionKey;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::core::{Action, ConnectionId, NodeCore, Owner, Settings, Trouble, VoterStart};
+use crate::core::{NodeCore, Settings, VoterStart};
 use crate::disk::{Disk, DiskError, Remembered};
 use crate::door::Door;
 use crate::etcd::{self, Etcd};
+use crate::event_loop::{EventLoop, Inbox, Input};
 use crate::http::{self, House};
-use crate::lease::{LeaseId, Leased};
-use crate::peer::PeerMessage;
 use crate::rights::{ClientConfig, Entry};
 use crate::serve::{self, Doorman};
 use crate::spans::{SpanSink, Spans, calendar_offset};
@@ -117,50 +111,8 @@ pub struct Node {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// What the loop of a node is told by others than peers.
-pub(crate) enum Input {
-    /// A client has come, and is told things here.
-    Come(ConnectionId, Owner, mpsc::Sender<Say>),
-    /// A client asks.
-    Ask(ConnectionId, Ask),
-    /// A client asks for something of a lease.
-    Leased(ConnectionId, LeaseId, Leased),
-    /// A client asks which leases it has.
-    Leases(ConnectionId, String),
-    /// A client is gone, and has heard the answer that it waited for or not.
-    Gone(ConnectionId, bool),
-    /// The state file was written with this mark, or could not be written.
-    Written(Result<Option<u64>, String>),
-    /// Clients are to go elsewhere.
-    Leave,
-    /// How it looks.
-    Look(oneshot::Sender<Looks>),
-    /// What it counts.
-    Measure(oneshot::Sender<String>),
-}
-
-/// Readiness and load of a node.
-#[derive(Clone, Debug)]
-pub(crate) struct Looks {
-    /// Why the node gives no locks; empty if it does.
-    pub(crate) reasons: Vec<String>,
-    /// Whether it may stop.
-    pub(crate) idle: bool,
-    /// How many others it can talk to.
-    pub(crate) peers: usize,
-}
-
-/// So many things wait for the loop of a node at most; clients are not read meanwhile.
-const INBOX: usize = 8192;
-
 /// So many numbers are reserved when a node starts.
 const FIRST_BLOCK: u64 = 1 << 20;
-
-/// So many bytes may a message to a peer have: as many as the mesh takes.
-const MESSAGE_MOST: usize = 1 << 20;
-
-/// So many are dealt with before what came of them is done.
-const BATCH: usize = 512;
 
 impl Node {
     /// Starts. Needs a runtime of tokio around it.
@@ -194,8 +146,7 @@ impl Node {
             settings.client_address = Some(address.to_string());
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
-        let (inbox, told) = mpsc::channel(INBOX);
-        let mut tasks = Vec::new();
+        let (inbox, mut tasks) = (Inbox::default(), Vec::new());
         let disk = memory.map(|(disk, remembered)| {
             let (wanted, writes) = watch::channel(remembered);
             tasks.push(tokio::spawn(keep_writing(disk, writes, inbox.clone())));
@@ -205,17 +156,9 @@ impl Node {
         let drift_ppm = ppm(settings.terms.drift);
         let mut core = NodeCore::new(settings, clock::now());
         core.spans = spans.is_some().then(Spans::default);
-        let event_loop = EventLoop {
-            core,
-            votes,
-            unsent: Vec::new(),
-            mesh: mesh.clone(),
-            clients: BTreeMap::new(),
-            outgoing: BTreeMap::new(),
-            disk,
-            spans: spans.map(|sink| (sink, calendar_offset())),
-        };
-        let door = Door::new(inbox);
+        let spans = spans.map(|sink| (sink, calendar_offset()));
+        let event_loop = EventLoop::new(core, votes, mesh.clone(), disk, spans);
+        let door = Door::new(inbox.clone());
         let entry = Arc::new(Entry::new(&reception.clients, reception.calls_per_second));
         let house = House { door: door.clone(), entry: Arc::clone(&entry), drift_ppm };
         let etcd = Etcd { door: door.clone(), entry: Arc::clone(&entry), cluster, node };
@@ -233,7 +176,7 @@ impl Node {
                 reception.pages,
             ),
         };
-        tasks.push(tokio::spawn(event_loop.run(events, told)));
+        tasks.push(tokio::spawn(inbox.start(event_loop, events)));
         tasks.push(tokio::spawn(serve::accept(clients, Arc::new(doorman))));
         Ok(Self { clients: address, mesh, door, tasks })
     }
@@ -266,7 +209,7 @@ impl Node {
 
     /// Sends clients elsewhere, waits for them until then, and stops.
     pub async fn stop(self, patience: Duration) {
-        let _ = self.door.inbox().send(Input::Leave).await;
+        let _ = self.door.inbox().give([Input::Leave]);
         let idle = async {
             while self.door.look().await.is_some_and(|looks| !looks.idle) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -355,198 +298,6 @@ fn terms_of(settings: &Settings) -> quorate_net::Terms {
         .with_members(members.collect())
 }
 
-/// The event loop of a node and its state.
-struct EventLoop {
-    core: NodeCore,
-    /// Where votes are written before they are sent.
-    votes: Option<VoteFile>,
-    /// Actions that wait until the records before them are written.
-    unsent: Vec<Action>,
-    mesh: Mesh,
-    clients: BTreeMap<ConnectionId, mpsc::Sender<Say>>,
-    /// Messages to each peer, sent together at the end of a batch.
-    outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
-    /// What the state file should contain; a task of its own writes it.
-    disk: Option<watch::Sender<Remembered>>,
-    /// Where traces go, and by how much the calendar is ahead of the clock.
-    spans: Option<(SpanSink, Duration)>,
-}
-
-impl EventLoop {
-    async fn run(mut self, mut events: Events, mut inbox: mpsc::Receiver<Input>) {
-        self.act();
-        loop {
-            let pause = self.pause();
-            tokio::select! {
-                event = events.next() => match event {
-                    Some(event) => { self.wake(); self.on_event(event); }
-                    None => return,
-                },
-                input = inbox.recv() => match input {
-                    Some(input) => { self.wake(); self.on_input(input); }
-                    None => return,
-                },
-                () = tokio::time::sleep(pause) => self.wake(),
-            }
-            for _ in 0..BATCH {
-                match (events.try_next(), inbox.try_recv()) {
-                    (None, Err(_)) => break,
-                    (event, input) => {
-                        event.into_iter().for_each(|event| self.on_event(event));
-                        input.into_iter().for_each(|input| self.on_input(input));
-                    }
-                }
-            }
-            self.act();
-        }
-    }
-
-    fn pause(&self) -> Duration {
-        // Votes that could not be written are tried again soon.
-        let most = if self.unsent.is_empty() { 1_000_000_000 } else { RETRY_NANOS };
-        let next = self.core.next_alarm().unwrap_or(Time::NEVER);
-        Duration::from_nanos(next.since(clock::now()).0.min(most))
-    }
-
-    /// What is due comes before whatever has arrived: it may have arrived while the machine slept.
-    fn wake(&mut self) {
-        self.core.wake(clock::now(), clock::wall_millis());
-    }
-
-    fn on_event(&mut self, event: Event) {
-        let now = clock::now();
-        match event {
-            Event::Message { from, payload } => match codec::decode::<Vec<PeerMessage>>(&payload) {
-                Ok(messages) => {
-                    for message in messages {
-                        self.core.hear(from, message, now);
-                    }
-                }
-                Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
-            },
-            Event::Up { peer, .. } => self.core.peer_is(peer, Ok(()), now),
-            Event::Down { peer, why } => {
-                tracing::info!(%peer, %why, "a peer is gone");
-                self.core.peer_is(peer, Err(why.to_string()), now);
-            }
-        }
-    }
-
-    fn on_input(&mut self, input: Input) {
-        let now = clock::now();
-        match input {
-            Input::Come(connection, owner, say) => {
-                self.clients.insert(connection, say);
-                self.core.connection_opened(connection, owner);
-            }
-            Input::Ask(connection, ask) => {
-                if matches!(ask.call, Call::Status) {
-                    self.learn_troubles();
-                }
-                self.core.ask(connection, ask, random_key, now);
-            }
-            Input::Gone(connection, heard) => {
-                self.clients.remove(&connection);
-                self.core.connection_closed(connection, heard, now);
-            }
-            Input::Leased(connection, lease, what) => {
-                self.core.ask_leased(connection, lease, what, now);
-            }
-            Input::Leases(connection, owner) => self.core.ask_leases(connection, owner, now),
-            Input::Written(Ok(mark)) => {
-                self.core.state_written(Ok(()));
-                mark.into_iter().for_each(|mark| self.core.reserved(mark, now));
-            }
-            Input::Written(Err(why)) => self.core.state_written(Err(why)),
-            Input::Leave => self.core.leave(now),
-            Input::Look(answer) => {
-                self.learn_troubles();
-                let (reasons, idle) = (self.core.reasons(), self.core.is_idle(now));
-                let _ = answer.send(Looks { reasons, idle, peers: self.core.peers_up() });
-            }
-            Input::Measure(answer) => {
-                self.learn_troubles();
-                let _ = answer.send(self.core.measured());
-            }
-        }
-    }
-
-    /// Tells the core why connections to peers fail: no event is made of a handshake that fails.
-    fn learn_troubles(&mut self) {
-        for peer in self.mesh.status() {
-            let differs = peer.refusal == Some(quorate_net::Reason::Terms);
-            let trouble = peer.trouble.filter(|_| !peer.up);
-            self.core.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
-        }
-    }
-
-    /// Carries out actions: records are written in one write, then messages are sent, one to each peer.
-    fn act(&mut self) {
-        let mut records = Vec::new();
-        for action in self.core.actions() {
-            match action {
-                Action::Persist(record) => records.push(record),
-                action => self.unsent.push(action),
-            }
-        }
-        if let Err(error) = self.write(&records) {
-            tracing::error!(%error, "votes cannot be written");
-            self.core.set_disk_trouble(Some(error.to_string()));
-            return;
-        }
-        self.core.set_disk_trouble(None);
-        let mut marks = Vec::new();
-        for action in std::mem::take(&mut self.unsent) {
-            match action {
-                Action::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
-                Action::Say(client, say) => {
-                    let Some(to) = self.clients.get(&client) else { continue };
-                    if to.try_send(if_it_reads(to, say)).is_err() {
-                        // It does not read. Without its end of the channel the connection is closed.
-                        self.clients.remove(&client);
-                    }
-                }
-                Action::Reserve(mark) => marks.push(mark),
-                Action::Persist(_) => {}
-            }
-        }
-        for (peer, messages) in &mut self.outgoing {
-            if messages.is_empty() {
-                continue;
-            }
-            let told = |message: &PeerMessage| matches!(message, PeerMessage::Interest(_));
-            if !send_all(&self.mesh, *peer, messages) && messages.iter().any(told) {
-                self.core.interest_lost(*peer, clock::now());
-            }
-            messages.clear();
-        }
-        marks.into_iter().for_each(|mark| self.reserve(mark));
-        if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.core.spans) {
-            let over = spans.take();
-            if !over.is_empty() {
-                sink.put(over, *offset);
-            }
-        }
-    }
-
-    fn write(&mut self, records: &[Record<Name>]) -> std::io::Result<()> {
-        let Some(votes) = &mut self.votes else { return Ok(()) };
-        match votes.is_active() {
-            // What the voter remembers when it begins to vote has the records of this batch in it.
-            false if self.core.voter().is_voting() => votes.rewrite(self.core.voter()),
-            false => Ok(()),
-            true if votes.has_grown() => votes.rewrite(self.core.voter()),
-            true => votes.append(records),
-        }
-    }
-
-    fn reserve(&mut self, mark: u64) {
-        if let Some(wanted) = &self.disk {
-            wanted.send_modify(|remembered| remembered.mark = remembered.mark.max(Some(mark)));
-        }
-    }
-}
-
 /// Pause before a failed write is retried; each further pause is twice as long.
 const RETRY: Duration = Duration::from_millis(50);
 
@@ -555,11 +306,7 @@ const RETRY_MOST: Duration = Duration::from_secs(2);
 
 /// Writes the state file whenever it should change, one write at a time. A failed write is retried until it succeeds:
 /// until then the voter gives no number above the last mark that is durable.
-async fn keep_writing(
-    disk: Disk,
-    mut wanted: watch::Receiver<Remembered>,
-    inbox: mpsc::Sender<Input>,
-) {
+async fn keep_writing(disk: Disk, mut wanted: watch::Receiver<Remembered>, inbox: Inbox) {
     while wanted.changed().await.is_ok() {
         let mut pause = RETRY;
         loop {
@@ -571,7 +318,7 @@ async fn keep_writing(
                 tracing::error!(%error, retry_ms = pause.as_millis(), "the state file cannot be written");
             }
             let written = written.map(|()| remembered.mark).map_err(|error| error.to_string());
-            if inbox.send(Input::Written(written)).await.is_err() {
+            if inbox.give([Input::Written(written)]).is_err() {
                 return;
             }
             if !failed {
@@ -583,41 +330,8 @@ async fn keep_writing(
     }
 }
 
-/// Interval at which votes that could not be written are tried again, in nanoseconds.
-const RETRY_NANOS: u64 = 100_000_000;
-
-/// A list is long: whoever has left this many messages unread gets no more of them.
-const UNREAD_MOST: usize = 32;
-
-/// What a client is told: instead of a list that it would not read for a while, that it should read.
-fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
-    match say {
-        Say::Answer(number, Answer::List(_) | Answer::Page(_))
-            if to.max_capacity() - to.capacity() > UNREAD_MOST =>
-        {
-            let why = "read what was said before, and ask for a list again";
-            Say::Answer(number, Answer::Failed(Failure::TooMuch(why.to_owned())))
-        }
-        say => say,
-    }
-}
-
-/// Sends all of it in one message, or in as many as are needed. Whether all of it was queued.
-fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) -> bool {
-    let payload: Bytes = codec::encode(&messages);
-    if payload.len() > MESSAGE_MOST && messages.len() > 1 {
-        let (first, second) = messages.split_at(messages.len() / 2);
-        return send_all(mesh, peer, first) & send_all(mesh, peer, second);
-    }
-    if let Err(error) = mesh.try_send(peer, payload) {
-        tracing::debug!(%peer, %error, "not sent");
-        return false;
-    }
-    true
-}
-
 /// A key that nobody can guess.
-fn random_key() -> SessionKey {
+pub(crate) fn random_key() -> SessionKey {
     let mut bytes = [0; 16];
     // Without chance there is no secret; a machine without any does not get this far.
     getrandom::fill(&mut bytes).expect("the system has randomness");
@@ -628,6 +342,3 @@ fn random_key() -> SessionKey {
 pub(crate) fn random_number() -> u128 {
     random_key().0
 }
-
-/// Shared by the doors of a node.
-pub(crate) type Inbox = mpsc::Sender<Input>;

@@ -11,15 +11,16 @@ use hyper_util::service::TowerToHyperService;
 use quorate_net::{Stream, Tls};
 use quorate_protocol::frame::{self, Reader};
 use quorate_protocol::{Answer, Ask, Failure, Say, greeting};
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::connections::{Connection, Connections, Full, STRANGER};
+use crate::core::ConnectionId;
 use crate::door::Door;
 use crate::etcd::Lifeline;
+use crate::event_loop::{Inbox, Input};
 use crate::files::open_files;
-use crate::node::Input;
 use crate::rights::{Entry, Rights, Shown};
 
 /// Number of connections that are told why they are not taken, at the same time.
@@ -214,46 +215,70 @@ impl Doorman {
     async fn serve(&self, stream: impl Stream, rights: &Rights) {
         let (client, inbox) = (self.door.next_client(), self.door.inbox());
         let (says, to_say) = mpsc::channel(OUTBOX);
-        if inbox.send(Input::Come(client, rights.owner.clone(), says.clone())).await.is_err() {
+        if inbox.give([Input::Come(client, rights.owner.clone(), says.clone())]).is_err() {
             return;
         }
         let (read, write) = tokio::io::split(stream);
-        let mut reader = Reader::new(read, frame::ASK_MOST);
-        let refuse = says.downgrade();
+        let reader = Reader::new(read, frame::ASK_MOST);
+        let asks = hear_all(reader, client, rights, inbox, says.downgrade());
         drop(says);
-        let asks = async {
-            loop {
-                let ask = match reader.next::<Ask>().await {
-                    Ok(Some(ask)) => ask,
-                    Ok(None) => return,
-                    Err(error) => {
-                        tracing::debug!(%error, "a client is not understood");
-                        return;
-                    }
-                };
-                if let Some(pause) = rights.pause() {
-                    tokio::time::sleep(pause).await;
-                }
-                if let Some(why) = rights.objection(&ask.call) {
-                    let failed = Answer::Failed(Failure::NotAllowed(why));
-                    let Some(says) = refuse.upgrade() else { return };
-                    if says.send(Say::Answer(ask.number, failed)).await.is_err() {
-                        return;
-                    }
-                } else if inbox.send(Input::Ask(client, ask)).await.is_err() {
-                    return;
-                }
-            }
-        };
         tokio::pin!(asks);
         tokio::select! {
+            // An answer that comes of what was asked is written with the same poll.
+            biased;
             () = &mut asks => {}
             cut = say_all(write, to_say) => if cut {
                 // A client that has stopped listening may have said something before, for example that it has stopped.
                 let _ = tokio::time::timeout(LAST_WORDS, asks).await;
             }
         }
-        let _ = inbox.send(Input::Gone(client, true)).await;
+        let _ = inbox.give([Input::Gone(client, true)]);
+    }
+}
+
+/// Handles everything that a client asks, as much at once as has arrived, until it is gone.
+async fn hear_all(
+    mut reader: Reader<impl AsyncRead + Unpin>,
+    client: ConnectionId,
+    rights: &Rights,
+    inbox: &Inbox,
+    says: mpsc::WeakSender<Say>,
+) {
+    let mut inputs = Vec::new();
+    loop {
+        let next = match reader.take::<Ask>() {
+            Ok(None) => {
+                if inbox.give(inputs.drain(..)).is_err() {
+                    return;
+                }
+                reader.next().await
+            }
+            next => next,
+        };
+        let ask = match next {
+            Ok(Some(ask)) => ask,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::debug!(%error, "a client is not understood");
+                let _ = inbox.give(inputs);
+                return;
+            }
+        };
+        if let Some(pause) = rights.pause() {
+            if inbox.give(inputs.drain(..)).is_err() {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        if let Some(why) = rights.objection(&ask.call) {
+            let failed = Answer::Failed(Failure::NotAllowed(why));
+            let Some(says) = says.upgrade() else { return };
+            if says.send(Say::Answer(ask.number, failed)).await.is_err() {
+                return;
+            }
+        } else {
+            inputs.push(Input::Ask(client, ask));
+        }
     }
 }
 

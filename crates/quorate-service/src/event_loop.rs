@@ -1,0 +1,385 @@
+//! The event loop of a node: it drives the core, writes votes to their file, and then sends what the core has decided.
+//!
+//! ```text
+//!   doors (connections, HTTP, etcd) --- give ---+--> core ---> vote file ---> peers, clients
+//!   task of the loop: peers' messages, alarms --+
+//! ```
+//!
+//! What a client asks is handled in the task of its connection, under a lock: a hand-over to another task would cost every
+//! request two more wake-ups.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_algorithms::mutex::leased_quorum::Record;
+use quorate_core::{ProcessId, Span, Time};
+use quorate_net::{Event, Events, Mesh, codec};
+use quorate_protocol::{Answer, Ask, Call, Failure, Name, Say};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+
+use crate::clock;
+use crate::core::{Action, ConnectionId, NodeCore, Owner, Trouble};
+use crate::disk::Remembered;
+use crate::lease::{LeaseId, Leased};
+use crate::node::random_key;
+use crate::peer::PeerMessage;
+use crate::spans::SpanSink;
+use crate::vote_file::VoteFile;
+
+/// So many bytes may a message to a peer have: as many as the mesh takes.
+const MESSAGE_MOST: usize = 1 << 20;
+
+/// Maximum number of events of peers that are handled before anything is sent.
+const BATCH: usize = 512;
+
+/// What the loop of a node is told by others than peers.
+pub(crate) enum Input {
+    /// A client has come, and is told things here.
+    Come(ConnectionId, Owner, mpsc::Sender<Say>),
+    /// A client asks.
+    Ask(ConnectionId, Ask),
+    /// A client asks for something of a lease.
+    Leased(ConnectionId, LeaseId, Leased),
+    /// A client asks which leases it has.
+    Leases(ConnectionId, String),
+    /// A client is gone, and has heard the answer that it waited for or not.
+    Gone(ConnectionId, bool),
+    /// The state file was written with this mark, or could not be written.
+    Written(Result<Option<u64>, String>),
+    /// Clients are to go elsewhere.
+    Leave,
+    /// How it looks.
+    Look(oneshot::Sender<Looks>),
+    /// What it counts.
+    Measure(oneshot::Sender<String>),
+}
+
+/// Readiness and load of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Looks {
+    /// Why the node gives no locks; empty if it does.
+    pub(crate) reasons: Vec<String>,
+    /// Whether it may stop.
+    pub(crate) idle: bool,
+    /// How many others it can talk to.
+    pub(crate) peers: usize,
+}
+
+/// The event loop as others than peers use it.
+#[derive(Clone, Default)]
+pub(crate) struct Inbox(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// `None` before the node has started and after it has stopped.
+    state: Mutex<Option<EventLoop>>,
+    /// Something is due before the task of the loop wakes up.
+    earlier: Notify,
+}
+
+/// The node has stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopped;
+
+impl std::fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}
+
+impl Inbox {
+    /// Handles inputs at once.
+    pub(crate) fn give(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Stopped> {
+        let mut inputs = inputs.into_iter().peekable();
+        if inputs.peek().is_none() {
+            return Ok(());
+        }
+        let earlier = self.with(|state| {
+            state.wake();
+            inputs.for_each(|input| state.on_input(input));
+            state.act();
+            state.is_due_earlier()
+        })?;
+        if earlier {
+            self.0.earlier.notify_one();
+        }
+        Ok(())
+    }
+
+    /// After a panic in the middle of a change nobody knows what state the voter is in: the node has stopped.
+    fn with<R>(&self, work: impl FnOnce(&mut EventLoop) -> R) -> Result<R, Stopped> {
+        let mut state = self.0.state.lock().map_err(|_| Stopped)?;
+        state.as_mut().map(work).ok_or(Stopped)
+    }
+
+    /// Starts the loop, whose task the caller has to spawn: it handles messages of peers, and what is due. The node stops
+    /// when that task ends.
+    pub(crate) fn start(
+        &self,
+        state: EventLoop,
+        events: Events,
+    ) -> impl Future<Output = ()> + use<> {
+        *self.0.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+        let stops = Stops(self.clone());
+        async move {
+            let stops = stops;
+            stops.0.run(events).await;
+        }
+    }
+
+    async fn run(&self, mut events: Events) {
+        let _ = self.with(EventLoop::act);
+        while let Ok(pause) = self.with(EventLoop::arm) {
+            let first = tokio::select! {
+                event = events.next() => match event {
+                    Some(event) => Some(event),
+                    None => return,
+                },
+                () = tokio::time::sleep(pause) => None,
+                () = self.0.earlier.notified() => continue,
+            };
+            let _ = self.with(|state| {
+                state.wake();
+                let rest = std::iter::from_fn(|| events.try_next()).take(BATCH);
+                first.into_iter().chain(rest).for_each(|event| state.on_event(event));
+                state.act();
+            });
+        }
+    }
+}
+
+/// Stops the node when the task of its loop ends, be it aborted or never begun.
+struct Stops(Inbox);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        let state = self.0.0.state.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Outside the lock: connections end with it.
+        drop(state);
+    }
+}
+
+/// The event loop of a node and its state.
+pub(crate) struct EventLoop {
+    core: NodeCore,
+    /// Where votes are written before they are sent.
+    votes: Option<VoteFile>,
+    /// Actions that wait until the records before them are written.
+    unsent: Vec<Action>,
+    mesh: Mesh,
+    clients: BTreeMap<ConnectionId, mpsc::Sender<Say>>,
+    /// Messages to each peer, sent together at the end of a batch.
+    outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
+    /// What the state file should contain; a task of its own writes it.
+    disk: Option<watch::Sender<Remembered>>,
+    /// Where traces go, and by how much the calendar is ahead of the clock.
+    spans: Option<(SpanSink, Duration)>,
+    /// When its task wakes up at the latest.
+    armed: Time,
+}
+
+impl EventLoop {
+    pub(crate) fn new(
+        core: NodeCore,
+        votes: Option<VoteFile>,
+        mesh: Mesh,
+        disk: Option<watch::Sender<Remembered>>,
+        spans: Option<(SpanSink, Duration)>,
+    ) -> Self {
+        let (unsent, clients, outgoing) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let armed = Time::ZERO;
+        Self { core, votes, unsent, mesh, clients, outgoing, disk, spans, armed }
+    }
+
+    /// Time until something is due, of which its task takes note.
+    fn arm(&mut self) -> Duration {
+        let pause = self.pause();
+        self.armed = clock::now() + Span(pause.as_nanos() as u64);
+        pause
+    }
+
+    /// Whether something is due before its task wakes up.
+    fn is_due_earlier(&self) -> bool {
+        clock::now() + Span(self.pause().as_nanos() as u64) < self.armed
+    }
+
+    fn pause(&self) -> Duration {
+        // Votes that could not be written are tried again soon.
+        let most = if self.unsent.is_empty() { 1_000_000_000 } else { RETRY_NANOS };
+        let next = self.core.next_alarm().unwrap_or(Time::NEVER);
+        Duration::from_nanos(next.since(clock::now()).0.min(most))
+    }
+
+    /// What is due comes before whatever has arrived: it may have arrived while the machine slept.
+    fn wake(&mut self) {
+        self.core.wake(clock::now(), clock::wall_millis());
+    }
+
+    fn on_event(&mut self, event: Event) {
+        let now = clock::now();
+        match event {
+            Event::Message { from, payload } => match codec::decode::<Vec<PeerMessage>>(&payload) {
+                Ok(messages) => {
+                    for message in messages {
+                        self.core.hear(from, message, now);
+                    }
+                }
+                Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
+            },
+            Event::Up { peer, .. } => self.core.peer_is(peer, Ok(()), now),
+            Event::Down { peer, why } => {
+                tracing::info!(%peer, %why, "a peer is gone");
+                self.core.peer_is(peer, Err(why.to_string()), now);
+            }
+        }
+    }
+
+    fn on_input(&mut self, input: Input) {
+        let now = clock::now();
+        match input {
+            Input::Come(connection, owner, say) => {
+                self.clients.insert(connection, say);
+                self.core.connection_opened(connection, owner);
+            }
+            Input::Ask(connection, ask) => {
+                if matches!(ask.call, Call::Status) {
+                    self.learn_troubles();
+                }
+                self.core.ask(connection, ask, random_key, now);
+            }
+            Input::Gone(connection, heard) => {
+                self.clients.remove(&connection);
+                self.core.connection_closed(connection, heard, now);
+            }
+            Input::Leased(connection, lease, what) => {
+                self.core.ask_leased(connection, lease, what, now);
+            }
+            Input::Leases(connection, owner) => self.core.ask_leases(connection, owner, now),
+            Input::Written(Ok(mark)) => {
+                self.core.state_written(Ok(()));
+                mark.into_iter().for_each(|mark| self.core.reserved(mark, now));
+            }
+            Input::Written(Err(why)) => self.core.state_written(Err(why)),
+            Input::Leave => self.core.leave(now),
+            Input::Look(answer) => {
+                self.learn_troubles();
+                let (reasons, idle) = (self.core.reasons(), self.core.is_idle(now));
+                let _ = answer.send(Looks { reasons, idle, peers: self.core.peers_up() });
+            }
+            Input::Measure(answer) => {
+                self.learn_troubles();
+                let _ = answer.send(self.core.measured());
+            }
+        }
+    }
+
+    /// Tells the core why connections to peers fail: no event is made of a handshake that fails.
+    fn learn_troubles(&mut self) {
+        for peer in self.mesh.status() {
+            let differs = peer.refusal == Some(quorate_net::Reason::Terms);
+            let trouble = peer.trouble.filter(|_| !peer.up);
+            self.core.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
+        }
+    }
+
+    /// Carries out actions: records are written in one write, then messages are sent, one to each peer.
+    fn act(&mut self) {
+        let mut records = Vec::new();
+        for action in self.core.actions() {
+            match action {
+                Action::Persist(record) => records.push(record),
+                action => self.unsent.push(action),
+            }
+        }
+        if let Err(error) = self.write(&records) {
+            tracing::error!(%error, "votes cannot be written");
+            self.core.set_disk_trouble(Some(error.to_string()));
+            return;
+        }
+        self.core.set_disk_trouble(None);
+        let mut marks = Vec::new();
+        for action in std::mem::take(&mut self.unsent) {
+            match action {
+                Action::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
+                Action::Say(client, say) => {
+                    let Some(to) = self.clients.get(&client) else { continue };
+                    if to.try_send(if_it_reads(to, say)).is_err() {
+                        // It does not read. Without its end of the channel the connection is closed.
+                        self.clients.remove(&client);
+                    }
+                }
+                Action::Reserve(mark) => marks.push(mark),
+                Action::Persist(_) => {}
+            }
+        }
+        for (peer, messages) in &mut self.outgoing {
+            if messages.is_empty() {
+                continue;
+            }
+            let told = |message: &PeerMessage| matches!(message, PeerMessage::Interest(_));
+            if !send_all(&self.mesh, *peer, messages) && messages.iter().any(told) {
+                self.core.interest_lost(*peer, clock::now());
+            }
+            messages.clear();
+        }
+        marks.into_iter().for_each(|mark| self.reserve(mark));
+        if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.core.spans) {
+            let over = spans.take();
+            if !over.is_empty() {
+                sink.put(over, *offset);
+            }
+        }
+    }
+
+    fn write(&mut self, records: &[Record<Name>]) -> std::io::Result<()> {
+        let Some(votes) = &mut self.votes else { return Ok(()) };
+        match votes.is_active() {
+            // What the voter remembers when it begins to vote has the records of this batch in it.
+            false if self.core.voter().is_voting() => votes.rewrite(self.core.voter()),
+            false => Ok(()),
+            true if votes.has_grown() => votes.rewrite(self.core.voter()),
+            true => votes.append(records),
+        }
+    }
+
+    fn reserve(&mut self, mark: u64) {
+        if let Some(wanted) = &self.disk {
+            wanted.send_modify(|remembered| remembered.mark = remembered.mark.max(Some(mark)));
+        }
+    }
+}
+
+/// Interval at which votes that could not be written are tried again, in nanoseconds.
+const RETRY_NANOS: u64 = 100_000_000;
+
+/// A list is long: whoever has left this many messages unread gets no more of them.
+const UNREAD_MOST: usize = 32;
+
+/// What a client is told: instead of a list that it would not read for a while, that it should read.
+fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
+    match say {
+        Say::Answer(number, Answer::List(_) | Answer::Page(_))
+            if to.max_capacity() - to.capacity() > UNREAD_MOST =>
+        {
+            let why = "read what was said before, and ask for a list again";
+            Say::Answer(number, Answer::Failed(Failure::TooMuch(why.to_owned())))
+        }
+        say => say,
+    }
+}
+
+/// Sends all of it in one message, or in as many as are needed. Whether all of it was queued.
+fn send_all(mesh: &Mesh, peer: ProcessId, messages: &[PeerMessage]) -> bool {
+    let payload: Bytes = codec::encode(&messages);
+    if payload.len() > MESSAGE_MOST && messages.len() > 1 {
+        let (first, second) = messages.split_at(messages.len() / 2);
+        return send_all(mesh, peer, first) & send_all(mesh, peer, second);
+    }
+    if let Err(error) = mesh.try_send(peer, payload) {
+        tracing::debug!(%peer, %error, "not sent");
+        return false;
+    }
+    true
+}
