@@ -70,11 +70,11 @@ impl LockRequest {
             };
             let Joined::Shared(other, fate_of_other) = joined else { break (request, fate, false) };
             session.state.forget(request);
-            match shared(&session, &name, (other, fate_of_other), wait, began).await {
-                Some(fate) => break (other, fate?, true),
-                // It has failed: this one asks itself.
-                None => {}
+            let shares = shared(&session, &name, (other, fate_of_other), wait, began);
+            if let Some(fate) = shares.await {
+                break (other, fate?, true);
             }
+            // It has failed: this one asks itself.
         };
         // If nobody waits any longer, the request is taken back.
         let mut guard = Guard {

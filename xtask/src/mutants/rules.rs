@@ -102,8 +102,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "invalid-stays-invalid",
         file: "client.rs",
-        from: "                if inside.until > now {",
-        to: "                if inside.until > Time::ZERO {",
+        from: "(Standing::Held(_), Some(inside)) if inside.until > now => {",
+        to: "(Standing::Held(_), Some(inside)) => {",
     },
     Rule {
         name: "a-vote-given-back-never-counts",

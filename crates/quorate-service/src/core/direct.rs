@@ -138,7 +138,7 @@ impl NodeCore {
 
     /// Messages of a direct client's candidate. A client speaks only for itself, and within its quotas: the answer is why
     /// a request is refused.
-    pub(super) fn to_voter(
+    pub(super) fn hear_candidate(
         &mut self,
         connection: ConnectionId,
         messages: Vec<ToVoter<Name>>,

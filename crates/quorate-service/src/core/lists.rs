@@ -182,9 +182,9 @@ impl NodeCore {
                 *known = stamp.max(*known);
             }
         }
-        let holder = held.and_then(|(request, token)| {
+        let holder = held.map(|(request, token)| {
             let stamp = stamps.remove(&request).unwrap_or(0);
-            Some(self.about(name, request, stamp, Some(token), now))
+            self.about(name, request, stamp, Some(token), now)
         });
         let waiting: BTreeSet<(u64, RequestId)> =
             stamps.into_iter().map(|(request, stamp)| (stamp, request)).collect();

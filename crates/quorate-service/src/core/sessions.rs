@@ -109,7 +109,7 @@ impl NodeCore {
             Call::Attach { session: key, who, place, candidate } => {
                 Some(self.attach(by, key, (who, place), candidate, now))
             }
-            Call::ToVoter(messages) => self.to_voter(connection, messages, now),
+            Call::ToVoter(messages) => self.hear_candidate(connection, messages, now),
             Call::Describe { request, why } => {
                 self.describe_direct(connection, request, why, now);
                 None

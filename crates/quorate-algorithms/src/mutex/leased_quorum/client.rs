@@ -193,12 +193,10 @@ impl<K: Name> Client<K> {
                 of.inside = Some(Inside { token, until });
                 out.push(ClientEvent::Entered { request, token });
             }
-            (Standing::Held(_), Some(inside)) => {
-                // Once invalid, it never becomes valid again.
-                if inside.until > now {
-                    let until = until.map_or(inside.until, |until| until.max(inside.until));
-                    of.inside = Some(Inside { until, ..inside });
-                }
+            // Once invalid, it never becomes valid again.
+            (Standing::Held(_), Some(inside)) if inside.until > now => {
+                let until = until.map_or(inside.until, |until| until.max(inside.until));
+                of.inside = Some(Inside { until, ..inside });
             }
             (Standing::Broken, None) => {
                 of.attempt += 1;

@@ -31,22 +31,23 @@ impl<K: Name> Candidate<K> {
     /// Token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever candidate
     /// pursues it.
     pub fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
-        let entry = |view: &View<K>| -> Option<((u64, u64), u64)> {
+        // Token and beat that a voter has told.
+        let entry = |(index, view): (usize, &View<K>)| {
             let entry = view.listed.get(&request)?;
             entry.vote?;
-            Some((entry.entered?, view.beat?))
+            let (_, token) = entry.entered?;
+            Some((ProcessId::from_index(index), token, view.beat?))
         };
-        let entries = || self.views.iter().enumerate();
-        let entries = entries().filter_map(|(index, view)| Some((index, entry(view)?)));
-        let entries: Vec<(usize, ((u64, u64), u64))> = entries.collect();
+        let entries = self.views.iter().enumerate().filter_map(entry);
+        let entries: Vec<(ProcessId, u64, u64)> = entries.collect();
         // The token of a request only grows. Lists may be older than what voters have told about their votes.
-        let token = entries.iter().map(|(_, ((_, token), _))| *token).max()?;
+        let token = entries.iter().map(|(_, token, _)| *token).max()?;
         let known = self.pursuits.get(&request);
         if known.is_some_and(|known| known.token() > Some(token)) {
             return None;
         }
-        let of_token = entries.into_iter().filter(|(_, ((_, of), _))| *of == token);
-        let beats = of_token.map(|(index, (_, beat))| (beat, ProcessId::from_index(index)));
+        let of_token = entries.into_iter().filter(|(_, of, _)| *of == token);
+        let beats = of_token.map(|(voter, _, beat)| (beat, voter));
         let number = self.quorum_beat(beats.collect())?;
         Some((token, Beat { number, ..self.session.beat }))
     }
