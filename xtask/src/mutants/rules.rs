@@ -454,6 +454,12 @@ pub(super) const RULES: &[Rule] = &[
         to: "Some(told) => stamp.max(told + 1),",
     },
     Rule {
+        name: "a-request-that-came-back-is-asked-for",
+        file: "candidate.rs",
+        from: "                pursuit.gone.remove(voter);",
+        to: "                let _ = voter;",
+    },
+    Rule {
         name: "voters-stamp-relayed-requests",
         file: "candidate.rs",
         from: "(0, clock) if clock > 0 && !self.records_entries => clock + 1,",

@@ -298,6 +298,31 @@ fn a_greater_token_counts_once_a_quorum_has_recorded_it() {
 }
 
 #[test]
+fn a_voter_that_has_forgotten_a_force_release_is_asked_again() {
+    let (mut waiter, claim) = candidate(1, None);
+    let request = claim.request;
+    hears(
+        &mut waiter,
+        0,
+        ToCandidate::Gone { lock: "a", request, attempt: u64::MAX, forced: true },
+    );
+    let asks_again = |waiter: &mut Candidate<Name>, beat| {
+        let mut out = Vec::new();
+        waiter.begin_beat(beat, 1, &mut out);
+        out.iter().any(|effect| {
+            matches!(effect, CandidateEffect::Send(voter, ToVoter::Request { .. }) if voter.index() == 0)
+        })
+    };
+    assert!(!asks_again(&mut waiter, 2));
+    // A request that was late has reached the voter after its restart.
+    hears(&mut waiter, 0, list(1, vec![entry(claim, None, None)]));
+    assert!(asks_again(&mut waiter, 3), "its place there would block others");
+    let ended = Entry { forced: true, ..entry(claim, None, None) };
+    hears(&mut waiter, 0, list(2, vec![ended]));
+    assert!(!asks_again(&mut waiter, 4));
+}
+
+#[test]
 fn one_voter_that_knows_a_release_ends_a_request_that_waits() {
     let gone = |of: Claim, attempt, forced| {
         let (lock, request) = ("a", of.request);

@@ -62,3 +62,10 @@ fn a_tree_and_a_grid() {
     storms(Setup { system: "tree", voters: 7, marks: true });
     storms(Setup { system: "grid-fixed", voters: 4, marks: false });
 }
+
+/// Two requests were ended by force at a part of the voters; one of these forgot it, voted for such a request when a late
+/// message came, and was never told its stamp: each of the two waited for a vote of the other.
+#[test]
+fn worlds_that_failed_before() {
+    Storm::new(126_987, Setup { system: "majority", voters: 5, marks: true }).run();
+}

@@ -619,6 +619,10 @@ impl<K: Name> Candidate<K> {
                 gone.push(*request);
             } else if entry.claim.attempt > pursuit.attempt {
                 pursuit.stale = Some(entry.claim.attempt);
+            } else if pursuit.inside.is_none() && pursuit.forced {
+                // The voter has forgotten that the request was ended by force, and a late message has brought it back.
+                // Others wait behind it there, so the voter has to be told its stamp.
+                pursuit.gone.remove(voter);
             }
         }
         for request in gone {
