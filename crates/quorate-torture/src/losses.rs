@@ -122,6 +122,8 @@ pub(crate) fn judge(
 
 /// Whether a client was owed an answer with which it would not have lost its lock: it sent a keep-alive to a node that was well,
 /// half a second before the end or earlier, was not told the whole TTL within half a second, and neither was it later.
+///
+/// Only answers from before the end count. The log goes on after a loss, and keep-alives of the next lease are answered too.
 fn is_owed(claim: &Claim, from: u64, affected: &[Affected], beats: &[Beat]) -> bool {
     let (allowance, ttl) = (ALLOWANCE.as_micros() as u64, ETCD_TTL.as_secs());
     let in_time = |beat: &&Beat| beat.sent >= from && beat.sent + allowance <= claim.end;
@@ -129,7 +131,8 @@ fn is_owed(claim: &Claim, from: u64, affected: &[Affected], beats: &[Beat]) -> b
         beat.told.is_some_and(|(at, told)| at <= beat.sent + allowance && told >= ttl)
     };
     let disturbed = |beat: &Beat| affected.iter().any(|it| it.disturbs(beat, allowance));
-    let last = beats.iter().filter(|beat| kept(beat)).map(|beat| beat.sent).max().unwrap_or(0);
+    let before_end = beats.iter().filter(|beat| beat.told.is_some_and(|(at, _)| at < claim.end));
+    let last = before_end.filter(|beat| kept(beat)).map(|beat| beat.sent).max().unwrap_or(0);
     beats.iter().filter(in_time).any(|beat| beat.sent > last && !disturbed(beat))
 }
 
@@ -211,6 +214,8 @@ mod tests {
         assert!(excused(&[last, beat(1, 9_600_000, None)]), "too late");
         assert!(!excused(&[beat(2, 7_900_000, Some((7_900_500, 1)))]), "it was told less");
         assert!(!excused(&[last, beat(1, 9_000_000, Some((9_000_500, 0)))]), "it was told to stop");
+        let next_lease = beat(1, 10_100_000, Some((10_100_500, 2)));
+        assert!(!excused(&[last, beat(1, 9_000_000, None), next_lease]), "answered after the loss");
     }
 
     #[test]
