@@ -208,6 +208,15 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_is_believed_until_the_deadline_that_it_was_told_before_the_loss() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 5 90 90 0\nlost 200 150 160 deadline"));
+        assert_eq!((history.claims[0].end, history.claims[0].acted), (150, 160));
+        history.read_worker(1, &words("granted 120 7 190 190 0\nfreeing 130"));
+        assert_eq!(overlapping_claims(&history).len(), 1);
+    }
+
+    #[test]
     fn tokens_that_do_not_increase_and_lost_increments_are_found() {
         let mut history = sound();
         history.claims[1].token = 5;

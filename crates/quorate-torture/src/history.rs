@@ -24,6 +24,13 @@ pub(crate) struct Claim {
     pub(crate) ending: Ending,
 }
 
+impl Claim {
+    /// The client was told another deadline.
+    fn rely_until(&mut self, promised: u64, acted: u64) {
+        (self.end, self.acted) = (promised, acted);
+    }
+}
+
 /// How a claim ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -141,11 +148,14 @@ impl History {
                     open = Some(Claim { worker, token, asked, start, end, acted, ending });
                 }
                 "held" => {
-                    let until = (number(2), number(3));
-                    open.iter_mut().for_each(|claim| (claim.end, claim.acted) = until);
+                    open.iter_mut().for_each(|claim| claim.rely_until(number(2), number(3)));
                 }
                 "freeing" | "lost" => {
                     if let Some(claim) = &mut open {
+                        // The deadline may have changed since it was last logged.
+                        if words[0] == "lost" {
+                            claim.rely_until(number(2), number(3));
+                        }
                         claim.end = claim.end.min(number(1));
                         claim.acted = claim.acted.min(number(1));
                     }

@@ -9,18 +9,16 @@ use std::time::Duration;
 use quorate_client::Moment;
 
 use crate::clients::{
-    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
+    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockSession,
     NativeSession, Options,
 };
+use crate::holding::{Holding, LOOK};
 use crate::log::Log;
 
 /// Time-to-live of a long holder's session. Most faults last longer.
 pub(crate) const TTL: Duration = Duration::from_millis(2_000);
 
-/// Interval at which the holder looks at its lock.
-const TICK: Duration = Duration::from_millis(20);
-
-/// A tick that is late by more shows that the process did not run: the machine was busy.
+/// A look that is late by more shows that the process did not run: the machine was busy.
 const STALL_US: u64 = 250_000;
 
 pub(crate) struct Holder {
@@ -71,15 +69,13 @@ impl Holder {
         }
     }
 
-    /// Holds the lock until it is lost.
+    /// Holds the lock until it is lost. Logs at least every tenth of a second that it is held.
     async fn hold<S: LockSession>(&mut self, session: &S, guard: S::Guard) {
-        let (token, until) = (guard.token(), guard.deadline());
         let (mut last, mut node) = (Moment::now().0, session.node());
-        let (promised, acted) = (until.promised, until.acted);
-        self.log.line(format_args!("granted {last} {token} {promised} {acted} {node}"));
-        for tick in 1.. {
-            tokio::time::sleep(TICK).await;
-            let (now, until) = (Moment::now().0, guard.deadline());
+        let mut holding = Holding::begin(&mut self.log, &guard, node);
+        for turn in 1.. {
+            tokio::time::sleep(LOOK).await;
+            let now = Moment::now().0;
             if now - last > STALL_US {
                 self.log.line(format_args!("stalled {last} {now}"));
             }
@@ -87,16 +83,15 @@ impl Holder {
             for note in session.notes() {
                 self.log.line(format_args!("{note}"));
             }
-            if !guard.is_held() {
-                let why = guard.loss();
-                self.log.line(format_args!("lost {now} {} {why}", until.promised));
+            let held = match turn % 5 {
+                0 => holding.confirm(&mut self.log, &guard),
+                _ => holding.look(&mut self.log, &guard),
+            };
+            if !held {
                 return;
             }
             if std::mem::replace(&mut node, session.node()) != session.node() {
                 self.log.line(format_args!("node {now} {}", session.node()));
-            }
-            if tick % 5 == 0 {
-                self.log.line(format_args!("held {now} {} {}", until.promised, until.acted));
             }
         }
     }

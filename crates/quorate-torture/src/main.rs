@@ -16,6 +16,7 @@ mod faults;
 mod fleet;
 mod history;
 mod holder;
+mod holding;
 mod hosts;
 mod linear;
 mod log;

@@ -12,6 +12,7 @@ use crate::clients::{
     Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
     NativeSession, Options,
 };
+use crate::holding::{Holding, LOOK};
 use crate::log::Log;
 use crate::lots::Lots;
 use crate::register::{Answer, Register};
@@ -82,12 +83,9 @@ impl Worker {
         self.log.line(format_args!("want {}", Moment::now().0));
         match session.acquire(LOCK, Duration::from_secs(4)).await {
             Acquired::Granted(guard) => {
-                let now = Moment::now().0;
-                let (token, until, node) = (guard.token(), guard.deadline(), session.node());
-                let (promised, acted) = (until.promised, until.acted);
-                self.log.line(format_args!("granted {now} {token} {promised} {acted} {node}"));
-                self.inside(&guard).await;
-                let held = self.look(&guard);
+                let mut holding = Holding::begin(&mut self.log, &guard, session.node());
+                self.inside(&guard, &mut holding).await;
+                let held = holding.confirm(&mut self.log, &guard);
                 if held {
                     self.log.line(format_args!("freeing {}", Moment::now().0));
                 }
@@ -107,13 +105,13 @@ impl Worker {
 
     /// Increments both counters: the one that is shown the token, and the one that is not and that believes whoever has
     /// once had the lock.
-    async fn inside(&mut self, guard: &impl LockGuard) {
+    async fn inside(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
         let token = guard.token();
         let Ok(mut register) = Register::connect(&self.register) else { return };
         let Ok(read) = register.ask(format_args!("read {token}")) else { return };
         let Ok(Answer::Value(plain)) = register.ask(format_args!("plain-read")) else { return };
-        self.work().await;
-        self.look(guard);
+        self.work(guard, holding).await;
+        holding.confirm(&mut self.log, guard);
         if let Answer::Value(value) = read {
             match register.ask(format_args!("write {token} {}", value + 1)) {
                 Ok(Answer::Written) => {
@@ -128,23 +126,16 @@ impl Worker {
         }
     }
 
-    /// Mostly short, sometimes long enough for something to happen meanwhile.
-    async fn work(&mut self) {
+    /// Mostly short, sometimes long enough for something to happen meanwhile. Logs each deadline that the client is told.
+    async fn work(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
         let millis = match self.lots.index(12) {
             0 => self.lots.among(200..600),
             _ => self.lots.among(1..15),
         };
-        tokio::time::sleep(Duration::from_millis(millis)).await;
-    }
-
-    /// Looks whether the lock is still held, and writes it down.
-    fn look(&mut self, guard: &impl LockGuard) -> bool {
-        let (now, until) = (Moment::now().0, guard.deadline());
-        let held = guard.is_held();
-        match held {
-            true => self.log.line(format_args!("held {now} {} {}", until.promised, until.acted)),
-            false => self.log.line(format_args!("lost {now}")),
+        let end = Moment::now().later(Duration::from_millis(millis));
+        while !end.from_now().is_zero() {
+            tokio::time::sleep(end.from_now().min(LOOK)).await;
+            holding.look(&mut self.log, guard);
         }
-        held
     }
 }
