@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
     pub(crate) recoveries: Vec<u64>,
     /// How long it took after the last healing until everybody had had the lock.
     pub(crate) everybody: Option<u64>,
-    /// Processes that ended though nobody ended them.
+    /// Exits of processes that no fault has caused.
     pub(crate) died: Vec<String>,
     /// Losses of the long holders, permitted and not.
     pub(crate) losses: Vec<Loss>,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     }
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
     let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
-    let (mut affected, mut graceless) = (Vec::new(), Vec::new());
+    let (mut affected, mut bad_exits, mut died) = (Vec::new(), Vec::new(), Vec::new());
     let possible = Fault::possible(&fleet, only);
     if possible.is_empty() {
         return Err(io::Error::other(format!(
@@ -104,6 +104,7 @@ pub(crate) fn run(
             *faults.entry(second).or_insert(0) += 1;
         }
         pause(lots.among(100..2_000));
+        tell_deaths(&mut fleet, &mut died, &mut tell);
         heal(&mut fleet, &strike.remedies)?;
         let undone = Moment::now().0;
         healings.push(undone);
@@ -111,7 +112,7 @@ pub(crate) fn run(
             one.undone = if one.undone == 0 { undone } else { one.undone };
             affected.push(one);
         }
-        graceless.extend(strike.broken);
+        bad_exits.extend(strike.broken);
         let seconds = (Moment::now().0 - begun) as f64 / 1e6;
         tell(&format!(
             "{seconds:>6.1} s  {fault}{}",
@@ -130,9 +131,10 @@ pub(crate) fn run(
         pause(100);
     }
     let again = await_holders(&fleet);
-    let died = fleet.died();
+    tell_deaths(&mut fleet, &mut died, &mut tell);
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
+    died = fleet.died();
     let history = History::read(&fleet);
     let mut verdicts = judge(&history, workers, healed);
     verdicts.push(Verdict {
@@ -144,8 +146,8 @@ pub(crate) fn run(
         broken: if again { Vec::new() } else { vec!["one of them does not".to_owned()] },
     });
     verdicts.push(Verdict {
-        property: "a node that is asked to leave ends in time",
-        broken: graceless,
+        property: "a node that gets SIGTERM ends in time and with success",
+        broken: bad_exits,
     });
     let ready = fleet.ready_times();
     affected.iter_mut().for_each(|one| one.find_well(&ready));
@@ -157,6 +159,12 @@ pub(crate) fn run(
     });
     let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
     Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, affected })
+}
+
+/// Tells of processes that have ended by themselves since the last look.
+fn tell_deaths(fleet: &mut Fleet, died: &mut Vec<String>, mut tell: impl FnMut(&str)) {
+    let known = std::mem::replace(died, fleet.died());
+    died.iter().filter(|death| !known.contains(death)).for_each(|death| tell(death));
 }
 
 /// Losses of all long holders.

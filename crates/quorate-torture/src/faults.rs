@@ -217,9 +217,7 @@ impl Fault {
                     let from = Moment::now().0;
                     // A node that another fault keeps stopped would not hear the signal.
                     fleet.continue_node(node);
-                    if !fleet.terminate_node(node) {
-                        broken.push(format!("node {node} did not end within 8 s after SIGTERM"));
-                    }
+                    broken.extend(fleet.terminate_node(node).err());
                     fleet.start_node(node, 0)?;
                     affected.push(self.affected(&[node], from, Moment::now().0));
                     fleet.await_ready(node, READY_MS);

@@ -4,15 +4,15 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use quorate_core::ProcessId;
 use quorate_net::certs;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::clients::{Kinds, kinds};
 use crate::hosts::Hosts;
 use crate::log;
+use crate::process::Process;
 
 /// What a cluster is like.
 #[derive(Clone, Debug)]
@@ -34,14 +34,8 @@ pub(crate) struct Shape {
 /// The file that fills a disk.
 const BALLAST: &str = "ballast";
 
-/// A process that can be started again.
-#[derive(Debug, Default)]
-struct Place {
-    child: Option<Child>,
-    /// By how many seconds its clock is wrong, for each life that it has had.
-    lives: Vec<i64>,
-    stopped: bool,
-}
+/// Longest time that a node may take to leave after SIGTERM, in milliseconds.
+const LEAVE_MS: u64 = 8_000;
 
 /// All processes of a run.
 #[derive(Debug)]
@@ -50,11 +44,12 @@ pub(crate) struct Fleet {
     pub(crate) kinds: Kinds,
     folder: PathBuf,
     program: PathBuf,
-    nodes: Vec<Place>,
-    workers: Vec<Place>,
-    holders: Vec<Child>,
-    monitor: Option<Child>,
-    register: Option<Child>,
+    nodes: Vec<Process>,
+    workers: Vec<Process>,
+    holders: Vec<Process>,
+    /// Only beside long holders.
+    monitor: Option<Process>,
+    register: Process,
     /// Data folders that are file systems of their own, so that they can be filled.
     mounts: Vec<PathBuf>,
     peers: Vec<String>,
@@ -71,17 +66,19 @@ impl Fleet {
         let register_at = door(nodes + workers, 7482);
         let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
         let clients = (0..nodes).map(|node| door(node, 7480)).collect();
-        let places = |count: usize| (0..count).map(|_| Place::default()).collect();
+        let processes = |what: &str, count: usize| {
+            (0..count).map(|number| Process::new(format!("{what} {number}"))).collect()
+        };
         let mut fleet = Self {
             hosts,
             kinds: shape.kinds.clone(),
             folder: folder.to_owned(),
             program: std::env::current_exe()?,
-            nodes: places(nodes),
-            workers: places(workers),
-            holders: Vec::new(),
-            monitor: None,
-            register: None,
+            nodes: processes("node", nodes),
+            workers: processes("worker", workers),
+            holders: processes("long holder", holders),
+            monitor: (holders > 0).then(|| Process::new("the monitor".to_owned())),
+            register: Process::new("the register".to_owned()),
             mounts: Vec::new(),
             peers,
             clients,
@@ -94,18 +91,11 @@ impl Fleet {
             fleet.unmount();
             eprintln!("WITHOUT FULL DISKS: data folders cannot be mounted ({why})");
         }
-        let mut register = fleet.hosts.command(nodes + workers, &fleet.program);
-        register.args(["register", &fleet.register_at]).arg(fleet.register_log());
-        fleet.register = Some(start(&mut register, &fleet.folder.join("register.err"))?);
+        fleet.start_register()?;
         (0..nodes).try_for_each(|node| fleet.start_node(node, 0))?;
         (0..workers).try_for_each(|worker| fleet.start_worker(worker))?;
         (0..holders).try_for_each(|holder| fleet.start_holder(holder))?;
-        if holders > 0 {
-            let host = nodes + workers + 1 + holders;
-            let mut monitor = fleet.hosts.command(host, &fleet.program);
-            monitor.args(["monitor", &fleet.clients.join(",")]).arg(fleet.monitor_log());
-            fleet.monitor = Some(start(&mut monitor, &fleet.folder.join("monitor.err"))?);
-        }
+        fleet.start_monitor()?;
         Ok(fleet)
     }
 
@@ -114,14 +104,30 @@ impl Fleet {
         nodes + workers + 1 + holders + 1
     }
 
+    fn start_register(&mut self) -> io::Result<()> {
+        let host = self.nodes.len() + self.workers.len();
+        let mut command = self.hosts.command(host, &self.program);
+        command.args(["register", &self.register_at]).arg(self.register_log());
+        self.register.start(&mut command, &self.folder.join("register.err"), 0)
+    }
+
+    fn start_monitor(&mut self) -> io::Result<()> {
+        let host = self.holder_host(self.holders.len());
+        let mut command = self.hosts.command(host, &self.program);
+        command.args(["monitor", &self.clients.join(",")]).arg(self.monitor_log());
+        match &mut self.monitor {
+            Some(monitor) => monitor.start(&mut command, &self.folder.join("monitor.err"), 0),
+            None => Ok(()),
+        }
+    }
+
     fn start_holder(&mut self, holder: usize) -> io::Result<()> {
         let mut command = self.hosts.command(self.holder_host(holder), &self.program);
         let kind = self.kinds.of_worker(holder).to_string();
         command.args(["holder", &kind, &self.clients.join(",")]);
         command.arg(self.holder_log(holder)).arg(kinds::locker(&self.folder)).process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
-        self.holders.push(start(&mut command, &errors)?);
-        Ok(())
+        self.holders[holder].start(&mut command, &errors, 0)
     }
 
     /// Gives each node a small file system for its data, so that it can be filled. Needs root.
@@ -223,31 +229,29 @@ impl Fleet {
         self.folder.join("register.log")
     }
 
-    /// The records of each life of a node, and by how many seconds its clock was wrong.
+    /// The records of each start of a node, and by how many seconds its clock was wrong.
     pub(crate) fn records(&self, node: usize) -> Vec<(PathBuf, i64)> {
-        let lives = self.nodes[node].lives.iter().enumerate();
-        lives.map(|(life, shift)| (self.record(node, life), *shift)).collect()
+        let starts = self.nodes[node].shifts().iter().enumerate();
+        starts.map(|(start, shift)| (self.record(node, start), *shift)).collect()
     }
 
-    fn record(&self, node: usize, life: usize) -> PathBuf {
-        self.folder.join(format!("node-{node}-{life}.records"))
+    fn record(&self, node: usize, start: usize) -> PathBuf {
+        self.folder.join(format!("node-{node}-{start}.records"))
     }
 
-    /// The logs of each life of a worker.
+    /// The logs of each start of a worker.
     pub(crate) fn logs(&self, worker: usize) -> Vec<PathBuf> {
-        (0..self.workers[worker].lives.len()).map(|life| self.log(worker, life)).collect()
+        let starts = self.workers[worker].shifts().len();
+        (0..starts).map(|start| self.log(worker, start)).collect()
     }
 
-    fn log(&self, worker: usize, life: usize) -> PathBuf {
-        self.folder.join(format!("worker-{worker}-{life}.log"))
+    fn log(&self, worker: usize, start: usize) -> PathBuf {
+        self.folder.join(format!("worker-{worker}-{start}.log"))
     }
 
     /// Starts a node that is down, with a clock that is wrong by so many seconds.
     pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
-        if self.nodes[node].child.is_some() {
-            return Ok(());
-        }
-        let life = self.nodes[node].lives.len();
+        let start = self.nodes[node].shifts().len();
         let mut command = match shift {
             0 => self.hosts.command(node, &self.program),
             _ => {
@@ -256,35 +260,22 @@ impl Fleet {
                 command
             }
         };
-        let age = if life == 0 { "new" } else { "again" };
+        let age = if start == 0 { "new" } else { "again" };
         let config = self.folder.join(format!("node-{node}.toml"));
-        command.arg("node").arg(config).arg(self.record(node, life)).arg(age);
+        command.arg("node").arg(config).arg(self.record(node, start)).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
-        let child = start(&mut command, &errors)?;
-        self.nodes[node] = Place {
-            child: Some(child),
-            lives: [self.nodes[node].lives.as_slice(), &[shift]].concat(),
-            stopped: false,
-        };
-        Ok(())
+        self.nodes[node].start(&mut command, &errors, shift)
     }
 
     /// Starts a worker that is down.
     pub(crate) fn start_worker(&mut self, worker: usize) -> io::Result<()> {
-        if self.workers[worker].child.is_some() {
-            return Ok(());
-        }
-        let life = self.workers[worker].lives.len();
+        let start = self.workers[worker].shifts().len();
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
         let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
         command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
-        command.arg(self.log(worker, life)).arg(kinds::locker(&self.folder)).process_group(0);
+        command.arg(self.log(worker, start)).arg(kinds::locker(&self.folder)).process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
-        let place = &mut self.workers[worker];
-        place.child = Some(start(&mut command, &errors)?);
-        place.lives.push(0);
-        place.stopped = false;
-        Ok(())
+        self.workers[worker].start(&mut command, &errors, 0)
     }
 
     pub(crate) fn kill_node(&mut self, node: usize) {
@@ -307,25 +298,12 @@ impl Fleet {
 
     /// Ends all clients, so that their logs are complete.
     pub(crate) fn kill_clients(&mut self) {
-        self.workers.iter_mut().for_each(Place::kill);
-        self.holders.iter_mut().for_each(kill);
+        self.workers.iter_mut().chain(&mut self.holders).for_each(Process::kill);
     }
 
-    /// Asks a node to leave with SIGTERM, and waits until it has. Returns false if it had to be killed.
-    pub(crate) fn terminate_node(&mut self, node: usize) -> bool {
-        let Some(mut child) = self.nodes[node].child.take() else { return true };
-        if let Some(pid) = Pid::from_raw(child.id() as i32) {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        for _ in 0..800 {
-            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return true;
-            }
-            crate::faults::pause(10);
-        }
-        let _ = child.kill();
-        let _ = child.wait();
-        false
+    /// Asks a node to leave with SIGTERM, and waits until it has. Fails with what is wrong about its end.
+    pub(crate) fn terminate_node(&mut self, node: usize) -> Result<(), String> {
+        self.nodes[node].terminate(LEAVE_MS)
     }
 
     /// Waits until a node says that it is ready to a question that is sent from now on; at most so many milliseconds.
@@ -357,25 +335,25 @@ impl Fleet {
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
-        self.nodes[node].signal(true);
+        self.nodes[node].stop();
     }
 
     pub(crate) fn continue_node(&mut self, node: usize) {
-        self.nodes[node].signal(false);
+        self.nodes[node].resume();
     }
 
     pub(crate) fn stop_worker(&mut self, worker: usize) {
-        self.workers[worker].signal(true);
+        self.workers[worker].stop();
     }
 
     pub(crate) fn continue_worker(&mut self, worker: usize) {
-        self.workers[worker].signal(false);
+        self.workers[worker].resume();
     }
 
     /// Stops whoever has the lock while it has it. The worker, and the node through which it has the lock.
     pub(crate) fn catch_holder(&mut self) -> Option<(usize, usize)> {
         for worker in 0..self.workers.len() {
-            if self.workers[worker].stopped || !self.is_inside(worker) {
+            if self.workers[worker].is_stopped() || !self.is_inside(worker) {
                 continue;
             }
             self.stop_worker(worker);
@@ -389,15 +367,15 @@ impl Fleet {
     }
 
     fn last_lines(&self, worker: usize) -> Vec<Vec<String>> {
-        let life = self.workers[worker].lives.len().saturating_sub(1);
-        log::lines(&self.log(worker, life))
+        let start = self.workers[worker].shifts().len().saturating_sub(1);
+        log::lines(&self.log(worker, start))
     }
 
     fn is_inside(&self, worker: usize) -> bool {
         let inside = ["granted", "held", "wrote", "refused", "plain"];
         let lines = self.last_lines(worker);
         let last = lines.last().and_then(|words| words.first());
-        self.workers[worker].child.is_some()
+        self.workers[worker].id().is_some()
             && last.is_some_and(|last| inside.contains(&last.as_str()))
     }
 
@@ -417,29 +395,19 @@ impl Fleet {
         (0..self.nodes.len()).filter(is_unwell).collect()
     }
 
-    /// Processes that ended though nobody ended them.
+    /// Exits of processes that no fault and no end of the run has caused, in the whole run so far.
     pub(crate) fn died(&mut self) -> Vec<String> {
-        let nodes =
-            self.nodes.iter_mut().enumerate().map(|(number, place)| ("node", number, place));
-        let workers =
-            self.workers.iter_mut().enumerate().map(|(number, place)| ("worker", number, place));
-        let ended = |place: &mut Place| place.child.as_mut()?.try_wait().ok()?;
-        let all = nodes.chain(workers);
-        let died = all.filter_map(|(what, number, place)| {
-            ended(place).map(|status| format!("{what} {number} ended by itself: {status}"))
-        });
-        let mut died: Vec<String> = died.collect();
-        for (holder, child) in self.holders.iter_mut().enumerate() {
-            if let Ok(Some(status)) = child.try_wait() {
-                died.push(format!("long holder {holder} ended by itself: {status}"));
-            }
-        }
-        died
+        self.processes().flat_map(|process| process.exits().to_vec()).collect()
     }
 
-    /// The processes that are nodes.
-    pub(crate) fn processes(&self) -> Vec<u32> {
-        self.nodes.iter().filter_map(|place| Some(place.child.as_ref()?.id())).collect()
+    fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        let clients = self.workers.iter_mut().chain(&mut self.holders);
+        clients.chain(&mut self.nodes).chain(&mut self.monitor).chain([&mut self.register])
+    }
+
+    /// Numbers of the processes that are nodes.
+    pub(crate) fn node_ids(&self) -> Vec<u32> {
+        self.nodes.iter().filter_map(Process::id).collect()
     }
 
     pub(crate) fn clients(&self) -> &[String] {
@@ -451,45 +419,9 @@ impl Fleet {
     }
 }
 
-impl Place {
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            kill(&mut child);
-        }
-    }
-
-    fn signal(&mut self, stop: bool) {
-        if let Some(child) = &self.child {
-            send(child, if stop { Signal::STOP } else { Signal::CONT });
-            self.stopped = stop;
-        }
-    }
-}
-
-/// Sends a signal to a process. If it leads a group, as clients do, to all that it has started too.
-fn send(child: &Child, signal: Signal) {
-    if let Some(pid) = Pid::from_raw(child.id() as i32)
-        && kill_process_group(pid, signal).is_err()
-    {
-        let _ = kill_process(pid, signal);
-    }
-}
-
-fn kill(child: &mut Child) {
-    send(child, Signal::KILL);
-    let _ = child.wait();
-}
-
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.workers.iter_mut().chain(&mut self.nodes).for_each(Place::kill);
-        let others = self.register.iter_mut().chain(&mut self.monitor).chain(&mut self.holders);
-        others.for_each(kill);
+        self.processes().for_each(Process::kill);
         self.unmount();
     }
-}
-
-fn start(command: &mut Command, errors: &Path) -> io::Result<Child> {
-    let errors = fs::OpenOptions::new().create(true).append(true).open(errors)?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn()
 }

@@ -114,7 +114,7 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         }),
     ];
     for (name, step) in steps {
-        let memory = crate::memory::Watch::start(fleet.processes());
+        let memory = crate::memory::Watch::start(fleet.node_ids());
         let from = quorate_client::Moment::now().0;
         bystander.next_phase();
         let mut broken = step(&fleet);
