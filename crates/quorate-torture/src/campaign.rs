@@ -64,7 +64,7 @@ pub(crate) fn run(
     let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
-    if !await_turns(&fleet, workers, begun) || !await_holders(&fleet) {
+    if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)? {
         let died = fleet.died().join("; ");
         return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
     }
@@ -121,7 +121,7 @@ pub(crate) fn run(
         pause(lots.among(100..1_500));
     }
     let healed = Moment::now().0;
-    let everybody = await_turns(&fleet, workers, healed).then(|| Moment::now().0 - healed);
+    let everybody = await_turns(&fleet, workers, healed)?.then(|| Moment::now().0 - healed);
     let mut absent = Vec::new();
     while Moment::now().0 < healed + PATIENCE_US {
         absent = fleet.unwell();
@@ -130,12 +130,12 @@ pub(crate) fn run(
         }
         pause(100);
     }
-    let again = await_holders(&fleet);
+    let again = await_holders(&fleet)?;
     tell_deaths(&mut fleet, &mut died, &mut tell);
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
     died = fleet.died();
-    let history = History::read(&fleet);
+    let history = History::read(&fleet)?;
     let mut verdicts = judge(&history, workers, healed);
     verdicts.push(Verdict {
         property: "every node votes and hears all others after the last healing",
@@ -149,8 +149,7 @@ pub(crate) fn run(
         property: "a node that gets SIGTERM ends in time and with success",
         broken: bad_exits,
     });
-    let ready = fleet.ready_times();
-    affected.iter_mut().for_each(|one| one.find_well(&ready));
+    affected.iter_mut().for_each(|one| one.find_well(&history.ready));
     let losses = losses(&history, &affected, nodes);
     let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
     verdicts.push(Verdict {
@@ -202,39 +201,44 @@ fn recovery(history: &History, moment: u64) -> Option<u64> {
 }
 
 /// Waits until every long holder has its lock; false if that takes too long.
-fn await_holders(fleet: &Fleet) -> bool {
-    let holds = |holder| {
-        let lines = crate::log::lines(&fleet.holder_log(holder));
-        let mut words = lines.iter().rev().map(|words| words[0].as_str());
-        let last = words.find(|word| !["asked", "told"].contains(word));
-        last.is_some_and(|last| ["granted", "held", "node", "stalled"].contains(&last))
-    };
-    (0..PATIENCE_US / 100_000).any(|_| {
-        let all = (0..fleet.holder_count()).all(holds);
-        if !all {
-            pause(100);
+fn await_holders(fleet: &Fleet) -> io::Result<bool> {
+    for _ in 0..PATIENCE_US / 100_000 {
+        let mut all = true;
+        for holder in 0..fleet.holder_count() {
+            all &= holds(&crate::log::lines(&fleet.holder_log(holder))?);
         }
-        all
-    })
+        if all {
+            return Ok(true);
+        }
+        pause(100);
+    }
+    Ok(false)
+}
+
+/// Whether a long holder has its lock, by its log.
+fn holds(lines: &[Vec<String>]) -> bool {
+    let mut words = lines.iter().rev().map(|words| words[0].as_str());
+    let last = words.find(|word| !["asked", "told"].contains(word));
+    last.is_some_and(|last| ["granted", "held", "node", "stalled"].contains(&last))
 }
 
 /// Waits until every worker has had the lock since then; false if that takes too long.
-fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> bool {
+fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
     let until = Moment::now().0 + PATIENCE_US;
     while Moment::now().0 < until {
         let mut history = History::default();
         for worker in 0..workers {
             if let Some(log) = fleet.logs(worker).last() {
-                history.read_worker(worker, &crate::log::lines(log));
+                history.read_worker(worker, &crate::log::lines(log)?);
             }
         }
         let served = |worker: usize| {
             history.claims.iter().any(|claim| claim.worker == worker && claim.start > since)
         };
         if (0..workers).all(served) {
-            return true;
+            return Ok(true);
         }
         pause(100);
     }
-    false
+    Ok(false)
 }

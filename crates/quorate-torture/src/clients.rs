@@ -46,6 +46,11 @@ impl Kind {
         format!("long-{self}")
     }
 
+    /// Whether the client is not ours: a proxy reads its keep-alives, and it stays at a node that is silent.
+    pub(crate) fn is_proxied(self) -> bool {
+        matches!(self, Self::Etcdctl | Self::Go)
+    }
+
     /// Time-to-live of a session at the voters, if a client of this kind asks for `ttl`. Leases of etcd's API have whole
     /// seconds, two at least, and voters keep them for half a second more.
     pub(crate) fn kept_for(self, ttl: Duration) -> Duration {

@@ -118,7 +118,7 @@ impl Fault {
             Self::StopHoldersNode,
             Self::Vanish,
         ];
-        let caught = if of_holder.contains(&self) { catch_holder(fleet) } else { None };
+        let caught = if of_holder.contains(&self) { catch_holder(fleet)? } else { None };
         // Where nobody can have it, somebody is taken.
         let (holder, holders_node) =
             caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
@@ -220,7 +220,7 @@ impl Fault {
                     broken.extend(fleet.terminate_node(node).err());
                     fleet.start_node(node, 0)?;
                     affected.push(self.affected(&[node], from, Moment::now().0));
-                    fleet.await_ready(node, READY_MS);
+                    fleet.await_ready(node, READY_MS)?;
                 }
                 Vec::new()
             }
@@ -307,15 +307,15 @@ fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) {
     }
 }
 
-/// Somebody has the lock soon, if anybody can. It is stopped then, so that it still has it.
-fn catch_holder(fleet: &mut Fleet) -> Option<(usize, usize)> {
-    (0..200).find_map(|_| {
-        let caught = fleet.catch_holder();
-        if caught.is_none() {
-            pause(2);
+/// Waits until a worker has the lock, if that is soon, and stops the worker, so that it still has it.
+fn catch_holder(fleet: &mut Fleet) -> io::Result<Option<(usize, usize)>> {
+    for _ in 0..200 {
+        if let Some(caught) = fleet.catch_holder()? {
+            return Ok(Some(caught));
         }
-        caught
-    })
+        pause(2);
+    }
+    Ok(None)
 }
 
 pub(crate) fn pause(millis: u64) {

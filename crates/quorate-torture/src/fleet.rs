@@ -107,14 +107,14 @@ impl Fleet {
     fn start_register(&mut self) -> io::Result<()> {
         let host = self.nodes.len() + self.workers.len();
         let mut command = self.hosts.command(host, &self.program);
-        command.args(["register", &self.register_at]).arg(self.register_log());
+        command.args(["register", &self.register_at]).arg(made(self.register_log())?);
         self.register.start(&mut command, &self.folder.join("register.err"), 0)
     }
 
     fn start_monitor(&mut self) -> io::Result<()> {
         let host = self.holder_host(self.holders.len());
         let mut command = self.hosts.command(host, &self.program);
-        command.args(["monitor", &self.clients.join(",")]).arg(self.monitor_log());
+        command.args(["monitor", &self.clients.join(",")]).arg(made(self.monitor_log())?);
         match &mut self.monitor {
             Some(monitor) => monitor.start(&mut command, &self.folder.join("monitor.err"), 0),
             None => Ok(()),
@@ -125,7 +125,10 @@ impl Fleet {
         let mut command = self.hosts.command(self.holder_host(holder), &self.program);
         let kind = self.kinds.of_worker(holder).to_string();
         command.args(["holder", &kind, &self.clients.join(",")]);
-        command.arg(self.holder_log(holder)).arg(kinds::locker(&self.folder)).process_group(0);
+        command
+            .arg(made(self.holder_log(holder))?)
+            .arg(kinds::locker(&self.folder))
+            .process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
         self.holders[holder].start(&mut command, &errors, 0)
     }
@@ -262,7 +265,7 @@ impl Fleet {
         };
         let age = if start == 0 { "new" } else { "again" };
         let config = self.folder.join(format!("node-{node}.toml"));
-        command.arg("node").arg(config).arg(self.record(node, start)).arg(age);
+        command.arg("node").arg(config).arg(made(self.record(node, start))?).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
         self.nodes[node].start(&mut command, &errors, shift)
     }
@@ -273,7 +276,10 @@ impl Fleet {
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
         let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
         command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
-        command.arg(self.log(worker, start)).arg(kinds::locker(&self.folder)).process_group(0);
+        command
+            .arg(made(self.log(worker, start))?)
+            .arg(kinds::locker(&self.folder))
+            .process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
         self.workers[worker].start(&mut command, &errors, 0)
     }
@@ -307,24 +313,26 @@ impl Fleet {
     }
 
     /// Waits until a node says that it is ready to a question that is sent from now on; at most so many milliseconds.
-    pub(crate) fn await_ready(&self, node: usize, millis: u64) -> bool {
+    pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
         let since = quorate_client::Moment::now().0;
-        (0..millis / 20).any(|_| {
+        for _ in 0..millis / 20 {
             crate::faults::pause(20);
             // The log grows; what is looked for is at its end.
-            self.ready_times()
-                .iter()
-                .rev()
-                .take(100)
-                .any(|(sent, of)| *sent >= since && *of == node)
-        })
+            let ready = self.ready_times()?;
+            if ready.iter().rev().take(100).any(|(sent, of)| *sent >= since && *of == node) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// When nodes were asked by the monitor and were ready.
-    pub(crate) fn ready_times(&self) -> Vec<(u64, usize)> {
-        let lines = log::lines(&self.monitor_log());
+    pub(crate) fn ready_times(&self) -> io::Result<Vec<(u64, usize)>> {
+        let lines = log::lines(&self.monitor_log())?;
         let ready = lines.iter().filter(|words| words[0] == "ready");
-        ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?))).collect()
+        let times =
+            ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?)));
+        Ok(times.collect())
     }
 
     fn unmount(&mut self) {
@@ -350,38 +358,41 @@ impl Fleet {
         self.workers[worker].resume();
     }
 
-    /// Stops whoever has the lock while it has it. The worker, and the node through which it has the lock.
-    pub(crate) fn catch_holder(&mut self) -> Option<(usize, usize)> {
+    /// Stops the worker that has the lock while it has it. Returns the worker and the node through which it has the lock.
+    pub(crate) fn catch_holder(&mut self) -> io::Result<Option<(usize, usize)>> {
         for worker in 0..self.workers.len() {
-            if self.workers[worker].is_stopped() || !self.is_inside(worker) {
+            if self.workers[worker].is_stopped() || !self.is_inside(worker)? {
                 continue;
             }
             self.stop_worker(worker);
             // It may have gone on until it was stopped.
-            if self.is_inside(worker) {
-                return Some((worker, self.node_of(worker)?));
+            if self.is_inside(worker)?
+                && let Some(node) = self.node_of(worker)?
+            {
+                return Ok(Some((worker, node)));
             }
             self.continue_worker(worker);
         }
-        None
+        Ok(None)
     }
 
-    fn last_lines(&self, worker: usize) -> Vec<Vec<String>> {
+    fn last_lines(&self, worker: usize) -> io::Result<Vec<Vec<String>>> {
         let start = self.workers[worker].shifts().len().saturating_sub(1);
         log::lines(&self.log(worker, start))
     }
 
-    fn is_inside(&self, worker: usize) -> bool {
+    fn is_inside(&self, worker: usize) -> io::Result<bool> {
         let inside = ["granted", "held", "wrote", "refused", "plain"];
-        let lines = self.last_lines(worker);
+        let lines = self.last_lines(worker)?;
         let last = lines.last().and_then(|words| words.first());
-        self.workers[worker].id().is_some()
-            && last.is_some_and(|last| inside.contains(&last.as_str()))
+        let is_inside = last.is_some_and(|last| inside.contains(&last.as_str()));
+        Ok(self.workers[worker].id().is_some() && is_inside)
     }
 
-    fn node_of(&self, worker: usize) -> Option<usize> {
-        let lines = self.last_lines(worker);
-        lines.iter().rfind(|words| words[0] == "granted")?.get(5)?.parse().ok()
+    fn node_of(&self, worker: usize) -> io::Result<Option<usize>> {
+        let lines = self.last_lines(worker)?;
+        let granted = lines.iter().rfind(|words| words[0] == "granted");
+        Ok(granted.and_then(|words| words.get(5)?.parse().ok()))
     }
 
     /// The nodes that do not vote or do not hear all others.
@@ -417,6 +428,13 @@ impl Fleet {
     pub(crate) fn peers(&self) -> &[String] {
         &self.peers
     }
+}
+
+/// Makes an empty file, unless it is there. A process may be killed before it has opened its log, so the log is made before
+/// the process is started: a log that is missing later is an error.
+fn made(path: PathBuf) -> io::Result<PathBuf> {
+    fs::OpenOptions::new().create(true).append(true).open(&path)?;
+    Ok(path)
 }
 
 impl Drop for Fleet {

@@ -1,6 +1,7 @@
 //! What happened, by the files that workers, nodes and the register have written. Times are microseconds.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use crate::clients::{Kind, Kinds};
 use crate::fleet::Fleet;
@@ -95,19 +96,21 @@ pub(crate) struct History {
     pub(crate) refused: usize,
     /// What was written to the plain counter, in order.
     pub(crate) plain: Vec<u64>,
+    /// Times at which the monitor asked nodes that were ready, in order.
+    pub(crate) ready: Vec<(u64, usize)>,
 }
 
 impl History {
-    /// Reads all files of a run.
-    pub(crate) fn read(fleet: &Fleet) -> Self {
+    /// Reads all files of a run. Fails if one is missing, or if they lack what every judgement is based on.
+    pub(crate) fn read(fleet: &Fleet) -> io::Result<Self> {
         let mut history = Self { kinds: fleet.kinds.clone(), ..Self::default() };
         for worker in 0..fleet.worker_count() {
             for log in fleet.logs(worker) {
-                history.read_worker(worker, &lines(&log));
+                history.read_worker(worker, &lines(&log)?);
             }
         }
         for (holder, kind) in fleet.kinds.iter().enumerate().take(fleet.holder_count()) {
-            let lines = lines(&fleet.holder_log(holder));
+            let lines = lines(&fleet.holder_log(holder))?;
             let mut own = Self { kinds: fleet.kinds.clone(), ..Self::default() };
             own.read_worker(holder, &lines);
             own.sessions.into_iter().for_each(|(of, count)| {
@@ -122,13 +125,42 @@ impl History {
         }
         for node in 0..fleet.node_count() {
             for (records, shift) in fleet.records(node) {
-                history.read_node(node, &lines(&records), shift);
+                history.read_node(node, &lines(&records)?, shift);
             }
         }
-        history.read_register(&lines(&fleet.register_log()));
+        history.read_register(&lines(&fleet.register_log())?);
+        history.ready = fleet.ready_times()?;
         history.claims.sort_by_key(|claim| (claim.start, claim.token));
         history.grants.sort_by_key(|grant| (grant.at, grant.token));
-        history
+        match history.missing_evidence(fleet.node_count()) {
+            Some(missing) => Err(io::Error::other(missing)),
+            None => Ok(history),
+        }
+    }
+
+    /// What has to be there and is not. Without it, properties would hold only because nothing was looked at.
+    fn missing_evidence(&self, nodes: usize) -> Option<String> {
+        let relayed =
+            self.claims.iter().filter(|it| self.kinds.of_worker(it.worker) != Kind::Direct);
+        let silent = (0..nodes).find(|node| !self.ready.iter().any(|(_, ready)| ready == node));
+        let unheard = self.long.iter().find(|(kind, claims)| {
+            kind.is_proxied()
+                && !claims.is_empty()
+                && self.beats.get(kind).is_none_or(Vec::is_empty)
+        });
+        if self.claims.is_empty() {
+            return Some("no worker has logged that it had the lock".to_owned());
+        }
+        if self.grants.is_empty() && relayed.count() > 0 {
+            return Some("no node has recorded a grant, and clients were relayed".to_owned());
+        }
+        if self.writes.is_empty() {
+            return Some("the register has logged no write, and workers had the lock".to_owned());
+        }
+        if let Some(node) = silent {
+            return Some(format!("the monitor has never logged that node {node} was ready"));
+        }
+        unheard.map(|(kind, _)| format!("the {kind} holder has logged no keep-alive"))
     }
 
     pub(crate) fn read_worker(&mut self, worker: usize, lines: &[Vec<String>]) {
@@ -265,4 +297,39 @@ fn beats(lines: &[Vec<String>]) -> Vec<Beat> {
 
 fn number(word: Option<&String>) -> u64 {
     word.and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_without_evidence_is_an_error() {
+        let line = |text: &str| vec![text.split_whitespace().map(str::to_owned).collect()];
+        let whole = || {
+            let mut history = History { ready: vec![(1, 0), (2, 1)], ..History::default() };
+            history.read_worker(1, &line("granted 10 5 90 90 0"));
+            history.read_node(0, &line("granted lock=torture token=5 at=9000 written=9500"), 0);
+            history.read_register(&line("wrote 25 5 1"));
+            history
+        };
+        assert_eq!(whole().missing_evidence(2), None);
+        let without = |take: fn(&mut History)| {
+            let mut history = whole();
+            take(&mut history);
+            history.missing_evidence(2).expect("something is missing")
+        };
+        assert!(without(|it| it.claims.clear()).contains("no worker"));
+        assert!(without(|it| it.grants.clear()).contains("no node"));
+        assert!(without(|it| it.writes.clear()).contains("no write"));
+        assert!(without(|it| it.ready.truncate(1)).contains("node 1"));
+        let unheard = without(|it| {
+            it.long.insert(Kind::Go, it.claims.clone());
+        });
+        assert!(unheard.contains("go holder"), "{unheard}");
+        let mut direct = whole();
+        direct.grants.clear();
+        direct.claims[0].worker = 0;
+        assert_eq!(direct.missing_evidence(2), None, "nodes know nothing of direct sessions");
+    }
 }

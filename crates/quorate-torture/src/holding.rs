@@ -98,7 +98,7 @@ mod tests {
             guard.0.set(deadline);
             holding.look(&mut log, &guard);
         }
-        let lines = crate::log::lines(&path);
+        let lines = crate::log::lines(&path).expect("a log");
         let shown = lines.iter().map(|words| format!("{} {}", words[0], words[2]));
         assert_eq!(shown.collect::<Vec<_>>(), ["granted 7", "held 60", "held 70", "lost 0"]);
     }

@@ -21,10 +21,28 @@ impl Log {
     }
 }
 
-/// Words of the lines of a file; none if there is no such file.
-pub(crate) fn lines(path: &Path) -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    // What was being written when its writer was killed does not count.
+/// Words of the lines of a file. Fails if there is no such file: what was not logged must not pass for what did not happen.
+pub(crate) fn lines(path: &Path) -> io::Result<Vec<Vec<String>>> {
+    let named = |error: io::Error| {
+        io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(named)?;
+    // A line that was being written when its process was killed does not count.
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-    whole.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+    Ok(whole.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_lines_are_read_and_a_missing_file_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let missing = lines(&path).expect_err("there is no file").to_string();
+        assert!(missing.contains("log"), "{missing}");
+        std::fs::write(&path, "held 1 2\nlost 3").expect("a file");
+        assert_eq!(lines(&path).expect("a file"), [["held", "1", "2"]]);
+    }
 }

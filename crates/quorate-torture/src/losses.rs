@@ -91,7 +91,6 @@ pub(crate) fn judge(
     let times = (from..claim.end).step_by(STEP_US as usize);
     let without_quorum = times.filter(too_many).count() as u64 * STEP_US;
     let stall = stalls.iter().find(|stall| stall.0 < claim.end + BEFORE_US && stall.1 > from);
-    let stays = matches!(kind, Kind::Etcdctl | Kind::Go);
     let excuse = match (without_quorum >= ttl / 4, stall) {
         (true, _) => Some(format!(
             "more than {minority} nodes were affected for {:?}",
@@ -100,7 +99,7 @@ pub(crate) fn judge(
         (_, Some((from, to))) => {
             Some(format!("the client did not run for {:?}", Duration::from_micros(to - from)))
         }
-        _ if stays && !is_owed(claim, from, affected, beats) => {
+        _ if kind.is_proxied() && !is_owed(claim, from, affected, beats) => {
             Some("the client asked no well node in time".to_owned())
         }
         _ => None,
