@@ -12,8 +12,9 @@ use crate::faults::{Fault, Remedy, pause};
 use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
 use crate::hosts::Hosts;
-use crate::losses::{self, Affected, Loss};
+use crate::losses::{self, Loss};
 use crate::lots::Lots;
+use crate::outages::{Outage, Trouble};
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -43,8 +44,8 @@ pub(crate) struct Outcome {
     pub(crate) died: Vec<String>,
     /// Losses of the long holders, permitted and not.
     pub(crate) losses: Vec<Loss>,
-    /// Times in which nodes were affected by faults.
-    pub(crate) affected: Vec<Affected>,
+    /// Times in which nodes did not work because of faults.
+    pub(crate) outages: Vec<Outage>,
 }
 
 /// How long everybody has to get the lock once all is well.
@@ -70,7 +71,7 @@ pub(crate) fn run(
     }
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
     let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
-    let (mut affected, mut bad_exits, mut died) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut bad_exits, mut died) = (Vec::new(), Vec::new());
     let possible = Fault::possible(&fleet, only);
     if possible.is_empty() {
         return Err(io::Error::other(format!(
@@ -99,19 +100,13 @@ pub(crate) fn run(
         if let Some(second) = and {
             let more = second.strike(&mut fleet, &mut lots)?;
             strike.remedies.extend(more.remedies);
-            strike.affected.extend(more.affected);
             strike.broken.extend(more.broken);
             *faults.entry(second).or_insert(0) += 1;
         }
         pause(lots.among(100..2_000));
         tell_deaths(&mut fleet, &mut died, &mut tell);
         heal(&mut fleet, &strike.remedies)?;
-        let undone = Moment::now().0;
-        healings.push(undone);
-        for mut one in strike.affected {
-            one.undone = if one.undone == 0 { undone } else { one.undone };
-            affected.push(one);
-        }
+        healings.push(Moment::now().0);
         bad_exits.extend(strike.broken);
         let seconds = (Moment::now().0 - begun) as f64 / 1e6;
         tell(&format!(
@@ -149,15 +144,15 @@ pub(crate) fn run(
         property: "a node that gets SIGTERM ends in time and with success",
         broken: bad_exits,
     });
-    affected.iter_mut().for_each(|one| one.find_well(&history.ready));
-    let losses = losses(&history, &affected, nodes);
+    let outages = fleet.outages.judged(&history.ready);
+    let losses = losses(&history, &outages, nodes);
     let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
     verdicts.push(Verdict {
         property: "no long holder loses its lock while a majority of nodes is well",
         broken: unexcused.map(Loss::describe).collect(),
     });
     let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
-    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, affected })
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, outages })
 }
 
 /// Tells of processes that have ended by themselves since the last look.
@@ -167,13 +162,13 @@ fn tell_deaths(fleet: &mut Fleet, died: &mut Vec<String>, mut tell: impl FnMut(&
 }
 
 /// Losses of all long holders.
-fn losses(history: &History, affected: &[Affected], nodes: usize) -> Vec<Loss> {
+fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
         let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
         let beats = history.beats.get(kind).map_or(&[][..], Vec::as_slice);
-        let judge = |claim| losses::judge(*kind, claim, affected, stalls, beats, nodes);
+        let judge = |claim| losses::judge(*kind, claim, outages, stalls, beats, nodes);
         losses.extend(lost.map(judge));
     }
     losses
@@ -191,7 +186,10 @@ fn becomes_well(fleet: &Fleet) -> bool {
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
-    remedies.iter().try_for_each(|remedy| remedy.apply(fleet))
+    remedies.iter().try_for_each(|remedy| remedy.apply(fleet))?;
+    // A link has two ends, so that a cut is undone only when all of its hosts are healed.
+    (0..fleet.node_count()).for_each(|node| fleet.end(node, Trouble::CutOff));
+    Ok(())
 }
 
 /// How long after this moment the next worker got the lock.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use quorate_client::Moment;
 
 use crate::fleet::Fleet;
-use crate::losses::Affected;
 use crate::lots::Lots;
+use crate::outages::Trouble;
 
 /// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
 const READY_MS: u64 = 10_000;
@@ -58,8 +58,6 @@ pub(crate) enum Remedy {
 #[derive(Debug, Default)]
 pub(crate) struct Strike {
     pub(crate) remedies: Vec<Remedy>,
-    /// The nodes that are affected, and from when on. Where `undone` is zero, until the remedies are applied.
-    pub(crate) affected: Vec<Affected>,
     /// What must not happen.
     pub(crate) broken: Vec<String>,
 }
@@ -107,6 +105,7 @@ impl Fault {
 
     /// Does it, and says how it ends.
     pub(crate) fn strike(self, fleet: &mut Fleet, lots: &mut Lots) -> io::Result<Strike> {
+        fleet.outages.blame(self.to_string());
         let n = fleet.node_count();
         let fewer = (n - 1) / 2;
         let node = lots.index(n);
@@ -123,68 +122,50 @@ impl Fault {
         let (holder, holders_node) =
             caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
-        let (mut affected, mut broken) = (Vec::new(), Vec::new());
-        let mut hit: Vec<usize> = Vec::new();
-        let from = Moment::now().0;
+        let mut broken = Vec::new();
         let remedies = match self {
             Self::KillHolder => {
                 fleet.kill_worker(holder);
                 vec![Remedy::StartWorker(holder)]
             }
-            Self::KillHoldersNode => {
-                hit.push(holders_node);
-                kill_nodes(fleet, &hit)
-            }
+            Self::KillHoldersNode => kill_nodes(fleet, &[holders_node]),
             Self::KillVoter => {
-                hit.push((holders_node + 1 + lots.index(n - 1)) % n);
-                kill_nodes(fleet, &hit)
+                let other = (holders_node + 1 + lots.index(n - 1)) % n;
+                kill_nodes(fleet, &[other])
             }
-            Self::KillMinority => {
-                hit = lots.some(fewer, n);
-                kill_nodes(fleet, &hit)
-            }
+            Self::KillMinority => kill_nodes(fleet, &lots.some(fewer, n)),
             Self::StopHolder => {
                 fleet.stop_worker(holder);
                 vec![Remedy::ContinueWorker(holder)]
             }
-            Self::StopHoldersNode => {
-                hit.push(holders_node);
-                stop_nodes(fleet, &hit)
-            }
-            Self::StopMinority => {
-                hit = lots.some(fewer, n);
-                stop_nodes(fleet, &hit)
-            }
+            Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
+            Self::StopMinority => stop_nodes(fleet, &lots.some(fewer, n)),
             Self::Stutter => {
                 stutter(fleet, lots, node);
-                affected.push(self.affected(&[node], from, Moment::now().0));
                 Vec::new()
             }
-            Self::CutBothWays => {
-                hit.push(node);
-                cut_apart(fleet, &[node], &others)?
-            }
+            Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
             Self::CutMinority => {
-                hit = lots.some(fewer, n);
-                let rest: Vec<usize> = (0..n).filter(|other| !hit.contains(other)).collect();
-                cut_apart(fleet, &hit, &rest)?
+                let minority = lots.some(fewer, n);
+                let rest: Vec<usize> = (0..n).filter(|other| !minority.contains(other)).collect();
+                cut_apart(fleet, &minority, &rest)?
             }
             Self::CutDeaf => {
-                hit.push(node);
+                fleet.begin(&[node], Trouble::CutOff);
                 others.iter().try_for_each(|other| fleet.hosts.cut(*other, &[node]))?;
                 others.into_iter().map(Remedy::Heal).collect()
             }
             Self::CutMute => {
-                hit.push(node);
+                fleet.begin(&[node], Trouble::CutOff);
                 fleet.hosts.cut(node, &others)?;
                 vec![Remedy::Heal(node)]
             }
             Self::CutFromClients => {
-                hit.push(node);
-                cut_apart(fleet, &[node], &fleet.client_hosts())?
+                let clients = fleet.client_hosts();
+                cut_apart(fleet, &[node], &clients)?
             }
             Self::CutNoQuorum => {
-                hit.extend(0..n);
+                fleet.begin(&(0..n).collect::<Vec<_>>(), Trouble::CutOff);
                 for node in 0..n {
                     let rest: Vec<usize> = (0..n).filter(|other| *other != node).collect();
                     fleet.hosts.cut(node, &rest)?;
@@ -192,13 +173,11 @@ impl Fault {
                 (0..n).map(Remedy::Heal).collect()
             }
             Self::Forget => {
-                hit.push(node);
                 fleet.kill_node(node);
                 fleet.forget(node)?;
                 vec![Remedy::StartNode(node)]
             }
             Self::ShiftClock => {
-                hit.push(node);
                 fleet.kill_node(node);
                 let seconds = lots.among(600..7_200) as i64;
                 // A clock cannot show a time before the machine was started.
@@ -214,12 +193,10 @@ impl Fault {
             }
             Self::RollingRestart => {
                 for node in 0..n {
-                    let from = Moment::now().0;
                     // A node that another fault keeps stopped would not hear the signal.
                     fleet.continue_node(node);
                     broken.extend(fleet.terminate_node(node).err());
                     fleet.start_node(node, 0)?;
-                    affected.push(self.affected(&[node], from, Moment::now().0));
                     fleet.await_ready(node, READY_MS)?;
                 }
                 Vec::new()
@@ -228,36 +205,17 @@ impl Fault {
                 fleet.kill_node(node);
                 pause(if self == Self::KillAndStartLate { 3_000 } else { 0 });
                 fleet.start_node(node, 0)?;
-                affected.push(self.affected(&[node], from, Moment::now().0));
                 Vec::new()
             }
             Self::FullDisk => {
-                hit.push(node);
                 fleet.fill(node)?;
                 vec![Remedy::Empty(node)]
             }
         };
-        if !hit.is_empty() {
-            affected.push(self.affected(&hit, from, 0));
-        }
         if self != Self::StopHolder && caught.is_some() {
             fleet.continue_worker(holder);
         }
-        Ok(Strike { remedies, affected, broken })
-    }
-
-    fn affected(self, nodes: &[usize], from: u64, undone: u64) -> Affected {
-        let (fault, nodes) = (self.to_string(), nodes.to_vec());
-        let settles_us = match self {
-            Self::CutBothWays
-            | Self::CutMinority
-            | Self::CutDeaf
-            | Self::CutMute
-            | Self::CutFromClients
-            | Self::CutNoQuorum => 1_000_000,
-            _ => 0,
-        };
-        Affected { fault, nodes, from, undone, settles_us, well: Vec::new() }
+        Ok(Strike { remedies, broken })
     }
 }
 
@@ -291,7 +249,9 @@ fn stop_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
     nodes.iter().copied().map(Remedy::ContinueNode).collect()
 }
 
-fn cut_apart(fleet: &Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
+/// Cuts all links between some nodes and other hosts. Only the first are affected.
+fn cut_apart(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
+    fleet.begin(these, Trouble::CutOff);
     these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
     those.iter().try_for_each(|host| fleet.hosts.cut(*host, these))?;
     Ok(these.iter().chain(those).copied().map(Remedy::Heal).collect())
@@ -299,12 +259,14 @@ fn cut_apart(fleet: &Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<
 
 /// A node that runs for a while, stops for a while, and so on: all that it sends and hears is late by another time.
 fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) {
+    fleet.begin(&[node], Trouble::Stutters);
     for _ in 0..10 {
         fleet.stop_node(node);
         pause(lots.among(20..150));
         fleet.continue_node(node);
         pause(lots.among(5..60));
     }
+    fleet.end(node, Trouble::Stutters);
 }
 
 /// Waits until a worker has the lock, if that is soon, and stops the worker, so that it still has it.

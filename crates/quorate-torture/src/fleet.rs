@@ -12,6 +12,7 @@ use quorate_net::certs;
 use crate::clients::{Kinds, kinds};
 use crate::hosts::Hosts;
 use crate::log;
+use crate::outages::{Outages, Trouble};
 use crate::process::Process;
 
 /// What a cluster is like.
@@ -55,6 +56,8 @@ pub(crate) struct Fleet {
     peers: Vec<String>,
     clients: Vec<String>,
     register_at: String,
+    /// Times in which nodes did not work because of faults.
+    pub(crate) outages: Outages,
 }
 
 impl Fleet {
@@ -83,6 +86,7 @@ impl Fleet {
             peers,
             clients,
             register_at,
+            outages: Outages::default(),
         };
         fleet.write_files(shape)?;
         if holders > 0
@@ -156,7 +160,8 @@ impl Fleet {
     }
 
     /// Fills the disk of a node.
-    pub(crate) fn fill(&self, node: usize) -> io::Result<()> {
+    pub(crate) fn fill(&mut self, node: usize) -> io::Result<()> {
+        self.outages.begin(node, Trouble::FullDisk);
         let mut file = fs::File::create(self.data(node).join(BALLAST))?;
         for block in [vec![0; 1 << 16], vec![0; 1]] {
             while io::Write::write_all(&mut file, &block).is_ok() {}
@@ -165,8 +170,10 @@ impl Fleet {
     }
 
     /// Makes room on the disk of a node again.
-    pub(crate) fn empty(&self, node: usize) -> io::Result<()> {
-        fs::remove_file(self.data(node).join(BALLAST))
+    pub(crate) fn empty(&mut self, node: usize) -> io::Result<()> {
+        fs::remove_file(self.data(node).join(BALLAST))?;
+        self.outages.end(node, Trouble::FullDisk);
+        Ok(())
     }
 
     fn data(&self, node: usize) -> PathBuf {
@@ -267,7 +274,9 @@ impl Fleet {
         let config = self.folder.join(format!("node-{node}.toml"));
         command.arg("node").arg(config).arg(made(self.record(node, start))?).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
-        self.nodes[node].start(&mut command, &errors, shift)
+        self.nodes[node].start(&mut command, &errors, shift)?;
+        self.outages.end(node, Trouble::Down);
+        Ok(())
     }
 
     /// Starts a worker that is down.
@@ -285,7 +294,19 @@ impl Fleet {
     }
 
     pub(crate) fn kill_node(&mut self, node: usize) {
+        self.outages.begin(node, Trouble::Down);
         self.nodes[node].kill();
+        self.outages.end(node, Trouble::Stopped);
+    }
+
+    /// Nodes are in trouble from now on.
+    pub(crate) fn begin(&mut self, nodes: &[usize], trouble: Trouble) {
+        nodes.iter().for_each(|node| self.outages.begin(*node, trouble));
+    }
+
+    /// A trouble of a node is undone now.
+    pub(crate) fn end(&mut self, node: usize, trouble: Trouble) {
+        self.outages.end(node, trouble);
     }
 
     pub(crate) fn kill_worker(&mut self, worker: usize) {
@@ -309,6 +330,7 @@ impl Fleet {
 
     /// Asks a node to leave with SIGTERM, and waits until it has. Fails with what is wrong about its end.
     pub(crate) fn terminate_node(&mut self, node: usize) -> Result<(), String> {
+        self.outages.begin(node, Trouble::Down);
         self.nodes[node].terminate(LEAVE_MS)
     }
 
@@ -343,11 +365,13 @@ impl Fleet {
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
+        self.outages.begin(node, Trouble::Stopped);
         self.nodes[node].stop();
     }
 
     pub(crate) fn continue_node(&mut self, node: usize) {
         self.nodes[node].resume();
+        self.outages.end(node, Trouble::Stopped);
     }
 
     pub(crate) fn stop_worker(&mut self, worker: usize) {

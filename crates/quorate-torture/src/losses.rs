@@ -4,50 +4,7 @@ use std::time::Duration;
 
 use crate::clients::{ALLOWANCE, ETCD_TTL, Kind};
 use crate::history::{Beat, Claim};
-
-/// A fault that affected nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Affected {
-    pub(crate) fault: String,
-    pub(crate) nodes: Vec<usize>,
-    pub(crate) from: u64,
-    /// When the fault was undone.
-    pub(crate) undone: u64,
-    /// Links need this long after a cut until they are connected again.
-    pub(crate) settles_us: u64,
-    /// When each of the nodes was well again: the first time at which it said that it was ready to a question that was sent
-    /// after the fault was undone.
-    pub(crate) well: Vec<u64>,
-}
-
-impl Affected {
-    /// Finds when the nodes were well again. `ready` has the times at which nodes that were ready were asked, in order.
-    pub(crate) fn find_well(&mut self, ready: &[(u64, usize)]) {
-        let undone = self.undone;
-        let first = |node: &usize| {
-            let mut after = ready.iter().filter(|(sent, of)| *sent >= undone && of == node);
-            after.next().map_or(u64::MAX, |(sent, _)| *sent)
-        };
-        let settled = undone.saturating_add(self.settles_us);
-        self.well = self.nodes.iter().map(|node| first(node).max(settled)).collect();
-    }
-
-    fn affects(&self, node: usize, time: u64) -> bool {
-        let mut nodes = self.nodes.iter().zip(&self.well);
-        nodes.any(|(of, well)| *of == node && (self.from..*well).contains(&time))
-    }
-
-    /// Whether a call that is sent to a node then may be in vain. After a cut, a connection sends again what was lost only
-    /// after a pause, which has become as long as the cut.
-    fn disturbs(&self, beat: &Beat, patience: u64) -> bool {
-        let cut = if self.settles_us > 0 { self.undone - self.from } else { 0 };
-        let mut nodes = self.nodes.iter().zip(&self.well);
-        nodes.any(|(of, well)| {
-            let well = well.saturating_add(cut);
-            *of == beat.node && self.from < beat.sent + patience && beat.sent < well
-        })
-    }
-}
+use crate::outages::Outage;
 
 /// A long holder that lost its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,15 +30,15 @@ const BEFORE_US: u64 = 500_000;
 pub(crate) fn judge(
     kind: Kind,
     claim: &Claim,
-    affected: &[Affected],
+    outages: &[Outage],
     stalls: &[(u64, u64)],
     beats: &[Beat],
     nodes: usize,
 ) -> Loss {
     let ttl = kind.kept_for(crate::holder::TTL).as_micros() as u64;
     let from = claim.end.saturating_sub(ttl + BEFORE_US);
-    let near = |it: &&Affected| it.from < claim.end && it.well.iter().any(|well| *well > from);
-    let near: Vec<&Affected> = affected.iter().filter(near).collect();
+    let near = |it: &&Outage| it.from < claim.end && it.well > from;
+    let near: Vec<&Outage> = outages.iter().filter(near).collect();
     let minority = (nodes - 1) / 2;
     let too_many = |time: &u64| {
         let count =
@@ -99,20 +56,20 @@ pub(crate) fn judge(
         (_, Some((from, to))) => {
             Some(format!("the client did not run for {:?}", Duration::from_micros(to - from)))
         }
-        _ if kind.is_proxied() && !is_owed(claim, from, affected, beats) => {
+        _ if kind.is_proxied() && !is_owed(claim, from, outages, beats) => {
             Some("the client asked no well node in time".to_owned())
         }
         _ => None,
     };
     let faults = near.iter().map(|it| {
-        let times = it.well.iter().map(|well| seconds(*well, claim.end)).collect::<Vec<_>>();
         format!(
-            "{} (nodes {:?}, from {}, undone {}, well {})",
+            "{} (node {} {}, from {}, undone {}, well {})",
             it.fault,
-            it.nodes,
+            it.node,
+            it.trouble,
             seconds(it.from, claim.end),
             seconds(it.undone, claim.end),
-            times.join(" ")
+            seconds(it.well, claim.end)
         )
     });
     let faults = faults.collect();
@@ -123,13 +80,14 @@ pub(crate) fn judge(
 /// half a second before the end or earlier, was not told the whole TTL within half a second, and neither was it later.
 ///
 /// Only answers from before the end count. The log goes on after a loss, and keep-alives of the next lease are answered too.
-fn is_owed(claim: &Claim, from: u64, affected: &[Affected], beats: &[Beat]) -> bool {
+fn is_owed(claim: &Claim, from: u64, outages: &[Outage], beats: &[Beat]) -> bool {
     let (allowance, ttl) = (ALLOWANCE.as_micros() as u64, ETCD_TTL.as_secs());
     let in_time = |beat: &&Beat| beat.sent >= from && beat.sent + allowance <= claim.end;
     let kept = |beat: &Beat| {
         beat.told.is_some_and(|(at, told)| at <= beat.sent + allowance && told >= ttl)
     };
-    let disturbed = |beat: &Beat| affected.iter().any(|it| it.disturbs(beat, allowance));
+    let disturbed =
+        |beat: &Beat| outages.iter().any(|it| it.disturbs(beat.node, beat.sent, allowance));
     let before_end = beats.iter().filter(|beat| beat.told.is_some_and(|(at, _)| at < claim.end));
     let last = before_end.filter(|beat| kept(beat)).map(|beat| beat.sent).max().unwrap_or(0);
     beats.iter().filter(in_time).any(|beat| beat.sent > last && !disturbed(beat))
@@ -159,41 +117,48 @@ impl Loss {
 mod tests {
     use super::*;
     use crate::history::Ending;
+    use crate::outages::Trouble;
 
-    fn affected(nodes: &[usize], from: u64, undone: u64) -> Affected {
-        let (fault, nodes) = ("cut".to_owned(), nodes.to_vec());
-        let mut it = Affected { fault, nodes, from, undone, settles_us: 0, well: Vec::new() };
-        let ready: Vec<(u64, usize)> = (0..5).map(|node| (undone + 100_000, node)).collect();
-        it.find_well(&ready);
-        it
+    /// Nodes that are down until then, and well a tenth of a second later.
+    fn down(nodes: &[usize], from: u64, undone: u64) -> Vec<Outage> {
+        let (fault, trouble, well) = (String::new(), Trouble::Down, undone + 100_000);
+        let down = |node: &usize| Outage {
+            node: *node,
+            trouble,
+            fault: fault.clone(),
+            from,
+            undone,
+            well,
+        };
+        nodes.iter().map(down).collect()
     }
 
-    fn excused(affected: &[Affected], stalls: &[(u64, u64)]) -> bool {
+    fn excused(outages: &[Outage], stalls: &[(u64, u64)]) -> bool {
         let (asked, start, end) = (0, 1, 10_000_000);
         let claim =
             Claim { worker: 0, token: 1, asked, start, end, acted: end, ending: Ending::Lost };
-        judge(Kind::Direct, &claim, affected, stalls, &[], 5).excuse.is_some()
+        judge(Kind::Direct, &claim, outages, stalls, &[], 5).excuse.is_some()
     }
 
     #[test]
     fn a_minority_excuses_nothing_whichever_nodes_it_is_in_turn() {
         assert!(!excused(&[], &[]));
-        assert!(!excused(&[affected(&[0, 1], 7_000_000, 11_000_000)], &[]));
+        assert!(!excused(&down(&[0, 1], 7_000_000, 11_000_000), &[]));
         let rolling = [0, 1, 2, 3, 4].map(|node| {
             let from = 7_600_000 + 500_000 * node as u64;
-            affected(&[node], from, from + 350_000)
+            down(&[node], from, from + 350_000)
         });
-        assert!(!excused(&rolling, &[]));
+        assert!(!excused(&rolling.concat(), &[]));
     }
 
     #[test]
     fn a_majority_for_long_enough_excuses() {
-        let (two, one) =
-            (affected(&[0, 1], 7_000_000, 11_000_000), affected(&[2], 8_000_000, 8_450_000));
-        assert!(excused(&[two.clone(), one], &[]));
-        assert!(!excused(&[two.clone(), affected(&[2], 8_000_000, 8_100_000)], &[]), "too short");
-        assert!(!excused(&[two, affected(&[1], 8_000_000, 9_000_000)], &[]), "the same nodes");
-        assert!(!excused(&[affected(&[0, 1, 2], 1_000_000, 7_000_000)], &[]), "too long ago");
+        let two = || down(&[0, 1], 7_000_000, 11_000_000);
+        let and = |more: Vec<Outage>| [two(), more].concat();
+        assert!(excused(&and(down(&[2], 8_000_000, 8_450_000)), &[]));
+        assert!(!excused(&and(down(&[2], 8_000_000, 8_100_000)), &[]), "too short");
+        assert!(!excused(&and(down(&[1], 8_000_000, 9_000_000)), &[]), "the same nodes");
+        assert!(!excused(&down(&[0, 1, 2], 1_000_000, 7_000_000), &[]), "too long ago");
     }
 
     #[test]
@@ -201,7 +166,7 @@ mod tests {
         let (asked, start, end) = (0, 1, 10_000_000);
         let claim =
             Claim { worker: 0, token: 1, asked, start, end, acted: end, ending: Ending::Lost };
-        let faults = [affected(&[2], 8_500_000, 11_000_000)];
+        let faults = down(&[2], 8_500_000, 11_000_000);
         let excused = |beats: &[Beat]| {
             let lost = judge(Kind::Go, &claim, &faults, &[], beats, 5);
             lost.excuse.is_some()

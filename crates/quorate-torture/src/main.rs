@@ -25,6 +25,7 @@ mod lots;
 mod memory;
 mod monitor;
 mod node;
+mod outages;
 mod process;
 mod records;
 mod register;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::campaign::{Outcome, Plan};
 use crate::clients::Kind;
 use crate::history::Ending;
-use crate::losses::{Affected, Loss};
+use crate::losses::Loss;
+use crate::outages::Outage;
 
 /// Whether nothing is broken.
 pub(crate) fn is_sound(outcome: &Outcome) -> bool {
@@ -74,7 +75,7 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
         "clients": clients(outcome).iter().map(Client::json).collect::<Vec<_>>(),
         "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),
-        "affected": outcome.affected.iter().map(affected_json).collect::<Vec<_>>(),
+        "outages": outcome.outages.iter().map(outage_json).collect::<Vec<_>>(),
         "sound": is_sound(outcome),
     });
     format!("{all:#}\n")
@@ -145,10 +146,10 @@ fn loss_json(loss: &Loss) -> Value {
     })
 }
 
-fn affected_json(affected: &Affected) -> Value {
+fn outage_json(outage: &Outage) -> Value {
     json!({
-        "fault": affected.fault, "nodes": affected.nodes, "from": affected.from, "undone": affected.undone,
-        "well": affected.well,
+        "node": outage.node, "trouble": outage.trouble.to_string(), "fault": outage.fault,
+        "from": outage.from, "undone": outage.undone, "well": outage.well,
     })
 }
 
