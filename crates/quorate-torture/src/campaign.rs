@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use quorate_client::Moment;
 
@@ -14,7 +15,7 @@ use crate::history::{Ending, History};
 use crate::hosts::Hosts;
 use crate::losses::{self, Loss};
 use crate::lots::Lots;
-use crate::outages::{Outage, Trouble};
+use crate::outages::{Outage, Trouble, late_recoveries};
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -48,6 +49,17 @@ pub(crate) struct Outcome {
     pub(crate) outages: Vec<Outage>,
 }
 
+/// Greatest time-to-live of a session. Leases of etcd's API need more than two seconds.
+const TTL_MOST_MS: u64 = 3_000;
+
+/// Longest time from the end of a fault until its nodes are ready. A link that was being dialled may wait for its handshake to
+/// time out, and then for the longest pause between two attempts. A node that has forgotten its votes abstains for the
+/// greatest ttl, which counts from its start.
+fn recovery_limit() -> Duration {
+    let limits = quorate_net::Limits::default();
+    limits.handshake + limits.redial_most + Duration::from_millis(TTL_MOST_MS)
+}
+
 /// How long everybody has to get the lock once all is well.
 const PATIENCE_US: u64 = 30_000_000;
 
@@ -59,8 +71,8 @@ pub(crate) fn run(
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
     let Plan { nodes, workers, seconds, seed, ref kinds, ref only } = *plan;
-    // Short leases, so that a minute has many rounds. Leases of etcd's API need more than two seconds.
-    let (holders, ttl_most_ms, answer_ms) = (true, 3_000, 100);
+    // Short leases, so that a minute has many rounds.
+    let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, 100);
     let (kinds, absent) = (kinds.clone(), None);
     let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
@@ -130,7 +142,7 @@ pub(crate) fn run(
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
     died = fleet.died();
-    let history = History::read(&fleet)?;
+    let (history, end_of_logs) = (History::read(&fleet)?, Moment::now().0);
     let mut verdicts = judge(&history, workers, healed);
     verdicts.push(Verdict {
         property: "every node votes and hears all others after the last healing",
@@ -145,6 +157,10 @@ pub(crate) fn run(
         broken: bad_exits,
     });
     let outages = fleet.outages.judged(&history.ready);
+    verdicts.push(Verdict {
+        property: "every node is ready again in time after a fault",
+        broken: late_recoveries(&outages, nodes, recovery_limit(), end_of_logs),
+    });
     let losses = losses(&history, &outages, nodes);
     let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
     verdicts.push(Verdict {

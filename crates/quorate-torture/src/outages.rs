@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use quorate_client::Moment;
 
@@ -120,6 +121,78 @@ impl Outages {
     }
 }
 
+/// Times in which more nodes than a minority were affected at once, in order and apart from each other.
+pub(crate) fn without_majority(outages: &[Outage], nodes: usize) -> Vec<(u64, u64)> {
+    let mut changes: Vec<(u64, usize, i32)> =
+        outages.iter().flat_map(|it| [(it.from, it.node, 1), (it.well, it.node, -1)]).collect();
+    changes.sort_unstable();
+    let (mut troubles, mut since, mut times) = (vec![0; nodes], None, Vec::new());
+    for (time, node, change) in changes {
+        troubles[node] += change;
+        let too_many = troubles.iter().filter(|troubles| **troubles > 0).count() > (nodes - 1) / 2;
+        match since {
+            None if too_many => since = Some(time),
+            Some(from) if !too_many => {
+                times.push((from, time));
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    times.extend(since.map(|from| (from, u64::MAX)));
+    merged(times)
+}
+
+/// Times in order, with those that touch made one. Empty ones are left out.
+pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    times.retain(|(from, to)| from < to);
+    times.sort_unstable();
+    let mut apart = Vec::<(u64, u64)>::new();
+    for (from, to) in times {
+        match apart.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => apart.push((from, to)),
+        }
+    }
+    apart
+}
+
+/// Nodes that were not ready within `limit` after their trouble was undone, by logs that reach until `end`. A node needs the
+/// others, so the time counts anew from when a majority is well again; and another trouble of the same node is judged by
+/// itself. No node disturbs the others for longer than the limit, so that nodes do not excuse each other for ever.
+pub(crate) fn late_recoveries(
+    outages: &[Outage],
+    nodes: usize,
+    limit: Duration,
+    end: u64,
+) -> Vec<String> {
+    let limit_us = limit.as_micros() as u64;
+    let bounded = |it: &Outage| {
+        let well = it.well.min(it.undone.saturating_add(limit_us));
+        Outage { well, ..it.clone() }
+    };
+    let bounded: Vec<Outage> = outages.iter().map(bounded).collect();
+    let without_majority = without_majority(&bounded, nodes);
+    let mut late = Vec::new();
+    for it in outages.iter().filter(|it| it.undone < u64::MAX) {
+        let mut due = it.undone + limit_us;
+        for (from, to) in &without_majority {
+            if *from < due && *to > it.undone {
+                due = due.max(to.saturating_add(limit_us));
+            }
+        }
+        let again =
+            |other: &Outage| other.node == it.node && other.from < due && other.undone > it.undone;
+        if it.well > due && due < end && !outages.iter().any(again) {
+            late.push(format!(
+                "node {} was {} until {} ({}), and not ready within {limit:?}",
+                it.node, it.trouble, it.undone, it.fault
+            ));
+        }
+    }
+    late
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +222,35 @@ mod tests {
         let judged = outages.judged(&[(3_000, 0), (3_000, 1)]);
         let times = judged.iter().map(|it| (it.from, it.well)).collect::<Vec<_>>();
         assert_eq!(times, [(1_000, 1_002_000), (1_000, u64::MAX)]);
+    }
+
+    fn outage(node: usize, from: u64, undone: u64, well: u64) -> Outage {
+        Outage { node, trouble: Trouble::Down, fault: String::new(), from, undone, well }
+    }
+
+    #[test]
+    fn a_majority_is_missing_while_enough_different_nodes_are_affected() {
+        let two = [outage(0, 10, 0, 50), outage(1, 20, 0, 60), outage(1, 15, 0, 30)];
+        assert_eq!(without_majority(&two, 5), []);
+        let third = [outage(2, 25, 0, 40), outage(2, 40, 0, 45), outage(2, 55, 0, 70)];
+        assert_eq!(without_majority(&[&two[..], &third[..]].concat(), 5), [(25, 45)]);
+        let never = [outage(0, 10, 0, u64::MAX), outage(1, 20, 0, u64::MAX)];
+        assert_eq!(without_majority(&never, 3), [(20, u64::MAX)]);
+    }
+
+    #[test]
+    fn a_node_that_is_not_ready_in_time_is_named() {
+        let limit = Duration::from_micros(100);
+        let late = |outages: &[Outage], end: u64| late_recoveries(outages, 3, limit, end).len();
+        assert_eq!(late(&[outage(0, 10, 20, 120)], 1_000), 0);
+        assert_eq!(late(&[outage(0, 10, 20, 121)], 1_000), 1);
+        assert_eq!(late(&[outage(0, 10, 20, u64::MAX)], 1_000), 1);
+        assert_eq!(late(&[outage(0, 10, 20, u64::MAX)], 120), 0, "the run ended before");
+        let again = [outage(0, 10, 20, 240), outage(0, 110, 150, 240)];
+        assert_eq!(late(&again, 1_000), 0, "it was hit again, and ready in time after that");
+        let others = [outage(0, 10, 20, 180), outage(1, 30, 80, 90), outage(2, 30, 70, 75)];
+        assert_eq!(late(&others, 1_000), 0, "there was no majority until 90");
+        let nobody = [0, 1, 2].map(|node| outage(node, 10, 20, u64::MAX));
+        assert_eq!(late(&nobody, 1_000), 3, "they do not excuse each other for ever");
     }
 }
