@@ -8,14 +8,14 @@ use std::time::Duration;
 use quorate_client::Moment;
 
 use crate::checker::{Verdict, judge};
-use crate::clients::Kinds;
+use crate::clients::{ANSWER, Kinds};
 use crate::faults::{Fault, Remedy, pause};
 use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
 use crate::hosts::Hosts;
-use crate::losses::{self, Loss};
+use crate::losses::{self, Loss, Weather};
 use crate::lots::Lots;
-use crate::outages::{Outage, Trouble, late_recoveries};
+use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let Plan { nodes, workers, seconds, seed, ref kinds, ref only } = *plan;
     // Short leases, so that a minute has many rounds.
-    let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, 100);
+    let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER.as_millis() as u64);
     let (kinds, absent) = (kinds.clone(), None);
     let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
@@ -180,11 +180,13 @@ fn tell_deaths(fleet: &mut Fleet, died: &mut Vec<String>, mut tell: impl FnMut(&
 /// Losses of all long holders.
 fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
     let mut losses = Vec::new();
+    let without_majority = without_majority(outages, nodes);
+    let weather = Weather { outages, without_majority: &without_majority };
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
         let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
         let beats = history.beats.get(kind).map_or(&[][..], Vec::as_slice);
-        let judge = |claim| losses::judge(*kind, claim, outages, stalls, beats, nodes);
+        let judge = |claim| losses::judge(*kind, claim, weather, stalls, beats);
         losses.extend(lost.map(judge));
     }
     losses

@@ -51,13 +51,62 @@ impl Kind {
         matches!(self, Self::Etcdctl | Self::Go)
     }
 
-    /// Time-to-live of a session at the voters, if a client of this kind asks for `ttl`. Leases of etcd's API have whole
-    /// seconds, two at least, and voters keep them for half a second more.
-    pub(crate) fn kept_for(self, ttl: Duration) -> Duration {
+    /// How a client of this kind renews its lease, if it asks for `ttl`. Leases of etcd's API have a ttl of their own.
+    pub(crate) fn renewal(self, ttl: Duration) -> Renewal {
+        let none = Duration::ZERO;
         match self {
-            Self::Etcd | Self::Etcdctl | Self::Go => etcd::TTL + etcd::ALLOWANCE,
-            _ => ttl,
+            // Beats go to all voters at once, so that a silent one costs nothing.
+            Self::Direct => {
+                Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry: ttl / 3, hop: none }
+            }
+            // The client looks every tenth of a second whether its node should have answered.
+            Self::Relayed => {
+                let retry = ttl / 4 + Duration::from_millis(100);
+                Renewal { kept: ttl, relied: ttl, interval: ttl / 4, retry, hop: retry }
+            }
+            Self::Http => {
+                let retry = http::patience(ttl) + http::PAUSE;
+                Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry, hop: retry }
+            }
+            Self::Etcd => Renewal::of_lease(etcd::TTL / 3, etcd::PATIENCE + etcd::PAUSE),
+            // The package looks every half second whether a keep-alive is due, and dials again after half a second.
+            Self::Etcdctl | Self::Go => {
+                let half = Duration::from_millis(500);
+                Renewal::of_lease(etcd::TTL / 3 + half, half)
+            }
         }
+    }
+}
+
+/// How a client renews its lease. It decides for how long the client can do without a majority of nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Renewal {
+    /// Time-to-live at the voters.
+    pub(crate) kept: Duration,
+    /// The client relies on its lock for this long after a keep-alive that is answered.
+    relied: Duration,
+    /// Longest time from one keep-alive to the next while they are answered.
+    interval: Duration,
+    /// Longest time from one attempt to the next while they are not.
+    retry: Duration,
+    /// What each silent node costs that the client asks before another one.
+    hop: Duration,
+}
+
+/// Time for an answer, as the nodes are configured.
+pub(crate) const ANSWER: Duration = Duration::from_millis(100);
+
+impl Renewal {
+    fn of_lease(interval: Duration, retry: Duration) -> Self {
+        Self { kept: etcd::KEPT, relied: etcd::TTL, interval, retry, hop: retry }
+    }
+
+    /// Shortest time without a majority that can cost the client its lock. The last keep-alive before was sent up to one
+    /// interval earlier, and the next one that is answered begins up to one retry later, or more if the client asks
+    /// `silent` nodes first. At least a quarter of the ttl: a short blink of a majority excuses nothing.
+    pub(crate) fn reserve(&self, silent: usize) -> Duration {
+        let used = self.interval + self.retry + self.hop * silent as u32 + ANSWER;
+        self.relied.saturating_sub(used).max(self.kept / 4)
     }
 }
 

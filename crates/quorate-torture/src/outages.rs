@@ -53,8 +53,8 @@ pub(crate) struct Outage {
 
 impl Outage {
     /// Whether the node is affected then.
-    pub(crate) fn affects(&self, node: usize, time: u64) -> bool {
-        self.node == node && (self.from..self.well).contains(&time)
+    pub(crate) fn affects(&self, time: u64) -> bool {
+        (self.from..self.well).contains(&time)
     }
 
     /// Whether a call that is sent to a node then may be in vain, if an answer takes `patience` at most. After a cut, a
@@ -209,7 +209,7 @@ mod tests {
         outages.end_at(1, Trouble::Down, 9_000);
         let judged = outages.judged(&[(1_500, 1), (2_100, 0), (500, 0), (9_100, 1)]);
         assert_eq!(judged.iter().map(|it| it.well).collect::<Vec<_>>(), [2_100, 9_100]);
-        assert!(judged[0].affects(0, 2_000) && !judged[0].affects(0, 5_000));
+        assert!(judged[0].affects(2_000) && !judged[0].affects(5_000));
     }
 
     #[test]

@@ -15,14 +15,20 @@ use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 /// The TTL of a lease: the shortest there is.
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
-/// Longest time that an answer may take for its client to be safe.
+/// Longest time that an answer may take for its client to be safe: `ANSWER` in `quorate-service/src/lease.rs`.
 pub(crate) const ALLOWANCE: Duration = Duration::from_millis(500);
 
+/// Greatest age of the votes with which a lock is granted: `GRANT` in `quorate-service/src/lease.rs`.
+const GRANT_AGE: Duration = Duration::from_millis(250);
+
+/// Time-to-live of a lease at the voters. Clients are told less, by the allowance and the age of a grant.
+pub(super) const KEPT: Duration = TTL.saturating_add(ALLOWANCE).saturating_add(GRANT_AGE);
+
 /// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
-const PATIENCE: Duration = Duration::from_millis(400);
+pub(super) const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Pause before the next node is tried.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 pub(crate) struct EtcdSession(Arc<Shared>);
 

@@ -41,7 +41,12 @@ struct Hold {
 }
 
 /// Pause before the next node is tried.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
+
+/// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
+pub(super) fn patience(ttl: Duration) -> Duration {
+    ttl / 5
+}
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -53,9 +58,8 @@ impl Shared {
         !self.state().over
     }
 
-    /// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
     fn patience(&self) -> Duration {
-        self.ttl / 5
+        patience(self.ttl)
     }
 
     /// Keeps the session alive at a third of its ttl, until the session is dropped.
