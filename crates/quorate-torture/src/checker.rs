@@ -1,6 +1,6 @@
 //! Whether what happened may happen.
 
-use crate::history::{History, Write};
+use crate::history::{Claim, Grant, History, Write};
 use crate::linear;
 
 /// A property and what speaks against it.
@@ -62,7 +62,7 @@ fn early_grants(history: &History) -> Vec<String> {
     let mut broken = Vec::new();
     for grant in &history.grants {
         let relied = history.claims.iter().filter(|claim| {
-            claim.token != grant.token && claim.start < grant.at && grant.written < claim.end
+            !claim.has(grant.token) && claim.start < grant.at && grant.written < claim.end
         });
         broken.extend(relied.map(|claim| {
             format!(
@@ -80,36 +80,89 @@ fn early_grants(history: &History) -> Vec<String> {
     broken
 }
 
+/// A token that was told or recorded, with a time: by then it was known, or from then on it was asked for.
+#[derive(Clone, Debug)]
+struct Sighting {
+    time: u64,
+    token: u64,
+    text: String,
+}
+
+/// Sightings of the tokens of clients, which `name` names.
+fn told(
+    claims: &[Claim],
+    of: impl Fn(&Claim) -> (u64, u64),
+    name: impl Fn(&Claim) -> String,
+) -> Vec<Sighting> {
+    let sighting = |claim: &Claim| {
+        let (time, token) = of(claim);
+        let text = format!("{} got token {token}, granted at {}", name(claim), claim.start);
+        Sighting { time, token, text }
+    };
+    claims.iter().map(sighting).collect()
+}
+
+/// Sightings of the tokens of nodes' records.
+fn recorded(grants: &[Grant], time: impl Fn(&Grant) -> u64) -> Vec<Sighting> {
+    let sighting = |grant: &Grant| {
+        let Grant { node, token, at, .. } = *grant;
+        let text = format!("node {node} granted token {token} at {at}");
+        Sighting { time: time(grant), token, text }
+    };
+    grants.iter().map(sighting).collect()
+}
+
+/// Later tokens that are smaller than the greatest of all that were known before they were asked for, or equal to it unless
+/// that is permitted.
+fn decreases(mut earlier: Vec<Sighting>, mut later: Vec<Sighting>, equal: bool) -> Vec<String> {
+    earlier.sort_by_key(|it| it.time);
+    later.sort_by_key(|it| it.time);
+    let (mut earlier, mut greatest) = (earlier.into_iter().peekable(), None::<Sighting>);
+    let mut broken = Vec::new();
+    for it in later {
+        while let Some(known) = earlier.next_if(|known| known.time < it.time) {
+            if greatest.as_ref().is_none_or(|greatest| greatest.token < known.token) {
+                greatest = Some(known);
+            }
+        }
+        let is_wrong =
+            |known: &&Sighting| known.token > it.token || !equal && known.token == it.token;
+        if let Some(known) = greatest.as_ref().filter(is_wrong) {
+            broken.push(format!("{}, and later {}", known.text, it.text));
+        }
+    }
+    broken
+}
+
+/// Every later holder has a greater token than any that an earlier one was told.
 fn tokens(history: &History) -> Vec<String> {
-    let claims = history.claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
-    let claims = claims.map(|pair| {
-        format!(
-            "{} got token {} at {}, and later {} got {} at {}",
-            named(history, pair[0].worker),
-            pair[0].token,
-            pair[0].start,
-            named(history, pair[1].worker),
-            pair[1].token,
-            pair[1].start
-        )
-    });
-    // The time of a grant is an interval: only grants that do not overlap have an order. Two nodes may record the same token,
-    // if a client goes on through another node before it has heard of its grant.
-    let pairs = history.grants.windows(2);
-    let grants = pairs.filter(|pair| pair[0].written < pair[1].at && pair[0].token > pair[1].token);
-    let grants = grants.map(|pair| {
-        format!(
-            "node {} gave token {} at {}, and later node {} gave {} at {}",
-            pair[0].node, pair[0].token, pair[0].at, pair[1].node, pair[1].token, pair[1].at
-        )
-    });
-    let long = history.long.iter().flat_map(|(kind, claims)| {
-        let pairs = claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
-        pairs.map(move |pair| {
-            format!("the {kind} holder got token {}, and later {}", pair[0].token, pair[1].token)
-        })
-    });
-    claims.chain(grants).chain(long).collect()
+    let (claims, late, grants) = (&history.claims, &history.late, &history.grants);
+    let name = |claim: &Claim| named(history, claim.worker);
+    let all = [claims.as_slice(), late.as_slice()].concat();
+    let heard = || told(&all, |it| (it.start, it.greatest), name);
+    let written = || recorded(grants, |it| it.written);
+    let mut broken = Vec::new();
+    // Clients that relied on the lock did so one after the other.
+    let starts = told(claims, |it| (it.start, it.token), name);
+    let of_claims = told(claims, |it| (it.start, it.greatest), name);
+    broken.extend(decreases(of_claims, starts.clone(), false));
+    // A grant that was heard of too late was made before its deadline, and so before those who relied on the lock after it.
+    broken.extend(decreases(told(late, |it| (it.end, it.greatest), name), starts, false));
+    // A request that was made when a token was known is granted after that one.
+    let asked = told(&all, |it| (it.asked, it.token), name);
+    broken.extend(decreases([heard(), written()].concat(), asked, false));
+    // The time of a record is an interval: only those that do not overlap have an order. Two nodes may record the same
+    // token, if a client goes on through another node before it has heard of its grant.
+    let granted = recorded(grants, |it| it.at);
+    broken.extend(decreases([heard(), written()].concat(), granted, true));
+    for (kind, claims) in &history.long {
+        let late = history.late_long.get(kind).map_or(&[][..], Vec::as_slice);
+        let all = [claims.as_slice(), late].concat();
+        let name = |_: &Claim| format!("the {kind} holder");
+        let earlier = told(&all, |it| (it.start, it.greatest), name);
+        broken.extend(decreases(earlier, told(&all, |it| (it.start, it.token), name), false));
+    }
+    broken
 }
 
 /// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
@@ -225,6 +278,42 @@ mod tests {
         let found = broken(&history);
         assert!(found.iter().any(|property| property.contains("tokens increase")), "{found:?}");
         assert!(found.iter().any(|property| property.contains("increment")), "{found:?}");
+    }
+
+    #[test]
+    fn a_token_has_to_exceed_those_that_have_grown() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 5 90 90 0\nheld 20 95 95 8\nfreeing 30"));
+        history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 45"));
+        assert_eq!((history.claims[0].token, history.claims[0].greatest), (5, 8));
+        assert_eq!(tokens(&history).len(), 1);
+        // A record of the token that has grown is not another client's.
+        history.grants = vec![Grant { node: 0, token: 7, at: 25, written: 26 }];
+        assert_eq!(early_grants(&history).len(), 0);
+    }
+
+    #[test]
+    fn a_token_that_was_heard_too_late_counts() {
+        let mut history = History::default();
+        history.read_worker(0, &words("want 5\ngranted 50 9 30 30 0\nlost 51 30 30 deadline"));
+        assert_eq!((history.claims.len(), history.late.len()), (0, 1));
+        let (mut soon, mut later) = (history.clone(), history.clone());
+        soon.read_worker(1, &words("want 3\ngranted 40 8 90 90 0\nfreeing 60"));
+        assert_eq!(tokens(&soon).len(), 1, "after the deadline of the late one");
+        later.read_worker(1, &words("want 55\ngranted 60 8 90 90 0\nfreeing 70"));
+        assert!(!tokens(&later).is_empty(), "asked after the late one was known");
+        history.read_worker(1, &words("want 3\ngranted 20 8 90 90 0\nfreeing 60"));
+        assert_eq!(tokens(&history), [""; 0], "it may have been before");
+    }
+
+    #[test]
+    fn a_record_is_compared_with_all_earlier_ones() {
+        let grant = |token, at| Grant { node: 0, token, at, written: at + 1 };
+        let grants = vec![grant(9, 10), grant(5, 20), grant(6, 30), grant(9, 40)];
+        let mut history = History { grants, ..History::default() };
+        assert_eq!(tokens(&history).len(), 2, "5 and 6 are not; 9 may come again");
+        history.read_worker(0, &words("want 31\ngranted 35 9 90 90 0\nfreeing 36"));
+        assert_eq!(tokens(&history).len(), 3, "asked when 9 was on record");
     }
 
     #[test]

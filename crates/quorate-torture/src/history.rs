@@ -12,7 +12,10 @@ use crate::worker::LOCK;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) worker: usize,
+    /// The token of the grant.
     pub(crate) token: u64,
+    /// The greatest token that it was told while it held the lock: a token may grow.
+    pub(crate) greatest: u64,
     /// When it asked.
     pub(crate) asked: u64,
     /// When it knew that it had the lock.
@@ -29,6 +32,11 @@ impl Claim {
     /// The client was told another deadline.
     fn rely_until(&mut self, promised: u64, acted: u64) {
         (self.end, self.acted) = (promised, acted);
+    }
+
+    /// Whether a token is one of this claim's.
+    pub(crate) fn has(&self, token: u64) -> bool {
+        (self.token..=self.greatest).contains(&token)
     }
 }
 
@@ -78,14 +86,16 @@ pub(crate) struct History {
     pub(crate) claims: Vec<Claim>,
     /// Claims of the long holders, each kind on a lock of its own.
     pub(crate) long: BTreeMap<Kind, Vec<Claim>>,
+    /// Grants that the long holders heard of when they could no longer rely on them.
+    pub(crate) late_long: BTreeMap<Kind, Vec<Claim>>,
     /// Times in which a long holder's process did not run.
     pub(crate) stalls: BTreeMap<Kind, Vec<(u64, u64)>>,
     /// Keep-alives of the long holders that are not our clients.
     pub(crate) beats: BTreeMap<Kind, Vec<Beat>>,
     /// Sessions that were opened, by kind and by how their votes are collected.
     pub(crate) sessions: BTreeMap<(Kind, String), usize>,
-    /// Grants that workers heard of when they could no longer rely on them.
-    pub(crate) late: usize,
+    /// Grants that workers heard of when they could no longer rely on them. Their tokens count all the same.
+    pub(crate) late: Vec<Claim>,
     /// In the order of their times.
     pub(crate) grants: Vec<Grant>,
     /// In the order in which the register took them.
@@ -118,6 +128,7 @@ impl History {
             });
             own.claims.sort_by_key(|claim| claim.start);
             history.long.insert(kind, own.claims);
+            history.late_long.insert(kind, own.late);
             let stalls = lines.iter().filter(|words| words[0] == "stalled");
             let stalls = stalls.map(|words| (number(words.get(1)), number(words.get(2))));
             history.stalls.insert(kind, stalls.collect());
@@ -176,11 +187,15 @@ impl History {
                 "granted" => {
                     self.close(open.take(), Ending::Killed);
                     let (start, token, end, acted) = (number(1), number(2), number(3), number(4));
-                    let ending = Ending::Killed;
-                    open = Some(Claim { worker, token, asked, start, end, acted, ending });
+                    let (greatest, ending) = (token, Ending::Killed);
+                    open =
+                        Some(Claim { worker, token, greatest, asked, start, end, acted, ending });
                 }
                 "held" => {
-                    open.iter_mut().for_each(|claim| claim.rely_until(number(2), number(3)));
+                    if let Some(claim) = &mut open {
+                        claim.rely_until(number(2), number(3));
+                        claim.greatest = claim.greatest.max(number(4));
+                    }
                 }
                 "freeing" | "lost" => {
                     if let Some(claim) = &mut open {
@@ -204,7 +219,7 @@ impl History {
     fn close(&mut self, claim: Option<Claim>, ending: Ending) {
         match claim {
             Some(claim) if claim.start < claim.end => self.claims.push(Claim { ending, ..claim }),
-            Some(_) => self.late += 1,
+            Some(claim) => self.late.push(Claim { ending, ..claim }),
             None => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What a client logs of a lock that it holds: each deadline that it is told, soon after it is told.
+//! What a client logs of a lock that it holds: each deadline and token that it is told, soon after it is told.
 //!
 //! A client may be stopped or killed at any moment. Then its log has to say until when it could rely on the lock, so the
 //! log must not be older than what the client knows by more than [`LOOK`].
@@ -17,6 +17,7 @@ pub(crate) const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Holding {
     deadline: Deadline,
+    token: u64,
     is_lost: bool,
 }
 
@@ -27,11 +28,11 @@ impl Holding {
         let (token, deadline) = (guard.token(), guard.deadline());
         let Deadline { promised, acted } = deadline;
         log.line(format_args!("granted {now} {token} {promised} {acted} {node}"));
-        Self { deadline, is_lost: false }
+        Self { deadline, token, is_lost: false }
     }
 
-    /// Looks at the lock. Logs `held NOW PROMISED ACTED` if the deadline is another one, and `lost NOW PROMISED ACTED WHY`
-    /// once if the lock is lost. Returns whether it is held.
+    /// Looks at the lock. Logs `held NOW PROMISED ACTED TOKEN` if the deadline or the token is another one, and
+    /// `lost NOW PROMISED ACTED WHY` once if the lock is lost. Returns whether it is held.
     pub(crate) fn look(&mut self, log: &mut Log, guard: &impl LockGuard) -> bool {
         self.look_and_log(log, guard, false)
     }
@@ -44,10 +45,10 @@ impl Holding {
     fn look_and_log(&mut self, log: &mut Log, guard: &impl LockGuard, always: bool) -> bool {
         let (now, deadline) = (Moment::now().0, guard.deadline());
         let Deadline { promised, acted } = deadline;
-        let held = guard.is_held();
-        if held && (always || deadline != self.deadline) {
-            log.line(format_args!("held {now} {promised} {acted}"));
-            self.deadline = deadline;
+        let (token, held) = (guard.token(), guard.is_held());
+        if held && (always || (deadline, token) != (self.deadline, self.token)) {
+            log.line(format_args!("held {now} {promised} {acted} {token}"));
+            (self.deadline, self.token) = (deadline, token);
         }
         if !held && !self.is_lost {
             log.line(format_args!("lost {now} {promised} {acted} {}", guard.loss()));
@@ -62,21 +63,21 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// A lock whose deadline the test sets; zero is a lost lock.
-    #[derive(Default)]
-    struct Told(Cell<u64>);
+    /// A lock whose token and deadline the test sets; without a deadline it is lost.
+    struct Told(Cell<(u64, u64)>);
 
     impl LockGuard for Told {
         fn token(&self) -> u64 {
-            7
+            self.0.get().0
         }
 
         fn deadline(&self) -> Deadline {
-            Deadline { promised: self.0.get(), acted: self.0.get() }
+            let (_, until) = self.0.get();
+            Deadline { promised: until, acted: until }
         }
 
         fn is_held(&self) -> bool {
-            self.0.get() > 0
+            self.0.get().1 > 0
         }
 
         fn loss(&self) -> String {
@@ -89,17 +90,19 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_logged_when_it_changes_and_a_loss_once() {
+    fn a_deadline_and_a_token_are_logged_when_they_change_and_a_loss_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
-        let (mut log, guard) = (Log::open(&path).expect("a log"), Told(Cell::new(50)));
+        let (mut log, guard) = (Log::open(&path).expect("a log"), Told(Cell::new((7, 50))));
         let mut holding = Holding::begin(&mut log, &guard, 3);
-        for deadline in [50, 60, 60, 70, 0, 0] {
-            guard.0.set(deadline);
+        for told in [(7, 50), (7, 60), (7, 60), (8, 60), (8, 0), (8, 0)] {
+            guard.0.set(told);
             holding.look(&mut log, &guard);
         }
         let lines = crate::log::lines(&path).expect("a log");
-        let shown = lines.iter().map(|words| format!("{} {}", words[0], words[2]));
-        assert_eq!(shown.collect::<Vec<_>>(), ["granted 7", "held 60", "held 70", "lost 0"]);
+        let without_time = |words: &Vec<String>| [&words[..1], &words[2..]].concat().join(" ");
+        let shown: Vec<String> = lines.iter().map(without_time).collect();
+        let held = ["held 60 60 7", "held 60 60 8", "lost 0 0 deadline"];
+        assert_eq!(shown, [&["granted 7 50 50 3"][..], &held[..]].concat());
     }
 }

@@ -22,8 +22,8 @@ struct Lock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Acquire,
-    /// By whoever has this token.
-    Release(u64),
+    /// By the client that was granted the first token. The second one is the greatest that it was told.
+    Release(u64, u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,10 @@ impl SequentialSpec for Lock {
         match op {
             // Which token it will be is not the lock's to promise; only grants that were heard of are looked at.
             Op::Acquire => Ret::Done,
-            Op::Release(token) => {
-                self.held &= *token != self.last;
+            Op::Release(token, greatest) => {
+                if *token == self.last {
+                    *self = Self { held: false, last: *greatest };
+                }
                 Ret::Done
             }
         }
@@ -53,7 +55,7 @@ impl SequentialSpec for Lock {
                 *self = Self { held: true, last: *token };
                 true
             }
-            (Op::Release(_), Ret::Done) => {
+            (Op::Release(..), Ret::Done) => {
                 self.invoke(op);
                 true
             }
@@ -66,7 +68,7 @@ impl SequentialSpec for Lock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Return(u64),
-    Release(u64),
+    Release(u64, u64),
     Ask,
 }
 
@@ -94,12 +96,13 @@ fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
     for (thread, claim) in part.iter().enumerate() {
         steps.push((claim.asked.max(from), Step::Ask, thread + 1));
         steps.push((claim.start, Step::Return(claim.token), thread + 1));
-        steps.push((claim.end, Step::Release(claim.token), thread + 1));
+        steps.push((claim.end, Step::Release(claim.token, claim.greatest), thread + 1));
     }
-    steps.extend(before.map(|before| (before.end, Step::Release(before.token), 0)));
+    let release = |before: Claim| Step::Release(before.token, before.greatest);
+    steps.extend(before.map(|before| (before.end, release(before), 0)));
     // At the same microsecond an end may have been before a grant.
     steps.sort_by_key(|(time, step, thread)| {
-        (*time, !matches!(step, Step::Release(_)), *step, *thread)
+        (*time, !matches!(step, Step::Release(..)), *step, *thread)
     });
     let last = before.map_or(0, |before| before.token);
     let mut tester = LinearizabilityTester::new(Lock { held: before.is_some(), last });
@@ -107,7 +110,9 @@ fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
         let told = match step {
             Step::Ask => tester.on_invoke(thread, Op::Acquire),
             Step::Return(token) => tester.on_return(thread, Ret::Granted(token)),
-            Step::Release(token) => tester.on_invoke(thread, Op::Release(token)),
+            Step::Release(token, greatest) => {
+                tester.on_invoke(thread, Op::Release(token, greatest))
+            }
         };
         if told.is_err() {
             return false;
@@ -125,6 +130,7 @@ mod tests {
         Claim {
             worker: token as usize,
             token,
+            greatest: token,
             asked,
             start,
             end,
@@ -154,5 +160,8 @@ mod tests {
     fn a_token_that_comes_again_is_no_locks() {
         assert_eq!(problems(&[claim(3, 0, 10, 20), claim(3, 0, 30, 40)]).len(), 1);
         assert_eq!(problems(&[claim(3, 0, 10, 20), claim(2, 0, 30, 40)]).len(), 1);
+        let grown = Claim { greatest: 5, ..claim(3, 0, 10, 20) };
+        assert_eq!(problems(&[grown, claim(5, 0, 30, 40)]).len(), 1, "not greater than 5");
+        assert_eq!(problems(&[grown, claim(6, 0, 30, 40)]).len(), 0);
     }
 }

@@ -145,8 +145,16 @@ mod tests {
     /// Whether a loss at 10 s is permitted, in a cluster of five nodes.
     fn is_permitted(kind: Kind, outages: &[Outage], stalls: &[(u64, u64)], beats: &[Beat]) -> bool {
         let (asked, start, end) = (0, 1, 10_000_000);
-        let claim =
-            Claim { worker: 0, token: 1, asked, start, end, acted: end, ending: Ending::Lost };
+        let claim = Claim {
+            worker: 0,
+            token: 1,
+            greatest: 1,
+            asked,
+            start,
+            end,
+            acted: end,
+            ending: Ending::Lost,
+        };
         let without_majority = without_majority(outages, 5);
         let weather = Weather { outages, without_majority: &without_majority };
         judge(kind, &claim, weather, stalls, beats).excuse.is_some()

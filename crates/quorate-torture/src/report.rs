@@ -164,7 +164,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
         ("hand-offs to another worker", history.hand_offs() as u64),
         ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
         ("holders that were killed", history.ended(Ending::Killed) as u64),
-        ("grants heard of too late to rely on", history.late as u64),
+        ("grants heard of too late to rely on", history.late.len() as u64),
         (
             "overlaps by answers of etcd's API that came late",
             history.overlaps_beyond_promises(&[Kind::Etcd, Kind::Etcdctl]) as u64,

@@ -112,6 +112,8 @@ impl Worker {
         let Ok(Answer::Value(plain)) = register.ask(format_args!("plain-read")) else { return };
         self.work(guard, holding).await;
         holding.confirm(&mut self.log, guard);
+        // It may have grown.
+        let token = guard.token();
         if let Answer::Value(value) = read {
             match register.ask(format_args!("write {token} {}", value + 1)) {
                 Ok(Answer::Written) => {

@@ -274,7 +274,8 @@ pub(crate) struct HttpGuard {
 
 impl LockGuard for HttpGuard {
     fn token(&self) -> u64 {
-        self.token
+        // It may have grown since the grant.
+        self.session.state().held.get(&self.request).map_or(self.token, |hold| hold.token)
     }
 
     fn deadline(&self) -> Deadline {
