@@ -22,16 +22,13 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
             linear::problems(&history.claims),
         ),
         verdict("no increment of the guarded register is lost", increments(history)),
+        verdict("no client takes a lock for held beyond its deadline", history.overstayed.clone()),
+        verdict("a client that waits gives up in time", history.overdue.clone()),
         verdict(
             "everybody gets the lock after the last healing",
             progress(history, workers, healed),
         ),
     ]
-}
-
-/// A worker with its kind.
-fn named(history: &History, worker: usize) -> String {
-    format!("worker {worker} ({})", history.kinds.of_worker(worker))
 }
 
 fn overlapping_claims(history: &History) -> Vec<String> {
@@ -41,11 +38,11 @@ fn overlapping_claims(history: &History) -> Vec<String> {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
             broken.push(format!(
                 "{} relied on token {} from {} to {}, and {} on token {} from {} on",
-                named(history, before.worker),
+                history.name_of(before.worker),
                 before.token,
                 before.start,
                 before.end,
-                named(history, claim.worker),
+                history.name_of(claim.worker),
                 claim.token,
                 claim.start
             ));
@@ -70,7 +67,7 @@ fn early_grants(history: &History) -> Vec<String> {
                 grant.node,
                 grant.token,
                 grant.at,
-                named(history, claim.worker),
+                history.name_of(claim.worker),
                 claim.token,
                 claim.start,
                 claim.end
@@ -137,7 +134,7 @@ fn decreases(mut earlier: Vec<Sighting>, mut later: Vec<Sighting>, equal: bool) 
 /// Every later holder has a greater token than any that an earlier one was told.
 fn tokens(history: &History) -> Vec<String> {
     let (claims, late, grants) = (&history.claims, &history.late, &history.grants);
-    let name = |claim: &Claim| named(history, claim.worker);
+    let name = |claim: &Claim| history.name_of(claim.worker);
     let all = [claims.as_slice(), late.as_slice()].concat();
     let heard = || told(&all, |it| (it.start, it.greatest), name);
     let written = || recorded(grants, |it| it.written);
@@ -193,13 +190,14 @@ fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
     };
     let starving = (0..workers).filter(|worker| !served(worker));
     starving
-        .map(|worker| format!("{} has not had the lock since", named(history, worker)))
+        .map(|worker| format!("{} has not had the lock since", history.name_of(worker)))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clients::{Kind, Kinds};
 
     fn words(text: &str) -> Vec<Vec<String>> {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
@@ -267,6 +265,28 @@ mod tests {
         assert_eq!((history.claims[0].end, history.claims[0].acted), (150, 160));
         history.read_worker(1, &words("granted 120 7 190 190 0\nfreeing 130"));
         assert_eq!(overlapping_claims(&history).len(), 1);
+    }
+
+    #[test]
+    fn clients_that_overstay_or_do_not_give_up_are_found() {
+        let mut history = sound();
+        history
+            .read_worker(0, &words("want 50\ngranted 60 9 90 90 0\nheld 90 90 90 9\nfreeing 91"));
+        history.read_worker(0, &words("want 100\noverdue 200"));
+        history.read_worker(
+            1,
+            &words("want 200\ngranted 210 11 220 220 0\nlost 220 220 220 x\nrevived 221"),
+        );
+        // Go's client looks once per second.
+        history.kinds = Kinds::only(Kind::Go);
+        history.read_worker(
+            0,
+            &words("want 300\ngranted 310 12 320 330 0\nheld 325 320 330 12\nfreeing 326"),
+        );
+        let found = broken(&history);
+        assert!(found.iter().any(|it| it.contains("beyond its deadline")), "{found:?}");
+        assert!(found.iter().any(|it| it.contains("gives up")), "{found:?}");
+        assert_eq!((history.overstayed.len(), history.overdue.len()), (2, 1));
     }
 
     #[test]

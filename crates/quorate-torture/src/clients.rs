@@ -51,6 +51,11 @@ impl Kind {
         matches!(self, Self::Etcdctl | Self::Go)
     }
 
+    /// Whether a client of this kind goes by the very time that the service promises.
+    pub(crate) fn is_exact(self) -> bool {
+        matches!(self, Self::Direct | Self::Relayed | Self::Http)
+    }
+
     /// How a client of this kind renews its lease, if it asks for `ttl`. Leases of etcd's API have a ttl of their own.
     pub(crate) fn renewal(self, ttl: Duration) -> Renewal {
         let none = Duration::ZERO;
@@ -145,6 +150,8 @@ pub(crate) enum Acquired<G> {
     TimedOut,
     /// The session is of no use any longer.
     Failed,
+    /// The client did not give up although its time was up. That is a fault of the client, and the session is given up.
+    Overdue,
 }
 
 /// Times until which a client relies on a lock if it hears nothing more, in microseconds.

@@ -106,6 +106,10 @@ pub(crate) struct History {
     pub(crate) refused: usize,
     /// What was written to the plain counter, in order.
     pub(crate) plain: Vec<u64>,
+    /// Clients that did not give up although their time was up.
+    pub(crate) overdue: Vec<String>,
+    /// Clients that took a lock for held when they could no longer rely on it.
+    pub(crate) overstayed: Vec<String>,
     /// Times at which the monitor asked nodes that were ready, in order.
     pub(crate) ready: Vec<(u64, usize)>,
 }
@@ -122,7 +126,9 @@ impl History {
         for (holder, kind) in fleet.kinds.iter().enumerate().take(fleet.holder_count()) {
             let lines = lines(&fleet.holder_log(holder))?;
             let mut own = Self { kinds: fleet.kinds.clone(), ..Self::default() };
-            own.read_worker(holder, &lines);
+            own.read_client(&format!("the {kind} holder"), holder, &lines);
+            history.overdue.append(&mut own.overdue);
+            history.overstayed.append(&mut own.overstayed);
             own.sessions.into_iter().for_each(|(of, count)| {
                 *history.sessions.entry(of).or_insert(0) += count;
             });
@@ -174,14 +180,24 @@ impl History {
         unheard.map(|(kind, _)| format!("the {kind} holder has logged no keep-alive"))
     }
 
+    /// A worker with its kind.
+    pub(crate) fn name_of(&self, worker: usize) -> String {
+        format!("worker {worker} ({})", self.kinds.of_worker(worker))
+    }
+
     pub(crate) fn read_worker(&mut self, worker: usize, lines: &[Vec<String>]) {
+        self.read_client(&self.name_of(worker), worker, lines);
+    }
+
+    fn read_client(&mut self, name: &str, worker: usize, lines: &[Vec<String>]) {
         let (mut asked, mut open) = (0, None::<Claim>);
+        let kind = self.kinds.of_worker(worker);
         for words in lines {
             let number = |place: usize| number(words.get(place));
             match words[0].as_str() {
                 "session" => {
                     let route = words.get(3).cloned().unwrap_or_default();
-                    *self.sessions.entry((self.kinds.of_worker(worker), route)).or_insert(0) += 1;
+                    *self.sessions.entry((kind, route)).or_insert(0) += 1;
                 }
                 "want" => asked = number(1),
                 "granted" => {
@@ -196,6 +212,21 @@ impl History {
                         claim.rely_until(number(2), number(3));
                         claim.greatest = claim.greatest.max(number(4));
                     }
+                    // Clients of etcd's API count in their own way; see `Deadline`.
+                    if kind.is_exact() && number(1) >= number(2) {
+                        let (now, until) = (number(1), number(2));
+                        let what =
+                            format!("{name} took its lock for held at {now}, and until {until}");
+                        self.overstayed.push(what);
+                    }
+                }
+                "revived" => {
+                    let now = number(1);
+                    self.overstayed.push(format!("{name} took a lost lock for held at {now}"));
+                }
+                "overdue" => {
+                    let now = number(1);
+                    self.overdue.push(format!("{name} asked at {asked} and still waited at {now}"));
                 }
                 "freeing" | "lost" => {
                     if let Some(claim) = &mut open {

@@ -60,9 +60,12 @@ impl Holder {
                 let now = Moment::now().0;
                 self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
                 self.log.line(format_args!("want {now}"));
-                let acquired = session.acquire(&kind.long_lock(), Duration::from_secs(5)).await;
-                if let Acquired::Granted(guard) = acquired {
-                    self.hold(&session, guard).await;
+                match session.acquire(&kind.long_lock(), Duration::from_secs(5)).await {
+                    Acquired::Granted(guard) => self.hold(&session, guard).await,
+                    Acquired::Overdue => {
+                        self.log.line(format_args!("overdue {}", Moment::now().0));
+                    }
+                    Acquired::TimedOut | Acquired::Failed => {}
                 }
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -32,7 +32,8 @@ impl Holding {
     }
 
     /// Looks at the lock. Logs `held NOW PROMISED ACTED TOKEN` if the deadline or the token is another one, and
-    /// `lost NOW PROMISED ACTED WHY` once if the lock is lost. Returns whether it is held.
+    /// `lost NOW PROMISED ACTED WHY` once if the lock is lost. A lock that is held after it was lost is logged as
+    /// `revived NOW`. Returns whether it is held.
     pub(crate) fn look(&mut self, log: &mut Log, guard: &impl LockGuard) -> bool {
         self.look_and_log(log, guard, false)
     }
@@ -46,6 +47,9 @@ impl Holding {
         let (now, deadline) = (Moment::now().0, guard.deadline());
         let Deadline { promised, acted } = deadline;
         let (token, held) = (guard.token(), guard.is_held());
+        if held && self.is_lost {
+            log.line(format_args!("revived {now}"));
+        }
         if held && (always || (deadline, token) != (self.deadline, self.token)) {
             log.line(format_args!("held {now} {promised} {acted} {token}"));
             (self.deadline, self.token) = (deadline, token);
@@ -95,14 +99,14 @@ mod tests {
         let path = folder.path().join("log");
         let (mut log, guard) = (Log::open(&path).expect("a log"), Told(Cell::new((7, 50))));
         let mut holding = Holding::begin(&mut log, &guard, 3);
-        for told in [(7, 50), (7, 60), (7, 60), (8, 60), (8, 0), (8, 0)] {
+        for told in [(7, 50), (7, 60), (7, 60), (8, 60), (8, 0), (8, 0), (8, 60)] {
             guard.0.set(told);
             holding.look(&mut log, &guard);
         }
         let lines = crate::log::lines(&path).expect("a log");
         let without_time = |words: &Vec<String>| [&words[..1], &words[2..]].concat().join(" ");
         let shown: Vec<String> = lines.iter().map(without_time).collect();
-        let held = ["held 60 60 7", "held 60 60 8", "lost 0 0 deadline"];
+        let held = ["held 60 60 7", "held 60 60 8", "lost 0 0 deadline", "revived"];
         assert_eq!(shown, [&["granted 7 50 50 3"][..], &held[..]].concat());
     }
 }

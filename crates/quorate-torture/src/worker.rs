@@ -100,6 +100,10 @@ impl Worker {
                 self.log.line(format_args!("failed {}", Moment::now().0));
                 false
             }
+            Acquired::Overdue => {
+                self.log.line(format_args!("overdue {}", Moment::now().0));
+                false
+            }
         }
     }
 

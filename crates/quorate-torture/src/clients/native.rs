@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quorate_client::{Client, Error, Failure, Guard, Session, SessionOptions};
+use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
 
 use super::{Acquired, Deadline, Kind, LockGuard, LockSession, Options};
 
@@ -40,13 +40,40 @@ impl LockSession for NativeSession {
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Guard> {
         let Ok(request) = self.session.lock(name) else { return Acquired::Failed };
-        // The client itself has to give up in time; a second more shows that it does not.
-        let late = wait + Duration::from_secs(1);
-        match tokio::time::timeout(late, request.wait(wait).acquire()).await {
-            Ok(Ok(guard)) => Acquired::Granted(guard),
-            Ok(Err(Error::Failed(Failure::TimedOut))) => Acquired::TimedOut,
-            _ => Acquired::Failed,
+        match within(wait + GIVES_UP, request.wait(wait).acquire()).await {
+            Some(Ok(guard)) => Acquired::Granted(guard),
+            Some(Err(Error::Failed(Failure::TimedOut))) => Acquired::TimedOut,
+            Some(Err(_)) => Acquired::Failed,
+            None => Acquired::Overdue,
         }
+    }
+}
+
+/// Time that the client has to give up after its wait is over. A token that is just being recorded is waited for, for at most
+/// two seconds; the third one is for the answer.
+const GIVES_UP: Duration = Duration::from_secs(3);
+
+/// Interval at which it is looked whether this process runs.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The result of something that has to be done before this process has run for `limit`; `None` if it is not.
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = run_for(limit) => None,
+    }
+}
+
+/// Waits until this process has run for so long. A process that was stopped finds all of its timers expired when it goes on:
+/// the time in which it was stopped does not count.
+async fn run_for(limit: Duration) {
+    let (mut ran, mut last) = (Duration::ZERO, Moment::now());
+    while ran < limit {
+        tokio::time::sleep(TICK).await;
+        let now = Moment::now();
+        ran += Duration::from_micros(now.0 - last.0).min(5 * TICK);
+        last = now;
     }
 }
 
@@ -70,5 +97,31 @@ impl LockGuard for Guard {
 
     async fn release(self) -> bool {
         Self::release(self).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_does_not_give_up_is_overdue() {
+        assert_eq!(within(3 * TICK, std::future::pending::<u8>()).await, None);
+        let slow = async {
+            tokio::time::sleep(TICK).await;
+            7
+        };
+        assert_eq!(within(100 * TICK, slow).await, Some(7));
+    }
+
+    #[tokio::test]
+    async fn a_stopped_process_is_not_overdue_when_it_goes_on() {
+        let work = async {
+            // As if the process were stopped: its timers all expire at once.
+            std::thread::sleep(20 * TICK);
+            tokio::time::sleep(TICK).await;
+            7
+        };
+        assert_eq!(within(15 * TICK, work).await, Some(7));
     }
 }
