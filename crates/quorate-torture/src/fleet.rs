@@ -4,12 +4,13 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use quorate_core::ProcessId;
 use quorate_net::certs;
 
 use crate::clients::{Kinds, kinds};
+use crate::disks::{self, Disks};
 use crate::hosts::Hosts;
 use crate::log;
 use crate::outages::{Outages, Trouble};
@@ -32,9 +33,6 @@ pub(crate) struct Shape {
     pub(crate) absent: Option<String>,
 }
 
-/// The file that fills a disk.
-const BALLAST: &str = "ballast";
-
 /// Longest time that a node may take to leave after SIGTERM, in milliseconds.
 const LEAVE_MS: u64 = 8_000;
 
@@ -51,8 +49,8 @@ pub(crate) struct Fleet {
     /// Only beside long holders.
     monitor: Option<Process>,
     register: Process,
-    /// Data folders that are file systems of their own, so that they can be filled.
-    mounts: Vec<PathBuf>,
+    /// Data folders that are file systems of their own, so that they can be filled. Empty if they cannot be mounted.
+    disks: Disks,
     peers: Vec<String>,
     clients: Vec<String>,
     register_at: String,
@@ -82,18 +80,19 @@ impl Fleet {
             holders: processes("long holder", holders),
             monitor: (holders > 0).then(|| Process::new("the monitor".to_owned())),
             register: Process::new("the register".to_owned()),
-            mounts: Vec::new(),
+            disks: Disks::default(),
             peers,
             clients,
             register_at,
             outages: Outages::default(),
         };
         fleet.write_files(shape)?;
-        if holders > 0
-            && let Err(why) = fleet.mount_data()
-        {
-            fleet.unmount();
-            eprintln!("WITHOUT FULL DISKS: data folders cannot be mounted ({why})");
+        if holders > 0 {
+            let folders = (0..nodes).map(|node| fleet.data(node));
+            fleet.disks = Disks::mount(folders).unwrap_or_else(|why| {
+                eprintln!("WITHOUT FULL DISKS: data folders cannot be mounted ({why})");
+                Disks::default()
+            });
         }
         fleet.start_register()?;
         (0..nodes).try_for_each(|node| fleet.start_node(node, 0))?;
@@ -137,41 +136,20 @@ impl Fleet {
         self.holders[holder].start(&mut command, &errors, 0)
     }
 
-    /// Gives each node a small file system for its data, so that it can be filled. Needs root.
-    fn mount_data(&mut self) -> io::Result<()> {
-        for node in 0..self.nodes.len() {
-            let folder = self.data(node);
-            fs::create_dir_all(&folder)?;
-            let mut mount = Command::new("mount");
-            mount.args(["-t", "tmpfs", "-o", "size=8m,mode=0700", "quorate-torture"]).arg(&folder);
-            let output = mount.stdin(Stdio::null()).output()?;
-            if !output.status.success() {
-                let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                return Err(io::Error::other(why));
-            }
-            self.mounts.push(folder);
-        }
-        Ok(())
-    }
-
     /// Whether the disks of nodes can be filled.
     pub(crate) fn can_fill(&self) -> bool {
-        self.mounts.len() == self.nodes.len()
+        !self.disks.is_empty()
     }
 
     /// Fills the disk of a node.
     pub(crate) fn fill(&mut self, node: usize) -> io::Result<()> {
         self.outages.begin(node, Trouble::FullDisk);
-        let mut file = fs::File::create(self.data(node).join(BALLAST))?;
-        for block in [vec![0; 1 << 16], vec![0; 1]] {
-            while io::Write::write_all(&mut file, &block).is_ok() {}
-        }
-        Ok(())
+        disks::fill(&self.data(node))
     }
 
     /// Makes room on the disk of a node again.
     pub(crate) fn empty(&mut self, node: usize) -> io::Result<()> {
-        fs::remove_file(self.data(node).join(BALLAST))?;
+        disks::empty(&self.data(node))?;
         self.outages.end(node, Trouble::FullDisk);
         Ok(())
     }
@@ -261,6 +239,10 @@ impl Fleet {
 
     /// Starts a node that is down, with a clock that is wrong by so many seconds.
     pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
+        if !self.nodes[node].is_running() {
+            // A node that cannot write to its disk when it starts ends with an error.
+            self.empty(node)?;
+        }
         let start = self.nodes[node].shifts().len();
         let mut command = match shift {
             0 => self.hosts.command(node, &self.program),
@@ -355,13 +337,6 @@ impl Fleet {
         let times =
             ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?)));
         Ok(times.collect())
-    }
-
-    fn unmount(&mut self) {
-        for folder in self.mounts.drain(..) {
-            let mut umount = Command::new("umount");
-            let _ = umount.arg("-l").arg(folder).stderr(Stdio::null()).status();
-        }
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
@@ -463,7 +438,7 @@ fn made(path: PathBuf) -> io::Result<PathBuf> {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
+        // Before the disks are unmounted, which is done when they are dropped.
         self.processes().for_each(Process::kill);
-        self.unmount();
     }
 }

@@ -12,6 +12,7 @@
 mod campaign;
 mod checker;
 mod clients;
+mod disks;
 mod faults;
 mod fleet;
 mod history;
