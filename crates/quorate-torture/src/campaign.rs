@@ -1,6 +1,7 @@
 //! A run: faults of a seed against a cluster while workers take turns, and then the verdict.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -8,14 +9,15 @@ use std::time::Duration;
 use quorate_client::Moment;
 
 use crate::checker::{Verdict, judge};
-use crate::clients::{ANSWER, Kinds};
-use crate::faults::{Fault, Remedy, pause};
+use crate::clients::{ANSWER, Kind, Kinds};
+use crate::faults::{Fault, Remedy};
 use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
 use crate::hosts::Hosts;
 use crate::losses::{self, Loss, Weather};
 use crate::lots::Lots;
 use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
+use crate::wait::{becomes, pause};
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -24,10 +26,38 @@ pub(crate) struct Plan {
     pub(crate) workers: usize,
     /// Kinds of clients.
     pub(crate) kinds: Kinds,
-    pub(crate) seconds: u64,
+    pub(crate) length: Length,
     pub(crate) seed: u64,
     /// Only faults with this in their names.
     pub(crate) only: String,
+}
+
+/// For how long faults are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Seconds(u64),
+    /// A number of faults, so that a slow machine does as many as a fast one.
+    Faults(usize),
+}
+
+impl Length {
+    /// Whether another fault is to be done.
+    fn is_left(self, faults: usize, begun: u64) -> bool {
+        let ran = Duration::from_micros(Moment::now().0.saturating_sub(begun));
+        match self {
+            Self::Seconds(seconds) => ran < Duration::from_secs(seconds),
+            Self::Faults(wanted) => faults < wanted && ran < FAULT_MOST * wanted as u32,
+        }
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seconds(seconds) => write!(f, "{seconds} s of faults"),
+            Self::Faults(faults) => write!(f, "{faults} faults"),
+        }
+    }
 }
 
 /// What came of it.
@@ -60,8 +90,37 @@ fn recovery_limit() -> Duration {
     limits.handshake + limits.redial_most + Duration::from_millis(TTL_MOST_MS)
 }
 
-/// How long everybody has to get the lock once all is well.
-const PATIENCE_US: u64 = 30_000_000;
+/// Time for each of the checks after the last fault.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A long holder logs that it has its lock ten times per second. An older line shows that it does nothing.
+const HELD_AGE_US: u64 = 1_000_000;
+
+/// A fault takes less, the time until the next one included.
+const FAULT_MOST: Duration = Duration::from_secs(60);
+
+/// What the faults of a run have left behind, beside the logs.
+#[derive(Debug, Default)]
+struct Rounds {
+    faults: BTreeMap<Fault, usize>,
+    /// When faults were undone.
+    healings: Vec<u64>,
+    /// Nodes that were asked to end and did not do so properly.
+    bad_exits: Vec<String>,
+    died: Vec<String>,
+}
+
+/// What is seen of the cluster after the last fault.
+#[derive(Debug, Default)]
+struct LastLook {
+    healed: u64,
+    /// Time until every worker had had the lock.
+    everybody: Option<u64>,
+    /// Nodes that do not vote or do not hear all others.
+    absent: Vec<usize>,
+    /// Kinds whose long holder does not have its lock.
+    without_lock: Vec<Kind>,
+}
 
 /// Runs it in a folder that is left as it is.
 pub(crate) fn run(
@@ -70,111 +129,137 @@ pub(crate) fn run(
     folder: &Path,
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
-    let Plan { nodes, workers, seconds, seed, ref kinds, ref only } = *plan;
+    let Plan { nodes, workers, ref kinds, .. } = *plan;
     // Short leases, so that a minute has many rounds.
     let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER.as_millis() as u64);
     let (kinds, absent) = (kinds.clone(), None);
     let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
-    if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)? {
+    if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)?.is_empty() {
         let died = fleet.died().join("; ");
         return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
     }
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
-    let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
-    let (mut bad_exits, mut died) = (Vec::new(), Vec::new());
-    let possible = Fault::possible(&fleet, only);
-    if possible.is_empty() {
-        return Err(io::Error::other(format!(
-            "no fault that can be done here has `{only}` in its name"
-        )));
-    }
-    let end = Moment::now().0 + seconds * 1_000_000;
-    let mut round = Vec::new();
-    while Moment::now().0 < end {
-        if round.is_empty() {
-            // Each kind once before any comes again, so that a short run has most of them.
-            round = possible.clone();
-        }
-        let fault = round.swap_remove(lots.index(round.len()));
-        // Where a majority has forgotten nobody votes again, and so it is meant to be: one after the other.
-        if fault == Fault::Forget && !becomes_well(&fleet) {
-            continue;
-        }
-        let mut strike = fault.strike(&mut fleet, &mut lots)?;
-        *faults.entry(fault).or_insert(0) += 1;
-        pause(lots.among(100..1_200));
-        // Sometimes another one comes on top.
-        let second = possible[lots.index(possible.len())];
-        let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
-        let and = both.then_some(second);
-        if let Some(second) = and {
-            let more = second.strike(&mut fleet, &mut lots)?;
-            strike.remedies.extend(more.remedies);
-            strike.broken.extend(more.broken);
-            *faults.entry(second).or_insert(0) += 1;
-        }
-        pause(lots.among(100..2_000));
-        tell_deaths(&mut fleet, &mut died, &mut tell);
-        heal(&mut fleet, &strike.remedies)?;
-        healings.push(Moment::now().0);
-        bad_exits.extend(strike.broken);
-        let seconds = (Moment::now().0 - begun) as f64 / 1e6;
-        tell(&format!(
-            "{seconds:>6.1} s  {fault}{}",
-            and.map_or(String::new(), |and| format!(", and {and}"))
-        ));
-        pause(lots.among(100..1_500));
-    }
-    let healed = Moment::now().0;
-    let everybody = await_turns(&fleet, workers, healed)?.then(|| Moment::now().0 - healed);
-    let mut absent = Vec::new();
-    while Moment::now().0 < healed + PATIENCE_US {
-        absent = fleet.unwell();
-        if absent.is_empty() {
-            break;
-        }
-        pause(100);
-    }
-    let again = await_holders(&fleet)?;
-    tell_deaths(&mut fleet, &mut died, &mut tell);
+    let mut rounds = Rounds::default();
+    rounds.run(plan, &mut fleet, &mut tell)?;
+    let last = last_look(&fleet, workers)?;
+    rounds.tell_deaths(&mut fleet, &mut tell);
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
-    died = fleet.died();
-    let (history, end_of_logs) = (History::read(&fleet)?, Moment::now().0);
-    let mut verdicts = judge(&history, workers, healed);
-    verdicts.push(Verdict {
-        property: "every node votes and hears all others after the last healing",
-        broken: absent.iter().map(|node| format!("node {node} does not")).collect(),
-    });
-    verdicts.push(Verdict {
-        property: "every long holder has its lock after the last healing",
-        broken: if again { Vec::new() } else { vec!["one of them does not".to_owned()] },
-    });
-    verdicts.push(Verdict {
-        property: "a node that gets SIGTERM ends in time and with success",
-        broken: bad_exits,
-    });
-    let outages = fleet.outages.judged(&history.ready);
-    verdicts.push(Verdict {
-        property: "every node is ready again in time after a fault",
-        broken: late_recoveries(&outages, nodes, recovery_limit(), end_of_logs),
-    });
-    let losses = losses(&history, &outages, nodes);
-    let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
-    verdicts.push(Verdict {
-        property: "no long holder loses its lock while a majority of nodes is well",
-        broken: unexcused.map(Loss::describe).collect(),
-    });
-    let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
-    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, outages })
+    rounds.died = fleet.died();
+    outcome(plan, &fleet, rounds, &last)
 }
 
-/// Tells of processes that have ended by themselves since the last look.
-fn tell_deaths(fleet: &mut Fleet, died: &mut Vec<String>, mut tell: impl FnMut(&str)) {
-    let known = std::mem::replace(died, fleet.died());
-    died.iter().filter(|death| !known.contains(death)).for_each(|death| tell(death));
+impl Rounds {
+    /// Does one fault after the other until the plan is fulfilled.
+    fn run(
+        &mut self,
+        plan: &Plan,
+        fleet: &mut Fleet,
+        tell: &mut impl FnMut(&str),
+    ) -> io::Result<()> {
+        let possible = Fault::possible(fleet, &plan.only);
+        if possible.is_empty() {
+            return Err(io::Error::other(format!(
+                "no fault that can be done here has `{}` in its name",
+                plan.only
+            )));
+        }
+        let (mut lots, mut round, begun) = (Lots::new(plan.seed), Vec::new(), Moment::now().0);
+        while plan.length.is_left(self.faults.values().sum(), begun) {
+            if round.is_empty() {
+                // Each kind once before any comes again, so that a short run has most of them.
+                round = possible.clone();
+            }
+            let fault = round.swap_remove(lots.index(round.len()));
+            // Nodes never vote again if a majority of them has forgotten its votes: no node may forget before the last one
+            // that did so votes again.
+            if fault == Fault::Forget && !becomes_well(fleet)? {
+                continue;
+            }
+            let mut remedies = self.strike(fault, fleet, &mut lots, tell)?;
+            pause(lots.among(100..1_200));
+            // Sometimes another one comes on top.
+            let second = possible[lots.index(possible.len())];
+            let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
+            if both {
+                remedies.extend(self.strike(second, fleet, &mut lots, tell)?);
+            }
+            pause(lots.among(100..2_000));
+            heal(fleet, &remedies)?;
+            self.healings.push(Moment::now().0);
+            let seconds = (Moment::now().0 - begun) as f64 / 1e6;
+            let and = if both { format!(", and {second}") } else { String::new() };
+            tell(&format!("{seconds:>6.1} s  {fault}{and}"));
+            pause(lots.among(100..1_500));
+        }
+        Ok(())
+    }
+
+    /// Does a fault. Returns how it is undone.
+    fn strike(
+        &mut self,
+        fault: Fault,
+        fleet: &mut Fleet,
+        lots: &mut Lots,
+        tell: &mut impl FnMut(&str),
+    ) -> io::Result<Vec<Remedy>> {
+        let strike = fault.strike(fleet, lots)?;
+        *self.faults.entry(fault).or_insert(0) += 1;
+        self.bad_exits.extend(strike.broken);
+        self.tell_deaths(fleet, tell);
+        Ok(strike.remedies)
+    }
+
+    /// Tells of processes that have ended by themselves since the last look.
+    fn tell_deaths(&mut self, fleet: &mut Fleet, tell: &mut impl FnMut(&str)) {
+        let known = std::mem::replace(&mut self.died, fleet.died());
+        self.died.iter().filter(|death| !known.contains(death)).for_each(|death| tell(death));
+    }
+}
+
+/// Looks whether everything works after the last fault. Each look has its own time.
+fn last_look(fleet: &Fleet, workers: usize) -> io::Result<LastLook> {
+    let healed = Moment::now().0;
+    let everybody = await_turns(fleet, workers, healed)?.then(|| Moment::now().0 - healed);
+    let mut absent = Vec::new();
+    becomes(PATIENCE, || {
+        absent = fleet.absent();
+        Ok(absent.is_empty())
+    })?;
+    Ok(LastLook { healed, everybody, absent, without_lock: await_holders(fleet)? })
+}
+
+/// Judges what the files say.
+fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &LastLook) -> io::Result<Outcome> {
+    let (history, end_of_logs) = (History::read(fleet)?, Moment::now().0);
+    let outages = fleet.outages.judged(&history.ready);
+    let losses = losses(&history, &outages, plan.nodes);
+    let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
+    let mut verdicts = judge(&history, plan.workers, last.healed);
+    let mut add = |property, broken| verdicts.push(Verdict { property, broken });
+    add(
+        "every node votes and hears all others after the last healing",
+        last.absent.iter().map(|node| format!("node {node} does not")).collect(),
+    );
+    add(
+        "every long holder has its lock after the last healing",
+        last.without_lock.iter().map(|kind| format!("the {kind} holder does not")).collect(),
+    );
+    add("a node that gets SIGTERM ends in time and with success", rounds.bad_exits);
+    add(
+        "every node is ready again in time after a fault",
+        late_recoveries(&outages, plan.nodes, recovery_limit(), end_of_logs),
+    );
+    add(
+        "no long holder loses its lock while a majority of nodes is well",
+        unexcused.map(Loss::describe).collect(),
+    );
+    let recoveries = rounds.healings.iter().filter_map(|healing| recovery(&history, *healing));
+    let (recoveries, everybody) = (recoveries.collect(), last.everybody);
+    let (faults, died) = (rounds.faults, rounds.died);
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, outages })
 }
 
 /// Losses of all long holders.
@@ -193,14 +278,8 @@ fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
 }
 
 /// Waits a while until all nodes vote.
-fn becomes_well(fleet: &Fleet) -> bool {
-    (0..40).any(|_| {
-        let well = fleet.unwell().is_empty();
-        if !well {
-            pause(100);
-        }
-        well
-    })
+fn becomes_well(fleet: &Fleet) -> io::Result<bool> {
+    becomes(Duration::from_secs(4), || Ok(fleet.absent().is_empty()))
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
@@ -216,32 +295,40 @@ fn recovery(history: &History, moment: u64) -> Option<u64> {
     next.map(|start| start - moment)
 }
 
-/// Waits until every long holder has its lock; false if that takes too long.
-fn await_holders(fleet: &Fleet) -> io::Result<bool> {
-    for _ in 0..PATIENCE_US / 100_000 {
-        let mut all = true;
-        for holder in 0..fleet.holder_count() {
-            all &= holds(&crate::log::lines(&fleet.holder_log(holder))?);
+/// Waits until every long holder has its lock. Returns the kinds of those that do not get it in time.
+fn await_holders(fleet: &Fleet) -> io::Result<Vec<Kind>> {
+    let mut without = Vec::new();
+    becomes(PATIENCE, || {
+        without.clear();
+        for (holder, kind) in fleet.kinds.iter().enumerate().take(fleet.holder_count()) {
+            let lines = crate::log::lines(&fleet.holder_log(holder))?;
+            if !holds(&lines, Moment::now().0) {
+                without.push(kind);
+            }
         }
-        if all {
-            return Ok(true);
-        }
-        pause(100);
-    }
-    Ok(false)
+        Ok(without.is_empty())
+    })?;
+    Ok(without)
 }
 
-/// Whether a long holder has its lock, by its log.
-fn holds(lines: &[Vec<String>]) -> bool {
-    let mut words = lines.iter().rev().map(|words| words[0].as_str());
-    let last = words.find(|word| !["asked", "told"].contains(word));
-    last.is_some_and(|last| ["granted", "held", "node", "stalled"].contains(&last))
+/// Whether a long holder has its lock now, by its log.
+fn holds(lines: &[Vec<String>], now: u64) -> bool {
+    let ends = ["session", "want", "lost", "overdue"];
+    let told = |words: &&Vec<String>| ends.contains(&words[0].as_str()) || is_held(words);
+    let last = lines.iter().rev().find(told);
+    last.is_some_and(|words| {
+        let time: u64 = words.get(1).and_then(|time| time.parse().ok()).unwrap_or(0);
+        is_held(words) && time + HELD_AGE_US > now
+    })
+}
+
+fn is_held(words: &[String]) -> bool {
+    ["granted", "held"].contains(&words[0].as_str())
 }
 
 /// Waits until every worker has had the lock since then; false if that takes too long.
 fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
-    let until = Moment::now().0 + PATIENCE_US;
-    while Moment::now().0 < until {
+    becomes(PATIENCE, || {
         let mut history = History::default();
         for worker in 0..workers {
             if let Some(log) = fleet.logs(worker).last() {
@@ -251,10 +338,33 @@ fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
         let served = |worker: usize| {
             history.claims.iter().any(|claim| claim.worker == worker && claim.start > since)
         };
-        if (0..workers).all(served) {
-            return Ok(true);
-        }
-        pause(100);
+        Ok((0..workers).all(served))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_holder_has_its_lock_only_if_it_said_so_just_now() {
+        let lines = |text: &str| -> Vec<Vec<String>> {
+            text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+        };
+        let held = lines("session 1 0 relayed\ngranted 10 1 90 90 0\nheld 20 95 95 1\nasked 21 0");
+        assert!(holds(&held, 30));
+        assert!(!holds(&held, 20 + HELD_AGE_US), "it has said nothing for a second");
+        let lost = lines("granted 10 1 90 90 0\nheld 20 95 95 1\nlost 25 95 95 x\nstalled 5 26");
+        assert!(!holds(&lost, 30));
     }
-    Ok(false)
+
+    #[test]
+    fn a_run_has_a_length_in_time_or_in_faults() {
+        let now = Moment::now().0;
+        assert!(Length::Seconds(60).is_left(1_000, now));
+        assert!(!Length::Seconds(1).is_left(0, now - 1_000_000));
+        assert!(Length::Faults(3).is_left(2, now - 30_000_000));
+        assert!(!Length::Faults(3).is_left(3, now));
+        assert!(!Length::Faults(3).is_left(2, now - 180_000_000), "it cannot go on for ever");
+    }
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::io;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use quorate_client::Moment;
 
 use crate::fleet::Fleet;
 use crate::lots::Lots;
 use crate::outages::Trouble;
+use crate::wait::pause;
 
 /// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
 const READY_MS: u64 = 10_000;
@@ -278,10 +278,6 @@ fn catch_holder(fleet: &mut Fleet) -> io::Result<Option<(usize, usize)>> {
         pause(2);
     }
     Ok(None)
-}
-
-pub(crate) fn pause(millis: u64) {
-    std::thread::sleep(Duration::from_millis(millis));
 }
 
 fn uptime_s() -> i64 {

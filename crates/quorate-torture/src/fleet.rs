@@ -320,7 +320,7 @@ impl Fleet {
     pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
         let since = quorate_client::Moment::now().0;
         for _ in 0..millis / 20 {
-            crate::faults::pause(20);
+            crate::wait::pause(20);
             // The log grows; what is looked for is at its end.
             let ready = self.ready_times()?;
             if ready.iter().rev().take(100).any(|(sent, of)| *sent >= since && *of == node) {
@@ -395,14 +395,14 @@ impl Fleet {
     }
 
     /// The nodes that do not vote or do not hear all others.
-    pub(crate) fn unwell(&self) -> Vec<usize> {
+    pub(crate) fn absent(&self) -> Vec<usize> {
         let absent = (self.peers.len() - self.nodes.len()).to_string();
-        let is_unwell = |node: &usize| {
+        let is_absent = |node: &usize| {
             let mut look = self.hosts.command(*node, &self.program);
             look.args(["look", &self.clients[*node], &absent]).stderr(Stdio::null());
             !look.status().is_ok_and(|status| status.success())
         };
-        (0..self.nodes.len()).filter(is_unwell).collect()
+        (0..self.nodes.len()).filter(is_absent).collect()
     }
 
     /// Exits of processes that no fault and no end of the run has caused, in the whole run so far.

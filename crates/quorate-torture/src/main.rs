@@ -32,6 +32,7 @@ mod records;
 mod register;
 mod report;
 mod stress;
+mod wait;
 mod worker;
 
 use std::io;
@@ -41,7 +42,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::campaign::Plan;
+use crate::campaign::{Length, Plan};
 use crate::clients::{Kind, Kinds, etcdctl};
 use crate::fleet::Fleet;
 use crate::holder::Holder;
@@ -63,6 +64,9 @@ enum Command {
         /// For how long
         #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
         seconds: u64,
+        /// This many faults, however long that takes, instead of a number of seconds
+        #[arg(long, conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        faults: Option<u64>,
         /// Which faults, and when
         #[arg(long, default_value_t = 0)]
         seed: u64,
@@ -137,14 +141,25 @@ fn main() -> ExitCode {
 fn run(command: Command) -> io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        Command::Faults { seconds, seed, nodes, workers, clients, only, or_loopback, json } => {
+        Command::Faults {
+            seconds,
+            faults,
+            seed,
+            nodes,
+            workers,
+            clients,
+            only,
+            or_loopback,
+            json,
+        } => {
             let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
             let required = std::env::var("QUORATE_PEERS").is_ok_and(|how| how == "required");
             let tell = |line: &str| eprintln!("{line}");
             let kinds = Kinds::prepare(&clients, required, folder.path(), tell)?;
             let workers = workers.map_or(2 * kinds.iter().len(), |workers| workers as usize);
-            let plan = Plan { nodes: nodes as usize, workers, kinds, seconds, seed, only };
-            faults(&plan, folder, or_loopback, json)
+            let length = faults.map_or(Length::Seconds(seconds), |it| Length::Faults(it as usize));
+            let plan = Plan { nodes: nodes as usize, workers, kinds, length, seed, only };
+            run_faults(&plan, folder, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
             let load = stress::Load {
@@ -183,7 +198,7 @@ fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-fn faults(
+fn run_faults(
     plan: &Plan,
     folder: tempfile::TempDir,
     or_loopback: bool,

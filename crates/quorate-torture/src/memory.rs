@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::faults::pause;
+use crate::wait::pause;
 
 /// Looks until it is asked.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use quorate_client::Moment;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::faults::pause;
+use crate::wait::pause;
 
 /// Interval at which a process that was asked to end is looked at, in milliseconds.
 const LOOK_MS: u64 = 10;

@@ -21,8 +21,8 @@ const SHOWN: usize = 5;
 /// For people.
 pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
     let mut text = format!(
-        "seed {}: {} nodes, {} workers, {} s of faults\n\nfaults\n",
-        plan.seed, plan.nodes, plan.workers, plan.seconds
+        "seed {}: {} nodes, {} workers, {}\n\nfaults\n",
+        plan.seed, plan.nodes, plan.workers, plan.length
     );
     for (fault, times) in &outcome.faults {
         let _ = writeln!(text, "  {fault:<34} {times:>7}");
@@ -71,7 +71,8 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         .map(|verdict| json!({ "property": verdict.property, "broken": verdict.broken }))
         .collect();
     let all = json!({
-        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds,
+        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers,
+        "length": plan.length.to_string(),
         "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
         "clients": clients(outcome).iter().map(Client::json).collect::<Vec<_>>(),
         "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),

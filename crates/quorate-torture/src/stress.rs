@@ -10,9 +10,9 @@ use std::io;
 use std::path::Path;
 
 use crate::clients::Kinds;
-use crate::faults::pause;
 use crate::fleet::{Fleet, Shape};
 use crate::hosts::Hosts;
+use crate::wait::pause;
 use bystander::Bystander;
 use hostile::Captured;
 
@@ -68,7 +68,7 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     let shape = Shape { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(Hosts::Loopback, folder, &shape)?;
     let begun = quorate_client::Moment::now().0;
-    while !fleet.unwell().is_empty() {
+    while !fleet.absent().is_empty() {
         if quorate_client::Moment::now().0 > begun + 20_000_000 {
             return Err(io::Error::other(format!("no cluster: {}", fleet.died().join("; "))));
         }

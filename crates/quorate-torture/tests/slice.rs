@@ -1,4 +1,4 @@
-//! A fixed short slice of the torture: 15 s of faults, and a small part of the stress. `cargo xtask torture` runs longer.
+//! A fixed short slice of the torture: six faults, and a small part of the stress. `cargo xtask torture` runs longer.
 
 use std::process::Command;
 
@@ -16,7 +16,7 @@ fn torture(arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn a_cluster_bears_faults_and_a_crowd() {
     // One after the other: both need the whole machine.
-    let faults = ["faults", "--seconds", "15", "--seed", "1", "--or-loopback"];
+    let faults = ["faults", "--faults", "6", "--seed", "1", "--or-loopback"];
     let faults = torture(&faults);
     let figure = |name: &str| faults["figures"][name].as_u64().expect("a number");
     assert!(figure("grants that a worker relied on") > 0, "{faults:#}");
