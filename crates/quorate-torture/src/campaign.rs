@@ -17,7 +17,7 @@ use crate::hosts::Hosts;
 use crate::losses::{self, Loss, Weather};
 use crate::lots::Lots;
 use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
-use crate::wait::{becomes, pause};
+use crate::wait::{self, becomes, pause};
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -168,6 +168,7 @@ impl Rounds {
         }
         let (mut lots, mut round, begun) = (Lots::new(plan.seed), Vec::new(), Moment::now().0);
         while plan.length.is_left(self.faults.values().sum(), begun) {
+            wait::check()?;
             if round.is_empty() {
                 // Each kind once before any comes again, so that a short run has most of them.
                 round = possible.clone();

@@ -5,6 +5,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::hosts;
+
+/// What is mounted is named so; the number of the process that has mounted it follows.
+const PREFIX: &str = "quorate-torture-";
+
 /// The file that fills a disk.
 const BALLAST: &str = "ballast";
 
@@ -18,8 +23,9 @@ impl Disks {
         let mut disks = Self::default();
         for folder in folders {
             fs::create_dir_all(&folder)?;
+            let name = format!("{PREFIX}{}", std::process::id());
             let mut mount = Command::new("mount");
-            mount.args(["-t", "tmpfs", "-o", "size=8m,mode=0700", "quorate-torture"]).arg(&folder);
+            mount.args(["-t", "tmpfs", "-o", "size=8m,mode=0700", &name]).arg(&folder);
             let output = mount.stdin(Stdio::null()).output()?;
             if !output.status.success() {
                 let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -37,9 +43,24 @@ impl Disks {
 
 impl Drop for Disks {
     fn drop(&mut self) {
-        for folder in &self.0 {
-            let mut umount = Command::new("umount");
-            let _ = umount.arg("-l").arg(folder).stderr(Stdio::null()).status();
+        self.0.iter().for_each(|folder| unmount(folder));
+    }
+}
+
+fn unmount(folder: &Path) {
+    let mut umount = Command::new("umount");
+    let _ = umount.arg("-l").arg(folder).stderr(Stdio::null()).status();
+}
+
+/// Unmounts file systems of runs that were killed before they could do so.
+pub(crate) fn unmount_stale() {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    for line in mounts.lines() {
+        let mut words = line.split(' ');
+        if let (Some(name), Some(folder)) = (words.next(), words.next())
+            && hosts::is_stale(name, PREFIX)
+        {
+            unmount(Path::new(folder));
         }
     }
 }

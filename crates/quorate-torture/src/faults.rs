@@ -9,7 +9,7 @@ use quorate_client::Moment;
 use crate::fleet::Fleet;
 use crate::lots::Lots;
 use crate::outages::Trouble;
-use crate::wait::pause;
+use crate::wait::{self, pause};
 
 /// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
 const READY_MS: u64 = 10_000;
@@ -272,6 +272,7 @@ fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) {
 /// Waits until a worker has the lock, if that is soon, and stops the worker, so that it still has it.
 fn catch_holder(fleet: &mut Fleet) -> io::Result<Option<(usize, usize)>> {
     for _ in 0..200 {
+        wait::check()?;
         if let Some(caught) = fleet.catch_holder()? {
             return Ok(Some(caught));
         }

@@ -15,6 +15,7 @@ use crate::hosts::Hosts;
 use crate::log;
 use crate::outages::{Outages, Trouble};
 use crate::process::Process;
+use crate::wait;
 
 /// What a cluster is like.
 #[derive(Clone, Debug)]
@@ -320,7 +321,8 @@ impl Fleet {
     pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
         let since = quorate_client::Moment::now().0;
         for _ in 0..millis / 20 {
-            crate::wait::pause(20);
+            wait::check()?;
+            wait::pause(20);
             // The log grows; what is looked for is at its end.
             let ready = self.ready_times()?;
             if ready.iter().rev().take(100).any(|(sent, of)| *sent >= since && *of == node) {

@@ -7,6 +7,12 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
+/// Names of namespaces begin so; the number of the process that has made them follows.
+const PREFIX: &str = "quorate-";
+
+/// Where iproute2 keeps the names of namespaces.
+const NAMES: &str = "/run/netns";
+
 /// Nobody has this hardware address.
 const NOWHERE: &str = "02:00:00:00:00:ff";
 
@@ -30,7 +36,8 @@ pub(crate) struct Namespaces {
 impl Hosts {
     /// So many hosts in namespaces of their own, or why they cannot be made.
     pub(crate) fn in_namespaces(count: usize) -> Result<Self, String> {
-        let prefix = format!("quorate-{}", std::process::id());
+        remove_stale();
+        let prefix = format!("{PREFIX}{}", std::process::id());
         let mut hosts = Namespaces { prefix, made: Vec::new() };
         hosts.make(count).map_err(|error| error.to_string())?;
         Ok(Self::Namespaces(hosts))
@@ -123,6 +130,24 @@ impl Drop for Namespaces {
     }
 }
 
+/// Removes namespaces of runs that were killed before they could do so.
+fn remove_stale() {
+    for entry in std::fs::read_dir(NAMES).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_stale(&name, PREFIX) {
+            let _ = run(Command::new("ip").args(["netns", "delete", &name]), "");
+        }
+    }
+}
+
+/// Whether something with this name was made by a run that does not exist any longer: the number of its process follows
+/// the prefix.
+pub(crate) fn is_stale(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next());
+    let process = number.and_then(|number| number.parse::<u32>().ok());
+    process.is_some_and(|process| !std::path::Path::new(&format!("/proc/{process}")).exists())
+}
+
 /// Runs a command, tells it something, and returns what it complains about.
 fn run(command: &mut Command, told: &str) -> io::Result<()> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -138,4 +163,17 @@ fn run(command: &mut Command, told: &str) -> io::Result<()> {
     }
     let complaint = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     Err(io::Error::other(format!("{shown}: {complaint}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_dead_run_has_made_is_stale() {
+        // Numbers of processes are smaller than 2^22.
+        assert!(is_stale("quorate-4194305-3", PREFIX) && is_stale("quorate-4194305", PREFIX));
+        assert!(!is_stale(&format!("quorate-{}-switch", std::process::id()), PREFIX));
+        assert!(!is_stale("quorate-lab-3", PREFIX) && !is_stale("other-4194305-3", PREFIX));
+    }
 }

@@ -40,7 +40,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use crate::campaign::{Length, Plan};
 use crate::clients::{Kind, Kinds, etcdctl};
@@ -152,6 +152,7 @@ fn run(command: Command) -> io::Result<bool> {
             or_loopback,
             json,
         } => {
+            wait::watch_for_interrupts()?;
             let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
             let required = std::env::var("QUORATE_PEERS").is_ok_and(|how| how == "required");
             let tell = |line: &str| eprintln!("{line}");
@@ -162,6 +163,7 @@ fn run(command: Command) -> io::Result<bool> {
             run_faults(&plan, folder, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
+            wait::watch_for_interrupts()?;
             let load = stress::Load {
                 waiters: waiters as usize,
                 locks: locks as usize,
@@ -170,6 +172,7 @@ fn run(command: Command) -> io::Result<bool> {
             stress::run(load, json)
         }
         Command::Node { config, records, age } => {
+            end_with_parent()?;
             runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
         }
         Command::Worker { kind, number, endpoints, register, log, locker } => {
@@ -186,16 +189,29 @@ fn run(command: Command) -> io::Result<bool> {
         }
         Command::Inside { door } => etcdctl::inside(&door).map(|()| true),
         Command::Monitor { endpoints, log } => {
+            end_with_parent()?;
             runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)
         }
-        Command::Register { address, log } => register::serve(&address, &log).map(|()| true),
-        Command::Look { address, absent } => Ok(runtime.block_on(node::is_well(&address, absent))),
+        Command::Register { address, log } => {
+            end_with_parent()?;
+            register::serve(&address, &log).map(|()| true)
+        }
+        Command::Look { address, absent } => {
+            end_with_parent()?;
+            Ok(runtime.block_on(node::is_well(&address, absent)))
+        }
     }
 }
 
-/// Clients lead process groups of their own, which an interrupt from the terminal does not reach.
+/// The process is killed when the run that has started it ends, however that ends. Clients lead process groups of their own,
+/// which an interrupt from the terminal does not reach.
 fn end_with_parent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The run may have ended before.
+    match getppid() {
+        None | Some(Pid::INIT) => Err(io::Error::other("the run has ended")),
+        Some(_) => Ok(()),
+    }
 }
 
 fn run_faults(
@@ -204,6 +220,7 @@ fn run_faults(
     or_loopback: bool,
     json: bool,
 ) -> io::Result<bool> {
+    disks::unmount_stale();
     let wanted = Fleet::hosts_wanted(plan.nodes, plan.workers, plan.kinds.iter().len());
     let hosts = match Hosts::in_namespaces(wanted) {
         Ok(hosts) => hosts,
@@ -223,7 +240,9 @@ fn run_faults(
     let outcome = match campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}")) {
         Ok(outcome) => outcome,
         Err(error) => {
-            eprintln!("what all processes wrote is in {}", folder.keep().display());
+            if error.kind() != io::ErrorKind::Interrupted {
+                eprintln!("what all processes wrote is in {}", folder.keep().display());
+            }
             return Err(error);
         }
     };

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::clients::Kinds;
 use crate::fleet::{Fleet, Shape};
 use crate::hosts::Hosts;
-use crate::wait::pause;
+use crate::wait::{self, pause};
 use bystander::Bystander;
 use hostile::Captured;
 
@@ -72,6 +72,7 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         if quorate_client::Moment::now().0 > begun + 20_000_000 {
             return Err(io::Error::other(format!("no cluster: {}", fleet.died().join("; "))));
         }
+        wait::check()?;
         pause(50);
     }
     let runtime =
@@ -89,31 +90,36 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
             Vec::new()
         }),
         ("many wait for one lock", &mut |_| {
-            runtime.block_on(crowd::wait_for_one(&clients, load.waiters))
+            unless_interrupted(&runtime, crowd::wait_for_one(&clients, load.waiters))
         }),
         ("many locks are taken", &mut |_| {
-            let (guards, broken) = runtime.block_on(crowd::take_many(&clients, load.locks));
+            let (guards, broken) =
+                unless_interrupted(&runtime, crowd::take_many(&clients, load.locks));
             *crowd.borrow_mut() = guards;
             broken
         }),
         ("a client asks for lists and never reads", &mut |_| {
-            runtime.block_on(hostile::never_read(&clients[0]))
+            unless_interrupted(&runtime, hostile::never_read(&clients[0]))
         }),
         ("strangers at the clients' door", &mut |_| {
-            runtime.block_on(hostile::at_clients(&clients, load.strangers))
+            unless_interrupted(&runtime, hostile::at_clients(&clients, load.strangers))
         }),
         ("strangers at the nodes' door", &mut |fleet| {
             let peers = &fleet.peers()[..fleet.node_count()];
-            runtime.block_on(hostile::at_peers(peers, &captured.bytes(), load.strangers))
+            unless_interrupted(
+                &runtime,
+                hostile::at_peers(peers, &captured.bytes(), load.strangers),
+            )
         }),
         ("a client that guesses keys of sessions", &mut |_| {
-            runtime.block_on(hostile::guess(&clients, 10 * load.strangers))
+            unless_interrupted(&runtime, hostile::guess(&clients, 10 * load.strangers))
         }),
         ("many locks are freed", &mut |_| {
-            runtime.block_on(crowd::free_all(&clients, crowd.take()))
+            unless_interrupted(&runtime, crowd::free_all(&clients, crowd.take()))
         }),
     ];
     for (name, step) in steps {
+        wait::check()?;
         let memory = crate::memory::Watch::start(fleet.node_ids());
         let from = quorate_client::Moment::now().0;
         bystander.next_phase();
@@ -133,5 +139,19 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         tell(&format!("{name}: {millis} ms"));
         phases.push(Phase { name, millis, turns, memory, broken });
     }
+    wait::check()?;
     Ok(phases)
+}
+
+/// Does a part of the run. Its result does not matter if the run is interrupted.
+fn unless_interrupted<T: Default>(
+    runtime: &tokio::runtime::Runtime,
+    work: impl Future<Output = T>,
+) -> T {
+    runtime.block_on(async {
+        tokio::select! {
+            done = work => done,
+            () = wait::interrupted() => T::default(),
+        }
+    })
 }
