@@ -17,6 +17,7 @@ use crate::hosts::Hosts;
 use crate::losses::{self, Loss, Weather};
 use crate::lots::Lots;
 use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
+use crate::report;
 use crate::wait::{self, becomes, pause};
 
 /// What is to be run.
@@ -148,7 +149,11 @@ pub(crate) fn run(
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
     rounds.died = fleet.died();
-    outcome(plan, &fleet, rounds, &last)
+    let outcome = outcome(plan, &fleet, rounds, &last)?;
+    if report::is_sound(&outcome) {
+        fleet.discard_data();
+    }
+    Ok(outcome)
 }
 
 impl Rounds {

@@ -13,9 +13,13 @@ const PREFIX: &str = "quorate-torture-";
 /// The file that fills a disk.
 const BALLAST: &str = "ballast";
 
-/// The file systems of a run. They are unmounted when this is dropped.
+/// The file systems of a run. They are unmounted when this is dropped. What is on them stays in the folders, since it is
+/// needed to understand what went wrong, unless it was discarded.
 #[derive(Debug, Default)]
-pub(crate) struct Disks(Vec<PathBuf>);
+pub(crate) struct Disks {
+    folders: Vec<PathBuf>,
+    discarded: bool,
+}
 
 impl Disks {
     /// Makes these folders, each a file system of its own. Fails if one of them cannot be mounted.
@@ -31,20 +35,47 @@ impl Disks {
                 let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 return Err(io::Error::other(why));
             }
-            disks.0.push(folder);
+            disks.folders.push(folder);
         }
         Ok(disks)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.folders.is_empty()
+    }
+
+    /// What is on the disks is not needed any longer.
+    pub(crate) fn discard(&mut self) {
+        self.discarded = true;
     }
 }
 
 impl Drop for Disks {
     fn drop(&mut self) {
-        self.0.iter().for_each(|folder| unmount(folder));
+        for folder in &self.folders {
+            let mut copy = folder.clone().into_os_string();
+            copy.push(".copy");
+            let copied = !self.discarded && copy_files(folder, Path::new(&copy)).is_ok();
+            unmount(folder);
+            if copied {
+                let _ = fs::rename(copy, folder);
+            }
+        }
     }
+}
+
+/// Copies all files of a folder, but for what has filled it, to another one.
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        if entry.is_dir() {
+            copy_files(&entry, &to.join(name))?;
+        } else if name != BALLAST {
+            fs::copy(&entry, to.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 fn unmount(folder: &Path) {
@@ -85,6 +116,25 @@ pub(crate) fn empty(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_on_a_disk_stays_unless_it_is_discarded() {
+        for discarded in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let data = folder.path().join("data-0");
+            let Ok(mut disks) = Disks::mount([data.clone()].into_iter()) else { return };
+            fs::create_dir(data.join("old")).expect("there is room");
+            fs::write(data.join("old/votes"), "1").expect("there is room");
+            fill(&data).expect("it can be filled");
+            if discarded {
+                disks.discard();
+            }
+            drop(disks);
+            let kept = fs::read_to_string(data.join("old/votes")).ok();
+            assert_eq!(kept, (!discarded).then(|| "1".to_owned()));
+            assert!(!data.join(BALLAST).exists() && !folder.path().join("data-0.copy").exists());
+        }
+    }
 
     #[test]
     fn a_disk_may_be_emptied_twice_and_before_it_exists() {

@@ -137,6 +137,11 @@ impl Fleet {
         self.holders[holder].start(&mut command, &errors, 0)
     }
 
+    /// What nodes have on their disks is not needed after the run.
+    pub(crate) fn discard_data(&mut self) {
+        self.disks.discard();
+    }
+
     /// Whether the disks of nodes can be filled.
     pub(crate) fn can_fill(&self) -> bool {
         !self.disks.is_empty()
@@ -442,5 +447,8 @@ impl Drop for Fleet {
     fn drop(&mut self) {
         // Before the disks are unmounted, which is done when they are dropped.
         self.processes().for_each(Process::kill);
+        if wait::check().is_err() {
+            self.discard_data();
+        }
     }
 }

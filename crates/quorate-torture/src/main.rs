@@ -240,16 +240,26 @@ fn run_faults(
     let outcome = match campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}")) {
         Ok(outcome) => outcome,
         Err(error) => {
-            if error.kind() != io::ErrorKind::Interrupted {
-                eprintln!("what all processes wrote is in {}", folder.keep().display());
-            }
+            keep_unless_interrupted(folder, &error);
             return Err(error);
         }
     };
     print!("{}", if json { report::json(plan, &outcome) } else { report::text(plan, &outcome) });
     let sound = report::is_sound(&outcome);
     if !sound {
-        eprintln!("what all processes wrote is in {}", folder.keep().display());
+        keep(folder);
     }
     Ok(sound)
+}
+
+/// Keeps the folder of a run that shows something, and names it.
+fn keep(folder: tempfile::TempDir) {
+    eprintln!("what all processes wrote is in {}", folder.keep().display());
+}
+
+/// Keeps the folder of a run that failed. One that was interrupted shows nothing.
+fn keep_unless_interrupted(folder: tempfile::TempDir, error: &io::Error) {
+    if error.kind() != io::ErrorKind::Interrupted {
+        keep(folder);
+    }
 }

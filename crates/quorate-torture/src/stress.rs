@@ -13,6 +13,7 @@ use crate::clients::Kinds;
 use crate::fleet::{Fleet, Shape};
 use crate::hosts::Hosts;
 use crate::wait::{self, pause};
+use crate::{keep, keep_unless_interrupted};
 use bystander::Bystander;
 use hostile::Captured;
 
@@ -47,14 +48,19 @@ const MEMORY_MOST: u64 = 192 << 20;
 const MEMORY_OF_A_LOCK: u64 = 4 << 10;
 
 /// Runs all of it and prints what came of it. Says whether nothing is broken.
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints what it found")]
 pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
     let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
-    let phases = phases(load, folder.path(), |line| eprintln!("{line}"))?;
+    let phases = match phases(load, folder.path(), |line| eprintln!("{line}")) {
+        Ok(phases) => phases,
+        Err(error) => {
+            keep_unless_interrupted(folder, &error);
+            return Err(error);
+        }
+    };
     let sound = phases.iter().all(|phase| phase.broken.is_empty());
     print!("{}", if json { report::json(load, &phases) } else { report::text(load, &phases) });
     if !sound {
-        eprintln!("what all processes wrote is in {}", folder.keep().display());
+        keep(folder);
     }
     Ok(sound)
 }
