@@ -14,6 +14,7 @@ use crate::faults::{Fault, Remedy};
 use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
 use crate::hosts::Hosts;
+use crate::log::Tail;
 use crate::losses::{self, Loss, Weather};
 use crate::lots::Lots;
 use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
@@ -303,13 +304,17 @@ fn recovery(history: &History, moment: u64) -> Option<u64> {
 
 /// Waits until every long holder has its lock. Returns the kinds of those that do not get it in time.
 fn await_holders(fleet: &Fleet) -> io::Result<Vec<Kind>> {
+    let holders = fleet.kinds.iter().take(fleet.holder_count()).enumerate();
+    let mut holders: Vec<_> = holders
+        .map(|(holder, kind)| (kind, Tail::new(fleet.holder_log(holder)), LastHeld::default()))
+        .collect();
     let mut without = Vec::new();
     becomes(PATIENCE, || {
         without.clear();
-        for (holder, kind) in fleet.kinds.iter().enumerate().take(fleet.holder_count()) {
-            let lines = crate::log::lines(&fleet.holder_log(holder))?;
-            if !holds(&lines, Moment::now().0) {
-                without.push(kind);
+        for (kind, log, last) in &mut holders {
+            last.read(&log.lines()?);
+            if !last.is_now(Moment::now().0) {
+                without.push(*kind);
             }
         }
         Ok(without.is_empty())
@@ -317,35 +322,46 @@ fn await_holders(fleet: &Fleet) -> io::Result<Vec<Kind>> {
     Ok(without)
 }
 
-/// Whether a long holder has its lock now, by its log.
-fn holds(lines: &[Vec<String>], now: u64) -> bool {
-    let ends = ["session", "want", "lost", "overdue"];
-    let told = |words: &&Vec<String>| ends.contains(&words[0].as_str()) || is_held(words);
-    let last = lines.iter().rev().find(told);
-    last.is_some_and(|words| {
-        let time: u64 = words.get(1).and_then(|time| time.parse().ok()).unwrap_or(0);
-        is_held(words) && time + HELD_AGE_US > now
-    })
-}
+/// When a long holder last logged that it has its lock; `None` if it does not have it.
+#[derive(Debug, Default)]
+struct LastHeld(Option<u64>);
 
-fn is_held(words: &[String]) -> bool {
-    ["granted", "held"].contains(&words[0].as_str())
-}
-
-/// Waits until every worker has had the lock since then; false if that takes too long.
-fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
-    becomes(PATIENCE, || {
-        let mut history = History::default();
-        for worker in 0..workers {
-            if let Some(log) = fleet.logs(worker).last() {
-                history.read_worker(worker, &crate::log::lines(log)?);
+impl LastHeld {
+    fn read(&mut self, lines: &[Vec<String>]) {
+        for words in lines {
+            match words[0].as_str() {
+                "granted" | "held" => self.0 = words.get(1).and_then(|time| time.parse().ok()),
+                "session" | "want" | "lost" | "overdue" => self.0 = None,
+                _ => {}
             }
         }
-        let served = |worker: usize| {
-            history.claims.iter().any(|claim| claim.worker == worker && claim.start > since)
-        };
-        Ok((0..workers).all(served))
+    }
+
+    fn is_now(&self, now: u64) -> bool {
+        self.0.is_some_and(|time| time + HELD_AGE_US > now)
+    }
+}
+
+/// Waits until every worker has had the lock since then; false if that takes too long. No worker is started meanwhile.
+fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
+    let logs = (0..workers).filter_map(|worker| fleet.logs(worker).pop());
+    let mut waiting: Vec<Tail> = logs.map(Tail::new).collect();
+    becomes(PATIENCE, || {
+        let mut still = Vec::new();
+        for mut log in waiting.drain(..) {
+            if !log.lines()?.iter().any(|words| is_granted(words, since)) {
+                still.push(log);
+            }
+        }
+        waiting = still;
+        Ok(waiting.is_empty())
     })
+}
+
+/// Whether a worker was granted the lock after that time, and could rely on it when it knew.
+fn is_granted(words: &[String], since: u64) -> bool {
+    let number = |place: usize| words.get(place).and_then(|word| word.parse::<u64>().ok());
+    words[0] == "granted" && number(1) > Some(since) && number(1) < number(3)
 }
 
 #[cfg(test)]
@@ -358,6 +374,11 @@ mod tests {
             text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
         };
         let held = lines("session 1 0 relayed\ngranted 10 1 90 90 0\nheld 20 95 95 1\nasked 21 0");
+        let holds = |lines: &[Vec<String>], now: u64| {
+            let mut last = LastHeld::default();
+            last.read(lines);
+            last.is_now(now)
+        };
         assert!(holds(&held, 30));
         assert!(!holds(&held, 20 + HELD_AGE_US), "it has said nothing for a second");
         let lost = lines("granted 10 1 90 90 0\nheld 20 95 95 1\nlost 25 95 95 x\nstalled 5 26");

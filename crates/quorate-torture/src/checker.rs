@@ -1,5 +1,7 @@
 //! Whether what happened may happen.
 
+use std::collections::BTreeSet;
+
 use crate::history::{Claim, Grant, History, Write};
 use crate::linear;
 
@@ -54,13 +56,17 @@ fn overlapping_claims(history: &History) -> Vec<String> {
     broken
 }
 
-/// Grants by the nodes' records while a worker relied on another token.
+/// Grants by the nodes' records while a worker relied on another token. Both are in the order of their times.
 fn early_grants(history: &History) -> Vec<String> {
-    let mut broken = Vec::new();
+    let (mut broken, mut claims) = (Vec::new(), history.claims.iter().peekable());
+    // Claims that began before the grant and may reach beyond it.
+    let mut open = Vec::<&Claim>::new();
     for grant in &history.grants {
-        let relied = history.claims.iter().filter(|claim| {
-            !claim.has(grant.token) && claim.start < grant.at && grant.written < claim.end
-        });
+        while let Some(claim) = claims.next_if(|claim| claim.start < grant.at) {
+            open.push(claim);
+        }
+        open.retain(|claim| grant.at < claim.end);
+        let relied = open.iter().filter(|it| !it.has(grant.token) && grant.written < it.end);
         broken.extend(relied.map(|claim| {
             format!(
                 "node {} granted token {} at {}, and {} relied on token {} from {} to {}",
@@ -174,7 +180,8 @@ fn increments(history: &History) -> Vec<String> {
         }
         last = *write;
     }
-    let missing = history.acknowledged.iter().filter(|write| !history.writes.contains(write));
+    let written: BTreeSet<&Write> = history.writes.iter().collect();
+    let missing = history.acknowledged.iter().filter(|write| !written.contains(write));
     broken.extend(missing.map(|write| {
         format!(
             "token {} was told that it had written {}, and nobody knows",
@@ -248,6 +255,18 @@ mod tests {
         let found = broken(&history);
         assert!(found[0].contains("own logs") && found[1].contains("no node grants"), "{found:?}");
         assert!(found[2].contains("stateright"), "{found:?}");
+    }
+
+    #[test]
+    fn every_claim_that_reaches_beyond_a_grant_is_found() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 1 100 100 0\nfreeing 90"));
+        history.read_worker(1, &words("granted 20 2 30 30 0\nfreeing 25"));
+        history.read_worker(2, &words("granted 40 3 60 60 0\nfreeing 55"));
+        let grant = |token, at| Grant { node: 0, token, at, written: at + 1 };
+        history.grants = vec![grant(9, 5), grant(1, 22), grant(9, 50), grant(9, 54), grant(9, 89)];
+        // The second overlaps with worker 1, the third with workers 0 and 2, the fourth with worker 0, and the last only touches.
+        assert_eq!(early_grants(&history).len(), 1 + 2 + 1);
     }
 
     #[test]

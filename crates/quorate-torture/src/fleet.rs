@@ -6,13 +6,14 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use quorate_client::Moment;
 use quorate_core::ProcessId;
 use quorate_net::certs;
 
 use crate::clients::{Kinds, kinds};
 use crate::disks::{self, Disks};
 use crate::hosts::Hosts;
-use crate::log;
+use crate::log::{self, Tail};
 use crate::outages::{Outages, Trouble};
 use crate::process::Process;
 use crate::wait;
@@ -57,6 +58,8 @@ pub(crate) struct Fleet {
     register_at: String,
     /// Times in which nodes did not work because of faults.
     pub(crate) outages: Outages,
+    /// What each worker does now, by its log.
+    turns: Vec<Turn>,
 }
 
 impl Fleet {
@@ -86,6 +89,7 @@ impl Fleet {
             clients,
             register_at,
             outages: Outages::default(),
+            turns: (0..workers).map(|_| Turn::default()).collect(),
         };
         fleet.write_files(shape)?;
         if holders > 0 {
@@ -324,13 +328,12 @@ impl Fleet {
 
     /// Waits until a node says that it is ready to a question that is sent from now on; at most so many milliseconds.
     pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
-        let since = quorate_client::Moment::now().0;
+        let (since, mut log) = (Moment::now().0, Tail::from_end(self.monitor_log())?);
         for _ in 0..millis / 20 {
             wait::check()?;
             wait::pause(20);
-            // The log grows; what is looked for is at its end.
-            let ready = self.ready_times()?;
-            if ready.iter().rev().take(100).any(|(sent, of)| *sent >= since && *of == node) {
+            let ready = ready_times(&log.lines()?);
+            if ready.iter().any(|(sent, of)| *sent >= since && *of == node) {
                 return Ok(true);
             }
         }
@@ -339,11 +342,7 @@ impl Fleet {
 
     /// When nodes were asked by the monitor and were ready.
     pub(crate) fn ready_times(&self) -> io::Result<Vec<(u64, usize)>> {
-        let lines = log::lines(&self.monitor_log())?;
-        let ready = lines.iter().filter(|words| words[0] == "ready");
-        let times =
-            ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?)));
-        Ok(times.collect())
+        Ok(ready_times(&log::lines(&self.monitor_log())?))
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
@@ -372,33 +371,18 @@ impl Fleet {
             }
             self.stop_worker(worker);
             // It may have gone on until it was stopped.
-            if self.is_inside(worker)?
-                && let Some(node) = self.node_of(worker)?
-            {
-                return Ok(Some((worker, node)));
+            if self.is_inside(worker)? {
+                return Ok(Some((worker, self.turns[worker].node)));
             }
             self.continue_worker(worker);
         }
         Ok(None)
     }
 
-    fn last_lines(&self, worker: usize) -> io::Result<Vec<Vec<String>>> {
-        let start = self.workers[worker].shifts().len().saturating_sub(1);
-        log::lines(&self.log(worker, start))
-    }
-
-    fn is_inside(&self, worker: usize) -> io::Result<bool> {
-        let inside = ["granted", "held", "wrote", "refused", "plain"];
-        let lines = self.last_lines(worker)?;
-        let last = lines.last().and_then(|words| words.first());
-        let is_inside = last.is_some_and(|last| inside.contains(&last.as_str()));
-        Ok(self.workers[worker].id().is_some() && is_inside)
-    }
-
-    fn node_of(&self, worker: usize) -> io::Result<Option<usize>> {
-        let lines = self.last_lines(worker)?;
-        let granted = lines.iter().rfind(|words| words[0] == "granted");
-        Ok(granted.and_then(|words| words.get(5)?.parse().ok()))
+    fn is_inside(&mut self, worker: usize) -> io::Result<bool> {
+        let Some(log) = self.logs(worker).pop() else { return Ok(false) };
+        let is_running = self.workers[worker].id().is_some();
+        Ok(self.turns[worker].read(&log)? && is_running)
     }
 
     /// The nodes that do not vote or do not hear all others.
@@ -433,6 +417,40 @@ impl Fleet {
 
     pub(crate) fn peers(&self) -> &[String] {
         &self.peers
+    }
+}
+
+/// When nodes were asked and were ready, by lines of the monitor's log.
+fn ready_times(lines: &[Vec<String>]) -> Vec<(u64, usize)> {
+    let ready = lines.iter().filter(|words| words[0] == "ready");
+    ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?))).collect()
+}
+
+/// What a worker does now, by its log.
+#[derive(Debug, Default)]
+struct Turn {
+    log: Option<Tail>,
+    is_inside: bool,
+    /// The node through which it was granted the lock.
+    node: usize,
+}
+
+impl Turn {
+    /// Reads the new lines of its log, which is another one each time that the worker is started. Returns whether it has the
+    /// lock.
+    fn read(&mut self, path: &Path) -> io::Result<bool> {
+        if self.log.as_ref().is_none_or(|log| log.path() != path) {
+            *self = Self { log: Some(Tail::new(path.to_owned())), ..Self::default() };
+        }
+        let lines = self.log.as_mut().map_or(Ok(Vec::new()), Tail::lines)?;
+        for words in lines {
+            let inside = ["granted", "held", "wrote", "refused", "plain"];
+            self.is_inside = inside.contains(&words[0].as_str());
+            if words[0] == "granted" {
+                self.node = words.get(5).and_then(|node| node.parse().ok()).unwrap_or(0);
+            }
+        }
+        Ok(self.is_inside)
     }
 }
 

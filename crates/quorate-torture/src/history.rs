@@ -61,7 +61,7 @@ pub(crate) struct Grant {
 }
 
 /// A write that the guarded register took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Write {
     pub(crate) token: u64,
     pub(crate) value: u64,
