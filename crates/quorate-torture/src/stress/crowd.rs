@@ -18,9 +18,9 @@ async fn session(endpoint: &str) -> Result<Session, Error> {
 }
 
 /// Number of requests for names with a prefix, at most `most`, as the voters know them.
-async fn requests(clients: &[String], prefix: &str, most: usize) -> usize {
-    let listed = Client::new([clients[0].as_str()]).list(prefix, most as u32).await;
-    listed.map_or(0, |listed| listed.len())
+async fn requests(clients: &[String], prefix: &str, most: usize) -> Result<usize, Error> {
+    let listed = Client::new([clients[0].as_str()]).list(prefix, most as u32).await?;
+    Ok(listed.len())
 }
 
 /// So many connections wait for one lock; then it goes from one to the next.
@@ -41,9 +41,12 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
             }));
         }
         let end = Moment::now().later(Duration::from_secs(60));
-        while requests(clients, "one", 2 * waiters).await < waiters + 1 {
+        loop {
+            let seen = requests(clients, "one", 2 * waiters).await?;
+            if seen > waiters {
+                break;
+            }
             if end.from_now().is_zero() {
-                let seen = requests(clients, "one", 2 * waiters).await;
                 return Ok(vec![format!("{seen} of {} requests wait after 60 s", waiters + 1)]);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -133,13 +136,18 @@ pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
         broken.extend(closed.err().map(|error| error.to_string()));
         drop(guards);
     }
+    broken.extend(await_none(clients).await.unwrap_or_else(|error| vec![error.to_string()]));
+    broken
+}
+
+/// Waits until the nodes know of no request for one of the many locks.
+async fn await_none(clients: &[String]) -> Result<Vec<String>, Error> {
     for _ in 0..600 {
-        if requests(clients, "many/", 10).await == 0 {
-            return broken;
+        if requests(clients, "many/", 10).await? == 0 {
+            return Ok(Vec::new());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    broken
-        .push(format!("{} requests are left", requests(clients, "many/", usize::MAX >> 32).await));
-    broken
+    let left = requests(clients, "many/", usize::MAX >> 32).await?;
+    Ok(vec![format!("{left} requests are left")])
 }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use quorate_client::{Client, Error, SessionOptions};
+use quorate_client::{Client, Error, Moment, SessionOptions};
 use quorate_protocol::frame::{self, Reader};
 use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey, greeting};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::lots::Lots;
@@ -50,31 +50,51 @@ impl Captured {
     }
 }
 
-/// Lists and watches, and nothing is ever read. The node has to let go of it.
+/// Number of calls of a client that reads no answers: more than a node queues for one client and the system buffers.
+const UNREAD: u64 = 30_000;
+
+/// Time in which a client that reads nothing has to have been given up, and in which the end of its connection arrives.
+const GIVEN_UP: Duration = Duration::from_secs(5);
+
+/// Asks for lists, changes and the status again and again, and reads no answer. The node has to give up such a client: what is
+/// left of the connection ends.
 pub(super) async fn never_read(endpoint: &str) -> Vec<String> {
-    let attempt = async {
-        let mut stream = TcpStream::connect(endpoint).await?;
-        greeting::greet(&mut stream, None).await.map_err(io::Error::other)?;
-        let mut bytes = BytesMut::new();
-        put(&mut bytes, 0, Call::Watch { prefix: String::new() });
-        for number in 1..300 {
-            put(
-                &mut bytes,
-                number,
-                Call::List { prefix: String::new(), exact: false, after: None, most: u32::MAX },
-            );
+    match try_never_read(endpoint).await {
+        Ok(()) => Vec::new(),
+        Err(error) => vec![format!("a client that never reads: {error}")],
+    }
+}
+
+async fn try_never_read(endpoint: &str) -> io::Result<()> {
+    let mut stream = connect(endpoint).await?;
+    let mut bytes = BytesMut::new();
+    put(&mut bytes, 0, Call::Watch { prefix: String::new() });
+    for number in 1..300 {
+        let prefix = String::new();
+        put(&mut bytes, number, Call::List { prefix, exact: false, after: None, most: u32::MAX });
+    }
+    (300..UNREAD).for_each(|number| put(&mut bytes, number, Call::Status));
+    let written = tokio::time::timeout(GIVEN_UP, stream.write_all(&bytes)).await;
+    tokio::time::sleep(GIVEN_UP).await;
+    if let Ok(Err(error)) = written {
+        return ended(error);
+    }
+    let (mut buffer, end) = (vec![0; 1 << 16], Moment::now().later(GIVEN_UP));
+    loop {
+        match tokio::time::timeout(end.from_now(), stream.read(&mut buffer)).await {
+            Ok(Ok(0)) => return Ok(()),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return ended(error),
+            Err(_) => return Err(io::Error::other("the node still keeps its connection")),
         }
-        stream.write_all(&bytes).await?;
-        tokio::time::sleep(Duration::from_secs(5)).await;
-        Ok::<_, io::Error>(stream)
-    };
-    match attempt.await {
-        Ok(stream) => {
-            drop(stream);
-            Vec::new()
-        }
-        // It was let go of while it asked.
-        Err(_) => Vec::new(),
+    }
+}
+
+/// Whether an error only shows that the node has closed a connection.
+fn ended(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
+        _ => Err(error),
     }
 }
 
@@ -96,10 +116,12 @@ pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<Stri
         [&greeted[..], &u32::MAX.to_be_bytes(), &noise(&mut lots, 60_000)].concat(),
         [&greeted[..], &noise(&mut lots, 500)].concat(),
     ];
+    let mut broken = Vec::new();
     for endpoint in clients {
-        strike(endpoint, &kinds, strangers).await;
+        broken.extend(send_garbage(endpoint, &kinds, strangers).await);
     }
-    replay(clients).await.unwrap_or_else(|error| vec![error.to_string()])
+    broken.extend(replay(clients).await.unwrap_or_else(|error| vec![error.to_string()]));
+    broken
 }
 
 /// The same at the door for nodes, where a certificate is wanted; what is said again is what a node has said.
@@ -116,24 +138,33 @@ pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize
         captured.to_vec(),
         [captured, &noise(&mut lots, 500)].concat(),
     ];
+    let mut broken = Vec::new();
     for endpoint in peers {
-        strike(endpoint, &kinds, strangers).await;
+        broken.extend(send_garbage(endpoint, &kinds, strangers).await);
     }
-    Vec::new()
+    broken
 }
 
-/// So many connections of each kind. Every second one says what it has to say and goes, the others stay until the end.
-async fn strike(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) {
-    let mut open = Vec::new();
+/// So many connections of each kind. Every second one sends its bytes and is closed, the others stay until the end. The node
+/// may refuse the bytes, but it has to accept the connections.
+async fn send_garbage(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) -> Option<String> {
+    let (mut open, mut refused) = (Vec::new(), None);
     for bytes in kinds {
         for stranger in 0..strangers {
-            let Ok(mut stream) = TcpStream::connect(endpoint).await else { continue };
+            let mut stream = match TcpStream::connect(endpoint).await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    refused = refused.or(Some(format!("{endpoint} refuses connections: {error}")));
+                    continue;
+                }
+            };
             let _ = stream.write_all(bytes).await;
             if stranger % 2 == 0 {
                 open.push(stream);
             }
         }
     }
+    refused
 }
 
 fn noise(lots: &mut Lots, length: usize) -> Vec<u8> {
@@ -246,5 +277,19 @@ pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
         Ok((0, true)) => Vec::new(),
         Ok((hits, held)) => vec![format!("{hits} guesses were not refused; still held: {held}")],
         Err(error) => vec![error.to_string()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_that_is_not_there_is_reported() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let endpoint = listener.local_addr().expect("an address").to_string();
+        drop(listener);
+        assert_eq!(never_read(&endpoint).await.len(), 1);
+        assert!(send_garbage(&endpoint, &[vec![1]], 2).await.is_some());
     }
 }
