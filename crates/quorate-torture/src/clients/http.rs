@@ -70,7 +70,7 @@ impl Shared {
             if session.state().over {
                 return;
             }
-            let (sent, node) = (Moment::now(), session.nodes.current());
+            let node = session.nodes.current();
             if told.is_some_and(|told| told != node) && !session.repeat_grants(node).await {
                 session.nodes.leave(node);
                 drop(session);
@@ -78,6 +78,8 @@ impl Shared {
                 continue;
             }
             told = Some(node);
+            // Only now: telling the node of grants may have taken a while, and the lease counts from this call.
+            let sent = Moment::now();
             let path = format!("/v1/sessions/{}/keep-alive", session.key);
             match session.nodes.call(node, &path, &json!({}), session.patience()).await {
                 Ok(Answer { status: 200, body }) => {
