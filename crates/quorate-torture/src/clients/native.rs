@@ -1,5 +1,7 @@
 //! The Rust client, direct or relayed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
@@ -7,8 +9,26 @@ use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOpti
 use super::{Acquired, Deadline, Kind, LockGuard, LockSession, Options};
 
 pub(crate) struct NativeSession {
+    client: Client,
     session: Session,
-    node: usize,
+    /// The node that the client is connected to, by its last answer.
+    node: Arc<AtomicUsize>,
+}
+
+/// Time for a node to say which one it is.
+const STATUS: Duration = Duration::from_millis(500);
+
+impl NativeSession {
+    /// Asks, through the connection of the session, which node it goes to. The client changes nodes by itself and does not
+    /// tell. Nothing waits for the answer, so that the session is not delayed by it.
+    fn look_for_node(&self) {
+        let (client, node) = (self.client.clone(), Arc::clone(&self.node));
+        tokio::spawn(async move {
+            if let Ok(Ok(status)) = tokio::time::timeout(STATUS, client.status()).await {
+                node.store(status.node as usize, Ordering::Relaxed);
+            }
+        });
+    }
 }
 
 impl LockSession for NativeSession {
@@ -27,7 +47,8 @@ impl LockSession for NativeSession {
         };
         // A node that says nothing at all is as good as none.
         let opened = tokio::time::timeout(Duration::from_secs(1), client.session(options)).await;
-        Some(Self { session: opened.ok()?.ok()?, node: *first })
+        let (session, node) = (opened.ok()?.ok()?, Arc::new(AtomicUsize::new(*first)));
+        Some(Self { client, session, node })
     }
 
     fn route(&self) -> &'static str {
@@ -35,11 +56,14 @@ impl LockSession for NativeSession {
     }
 
     fn node(&self) -> usize {
-        self.node
+        self.node.load(Ordering::Relaxed)
     }
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Guard> {
         let Ok(request) = self.session.lock(name) else { return Acquired::Failed };
+        if !self.session.is_direct() {
+            self.look_for_node();
+        }
         match within(wait + GIVES_UP, request.wait(wait).acquire()).await {
             Some(Ok(guard)) => Acquired::Granted(guard),
             Some(Err(Error::Failed(Failure::TimedOut))) => Acquired::TimedOut,
