@@ -13,12 +13,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use etcd::{ALLOWANCE, EtcdSession, TTL as ETCD_TTL};
-pub(crate) use etcdctl::EtcdctlSession;
-pub(crate) use go::GoSession;
-pub(crate) use http::HttpSession;
+use etcd::EtcdSession;
+pub(crate) use etcd::{ALLOWANCE, TTL as ETCD_TTL};
+use etcdctl::EtcdctlSession;
+use go::GoSession;
+use http::HttpSession;
+use json::PAUSE;
 pub(crate) use kinds::Kinds;
-pub(crate) use native::NativeSession;
+use native::NativeSession;
 
 /// How a client speaks to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -46,6 +48,17 @@ impl Kind {
         format!("long-{self}")
     }
 
+    /// Does something with sessions of this kind.
+    pub(crate) async fn run(self, work: impl SessionWork) {
+        match self {
+            Self::Direct | Self::Relayed => work.run_with::<NativeSession>().await,
+            Self::Http => work.run_with::<HttpSession>().await,
+            Self::Etcd => work.run_with::<EtcdSession>().await,
+            Self::Etcdctl => work.run_with::<EtcdctlSession>().await,
+            Self::Go => work.run_with::<GoSession>().await,
+        }
+    }
+
     /// Whether the client is not ours: a proxy reads its keep-alives, and it stays at a node that is silent.
     pub(crate) fn is_proxied(self) -> bool {
         matches!(self, Self::Etcdctl | Self::Go)
@@ -70,10 +83,10 @@ impl Kind {
                 Renewal { kept: ttl, relied: ttl, interval: ttl / 4, retry, hop: retry }
             }
             Self::Http => {
-                let retry = http::patience(ttl) + http::PAUSE;
+                let retry = http::patience(ttl) + PAUSE;
                 Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry, hop: retry }
             }
-            Self::Etcd => Renewal::of_lease(etcd::TTL / 3, etcd::PATIENCE + etcd::PAUSE),
+            Self::Etcd => Renewal::of_lease(etcd::TTL / 3, etcd::PATIENCE + PAUSE),
             // The package looks every half second whether a keep-alive is due, and dials again after half a second.
             Self::Etcdctl | Self::Go => {
                 let half = Duration::from_millis(500);
@@ -164,6 +177,27 @@ pub(crate) struct Deadline {
     pub(crate) acted: u64,
 }
 
+impl Deadline {
+    /// The deadline after an answer of etcd's API that names a TTL. Its client counts from receipt; the service promises that
+    /// only if the answer was not longer under way than the allowance.
+    fn of_answer(sent: u64, received: u64, seconds: u64) -> Self {
+        let micros = seconds * 1_000_000;
+        let allowed = sent + ALLOWANCE.as_micros() as u64;
+        Self { promised: received.min(allowed) + micros, acted: received + micros }
+    }
+
+    /// The client is told another deadline. An answer that was long under way takes nothing back.
+    fn extend(&mut self, told: Self) {
+        self.promised = self.promised.max(told.promised);
+        self.acted = self.acted.max(told.acted);
+    }
+}
+
+/// Something that is done with sessions of any kind.
+pub(crate) trait SessionWork {
+    async fn run_with<S: LockSession>(self);
+}
+
 /// A session of any kind.
 pub(crate) trait LockSession: Sized {
     type Guard: LockGuard;
@@ -172,7 +206,9 @@ pub(crate) trait LockSession: Sized {
     async fn open(options: &Options) -> Option<Self>;
 
     /// How the votes are collected, for the log.
-    fn route(&self) -> &'static str;
+    fn route(&self) -> &'static str {
+        "relayed"
+    }
 
     /// The node that relays the session, as far as the client knows.
     fn node(&self) -> usize;

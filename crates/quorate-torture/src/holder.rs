@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::clients::{
-    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockSession,
-    NativeSession, Options,
-};
+use crate::clients::{Acquired, Kind, LockSession, Options, SessionWork};
 use crate::holding::{Holding, LOOK};
 use crate::log::Log;
 
@@ -41,35 +38,7 @@ impl Holder {
 
     /// Runs until it is killed.
     pub(crate) async fn run(self) {
-        match self.kind {
-            Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
-            Kind::Http => self.run_as::<HttpSession>().await,
-            Kind::Etcd => self.run_as::<EtcdSession>().await,
-            Kind::Etcdctl => self.run_as::<EtcdctlSession>().await,
-            Kind::Go => self.run_as::<GoSession>().await,
-        }
-    }
-
-    async fn run_as<S: LockSession>(mut self) {
-        for first in 0.. {
-            let (kind, who) = (self.kind, format!("long holder, {}", self.kind));
-            let (endpoints, locker) = (self.endpoints.clone(), self.locker.clone());
-            let first = first % endpoints.len();
-            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
-            if let Some(mut session) = S::open(&options).await {
-                let now = Moment::now().0;
-                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
-                self.log.line(format_args!("want {now}"));
-                match session.acquire(&kind.long_lock(), Duration::from_secs(5)).await {
-                    Acquired::Granted(guard) => self.hold(&session, guard).await,
-                    Acquired::Overdue => {
-                        self.log.line(format_args!("overdue {}", Moment::now().0));
-                    }
-                    Acquired::TimedOut | Acquired::Failed => {}
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        self.kind.run(self).await;
     }
 
     /// Holds the lock until it is lost. Logs at least every tenth of a second that it is held.
@@ -96,6 +65,30 @@ impl Holder {
             if std::mem::replace(&mut node, session.node()) != session.node() {
                 self.log.line(format_args!("node {now} {}", session.node()));
             }
+        }
+    }
+}
+
+impl SessionWork for Holder {
+    async fn run_with<S: LockSession>(mut self) {
+        for first in 0.. {
+            let (kind, who) = (self.kind, format!("long holder, {}", self.kind));
+            let (endpoints, locker) = (self.endpoints.clone(), self.locker.clone());
+            let first = first % endpoints.len();
+            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
+            if let Some(mut session) = S::open(&options).await {
+                let now = Moment::now().0;
+                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
+                self.log.line(format_args!("want {now}"));
+                match session.acquire(&kind.long_lock(), Duration::from_secs(5)).await {
+                    Acquired::Granted(guard) => self.hold(&session, guard).await,
+                    Acquired::Overdue => {
+                        self.log.line(format_args!("overdue {}", Moment::now().0));
+                    }
+                    Acquired::TimedOut | Acquired::Failed => {}
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }

@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::clients::{
-    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
-    NativeSession, Options,
-};
+use crate::clients::{Acquired, Kind, LockGuard, LockSession, Options, SessionWork};
 use crate::holding::{Holding, LOOK};
 use crate::log::Log;
 use crate::lots::Lots;
@@ -50,29 +47,7 @@ impl Worker {
 
     /// Runs until it is killed.
     pub(crate) async fn run(self) {
-        match self.kind {
-            Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
-            Kind::Http => self.run_as::<HttpSession>().await,
-            Kind::Etcd => self.run_as::<EtcdSession>().await,
-            Kind::Etcdctl => self.run_as::<EtcdctlSession>().await,
-            Kind::Go => self.run_as::<GoSession>().await,
-        }
-    }
-
-    /// Opens one session after the other, each at another node.
-    async fn run_as<S: LockSession>(mut self) {
-        let (kind, who) = (self.kind, format!("worker {}", self.number));
-        for attempt in self.number.. {
-            let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
-            let (who, locker) = (who.clone(), self.locker.clone());
-            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
-            if let Some(mut session) = S::open(&options).await {
-                let now = Moment::now().0;
-                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
-                while self.turn(&mut session).await {}
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        self.kind.run(self).await;
     }
 
     /// Takes the lock once. Says whether the session is still good for something.
@@ -142,6 +117,24 @@ impl Worker {
         while !end.from_now().is_zero() {
             tokio::time::sleep(end.from_now().min(LOOK)).await;
             holding.look(&mut self.log, guard);
+        }
+    }
+}
+
+impl SessionWork for Worker {
+    /// Opens one session after the other, each at another node.
+    async fn run_with<S: LockSession>(mut self) {
+        let (kind, who) = (self.kind, format!("worker {}", self.number));
+        for attempt in self.number.. {
+            let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
+            let (who, locker) = (who.clone(), self.locker.clone());
+            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
+            if let Some(mut session) = S::open(&options).await {
+                let now = Moment::now().0;
+                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
+                while self.turn(&mut session).await {}
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 }

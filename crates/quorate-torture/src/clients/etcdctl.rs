@@ -100,10 +100,6 @@ impl LockSession for EtcdctlSession {
         Some(Self { options: options.clone(), tap: None })
     }
 
-    fn route(&self) -> &'static str {
-        "relayed"
-    }
-
     fn node(&self) -> usize {
         self.tap.as_ref().map_or(self.options.first, |tap| tap.heard().node)
     }

@@ -81,10 +81,6 @@ impl LockSession for GoSession {
         (said.ok()?? == "session").then(|| Self(Arc::new(shared)))
     }
 
-    fn route(&self) -> &'static str {
-        "relayed"
-    }
-
     fn node(&self) -> usize {
         self.0.tap.heard().node
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use quorate_client::Moment;
 use serde_json::{Value, json};
 
-use super::json::{Answer, Nodes};
+use super::json::{Answer, Nodes, PAUSE};
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
 pub(crate) struct HttpSession {
@@ -39,9 +39,6 @@ struct Hold {
     /// Why it is lost.
     lost: Option<&'static str>,
 }
-
-/// Pause before the next node is tried.
-pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 /// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
 pub(super) fn patience(ttl: Duration) -> Duration {
@@ -189,10 +186,6 @@ impl LockSession for HttpSession {
             }
         }
         None
-    }
-
-    fn route(&self) -> &'static str {
-        "relayed"
     }
 
     fn node(&self) -> usize {

@@ -16,7 +16,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::Deadline;
-use super::etcd::deadline;
 
 /// Frames of clients and nodes are smaller.
 const FRAME_MOST: usize = 1 << 20;
@@ -65,9 +64,7 @@ impl Heard {
             self.over = true;
             return;
         }
-        let fresh = deadline(sent, received, seconds);
-        self.until.promised = self.until.promised.max(fresh.promised);
-        self.until.acted = self.until.acted.max(fresh.acted);
+        self.until.extend(Deadline::of_answer(sent, received, seconds));
     }
 }
 
