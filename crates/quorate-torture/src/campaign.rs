@@ -16,9 +16,9 @@ use crate::history::{Ending, History};
 use crate::hosts::Hosts;
 use crate::log::Tail;
 use crate::losses::{self, Loss, Weather};
-use crate::lots::Lots;
 use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
 use crate::report;
+use crate::rng::Rng;
 use crate::wait::{self, becomes, pause};
 
 /// What is to be run.
@@ -172,34 +172,34 @@ impl Rounds {
                 plan.only
             )));
         }
-        let (mut lots, mut round, begun) = (Lots::new(plan.seed), Vec::new(), Moment::now().0);
+        let (mut rng, mut round, begun) = (Rng::new(plan.seed), Vec::new(), Moment::now().0);
         while plan.length.is_left(self.faults.values().sum(), begun) {
             wait::check()?;
             if round.is_empty() {
                 // Each kind once before any comes again, so that a short run has most of them.
                 round = possible.clone();
             }
-            let fault = round.swap_remove(lots.index(round.len()));
+            let fault = round.swap_remove(rng.index(round.len()));
             // Nodes never vote again if a majority of them has forgotten its votes: no node may forget before the last one
             // that did so votes again.
             if fault == Fault::Forget && !becomes_well(fleet)? {
                 continue;
             }
-            let mut remedies = self.strike(fault, fleet, &mut lots, tell)?;
-            pause(lots.among(100..1_200));
+            let mut remedies = self.strike(fault, fleet, &mut rng, tell)?;
+            pause(rng.among(100..1_200));
             // Sometimes another one comes on top.
-            let second = possible[lots.index(possible.len())];
-            let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
+            let second = possible[rng.index(possible.len())];
+            let both = rng.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
             if both {
-                remedies.extend(self.strike(second, fleet, &mut lots, tell)?);
+                remedies.extend(self.strike(second, fleet, &mut rng, tell)?);
             }
-            pause(lots.among(100..2_000));
+            pause(rng.among(100..2_000));
             heal(fleet, &remedies)?;
             self.healings.push(Moment::now().0);
             let seconds = (Moment::now().0 - begun) as f64 / 1e6;
             let and = if both { format!(", and {second}") } else { String::new() };
             tell(&format!("{seconds:>6.1} s  {fault}{and}"));
-            pause(lots.among(100..1_500));
+            pause(rng.among(100..1_500));
         }
         Ok(())
     }
@@ -209,10 +209,10 @@ impl Rounds {
         &mut self,
         fault: Fault,
         fleet: &mut Fleet,
-        lots: &mut Lots,
+        rng: &mut Rng,
         tell: &mut impl FnMut(&str),
     ) -> io::Result<Vec<Remedy>> {
-        let strike = fault.strike(fleet, lots)?;
+        let strike = fault.strike(fleet, rng)?;
         *self.faults.entry(fault).or_insert(0) += 1;
         self.bad_exits.extend(strike.broken);
         self.tell_deaths(fleet, tell);

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use quorate_client::Moment;
 
 use crate::fleet::Fleet;
-use crate::lots::Lots;
 use crate::outages::Trouble;
+use crate::rng::Rng;
 use crate::wait::{self, pause};
 
 /// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
@@ -104,11 +104,11 @@ impl Fault {
     }
 
     /// Does it, and says how it ends.
-    pub(crate) fn strike(self, fleet: &mut Fleet, lots: &mut Lots) -> io::Result<Strike> {
+    pub(crate) fn strike(self, fleet: &mut Fleet, rng: &mut Rng) -> io::Result<Strike> {
         fleet.outages.blame(self.to_string());
         let n = fleet.node_count();
         let fewer = (n - 1) / 2;
-        let node = lots.index(n);
+        let node = rng.index(n);
         let of_holder = [
             Self::KillHolder,
             Self::KillHoldersNode,
@@ -120,7 +120,7 @@ impl Fault {
         let caught = if of_holder.contains(&self) { catch_holder(fleet)? } else { None };
         // Where nobody can have it, somebody is taken.
         let (holder, holders_node) =
-            caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
+            caught.unwrap_or_else(|| (rng.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
         let mut broken = Vec::new();
         let remedies = match self {
@@ -130,23 +130,23 @@ impl Fault {
             }
             Self::KillHoldersNode => kill_nodes(fleet, &[holders_node]),
             Self::KillVoter => {
-                let other = (holders_node + 1 + lots.index(n - 1)) % n;
+                let other = (holders_node + 1 + rng.index(n - 1)) % n;
                 kill_nodes(fleet, &[other])
             }
-            Self::KillMinority => kill_nodes(fleet, &lots.some(fewer, n)),
+            Self::KillMinority => kill_nodes(fleet, &rng.some(fewer, n)),
             Self::StopHolder => {
                 fleet.stop_worker(holder);
                 vec![Remedy::ContinueWorker(holder)]
             }
             Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
-            Self::StopMinority => stop_nodes(fleet, &lots.some(fewer, n)),
+            Self::StopMinority => stop_nodes(fleet, &rng.some(fewer, n)),
             Self::Stutter => {
-                stutter(fleet, lots, node);
+                stutter(fleet, rng, node);
                 Vec::new()
             }
             Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
             Self::CutMinority => {
-                let minority = lots.some(fewer, n);
+                let minority = rng.some(fewer, n);
                 let rest: Vec<usize> = (0..n).filter(|other| !minority.contains(other)).collect();
                 cut_apart(fleet, &minority, &rest)?
             }
@@ -179,9 +179,9 @@ impl Fault {
             }
             Self::ShiftClock => {
                 fleet.kill_node(node);
-                let seconds = lots.among(600..7_200) as i64;
+                let seconds = rng.among(600..7_200) as i64;
                 // A clock cannot show a time before the machine was started.
-                let back = lots.index(2) == 0 && uptime_s() > seconds + 60;
+                let back = rng.index(2) == 0 && uptime_s() > seconds + 60;
                 vec![Remedy::StartShifted(node, if back { -seconds } else { seconds })]
             }
             Self::Vanish => {
@@ -258,13 +258,13 @@ fn cut_apart(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<
 }
 
 /// A node that runs for a while, stops for a while, and so on: all that it sends and hears is late by another time.
-fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) {
+fn stutter(fleet: &mut Fleet, rng: &mut Rng, node: usize) {
     fleet.begin(&[node], Trouble::Stutters);
     for _ in 0..10 {
         fleet.stop_node(node);
-        pause(lots.among(20..150));
+        pause(rng.among(20..150));
         fleet.continue_node(node);
-        pause(lots.among(5..60));
+        pause(rng.among(5..60));
     }
     fleet.end(node, Trouble::Stutters);
 }

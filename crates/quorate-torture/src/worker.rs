@@ -11,8 +11,8 @@ use quorate_client::Moment;
 use crate::clients::{Acquired, Kind, LockGuard, LockSession, Options, SessionWork};
 use crate::holding::{Holding, LOOK};
 use crate::log::Log;
-use crate::lots::Lots;
 use crate::register::{Answer, Register};
+use crate::rng::Rng;
 
 /// The lock that everybody wants.
 pub(crate) const LOCK: &str = "torture";
@@ -27,7 +27,7 @@ pub(crate) struct Worker {
     pub(crate) register: String,
     pub(crate) log: Log,
     pub(crate) locker: PathBuf,
-    pub(crate) lots: Lots,
+    pub(crate) rng: Rng,
 }
 
 impl Worker {
@@ -40,9 +40,9 @@ impl Worker {
         locker: PathBuf,
     ) -> std::io::Result<Self> {
         let endpoints = endpoints.split(',').map(str::to_owned).collect();
-        let lots = Lots::new(u64::from(std::process::id()));
+        let rng = Rng::new(u64::from(std::process::id()));
         let (register, log) = (register.to_owned(), Log::open(log)?);
-        Ok(Self { kind, number, endpoints, register, log, locker, lots })
+        Ok(Self { kind, number, endpoints, register, log, locker, rng })
     }
 
     /// Runs until it is killed.
@@ -109,9 +109,9 @@ impl Worker {
 
     /// Mostly short, sometimes long enough for something to happen meanwhile. Logs each deadline that the client is told.
     async fn work(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
-        let millis = match self.lots.index(12) {
-            0 => self.lots.among(200..600),
-            _ => self.lots.among(1..15),
+        let millis = match self.rng.index(12) {
+            0 => self.rng.among(200..600),
+            _ => self.rng.among(1..15),
         };
         let end = Moment::now().later(Duration::from_millis(millis));
         while !end.from_now().is_zero() {

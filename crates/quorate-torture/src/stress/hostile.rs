@@ -12,7 +12,7 @@ use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey, greeting};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::lots::Lots;
+use crate::rng::Rng;
 
 /// What nodes say to a node that is not one.
 #[derive(Debug)]
@@ -104,17 +104,17 @@ fn put(bytes: &mut BytesMut, number: u64, call: Call) {
 
 /// Bytes that make no sense, half of a frame, a frame that is too large, and what was said before, said again.
 pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
-    let mut lots = Lots::new(1);
+    let mut rng = Rng::new(1);
     let mut greeted = greeting::MAGIC.to_vec();
     greeted.extend(greeting::VERSION.to_be_bytes());
     greeted.extend([0, 0]);
     let mut ask = BytesMut::new();
     put(&mut ask, 1, Call::Status);
     let kinds: [Vec<u8>; 4] = [
-        noise(&mut lots, 4_000),
+        noise(&mut rng, 4_000),
         [&greeted[..], &ask[..ask.len() / 2]].concat(),
-        [&greeted[..], &u32::MAX.to_be_bytes(), &noise(&mut lots, 60_000)].concat(),
-        [&greeted[..], &noise(&mut lots, 500)].concat(),
+        [&greeted[..], &u32::MAX.to_be_bytes(), &noise(&mut rng, 60_000)].concat(),
+        [&greeted[..], &noise(&mut rng, 500)].concat(),
     ];
     let mut broken = Vec::new();
     for endpoint in clients {
@@ -129,14 +129,14 @@ pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize
     if captured.is_empty() {
         return vec!["no node has said anything that could be said again".to_owned()];
     }
-    let mut lots = Lots::new(2);
-    let hello = [&[0x16, 0x03, 0x01, 0xff, 0xff][..], &noise(&mut lots, 60_000)].concat();
+    let mut rng = Rng::new(2);
+    let hello = [&[0x16, 0x03, 0x01, 0xff, 0xff][..], &noise(&mut rng, 60_000)].concat();
     let kinds = [
-        noise(&mut lots, 4_000),
+        noise(&mut rng, 4_000),
         captured[..captured.len() / 2].to_vec(),
         hello,
         captured.to_vec(),
-        [captured, &noise(&mut lots, 500)].concat(),
+        [captured, &noise(&mut rng, 500)].concat(),
     ];
     let mut broken = Vec::new();
     for endpoint in peers {
@@ -167,8 +167,8 @@ async fn send_garbage(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) -> Op
     refused
 }
 
-fn noise(lots: &mut Lots, length: usize) -> Vec<u8> {
-    (0..length).map(|_| lots.among(0..256) as u8).collect()
+fn noise(rng: &mut Rng, length: usize) -> Vec<u8> {
+    (0..length).map(|_| rng.among(0..256) as u8).collect()
 }
 
 /// Takes a lock with frames of its own, says all of them again on another connection, and again: the lock is had once.
@@ -250,9 +250,9 @@ pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
         let guard = session.lock("guarded")?.acquire().await?;
         let mut stranger =
             connect(&clients[1]).await.map_err(|error| Error::Unreachable(error.to_string()))?;
-        let (mut lots, mut bytes) = (Lots::new(3), BytesMut::new());
+        let (mut rng, mut bytes) = (Rng::new(3), BytesMut::new());
         for number in 0..guesses as u64 {
-            let key = SessionKey(u128::from(lots.among(0..u64::MAX)) << 64 | u128::from(number));
+            let key = SessionKey(u128::from(rng.among(0..u64::MAX)) << 64 | u128::from(number));
             put(&mut bytes, number, Call::Release { session: key, request: 0 });
         }
         let all = async {
