@@ -1,4 +1,4 @@
-//! A run: faults of a seed against a cluster while workers take turns, and then the verdict.
+//! A run: injects the faults of a seed into a cluster while workers take the lock in turn, and judges the logs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,13 @@ use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
 use crate::hosts::Hosts;
 use crate::log::Tail;
-use crate::losses::{self, Loss, Weather};
-use crate::outages::{Outage, Trouble, late_recoveries, without_majority};
+use crate::losses::{self, FaultEffects, Loss};
+use crate::outages::{Outage, OutageCause, late_recoveries, without_majority};
 use crate::report;
 use crate::rng::Rng;
 use crate::wait::{self, becomes, pause};
 
-/// What is to be run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) nodes: usize,
@@ -34,16 +34,16 @@ pub(crate) struct Plan {
     pub(crate) only: String,
 }
 
-/// For how long faults are done.
+/// How long faults are injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     Seconds(u64),
-    /// A number of faults, so that a slow machine does as many as a fast one.
+    /// A number of faults, which does not depend on the speed of the machine.
     Faults(usize),
 }
 
 impl Length {
-    /// Whether another fault is to be done.
+    /// Whether another fault is to be injected.
     fn is_left(self, faults: usize, begun: u64) -> bool {
         let ran = Duration::from_micros(Moment::now().0.saturating_sub(begun));
         match self {
@@ -62,16 +62,16 @@ impl fmt::Display for Length {
     }
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) history: History,
-    /// How often each kind of fault was done.
+    /// Number of faults of each kind.
     pub(crate) faults: BTreeMap<Fault, usize>,
-    /// How long after each healing nobody had been given the lock, in microseconds.
+    /// Time from the end of each fault to the next grant, in microseconds.
     pub(crate) recoveries: Vec<u64>,
-    /// How long it took after the last healing until everybody had had the lock.
+    /// Time from the end of the last fault until every worker had had the lock.
     pub(crate) everybody: Option<u64>,
     /// Exits of processes that no fault has caused.
     pub(crate) died: Vec<String>,
@@ -101,7 +101,7 @@ const HELD_AGE_US: u64 = 1_000_000;
 /// A fault takes less, the time until the next one included.
 const FAULT_MOST: Duration = Duration::from_secs(60);
 
-/// What the faults of a run have left behind, beside the logs.
+/// Results of the faults of a run that are not in the logs.
 #[derive(Debug, Default)]
 struct Rounds {
     faults: BTreeMap<Fault, usize>,
@@ -112,9 +112,9 @@ struct Rounds {
     died: Vec<String>,
 }
 
-/// What is seen of the cluster after the last fault.
+/// State of the cluster after the last fault.
 #[derive(Debug, Default)]
-struct LastLook {
+struct FinalState {
     healed: u64,
     /// Time until every worker had had the lock.
     everybody: Option<u64>,
@@ -124,7 +124,7 @@ struct LastLook {
     without_lock: Vec<Kind>,
 }
 
-/// Runs it in a folder that is left as it is.
+/// Runs a campaign. All files are left in the folder.
 pub(crate) fn run(
     plan: &Plan,
     hosts: Hosts,
@@ -145,7 +145,7 @@ pub(crate) fn run(
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
     let mut rounds = Rounds::default();
     rounds.run(plan, &mut fleet, &mut tell)?;
-    let last = last_look(&fleet, workers)?;
+    let last = final_state(&fleet, workers)?;
     rounds.tell_deaths(&mut fleet, &mut tell);
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
@@ -158,7 +158,7 @@ pub(crate) fn run(
 }
 
 impl Rounds {
-    /// Does one fault after the other until the plan is fulfilled.
+    /// Injects one fault after the other until the plan is fulfilled.
     fn run(
         &mut self,
         plan: &Plan,
@@ -187,7 +187,7 @@ impl Rounds {
             }
             let mut remedies = self.strike(fault, fleet, &mut rng, tell)?;
             pause(rng.among(100..1_200));
-            // Sometimes another one comes on top.
+            // One fault in four gets another one on top.
             let second = possible[rng.index(possible.len())];
             let both = rng.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
             if both {
@@ -204,7 +204,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Does a fault. Returns how it is undone.
+    /// Injects a fault. Returns how it is undone.
     fn strike(
         &mut self,
         fault: Fault,
@@ -226,8 +226,8 @@ impl Rounds {
     }
 }
 
-/// Looks whether everything works after the last fault. Each look has its own time.
-fn last_look(fleet: &Fleet, workers: usize) -> io::Result<LastLook> {
+/// Waits until everything works after the last fault. Each check has a deadline of its own.
+fn final_state(fleet: &Fleet, workers: usize) -> io::Result<FinalState> {
     let healed = Moment::now().0;
     let everybody = await_turns(fleet, workers, healed)?.then(|| Moment::now().0 - healed);
     let mut absent = Vec::new();
@@ -235,11 +235,11 @@ fn last_look(fleet: &Fleet, workers: usize) -> io::Result<LastLook> {
         absent = fleet.absent();
         Ok(absent.is_empty())
     })?;
-    Ok(LastLook { healed, everybody, absent, without_lock: await_holders(fleet)? })
+    Ok(FinalState { healed, everybody, absent, without_lock: await_holders(fleet)? })
 }
 
 /// Judges what the files say.
-fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &LastLook) -> io::Result<Outcome> {
+fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &FinalState) -> io::Result<Outcome> {
     let (history, end_of_logs) = (History::read(fleet)?, Moment::now().0);
     let outages = fleet.outages.judged(&history.ready);
     let losses = losses(&history, &outages, plan.nodes);
@@ -273,12 +273,12 @@ fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &LastLook) -> io::R
 fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
     let mut losses = Vec::new();
     let without_majority = without_majority(outages, nodes);
-    let weather = Weather { outages, without_majority: &without_majority };
+    let effects = FaultEffects { outages, without_majority: &without_majority };
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
         let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
         let beats = history.beats.get(kind).map_or(&[][..], Vec::as_slice);
-        let judge = |claim| losses::judge(*kind, claim, weather, stalls, beats);
+        let judge = |claim| losses::judge(*kind, claim, effects, stalls, beats);
         losses.extend(lost.map(judge));
     }
     losses
@@ -292,11 +292,11 @@ fn becomes_well(fleet: &Fleet) -> io::Result<bool> {
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
     remedies.iter().try_for_each(|remedy| remedy.apply(fleet))?;
     // A link has two ends, so that a cut is undone only when all of its hosts are healed.
-    (0..fleet.node_count()).for_each(|node| fleet.end(node, Trouble::CutOff));
+    (0..fleet.node_count()).for_each(|node| fleet.end(node, OutageCause::CutOff));
     Ok(())
 }
 
-/// How long after this moment the next worker got the lock.
+/// Time from this moment to the next grant.
 fn recovery(history: &History, moment: u64) -> Option<u64> {
     let next = history.claims.iter().map(|claim| claim.start).find(|start| *start >= moment);
     next.map(|start| start - moment)

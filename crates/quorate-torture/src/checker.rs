@@ -1,18 +1,18 @@
-//! Whether what happened may happen.
+//! Checks the history of a run against the properties that the service promises.
 
 use std::collections::BTreeSet;
 
 use crate::history::{Claim, Grant, History, Write};
 use crate::linear;
 
-/// A property and what speaks against it.
+/// A property and its violations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) property: &'static str,
     pub(crate) broken: Vec<String>,
 }
 
-/// All properties. `healed` is when the last fault was over; by then `workers` workers have to come to the lock again.
+/// Checks all properties. The last fault was undone at `healed`; each of the `workers` has to get the lock after that.
 pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdict> {
     let verdict = |property, broken| Verdict { property, broken };
     vec![
@@ -34,7 +34,7 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
 }
 
 fn overlapping_claims(history: &History) -> Vec<String> {
-    // Whoever reaches furthest of those before, in case one lies inside another.
+    // The earlier claim that ends last, in case one lies inside another.
     let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Claim>);
     for claim in &history.claims {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
@@ -83,44 +83,48 @@ fn early_grants(history: &History) -> Vec<String> {
     broken
 }
 
-/// A token that was told or recorded, with a time: by then it was known, or from then on it was asked for.
+/// A token that was told to a client or recorded by a node, with a time: when it was known, or when it was asked for.
 #[derive(Clone, Debug)]
-struct Sighting {
+struct ObservedToken {
     time: u64,
     token: u64,
     text: String,
 }
 
-/// Sightings of the tokens of clients, which `name` names.
+/// Tokens that clients were told. `of` chooses the time and the token of a claim.
 fn told(
     claims: &[Claim],
     of: impl Fn(&Claim) -> (u64, u64),
     name: impl Fn(&Claim) -> String,
-) -> Vec<Sighting> {
-    let sighting = |claim: &Claim| {
+) -> Vec<ObservedToken> {
+    let observed = |claim: &Claim| {
         let (time, token) = of(claim);
         let text = format!("{} got token {token}, granted at {}", name(claim), claim.start);
-        Sighting { time, token, text }
+        ObservedToken { time, token, text }
     };
-    claims.iter().map(sighting).collect()
+    claims.iter().map(observed).collect()
 }
 
-/// Sightings of the tokens of nodes' records.
-fn recorded(grants: &[Grant], time: impl Fn(&Grant) -> u64) -> Vec<Sighting> {
-    let sighting = |grant: &Grant| {
+/// Tokens in the nodes' records.
+fn recorded(grants: &[Grant], time: impl Fn(&Grant) -> u64) -> Vec<ObservedToken> {
+    let observed = |grant: &Grant| {
         let Grant { node, token, at, .. } = *grant;
         let text = format!("node {node} granted token {token} at {at}");
-        Sighting { time: time(grant), token, text }
+        ObservedToken { time: time(grant), token, text }
     };
-    grants.iter().map(sighting).collect()
+    grants.iter().map(observed).collect()
 }
 
 /// Later tokens that are smaller than the greatest of all that were known before they were asked for, or equal to it unless
 /// that is permitted.
-fn decreases(mut earlier: Vec<Sighting>, mut later: Vec<Sighting>, equal: bool) -> Vec<String> {
+fn decreases(
+    mut earlier: Vec<ObservedToken>,
+    mut later: Vec<ObservedToken>,
+    equal: bool,
+) -> Vec<String> {
     earlier.sort_by_key(|it| it.time);
     later.sort_by_key(|it| it.time);
-    let (mut earlier, mut greatest) = (earlier.into_iter().peekable(), None::<Sighting>);
+    let (mut earlier, mut greatest) = (earlier.into_iter().peekable(), None::<ObservedToken>);
     let mut broken = Vec::new();
     for it in later {
         while let Some(known) = earlier.next_if(|known| known.time < it.time) {
@@ -129,7 +133,7 @@ fn decreases(mut earlier: Vec<Sighting>, mut later: Vec<Sighting>, equal: bool) 
             }
         }
         let is_wrong =
-            |known: &&Sighting| known.token > it.token || !equal && known.token == it.token;
+            |known: &&ObservedToken| known.token > it.token || !equal && known.token == it.token;
         if let Some(known) = greatest.as_ref().filter(is_wrong) {
             broken.push(format!("{}, and later {}", known.text, it.text));
         }
@@ -149,7 +153,7 @@ fn tokens(history: &History) -> Vec<String> {
     let starts = told(claims, |it| (it.start, it.token), name);
     let of_claims = told(claims, |it| (it.start, it.greatest), name);
     broken.extend(decreases(of_claims, starts.clone(), false));
-    // A grant that was heard of too late was made before its deadline, and so before those who relied on the lock after it.
+    // A grant that was heard of too late was made before its deadline, and so before every claim that began after that.
     broken.extend(decreases(told(late, |it| (it.end, it.greatest), name), starts, false));
     // A request that was made when a token was known is granted after that one.
     let asked = told(&all, |it| (it.asked, it.token), name);
@@ -184,7 +188,7 @@ fn increments(history: &History) -> Vec<String> {
     let missing = history.acknowledged.iter().filter(|write| !written.contains(write));
     broken.extend(missing.map(|write| {
         format!(
-            "token {} was told that it had written {}, and nobody knows",
+            "token {} was told that it had written {}, and the register has no such write",
             write.token, write.value
         )
     }));
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gets_nothing_after_the_healing_is_named() {
+    fn workers_that_starve_after_the_last_fault_are_named() {
         assert_eq!(
             progress(&sound(), 3, 20),
             [

@@ -161,7 +161,7 @@ pub(crate) enum Acquired<G> {
     Granted(G),
     /// Others had the lock for as long as the client was willing to wait.
     TimedOut,
-    /// The session is of no use any longer.
+    /// The session cannot be used any longer.
     Failed,
     /// The client did not give up although its time was up. That is a fault of the client, and the session is given up.
     Overdue,
@@ -215,7 +215,7 @@ pub(crate) trait LockSession: Sized {
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Self::Guard>;
 
-    /// What else is for the log since this was last asked: lines about keep-alives of clients that are not ours.
+    /// Further lines for the log since the last call, about keep-alives of clients that are not ours.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -233,6 +233,6 @@ pub(crate) trait LockGuard {
     /// Why the lock is lost, for the log, in one word.
     fn loss(&self) -> String;
 
-    /// Releases the lock. Returns whether the session is good for more.
+    /// Releases the lock. Returns whether the session can be used again.
     async fn release(self) -> bool;
 }

@@ -1,4 +1,4 @@
-//! What is done to processes and links, and undone again.
+//! Faults of processes and links: how they are injected and undone.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use quorate_client::Moment;
 
 use crate::fleet::Fleet;
-use crate::outages::Trouble;
+use crate::outages::OutageCause;
 use crate::rng::Rng;
 use crate::wait::{self, pause};
 
@@ -40,11 +40,11 @@ pub(crate) enum Fault {
     FullDisk,
 }
 
-/// How a fault ends.
+/// How a fault is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
     StartNode(usize),
-    /// With a clock that is wrong by so many seconds.
+    /// With a clock that is wrong by this many seconds.
     StartShifted(usize, i64),
     StartWorker(usize),
     ContinueNode(usize),
@@ -54,11 +54,11 @@ pub(crate) enum Remedy {
     Empty(usize),
 }
 
-/// What a fault has done.
+/// Result of injecting a fault.
 #[derive(Debug, Default)]
 pub(crate) struct Strike {
     pub(crate) remedies: Vec<Remedy>,
-    /// What must not happen.
+    /// Violations.
     pub(crate) broken: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Fault {
         Self::FullDisk,
     ];
 
-    /// The faults that can be done here and have this in their names.
+    /// Faults that are possible here and have `only` in their names.
     pub(crate) fn possible(fleet: &Fleet, only: &str) -> Vec<Self> {
         let clocks = clocks_can_be_shifted();
         let possible = |fault: &Self| match fault {
@@ -103,11 +103,11 @@ impl Fault {
         Self::ALL.into_iter().filter(possible).filter(wanted).collect()
     }
 
-    /// Does it, and says how it ends.
+    /// Injects the fault.
     pub(crate) fn strike(self, fleet: &mut Fleet, rng: &mut Rng) -> io::Result<Strike> {
         fleet.outages.blame(self.to_string());
         let n = fleet.node_count();
-        let fewer = (n - 1) / 2;
+        let minority = (n - 1) / 2;
         let node = rng.index(n);
         let of_holder = [
             Self::KillHolder,
@@ -118,7 +118,7 @@ impl Fault {
             Self::Vanish,
         ];
         let caught = if of_holder.contains(&self) { catch_holder(fleet)? } else { None };
-        // Where nobody can have it, somebody is taken.
+        // If no worker gets the lock in time, a random one is chosen.
         let (holder, holders_node) =
             caught.unwrap_or_else(|| (rng.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
@@ -133,30 +133,30 @@ impl Fault {
                 let other = (holders_node + 1 + rng.index(n - 1)) % n;
                 kill_nodes(fleet, &[other])
             }
-            Self::KillMinority => kill_nodes(fleet, &rng.some(fewer, n)),
+            Self::KillMinority => kill_nodes(fleet, &rng.some(minority, n)),
             Self::StopHolder => {
                 fleet.stop_worker(holder);
                 vec![Remedy::ContinueWorker(holder)]
             }
             Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
-            Self::StopMinority => stop_nodes(fleet, &rng.some(fewer, n)),
+            Self::StopMinority => stop_nodes(fleet, &rng.some(minority, n)),
             Self::Stutter => {
                 stutter(fleet, rng, node);
                 Vec::new()
             }
             Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
             Self::CutMinority => {
-                let minority = rng.some(fewer, n);
-                let rest: Vec<usize> = (0..n).filter(|other| !minority.contains(other)).collect();
-                cut_apart(fleet, &minority, &rest)?
+                let these = rng.some(minority, n);
+                let rest: Vec<usize> = (0..n).filter(|other| !these.contains(other)).collect();
+                cut_apart(fleet, &these, &rest)?
             }
             Self::CutDeaf => {
-                fleet.begin(&[node], Trouble::CutOff);
+                fleet.begin(&[node], OutageCause::CutOff);
                 others.iter().try_for_each(|other| fleet.hosts.cut(*other, &[node]))?;
                 others.into_iter().map(Remedy::Heal).collect()
             }
             Self::CutMute => {
-                fleet.begin(&[node], Trouble::CutOff);
+                fleet.begin(&[node], OutageCause::CutOff);
                 fleet.hosts.cut(node, &others)?;
                 vec![Remedy::Heal(node)]
             }
@@ -165,7 +165,7 @@ impl Fault {
                 cut_apart(fleet, &[node], &clients)?
             }
             Self::CutNoQuorum => {
-                fleet.begin(&(0..n).collect::<Vec<_>>(), Trouble::CutOff);
+                fleet.begin(&(0..n).collect::<Vec<_>>(), OutageCause::CutOff);
                 for node in 0..n {
                     let rest: Vec<usize> = (0..n).filter(|other| *other != node).collect();
                     fleet.hosts.cut(node, &rest)?;
@@ -251,22 +251,22 @@ fn stop_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
 
 /// Cuts all links between some nodes and other hosts. Only the first are affected.
 fn cut_apart(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
-    fleet.begin(these, Trouble::CutOff);
+    fleet.begin(these, OutageCause::CutOff);
     these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
     those.iter().try_for_each(|host| fleet.hosts.cut(*host, these))?;
     Ok(these.iter().chain(those).copied().map(Remedy::Heal).collect())
 }
 
-/// A node that runs for a while, stops for a while, and so on: all that it sends and hears is late by another time.
+/// Stops and continues a node in turns, so that everything it sends and hears is late by a different time.
 fn stutter(fleet: &mut Fleet, rng: &mut Rng, node: usize) {
-    fleet.begin(&[node], Trouble::Stutters);
+    fleet.begin(&[node], OutageCause::Stutters);
     for _ in 0..10 {
         fleet.stop_node(node);
         pause(rng.among(20..150));
         fleet.continue_node(node);
         pause(rng.among(5..60));
     }
-    fleet.end(node, Trouble::Stutters);
+    fleet.end(node, OutageCause::Stutters);
 }
 
 /// Waits until a worker has the lock, if that is soon, and stops the worker, so that it still has it.

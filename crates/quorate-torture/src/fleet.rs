@@ -1,4 +1,4 @@
-//! All processes of a run: nodes, workers, the register. They end with us.
+//! All processes of a run: nodes, workers, long holders, the register and the monitor. They end with the run.
 
 use std::fs;
 use std::io;
@@ -14,11 +14,11 @@ use crate::clients::{Kinds, kinds};
 use crate::disks::{self, Disks};
 use crate::hosts::Hosts;
 use crate::log::{self, Tail};
-use crate::outages::{Outages, Trouble};
+use crate::outages::{OutageCause, Outages};
 use crate::process::Process;
 use crate::wait;
 
-/// What a cluster is like.
+/// Size and settings of a cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) nodes: usize,
@@ -29,9 +29,9 @@ pub(crate) struct Shape {
     pub(crate) holders: bool,
     /// Greatest time-to-live of a session.
     pub(crate) ttl_most_ms: u64,
-    /// How quickly nodes answer each other.
+    /// Bound on the time in which nodes answer each other.
     pub(crate) answer_ms: u64,
-    /// Where one more node would be, which is never started.
+    /// Address of one more node, which is never started.
     pub(crate) absent: Option<String>,
 }
 
@@ -63,14 +63,15 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Writes the files of a cluster of so many nodes and starts everything.
+    /// Writes the files of a cluster and starts all processes.
     pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
         let Shape { nodes, workers, .. } = *shape;
         let holders = if shape.holders { shape.kinds.iter().len() } else { 0 };
-        let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
-        let register_at = door(nodes + workers, 7482);
-        let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
-        let clients = (0..nodes).map(|node| door(node, 7480)).collect();
+        let address = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
+        let register_at = address(nodes + workers, 7482);
+        let peers =
+            (0..nodes).map(|node| address(node, 7481)).chain(shape.absent.clone()).collect();
+        let clients = (0..nodes).map(|node| address(node, 7480)).collect();
         let processes = |what: &str, count: usize| {
             (0..count).map(|number| Process::new(format!("{what} {number}"))).collect()
         };
@@ -153,14 +154,14 @@ impl Fleet {
 
     /// Fills the disk of a node.
     pub(crate) fn fill(&mut self, node: usize) -> io::Result<()> {
-        self.outages.begin(node, Trouble::FullDisk);
+        self.outages.begin(node, OutageCause::FullDisk);
         disks::fill(&self.data(node))
     }
 
     /// Makes room on the disk of a node again.
     pub(crate) fn empty(&mut self, node: usize) -> io::Result<()> {
         disks::empty(&self.data(node))?;
-        self.outages.end(node, Trouble::FullDisk);
+        self.outages.end(node, OutageCause::FullDisk);
         Ok(())
     }
 
@@ -247,7 +248,7 @@ impl Fleet {
         self.folder.join(format!("worker-{worker}-{start}.log"))
     }
 
-    /// Starts a node that is down, with a clock that is wrong by so many seconds.
+    /// Starts a node that is down, with a clock that is wrong by `shift` seconds.
     pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
         if !self.nodes[node].is_running() {
             // A node that cannot write to its disk when it starts ends with an error.
@@ -267,7 +268,7 @@ impl Fleet {
         command.arg("node").arg(config).arg(made(self.record(node, start))?).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
         self.nodes[node].start(&mut command, &errors, shift)?;
-        self.outages.end(node, Trouble::Down);
+        self.outages.end(node, OutageCause::Down);
         Ok(())
     }
 
@@ -286,26 +287,26 @@ impl Fleet {
     }
 
     pub(crate) fn kill_node(&mut self, node: usize) {
-        self.outages.begin(node, Trouble::Down);
+        self.outages.begin(node, OutageCause::Down);
         self.nodes[node].kill();
-        self.outages.end(node, Trouble::Stopped);
+        self.outages.end(node, OutageCause::Stopped);
     }
 
-    /// Nodes are in trouble from now on.
-    pub(crate) fn begin(&mut self, nodes: &[usize], trouble: Trouble) {
-        nodes.iter().for_each(|node| self.outages.begin(*node, trouble));
+    /// The cause affects these nodes from now on.
+    pub(crate) fn begin(&mut self, nodes: &[usize], cause: OutageCause) {
+        nodes.iter().for_each(|node| self.outages.begin(*node, cause));
     }
 
-    /// A trouble of a node is undone now.
-    pub(crate) fn end(&mut self, node: usize, trouble: Trouble) {
-        self.outages.end(node, trouble);
+    /// The cause no longer affects a node from now on.
+    pub(crate) fn end(&mut self, node: usize, cause: OutageCause) {
+        self.outages.end(node, cause);
     }
 
     pub(crate) fn kill_worker(&mut self, worker: usize) {
         self.workers[worker].kill();
     }
 
-    /// Deletes all that a node that is down remembers.
+    /// Deletes the data of a node that is down.
     pub(crate) fn forget(&self, node: usize) -> io::Result<()> {
         // The folder itself may be a file system.
         for entry in fs::read_dir(self.data(node))? {
@@ -322,11 +323,11 @@ impl Fleet {
 
     /// Asks a node to leave with SIGTERM, and waits until it has. Fails with what is wrong about its end.
     pub(crate) fn terminate_node(&mut self, node: usize) -> Result<(), String> {
-        self.outages.begin(node, Trouble::Down);
+        self.outages.begin(node, OutageCause::Down);
         self.nodes[node].terminate(LEAVE_MS)
     }
 
-    /// Waits until a node says that it is ready to a question that is sent from now on; at most so many milliseconds.
+    /// Waits until a node says that it is ready to a question that is sent from now on, for at most `millis`.
     pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
         let (since, mut log) = (Moment::now().0, Tail::from_end(self.monitor_log())?);
         for _ in 0..millis / 20 {
@@ -346,13 +347,13 @@ impl Fleet {
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
-        self.outages.begin(node, Trouble::Stopped);
+        self.outages.begin(node, OutageCause::Stopped);
         self.nodes[node].stop();
     }
 
     pub(crate) fn continue_node(&mut self, node: usize) {
         self.nodes[node].resume();
-        self.outages.end(node, Trouble::Stopped);
+        self.outages.end(node, OutageCause::Stopped);
     }
 
     pub(crate) fn stop_worker(&mut self, worker: usize) {

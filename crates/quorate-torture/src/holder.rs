@@ -1,6 +1,6 @@
 //! A long holder: a client that takes a lock of its own, holds it for the whole run, and logs whether it is ever lost.
 //!
-//! Nobody else wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
+//! No other client wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
 //! fail at once. `losses.rs` judges that.
 
 use std::path::{Path, PathBuf};

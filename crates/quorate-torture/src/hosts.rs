@@ -1,8 +1,8 @@
 //! Machines that are network namespaces, each with an address of its own, all on one switch.
 //!
 //! Everything lies in namespaces of this run, the switch too: the machine's own network is not touched. A link is cut by
-//! an entry in the sender's table of neighbours that leads nowhere: packets leave and nobody takes them, in that direction
-//! only, without a word to either side. That needs neither a firewall nor its modules in the kernel.
+//! an entry in the sender's table of neighbours that leads nowhere: packets leave and no host takes them, in that direction
+//! only, and neither side is told. That needs neither a firewall nor its modules in the kernel.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ const PREFIX: &str = "quorate-";
 /// Where iproute2 keeps the names of namespaces.
 const NAMES: &str = "/run/netns";
 
-/// Nobody has this hardware address.
+/// A hardware address that no host has.
 const NOWHERE: &str = "02:00:00:00:00:ff";
 
 /// The hosts of a run.
@@ -21,8 +21,8 @@ const NOWHERE: &str = "02:00:00:00:00:ff";
 pub(crate) enum Hosts {
     /// Namespaces. They are removed when this is dropped.
     Namespaces(Namespaces),
-    /// All of them are this machine, so that no link can be cut. Each has an address of its own all the same, so that nobody
-    /// takes its ports while it is down.
+    /// All of them are this machine, so that no link can be cut. Each still has an address of its own, so that no other
+    /// process takes its ports while it is down.
     Loopback,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Namespaces {
 }
 
 impl Hosts {
-    /// So many hosts in namespaces of their own, or why they cannot be made.
+    /// Makes `count` hosts in namespaces of their own, or says why they cannot be made.
     pub(crate) fn in_namespaces(count: usize) -> Result<Self, String> {
         remove_stale();
         let prefix = format!("{PREFIX}{}", std::process::id());
@@ -43,7 +43,7 @@ impl Hosts {
         Ok(Self::Namespaces(hosts))
     }
 
-    /// Where a host is.
+    /// Address of a host.
     pub(crate) fn address(&self, host: usize) -> String {
         match self {
             Self::Namespaces(_) => format!("10.77.{}.{}", host / 250, host % 250 + 1),
@@ -71,7 +71,7 @@ impl Hosts {
         }
     }
 
-    /// Nothing of what `from` sends arrives at any of `to` any more.
+    /// Drops everything that `from` sends to any of `to`.
     pub(crate) fn cut(&self, from: usize, to: &[usize]) -> io::Result<()> {
         let Self::Namespaces(hosts) = self else { return Ok(()) };
         let lines = to.iter().map(|to| {
@@ -81,7 +81,7 @@ impl Hosts {
         hosts.batch(&hosts.name(from), &lines.collect::<String>())
     }
 
-    /// All that a host sends arrives again.
+    /// Undoes all cuts of what a host sends.
     pub(crate) fn heal(&self, from: usize) -> io::Result<()> {
         let Self::Namespaces(hosts) = self else { return Ok(()) };
         hosts.batch(&hosts.name(from), "neigh flush dev eth0 nud permanent\n")
@@ -148,7 +148,7 @@ pub(crate) fn is_stale(name: &str, prefix: &str) -> bool {
     process.is_some_and(|process| !std::path::Path::new(&format!("/proc/{process}")).exists())
 }
 
-/// Runs a command, tells it something, and returns what it complains about.
+/// Runs a command with `told` as its input. Fails with its error output.
 fn run(command: &mut Command, told: &str) -> io::Result<()> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let shown = format!("{command:?}").replace('"', "");

@@ -2,17 +2,17 @@
 //!
 //! An acquisition takes effect somewhere between when it was asked for and when it was known; a claim's end may take effect
 //! any time from then on. The tester looks for an order in which an ordinary lock would have answered the same. Its search
-//! is exponential, so that it is given a few claims at a time. Between two parts the lock is held by somebody who is known,
-//! so that nothing before can come after: cutting there takes no order away.
+//! is exponential, so that it is given a few claims at a time. Between two parts the holder of the lock is
+//! known, so that no earlier step can come later: cutting there excludes no order.
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
 use crate::history::Claim;
 
-/// So many claims at a time.
+/// Number of claims that are checked at a time.
 const PART: usize = 6;
 
-/// A lock as it is meant to be: who holds it, and the last token.
+/// Specification of a lock: whether it is held, and the last token.
 #[derive(Clone, Debug, Default)]
 struct Lock {
     held: bool,
@@ -38,7 +38,7 @@ impl SequentialSpec for Lock {
 
     fn invoke(&mut self, op: &Op) -> Ret {
         match op {
-            // Which token it will be is not the lock's to promise; only grants that were heard of are looked at.
+            // The specification does not choose the token, and only grants that a client heard of are checked.
             Op::Acquire => Ret::Done,
             Op::Release(token, greatest) => {
                 if *token == self.last {
@@ -89,7 +89,7 @@ pub(crate) fn problems(claims: &[Claim]) -> Vec<String> {
     broken
 }
 
-/// Whether a lock could have answered so, given who had it before.
+/// Whether a lock could have answered so, given the claim before.
 fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
     let mut steps = Vec::new();
     let from = before.map_or(0, |before| before.start);

@@ -1,27 +1,28 @@
-//! What a process did, one line for each thing, in a file of its own: whatever kills the process, what it did is there.
+//! Event logs: each process appends one line per event to a file of its own, unbuffered, so that the log is complete however
+//! the process ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is only ever appended to, unbuffered.
+/// An append-only file, written without a buffer.
 #[derive(Debug)]
 pub(crate) struct Log(File);
 
 impl Log {
-    /// Appends to this file, which is made if need be.
+    /// Opens a log for appending, and creates the file if it does not exist.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
     }
 
-    /// One line, with one write.
+    /// Appends a line with one write.
     pub(crate) fn line(&mut self, words: std::fmt::Arguments<'_>) {
-        // Who cannot write down what it does must not do anything.
-        self.0.write_all(format!("{words}\n").as_bytes()).expect("the disk takes what is logged");
+        // A process must not act without a log: what it does could not be judged.
+        self.0.write_all(format!("{words}\n").as_bytes()).expect("there is room for the log");
     }
 }
 
-/// Words of the lines of a file. Fails if there is no such file: what was not logged must not pass for what did not happen.
+/// Reads the words of all lines of a log. Fails if there is no such file: a missing log is not an empty one.
 pub(crate) fn lines(path: &Path) -> io::Result<Vec<Vec<String>>> {
     Tail::new(path.to_owned()).lines()
 }

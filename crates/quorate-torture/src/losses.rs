@@ -21,13 +21,13 @@ pub(crate) struct Loss {
 
 /// What faults did to the nodes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Weather<'a> {
+pub(crate) struct FaultEffects<'a> {
     pub(crate) outages: &'a [Outage],
     /// Times in which too many nodes were affected at once, in order.
     pub(crate) without_majority: &'a [(u64, u64)],
 }
 
-impl Weather<'_> {
+impl FaultEffects<'_> {
     /// Number of nodes that are affected then.
     fn affected(&self, time: u64) -> usize {
         let affected = self.outages.iter().filter(|it| it.affects(time));
@@ -42,17 +42,17 @@ impl Weather<'_> {
 pub(crate) fn judge(
     kind: Kind,
     claim: &Claim,
-    weather: Weather<'_>,
+    effects: FaultEffects<'_>,
     stalls: &[(u64, u64)],
     beats: &[Beat],
 ) -> Loss {
     let renewal = kind.renewal(crate::holder::TTL);
     let from = claim.end.saturating_sub(renewal.kept.as_micros() as u64);
-    let blocked = merged([weather.without_majority, stalls].concat()).into_iter();
+    let blocked = merged([effects.without_majority, stalls].concat()).into_iter();
     let blocked = blocked.map(|(start, end)| (start.max(from), end.min(claim.end)));
     let enough = |(start, end): &(u64, u64)| {
-        let after = if *end < claim.end { weather.affected(*end) } else { 0 };
-        let silent = weather.affected(start.saturating_sub(1)).max(after);
+        let after = if *end < claim.end { effects.affected(*end) } else { 0 };
+        let silent = effects.affected(start.saturating_sub(1)).max(after);
         end - start >= renewal.reserve(silent).as_micros() as u64
     };
     let excuse = match blocked.filter(|(start, end)| start < end).find(enough) {
@@ -60,18 +60,18 @@ pub(crate) fn judge(
             "too many nodes were affected, or the client did not run, for {:?}",
             Duration::from_micros(end - start)
         )),
-        None if kind.is_proxied() && !is_owed(claim, from, weather, beats) => {
+        None if kind.is_proxied() && !is_owed(claim, from, effects, beats) => {
             Some("the client asked no well node in time".to_owned())
         }
         None => None,
     };
-    let near = weather.outages.iter().filter(|it| it.from < claim.end && it.well > from);
+    let near = effects.outages.iter().filter(|it| it.from < claim.end && it.well > from);
     let faults = near.map(|it| {
         format!(
             "{} (node {} {}, from {}, undone {}, well {})",
             it.fault,
             it.node,
-            it.trouble,
+            it.cause,
             seconds(it.from, claim.end),
             seconds(it.undone, claim.end),
             seconds(it.well, claim.end)
@@ -85,7 +85,7 @@ pub(crate) fn judge(
 /// half a second before the end or earlier, was not told the whole TTL within half a second, and neither was it later.
 ///
 /// Only answers from before the end count. The log goes on after a loss, and keep-alives of the next lease are answered too.
-fn is_owed(claim: &Claim, from: u64, weather: Weather<'_>, beats: &[Beat]) -> bool {
+fn is_owed(claim: &Claim, from: u64, effects: FaultEffects<'_>, beats: &[Beat]) -> bool {
     let (allowance, ttl) = (ALLOWANCE.as_micros() as u64, ETCD_TTL.as_secs());
     let in_time = |beat: &&Beat| beat.sent >= from && beat.sent + allowance <= claim.end;
     let kept = |beat: &Beat| {
@@ -94,8 +94,8 @@ fn is_owed(claim: &Claim, from: u64, weather: Weather<'_>, beats: &[Beat]) -> bo
     let disturbed = |beat: &Beat| {
         let until = beat.sent + allowance;
         // A node that is well cannot answer without the others.
-        weather.outages.iter().any(|it| it.disturbs(beat.node, beat.sent, allowance))
-            || weather.without_majority.iter().any(|(from, to)| *from < until && beat.sent < *to)
+        effects.outages.iter().any(|it| it.disturbs(beat.node, beat.sent, allowance))
+            || effects.without_majority.iter().any(|(from, to)| *from < until && beat.sent < *to)
     };
     let before_end = beats.iter().filter(|beat| beat.told.is_some_and(|(at, _)| at < claim.end));
     let last = before_end.filter(|beat| kept(beat)).map(|beat| beat.sent).max().unwrap_or(0);
@@ -126,19 +126,13 @@ impl Loss {
 mod tests {
     use super::*;
     use crate::history::Ending;
-    use crate::outages::{Trouble, without_majority};
+    use crate::outages::{OutageCause, without_majority};
 
     /// Nodes that are down until then, and well a tenth of a second later.
     fn down(nodes: &[usize], from: u64, undone: u64) -> Vec<Outage> {
-        let (fault, trouble, well) = (String::new(), Trouble::Down, undone + 100_000);
-        let down = |node: &usize| Outage {
-            node: *node,
-            trouble,
-            fault: fault.clone(),
-            from,
-            undone,
-            well,
-        };
+        let (fault, cause, well) = (String::new(), OutageCause::Down, undone + 100_000);
+        let down =
+            |node: &usize| Outage { node: *node, cause, fault: fault.clone(), from, undone, well };
         nodes.iter().map(down).collect()
     }
 
@@ -156,8 +150,8 @@ mod tests {
             ending: Ending::Lost,
         };
         let without_majority = without_majority(outages, 5);
-        let weather = Weather { outages, without_majority: &without_majority };
-        judge(kind, &claim, weather, stalls, beats).excuse.is_some()
+        let effects = FaultEffects { outages, without_majority: &without_majority };
+        judge(kind, &claim, effects, stalls, beats).excuse.is_some()
     }
 
     fn excused(outages: &[Outage], stalls: &[(u64, u64)]) -> bool {

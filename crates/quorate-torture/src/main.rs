@@ -1,5 +1,5 @@
-//! Torture: a cluster of real processes, each with a network and an address of its own, under faults that a seed chooses,
-//! while clients take a lock and increment what it guards; and whether that went well. `docs/torture.md` tells more.
+//! Torture: a cluster of real processes, each with a network and an address of its own, under faults that a seed chooses.
+//! Clients take a lock and increment what it guards, and their logs are judged. See `docs/torture.md`.
 //!
 //! The program starts itself again as a node, a worker or the register.
 
@@ -61,22 +61,22 @@ struct Arguments {
 enum Command {
     /// Kills, pauses, cuts, forgets and shifts clocks while workers take a lock
     Faults {
-        /// For how long
+        /// Duration of the faults, in seconds
         #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
         seconds: u64,
         /// This many faults, however long that takes, instead of a number of seconds
         #[arg(long, conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..=100_000))]
         faults: Option<u64>,
-        /// Which faults, and when
+        /// Seed that chooses faults, victims and pauses
         #[arg(long, default_value_t = 0)]
         seed: u64,
-        /// How many nodes
+        /// Number of nodes
         #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u64).range(3..=15))]
         nodes: u64,
-        /// How many workers, the kinds of clients in turn; otherwise two of each kind
+        /// Number of workers, which have the kinds of clients in turn; default: two of each kind
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
         workers: Option<u64>,
-        /// Only clients of these kinds, such as `http,go`; otherwise all whose programs are installed
+        /// Only clients of these kinds, such as `http,go`; default: all whose programs are installed
         #[arg(long, value_enum, value_delimiter = ',')]
         clients: Vec<Kind>,
         /// Only faults with this in their names, such as `memory` or `cut off`
@@ -89,15 +89,15 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// A thousand waiters, a hundred thousand locks, a client that never reads, and bytes that make no sense
+    /// A thousand waiters, a hundred thousand locks, a client that never reads, and garbage
     Stress {
-        /// How many wait for one lock
+        /// Number of clients that wait for one lock
         #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=5_000))]
         waiters: u64,
-        /// How many locks are held at once
+        /// Number of locks that are held at once
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         locks: u64,
-        /// How many connections bring each kind of bytes that make no sense
+        /// Number of connections for each kind of garbage
         #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
         strangers: u64,
         /// The figures as JSON
@@ -118,7 +118,7 @@ enum Command {
     #[command(hide = true)]
     Holder { kind: Kind, endpoints: String, log: PathBuf, locker: PathBuf },
     #[command(hide = true)]
-    Inside { door: String },
+    Inside { address: String },
     #[command(hide = true)]
     Monitor { endpoints: String, log: PathBuf },
     #[command(hide = true)]
@@ -187,7 +187,7 @@ fn run(command: Command) -> io::Result<bool> {
             runtime.block_on(holder.run());
             Ok(true)
         }
-        Command::Inside { door } => etcdctl::inside(&door).map(|()| true),
+        Command::Inside { address } => etcdctl::inside(&address).map(|()| true),
         Command::Monitor { endpoints, log } => {
             end_with_parent()?;
             runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)

@@ -9,7 +9,7 @@ use quorate_client::Moment;
 
 /// What keeps a node from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum OutageCause {
     Down,
     Stopped,
     Stutters,
@@ -17,14 +17,14 @@ pub(crate) enum Trouble {
     FullDisk,
 }
 
-impl Trouble {
+impl OutageCause {
     /// Links need this long after a cut until they are connected again.
     fn settles_us(self) -> u64 {
         if self == Self::CutOff { 1_000_000 } else { 0 }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for OutageCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Down => "down",
@@ -40,7 +40,7 @@ impl fmt::Display for Trouble {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
     pub(crate) node: usize,
-    pub(crate) trouble: Trouble,
+    pub(crate) cause: OutageCause,
     /// The fault that caused it.
     pub(crate) fault: String,
     pub(crate) from: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// Whether the node is affected then.
+    /// Whether the node is affected at that time.
     pub(crate) fn affects(&self, time: u64) -> bool {
         (self.from..self.well).contains(&time)
     }
@@ -60,7 +60,7 @@ impl Outage {
     /// Whether a call that is sent to a node then may be in vain, if an answer takes `patience` at most. After a cut, a
     /// connection sends again what was lost only after a pause, which has become as long as the cut.
     pub(crate) fn disturbs(&self, node: usize, sent: u64, patience: u64) -> bool {
-        let cut = if self.trouble == Trouble::CutOff { self.undone - self.from } else { 0 };
+        let cut = if self.cause == OutageCause::CutOff { self.undone - self.from } else { 0 };
         let well = self.well.saturating_add(cut);
         self.node == node && self.from < sent + patience && sent < well
     }
@@ -79,30 +79,29 @@ impl Outages {
         self.fault = fault;
     }
 
-    /// A node is in trouble from now on, unless it is already in the same trouble.
-    pub(crate) fn begin(&mut self, node: usize, trouble: Trouble) {
-        self.begin_at(node, trouble, Moment::now().0);
+    /// The cause affects a node from now on, unless it already does.
+    pub(crate) fn begin(&mut self, node: usize, cause: OutageCause) {
+        self.begin_at(node, cause, Moment::now().0);
     }
 
-    /// A trouble of a node is undone now, if it is in that trouble.
-    pub(crate) fn end(&mut self, node: usize, trouble: Trouble) {
-        self.end_at(node, trouble, Moment::now().0);
+    /// The cause no longer affects a node from now on.
+    pub(crate) fn end(&mut self, node: usize, cause: OutageCause) {
+        self.end_at(node, cause, Moment::now().0);
     }
 
-    fn begin_at(&mut self, node: usize, trouble: Trouble, from: u64) {
-        if self.open(node, trouble).is_none() {
+    fn begin_at(&mut self, node: usize, cause: OutageCause, from: u64) {
+        if self.open(node, cause).is_none() {
             let (fault, undone, well) = (self.fault.clone(), u64::MAX, u64::MAX);
-            self.all.push(Outage { node, trouble, fault, from, undone, well });
+            self.all.push(Outage { node, cause, fault, from, undone, well });
         }
     }
 
-    fn end_at(&mut self, node: usize, trouble: Trouble, undone: u64) {
-        self.open(node, trouble).into_iter().for_each(|it| it.undone = undone);
+    fn end_at(&mut self, node: usize, cause: OutageCause, undone: u64) {
+        self.open(node, cause).into_iter().for_each(|it| it.undone = undone);
     }
 
-    fn open(&mut self, node: usize, trouble: Trouble) -> Option<&mut Outage> {
-        let is_open =
-            |it: &&mut Outage| (it.node, it.trouble, it.undone) == (node, trouble, u64::MAX);
+    fn open(&mut self, node: usize, cause: OutageCause) -> Option<&mut Outage> {
+        let is_open = |it: &&mut Outage| (it.node, it.cause, it.undone) == (node, cause, u64::MAX);
         self.all.iter_mut().find(is_open)
     }
 
@@ -115,7 +114,7 @@ impl Outages {
         let well = |it: &Outage| {
             let times = times.get(&it.node).map_or(&[][..], Vec::as_slice);
             let first = times.get(times.partition_point(|sent| *sent < it.undone)).copied();
-            first.unwrap_or(u64::MAX).max(it.undone.saturating_add(it.trouble.settles_us()))
+            first.unwrap_or(u64::MAX).max(it.undone.saturating_add(it.cause.settles_us()))
         };
         self.all.iter().map(|it| Outage { well: well(it), ..it.clone() }).collect()
     }
@@ -126,10 +125,10 @@ pub(crate) fn without_majority(outages: &[Outage], nodes: usize) -> Vec<(u64, u6
     let mut changes: Vec<(u64, usize, i32)> =
         outages.iter().flat_map(|it| [(it.from, it.node, 1), (it.well, it.node, -1)]).collect();
     changes.sort_unstable();
-    let (mut troubles, mut since, mut times) = (vec![0; nodes], None, Vec::new());
+    let (mut causes, mut since, mut times) = (vec![0; nodes], None, Vec::new());
     for (time, node, change) in changes {
-        troubles[node] += change;
-        let too_many = troubles.iter().filter(|troubles| **troubles > 0).count() > (nodes - 1) / 2;
+        causes[node] += change;
+        let too_many = causes.iter().filter(|causes| **causes > 0).count() > (nodes - 1) / 2;
         match since {
             None if too_many => since = Some(time),
             Some(from) if !too_many => {
@@ -157,9 +156,9 @@ pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     apart
 }
 
-/// Nodes that were not ready within `limit` after their trouble was undone, by logs that reach until `end`. A node needs the
-/// others, so the time counts anew from when a majority is well again; and another trouble of the same node is judged by
-/// itself. No node disturbs the others for longer than the limit, so that nodes do not excuse each other for ever.
+/// Nodes that were not ready within `limit` after the cause was undone, by logs that reach until `end`. A node needs the
+/// others, so the time counts anew from when a majority is well again; and a later outage of the same node is judged by
+/// itself. No node disturbs the others for longer than the limit, so that nodes do not excuse each other forever.
 pub(crate) fn late_recoveries(
     outages: &[Outage],
     nodes: usize,
@@ -186,7 +185,7 @@ pub(crate) fn late_recoveries(
         if it.well > due && due < end && !outages.iter().any(again) {
             late.push(format!(
                 "node {} was {} until {} ({}), and not ready within {limit:?}",
-                it.node, it.trouble, it.undone, it.fault
+                it.node, it.cause, it.undone, it.fault
             ));
         }
     }
@@ -201,12 +200,12 @@ mod tests {
     fn a_node_that_another_fault_has_started_is_well_again() {
         let mut outages = Outages::default();
         outages.blame("kill -9 of a majority less one".to_owned());
-        outages.begin_at(0, Trouble::Down, 1_000);
-        outages.begin_at(1, Trouble::Down, 1_000);
+        outages.begin_at(0, OutageCause::Down, 1_000);
+        outages.begin_at(1, OutageCause::Down, 1_000);
         // A rolling restart starts node 0; the remedies of the first fault come later and find it running.
-        outages.end_at(0, Trouble::Down, 2_000);
-        outages.end_at(0, Trouble::Down, 9_000);
-        outages.end_at(1, Trouble::Down, 9_000);
+        outages.end_at(0, OutageCause::Down, 2_000);
+        outages.end_at(0, OutageCause::Down, 9_000);
+        outages.end_at(1, OutageCause::Down, 9_000);
         let judged = outages.judged(&[(1_500, 1), (2_100, 0), (500, 0), (9_100, 1)]);
         assert_eq!(judged.iter().map(|it| it.well).collect::<Vec<_>>(), [2_100, 9_100]);
         assert!(judged[0].affects(2_000) && !judged[0].affects(5_000));
@@ -215,17 +214,17 @@ mod tests {
     #[test]
     fn a_cut_takes_a_second_to_settle_and_a_node_that_is_never_ready_is_never_well() {
         let mut outages = Outages::default();
-        outages.begin_at(0, Trouble::CutOff, 1_000);
-        outages.begin_at(0, Trouble::CutOff, 1_500);
-        outages.end_at(0, Trouble::CutOff, 2_000);
-        outages.begin_at(1, Trouble::Stopped, 1_000);
+        outages.begin_at(0, OutageCause::CutOff, 1_000);
+        outages.begin_at(0, OutageCause::CutOff, 1_500);
+        outages.end_at(0, OutageCause::CutOff, 2_000);
+        outages.begin_at(1, OutageCause::Stopped, 1_000);
         let judged = outages.judged(&[(3_000, 0), (3_000, 1)]);
         let times = judged.iter().map(|it| (it.from, it.well)).collect::<Vec<_>>();
         assert_eq!(times, [(1_000, 1_002_000), (1_000, u64::MAX)]);
     }
 
     fn outage(node: usize, from: u64, undone: u64, well: u64) -> Outage {
-        Outage { node, trouble: Trouble::Down, fault: String::new(), from, undone, well }
+        Outage { node, cause: OutageCause::Down, fault: String::new(), from, undone, well }
     }
 
     #[test]
@@ -251,6 +250,6 @@ mod tests {
         let others = [outage(0, 10, 20, 180), outage(1, 30, 80, 90), outage(2, 30, 70, 75)];
         assert_eq!(late(&others, 1_000), 0, "there was no majority until 90");
         let nobody = [0, 1, 2].map(|node| outage(node, 10, 20, u64::MAX));
-        assert_eq!(late(&nobody, 1_000), 3, "they do not excuse each other for ever");
+        assert_eq!(late(&nobody, 1_000), 3, "they do not excuse each other forever");
     }
 }

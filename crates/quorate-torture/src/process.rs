@@ -21,7 +21,7 @@ pub(crate) struct Process {
     /// By how many seconds its clock is wrong, for each time that it was started.
     shifts: Vec<i64>,
     stopped: bool,
-    /// Exits that nothing has asked for.
+    /// Exits that no fault and no end of the run has caused.
     exits: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Process {
         (self.child, self.stopped) = (None, false);
     }
 
-    /// All exits that nothing has asked for, those since the last look included.
+    /// All such exits, those since the last look included.
     pub(crate) fn exits(&mut self) -> &[String] {
         self.is_running();
         &self.exits

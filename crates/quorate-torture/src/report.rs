@@ -1,4 +1,4 @@
-//! What came of a run, for people and for programs.
+//! Report of a run, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub(crate) fn is_sound(outcome: &Outcome) -> bool {
     outcome.died.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
 }
 
-/// So many of what speaks against a property are printed.
+/// Maximum number of violations that are printed for each property.
 const SHOWN: usize = 5;
 
 /// For people.
@@ -149,7 +149,7 @@ fn loss_json(loss: &Loss) -> Value {
 
 fn outage_json(outage: &Outage) -> Value {
     json!({
-        "node": outage.node, "trouble": outage.trouble.to_string(), "fault": outage.fault,
+        "node": outage.node, "cause": outage.cause.to_string(), "fault": outage.fault,
         "from": outage.from, "undone": outage.undone, "well": outage.well,
     })
 }

@@ -1,4 +1,4 @@
-//! Much at once, and clients that do not behave, while a bystander goes on taking and freeing a lock of its own.
+//! Heavy load and misbehaving clients, while a bystander takes and frees a lock of its own.
 
 mod bystander;
 mod crowd;
@@ -17,7 +17,7 @@ use crate::{keep, keep_unless_interrupted};
 use bystander::Bystander;
 use hostile::Captured;
 
-/// How much of everything.
+/// Size of the load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) waiters: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Load {
     pub(crate) strangers: usize,
 }
 
-/// What one part of the run has shown.
+/// Result of one phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
@@ -35,19 +35,19 @@ pub(crate) struct Phase {
     pub(crate) turns: Vec<u64>,
     /// The most that a node had resident in it, in bytes.
     pub(crate) memory: u64,
-    /// What went wrong.
+    /// Violations.
     pub(crate) broken: Vec<String>,
 }
 
-/// A part of the run: its name, and what is done in it, which says what went wrong.
+/// A phase: its name, and its work, which returns violations.
 type Step<'a> = (&'static str, &'a mut dyn FnMut(&Fleet) -> Vec<String>);
 
-/// What each node may have resident: so much for itself and what clients may leave unread, and for each lock that somebody
-/// holds its name, its ballot and its session's part.
+/// Limit of a node's resident memory: a fixed part, which includes answers that clients leave unread, and a part for each lock
+/// that is held, for its name, its ballot and its share of the session.
 const MEMORY_MOST: u64 = 192 << 20;
 const MEMORY_OF_A_LOCK: u64 = 4 << 10;
 
-/// Runs all of it and prints what came of it. Says whether nothing is broken.
+/// Runs all phases and prints a report. Returns whether nothing is broken.
 pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
     let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
     let phases = match phases(load, folder.path(), |line| eprintln!("{line}")) {
@@ -66,7 +66,7 @@ pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
 }
 
 fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<Vec<Phase>> {
-    // One node of the cluster is us: whatever the others say to it is what a stranger could have heard.
+    // One address of the cluster is ours: what the other nodes send to it is what a stranger could capture.
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
     let (kinds, holders) = (Kinds::default(), false);
@@ -85,7 +85,7 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let clients = fleet.clients().to_vec();
     let bystander = Bystander::start(&clients[0]);
-    // Until the node that is not there is known not to be.
+    // Until the nodes have noticed that one of them is absent.
     pause(2_500);
     let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
     let mut phases = Vec::new();
@@ -107,10 +107,10 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         ("a client asks for lists and never reads", &mut |_| {
             unless_interrupted(&runtime, hostile::never_read(&clients[0]))
         }),
-        ("strangers at the clients' door", &mut |_| {
+        ("garbage to the addresses for clients", &mut |_| {
             unless_interrupted(&runtime, hostile::at_clients(&clients, load.strangers))
         }),
-        ("strangers at the nodes' door", &mut |fleet| {
+        ("garbage to the addresses for nodes", &mut |fleet| {
             let peers = &fleet.peers()[..fleet.node_count()];
             unless_interrupted(
                 &runtime,

@@ -14,7 +14,7 @@ use crate::log::Log;
 use crate::register::{Answer, Register};
 use crate::rng::Rng;
 
-/// The lock that everybody wants.
+/// The lock that all workers compete for.
 pub(crate) const LOCK: &str = "torture";
 
 /// Time-to-live of a worker's session.
@@ -50,7 +50,7 @@ impl Worker {
         self.kind.run(self).await;
     }
 
-    /// Takes the lock once. Says whether the session is still good for something.
+    /// Takes the lock once. Returns whether the session can be used again.
     async fn turn<S: LockSession>(&mut self, session: &mut S) -> bool {
         for note in session.notes() {
             self.log.line(format_args!("{note}"));
@@ -82,8 +82,7 @@ impl Worker {
         }
     }
 
-    /// Increments both counters: the one that is shown the token, and the one that is not and that believes whoever has
-    /// once had the lock.
+    /// Increments both counters: the guarded one, which checks the token, and the plain one, which does not.
     async fn inside(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
         let token = guard.token();
         let Ok(mut register) = Register::connect(&self.register) else { return };

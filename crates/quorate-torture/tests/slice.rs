@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs it. What it tells on the way, such as that there are no network namespaces here, is not captured.
+/// Runs the program. Its messages, such as that there are no network namespaces, are not captured.
 fn torture(arguments: &[&str]) -> serde_json::Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quorate-torture"));
     let output = command.args(arguments).arg("--json").stderr(Stdio::inherit()).output();

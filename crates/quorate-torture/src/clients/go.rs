@@ -16,7 +16,7 @@ use super::etcd::TTL;
 use super::tap::Tap;
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
-/// Time for an answer of the locker to what need not wait for anybody.
+/// Time for an answer of the locker to a call that does not wait for other clients.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// How much longer than the TTL the package may believe: it looks once per second.

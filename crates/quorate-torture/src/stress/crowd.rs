@@ -1,4 +1,4 @@
-//! Many who behave.
+//! Many well-behaved clients.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ async fn requests(clients: &[String], prefix: &str, most: usize) -> Result<usize
     Ok(listed.len())
 }
 
-/// So many connections wait for one lock; then it goes from one to the next.
+/// Lets `waiters` connections wait for one lock, which then goes from one to the next.
 pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<String> {
     let result = async {
         let first = session(&clients[0]).await?;
@@ -73,7 +73,7 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// So many locks are taken and held, a hundred by each session; sessions share ten connections to each node.
+/// Takes and holds `locks` locks, a hundred by each session. Sessions share ten connections to each node.
 pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<String>) {
     let holders = locks.div_ceil(100);
     let connections: Vec<Client> =
@@ -102,7 +102,7 @@ pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<S
     (crowd, broken)
 }
 
-/// Some of the locks that are held are asked for, and none of them may be given.
+/// Asks for some of the locks that are held. None of them may be granted.
 async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
     let result = async {
         let session = session(&clients[clients.len() - 1]).await?;
@@ -119,7 +119,7 @@ async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// Everybody still has what it had, and then frees it; in the end the nodes know of no request.
+/// Checks that no session has lost a lock, and frees all. In the end the nodes know of no request.
 pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
     let mut broken = Vec::new();
     for (session, guards) in crowd {

@@ -1,4 +1,4 @@
-//! Those who do not behave.
+//! Misbehaving clients.
 
 use std::io::{self, Read};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use crate::rng::Rng;
 
-/// What nodes say to a node that is not one.
+/// Bytes that nodes send to an address that is not a node's.
 #[derive(Debug)]
 pub(super) struct Captured {
     address: String,
@@ -22,7 +22,7 @@ pub(super) struct Captured {
 }
 
 impl Captured {
-    /// Listens, and says nothing.
+    /// Listens, and sends nothing.
     pub(super) fn listen() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?.to_string();
@@ -44,7 +44,7 @@ impl Captured {
         &self.address
     }
 
-    /// The first words of the last one that came.
+    /// The first bytes of the last connection.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -102,7 +102,7 @@ fn put(bytes: &mut BytesMut, number: u64, call: Call) {
     frame::put(&Ask { number, sent: 0, call }, bytes);
 }
 
-/// Bytes that make no sense, half of a frame, a frame that is too large, and what was said before, said again.
+/// Sends noise, half of a frame, a frame that is too large, and frames that were sent before to the addresses for clients.
 pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
     let mut rng = Rng::new(1);
     let mut greeted = greeting::MAGIC.to_vec();
@@ -124,10 +124,10 @@ pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<Stri
     broken
 }
 
-/// The same at the door for nodes, where a certificate is wanted; what is said again is what a node has said.
+/// Does the same with the addresses for nodes, which demand a certificate. The captured bytes are those of a node.
 pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize) -> Vec<String> {
     if captured.is_empty() {
-        return vec!["no node has said anything that could be said again".to_owned()];
+        return vec!["no bytes of a node were captured".to_owned()];
     }
     let mut rng = Rng::new(2);
     let hello = [&[0x16, 0x03, 0x01, 0xff, 0xff][..], &noise(&mut rng, 60_000)].concat();
@@ -145,8 +145,8 @@ pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize
     broken
 }
 
-/// So many connections of each kind. Every second one sends its bytes and is closed, the others stay until the end. The node
-/// may refuse the bytes, but it has to accept the connections.
+/// Opens `strangers` connections for each kind of bytes. Every second one sends its bytes and is closed, the others stay until
+/// the end. The node may refuse the bytes, but it has to accept the connections.
 async fn send_garbage(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) -> Option<String> {
     let (mut open, mut refused) = (Vec::new(), None);
     for bytes in kinds {
@@ -171,7 +171,7 @@ fn noise(rng: &mut Rng, length: usize) -> Vec<u8> {
     (0..length).map(|_| rng.among(0..256) as u8).collect()
 }
 
-/// Takes a lock with frames of its own, says all of them again on another connection, and again: the lock is had once.
+/// Takes a lock with hand-made frames, and sends the same frames again on other connections: the lock is granted once.
 async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     let mut first = connect(&clients[0]).await?;
     let open = Call::Open { ttl_ms: 10_000, who: "replay".to_owned(), place: String::new() };
@@ -194,7 +194,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
         for _ in 0..3 {
             match ask(&mut again, 2, acquire.clone()).await? {
                 Answer::Granted { token, .. } => tokens.push(token),
-                other => return Ok(vec![format!("a frame said again gets {other:?}")]),
+                other => return Ok(vec![format!("a frame that is sent again gets {other:?}")]),
             }
         }
     }
@@ -215,10 +215,10 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     tokens.dedup();
     let mut broken = Vec::new();
     if tokens.len() != 1 {
-        broken.push(format!("one request, said again, got tokens {tokens:?}"));
+        broken.push(format!("one request that is sent again got tokens {tokens:?}"));
     }
     if freed != expected {
-        broken.push(format!("frames said again get {freed:?}"));
+        broken.push(format!("frames that are sent again get {freed:?}"));
     }
     Ok(broken)
 }
@@ -243,7 +243,7 @@ async fn ask(stream: &mut TcpStream, number: u64, call: Call) -> io::Result<Answ
     }
 }
 
-/// Somebody holds a lock; a stranger frees locks of sessions whose keys it guesses.
+/// A client holds a lock while another one releases locks of sessions whose keys it guesses.
 pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
     let attempt = async {
         let session = Client::new([clients[1].as_str()]).session(SessionOptions::default()).await?;
