@@ -33,6 +33,11 @@ impl Cargo<'_> {
 
     /// The same, and what it exits with; 1 if a signal has ended it.
     pub(crate) fn exit_code(&self, root: &Path) -> io::Result<u8> {
+        self.exit_code_with(root, &[])
+    }
+
+    /// The same with more arguments, which may contain blanks.
+    pub(crate) fn exit_code_with(&self, root: &Path, more: &[&str]) -> io::Result<u8> {
         let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(&program);
         for name in NOT_INHERITED {
@@ -41,6 +46,7 @@ impl Cargo<'_> {
         command
             .current_dir(root)
             .args(self.arguments.split(' '))
+            .args(more)
             .envs(self.environment.iter().copied());
         let status =
             command.status().map_err(|error| cannot_start(&program.to_string_lossy(), &error))?;

@@ -5,21 +5,32 @@ use std::path::Path;
 
 use crate::cargo::Cargo;
 
+/// Hardly optimised, as the tests are: a cluster that waits for leases most of the time needs no more, and it is built sooner.
+const CARGO: Cargo<'static> =
+    Cargo { environment: &[], arguments: "run --quiet --profile test -p quorate-torture --" };
+
 /// Runs it with the words after `torture`; without a kind, faults. The exit code is the torture's own.
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<u8> {
     let arguments = arguments(words);
-    let cargo = Cargo { environment: &[], arguments: &arguments };
-    eprintln!("==> {cargo}");
-    cargo.exit_code(root)
+    eprintln!("==> {CARGO}{}", shown(&arguments));
+    CARGO.exit_code_with(root, &arguments)
 }
 
-/// Hardly optimised, as the tests are: a cluster that waits for leases most of the time needs no more, and it is built sooner.
-fn arguments(words: &[&str]) -> String {
-    let kind = match words.first() {
-        Some(&("faults" | "stress")) => "",
-        _ => "faults ",
+/// The arguments of the torture itself, each as it was given.
+fn arguments<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    match words.first() {
+        Some(&("faults" | "stress")) => words.to_vec(),
+        _ => [&["faults"], words].concat(),
+    }
+}
+
+/// Arguments as a person would type them.
+fn shown(arguments: &[&str]) -> String {
+    let quoted = |word: &&str| {
+        let quote = if word.contains(' ') || word.is_empty() { "'" } else { "" };
+        format!(" {quote}{word}{quote}")
     };
-    format!("run --quiet --profile test -p quorate-torture -- {kind}{}", words.join(" "))
+    arguments.iter().map(quoted).collect()
 }
 
 #[cfg(test)]
@@ -28,7 +39,15 @@ mod tests {
 
     #[test]
     fn without_a_kind_it_is_faults() {
-        assert!(arguments(&["--seed", "7"]).ends_with(" -- faults --seed 7"));
-        assert!(arguments(&["stress", "--json"]).ends_with(" -- stress --json"));
+        assert_eq!(arguments(&["--seed", "7"]), ["faults", "--seed", "7"]);
+        assert_eq!(arguments(&["stress", "--json"]), ["stress", "--json"]);
+        assert_eq!(arguments(&[]), ["faults"]);
+    }
+
+    #[test]
+    fn an_argument_may_contain_blanks() {
+        let arguments = arguments(&["--only", "cut off"]);
+        assert_eq!(arguments, ["faults", "--only", "cut off"]);
+        assert_eq!(shown(&arguments), " faults --only 'cut off'");
     }
 }

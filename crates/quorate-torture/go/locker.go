@@ -20,7 +20,7 @@ import (
 	"go.etcd.io/etcd/clientv3/concurrency"
 )
 
-// How long a call may take that need not wait for anybody.
+// Longest time for a call that does not wait for other clients.
 const patience = time.Second
 
 var out sync.Mutex
@@ -81,7 +81,7 @@ func main() {
 		case len(words) == 1 && words[0] == "unlock" && mutex != nil:
 			unlock(mutex)
 		default:
-			fail(fmt.Errorf("what? %q", lines.Text()))
+			fail(fmt.Errorf("unknown request %q", lines.Text()))
 		}
 	}
 }

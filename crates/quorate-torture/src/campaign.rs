@@ -1,232 +1,397 @@
-//! A run: faults of a seed against a cluster while workers take turns, and then the verdict.
+//! A run: injects the faults of a seed into a cluster while workers take the lock in turn, and judges the logs.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use quorate_client::Moment;
 
 use crate::checker::{Verdict, judge};
-use crate::clients::Kinds;
-use crate::faults::{Fault, Remedy, pause};
+use crate::clients::{ANSWER, Kind, Kinds};
+use crate::faults::{Fault, Remedy};
 use crate::fleet::{Fleet, Shape};
 use crate::history::{Ending, History};
 use crate::hosts::Hosts;
-use crate::losses::{self, Affected, Loss};
-use crate::lots::Lots;
+use crate::log::Tail;
+use crate::losses::{self, FaultEffects, Loss};
+use crate::outages::{Outage, OutageCause, late_recoveries, without_majority};
+use crate::report;
+use crate::rng::Rng;
+use crate::wait::{self, becomes, pause};
 
-/// What is to be run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
     /// Kinds of clients.
     pub(crate) kinds: Kinds,
-    pub(crate) seconds: u64,
+    pub(crate) length: Length,
     pub(crate) seed: u64,
     /// Only faults with this in their names.
     pub(crate) only: String,
 }
 
-/// What came of it.
+/// How long faults are injected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Seconds(u64),
+    /// A number of faults, which does not depend on the speed of the machine.
+    Faults(usize),
+}
+
+impl Length {
+    /// Whether another fault is to be injected.
+    fn is_left(self, faults: usize, begun: u64) -> bool {
+        let ran = Duration::from_micros(Moment::now().0.saturating_sub(begun));
+        match self {
+            Self::Seconds(seconds) => ran < Duration::from_secs(seconds),
+            Self::Faults(wanted) => faults < wanted && ran < FAULT_MOST * wanted as u32,
+        }
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seconds(seconds) => write!(f, "{seconds} s of faults"),
+            Self::Faults(faults) => write!(f, "{faults} faults"),
+        }
+    }
+}
+
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) history: History,
-    /// How often each kind of fault was done.
+    /// Number of faults of each kind.
     pub(crate) faults: BTreeMap<Fault, usize>,
-    /// How long after each healing nobody had been given the lock, in microseconds.
+    /// Time from the end of each fault to the next grant, in microseconds.
     pub(crate) recoveries: Vec<u64>,
-    /// How long it took after the last healing until everybody had had the lock.
+    /// Time from the end of the last fault until every worker had had the lock.
     pub(crate) everybody: Option<u64>,
-    /// Processes that ended though nobody ended them.
+    /// Exits of processes that no fault has caused.
     pub(crate) died: Vec<String>,
     /// Losses of the long holders, permitted and not.
     pub(crate) losses: Vec<Loss>,
-    /// Times in which nodes were affected by faults.
-    pub(crate) affected: Vec<Affected>,
+    /// Times in which nodes did not work because of faults.
+    pub(crate) outages: Vec<Outage>,
 }
 
-/// How long everybody has to get the lock once all is well.
-const PATIENCE_US: u64 = 30_000_000;
+/// Greatest time-to-live of a session. Leases of etcd's API need more than two seconds.
+const TTL_MOST_MS: u64 = 3_000;
 
-/// Runs it in a folder that is left as it is.
+/// Longest time from the end of a fault until its nodes are ready. A link that was being dialled may wait for its handshake to
+/// time out, and then for the longest pause between two attempts. A node that has forgotten its votes abstains for the
+/// greatest ttl, which counts from its start.
+fn recovery_limit() -> Duration {
+    let limits = quorate_net::Limits::default();
+    limits.handshake + limits.redial_most + Duration::from_millis(TTL_MOST_MS)
+}
+
+/// Time for each of the checks after the last fault.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A long holder logs that it has its lock ten times per second. An older line shows that it does nothing.
+const HELD_AGE_US: u64 = 1_000_000;
+
+/// A fault takes less, the time until the next one included.
+const FAULT_MOST: Duration = Duration::from_secs(60);
+
+/// Results of the faults of a run that are not in the logs.
+#[derive(Debug, Default)]
+struct Rounds {
+    faults: BTreeMap<Fault, usize>,
+    /// When faults were undone.
+    healings: Vec<u64>,
+    /// Nodes that were asked to end and did not do so properly.
+    bad_exits: Vec<String>,
+    died: Vec<String>,
+}
+
+/// State of the cluster after the last fault.
+#[derive(Debug, Default)]
+struct FinalState {
+    healed: u64,
+    /// Time until every worker had had the lock.
+    everybody: Option<u64>,
+    /// Nodes that do not vote or do not hear all others.
+    absent: Vec<usize>,
+    /// Kinds whose long holder does not have its lock.
+    without_lock: Vec<Kind>,
+}
+
+/// Runs a campaign. All files are left in the folder.
 pub(crate) fn run(
     plan: &Plan,
     hosts: Hosts,
     folder: &Path,
     mut tell: impl FnMut(&str),
 ) -> io::Result<Outcome> {
-    let Plan { nodes, workers, seconds, seed, ref kinds, ref only } = *plan;
-    // Short leases, so that a minute has many rounds. Leases of etcd's API need more than two seconds.
-    let (holders, ttl_most_ms, answer_ms) = (true, 3_000, 100);
+    let Plan { nodes, workers, ref kinds, .. } = *plan;
+    // Short leases, so that a minute has many rounds.
+    let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER.as_millis() as u64);
     let (kinds, absent) = (kinds.clone(), None);
     let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(hosts, folder, &shape)?;
     let begun = Moment::now().0;
-    if !await_turns(&fleet, workers, begun) || !await_holders(&fleet) {
+    if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)?.is_empty() {
         let died = fleet.died().join("; ");
         return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
     }
     tell(&format!("{nodes} nodes and {workers} workers are at work"));
-    let (mut lots, mut faults, mut healings) = (Lots::new(seed), BTreeMap::new(), Vec::new());
-    let (mut affected, mut graceless) = (Vec::new(), Vec::new());
-    let possible = Fault::possible(&fleet, only);
-    if possible.is_empty() {
-        return Err(io::Error::other(format!(
-            "no fault that can be done here has `{only}` in its name"
-        )));
-    }
-    let end = Moment::now().0 + seconds * 1_000_000;
-    let mut round = Vec::new();
-    while Moment::now().0 < end {
-        if round.is_empty() {
-            // Each kind once before any comes again, so that a short run has most of them.
-            round = possible.clone();
-        }
-        let fault = round.swap_remove(lots.index(round.len()));
-        // Where a majority has forgotten nobody votes again, and so it is meant to be: one after the other.
-        if fault == Fault::Forget && !becomes_well(&fleet) {
-            continue;
-        }
-        let mut strike = fault.strike(&mut fleet, &mut lots)?;
-        *faults.entry(fault).or_insert(0) += 1;
-        pause(lots.among(100..1_200));
-        // Sometimes another one comes on top.
-        let second = possible[lots.index(possible.len())];
-        let both = lots.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
-        let and = both.then_some(second);
-        if let Some(second) = and {
-            let more = second.strike(&mut fleet, &mut lots)?;
-            strike.remedies.extend(more.remedies);
-            strike.affected.extend(more.affected);
-            strike.broken.extend(more.broken);
-            *faults.entry(second).or_insert(0) += 1;
-        }
-        pause(lots.among(100..2_000));
-        heal(&mut fleet, &strike.remedies)?;
-        let undone = Moment::now().0;
-        healings.push(undone);
-        for mut one in strike.affected {
-            one.undone = if one.undone == 0 { undone } else { one.undone };
-            affected.push(one);
-        }
-        graceless.extend(strike.broken);
-        let seconds = (Moment::now().0 - begun) as f64 / 1e6;
-        tell(&format!(
-            "{seconds:>6.1} s  {fault}{}",
-            and.map_or(String::new(), |and| format!(", and {and}"))
-        ));
-        pause(lots.among(100..1_500));
-    }
-    let healed = Moment::now().0;
-    let everybody = await_turns(&fleet, workers, healed).then(|| Moment::now().0 - healed);
-    let mut absent = Vec::new();
-    while Moment::now().0 < healed + PATIENCE_US {
-        absent = fleet.unwell();
-        if absent.is_empty() {
-            break;
-        }
-        pause(100);
-    }
-    let again = await_holders(&fleet);
-    let died = fleet.died();
+    let mut rounds = Rounds::default();
+    rounds.run(plan, &mut fleet, &mut tell)?;
+    let last = final_state(&fleet, workers)?;
+    rounds.tell_deaths(&mut fleet, &mut tell);
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
-    let history = History::read(&fleet);
-    let mut verdicts = judge(&history, workers, healed);
-    verdicts.push(Verdict {
-        property: "every node votes and hears all others after the last healing",
-        broken: absent.iter().map(|node| format!("node {node} does not")).collect(),
-    });
-    verdicts.push(Verdict {
-        property: "every long holder has its lock after the last healing",
-        broken: if again { Vec::new() } else { vec!["one of them does not".to_owned()] },
-    });
-    verdicts.push(Verdict {
-        property: "a node that is asked to leave ends in time",
-        broken: graceless,
-    });
-    let ready = fleet.ready_times();
-    affected.iter_mut().for_each(|one| one.find_well(&ready));
-    let losses = losses(&history, &affected, nodes);
+    rounds.died = fleet.died();
+    let outcome = outcome(plan, &fleet, rounds, &last)?;
+    if report::is_sound(&outcome) {
+        fleet.discard_data();
+    }
+    Ok(outcome)
+}
+
+impl Rounds {
+    /// Injects one fault after the other until the plan is fulfilled.
+    fn run(
+        &mut self,
+        plan: &Plan,
+        fleet: &mut Fleet,
+        tell: &mut impl FnMut(&str),
+    ) -> io::Result<()> {
+        let possible = Fault::possible(fleet, &plan.only);
+        if possible.is_empty() {
+            return Err(io::Error::other(format!(
+                "no fault that can be done here has `{}` in its name",
+                plan.only
+            )));
+        }
+        let (mut rng, mut round, begun) = (Rng::new(plan.seed), Vec::new(), Moment::now().0);
+        while plan.length.is_left(self.faults.values().sum(), begun) {
+            wait::check()?;
+            if round.is_empty() {
+                // Each kind once before any comes again, so that a short run has most of them.
+                round = possible.clone();
+            }
+            let fault = round.swap_remove(rng.index(round.len()));
+            // Nodes never vote again if a majority of them has forgotten its votes: no node may forget before the last one
+            // that did so votes again.
+            if fault == Fault::Forget && !becomes_well(fleet)? {
+                continue;
+            }
+            let mut remedies = self.strike(fault, fleet, &mut rng, tell)?;
+            pause(rng.among(100..1_200));
+            // One fault in four gets another one on top.
+            let second = possible[rng.index(possible.len())];
+            let both = rng.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
+            if both {
+                remedies.extend(self.strike(second, fleet, &mut rng, tell)?);
+            }
+            pause(rng.among(100..2_000));
+            heal(fleet, &remedies)?;
+            self.healings.push(Moment::now().0);
+            let seconds = (Moment::now().0 - begun) as f64 / 1e6;
+            let and = if both { format!(", and {second}") } else { String::new() };
+            tell(&format!("{seconds:>6.1} s  {fault}{and}"));
+            pause(rng.among(100..1_500));
+        }
+        Ok(())
+    }
+
+    /// Injects a fault. Returns how it is undone.
+    fn strike(
+        &mut self,
+        fault: Fault,
+        fleet: &mut Fleet,
+        rng: &mut Rng,
+        tell: &mut impl FnMut(&str),
+    ) -> io::Result<Vec<Remedy>> {
+        let strike = fault.strike(fleet, rng)?;
+        *self.faults.entry(fault).or_insert(0) += 1;
+        self.bad_exits.extend(strike.broken);
+        self.tell_deaths(fleet, tell);
+        Ok(strike.remedies)
+    }
+
+    /// Tells of processes that have ended by themselves since the last look.
+    fn tell_deaths(&mut self, fleet: &mut Fleet, tell: &mut impl FnMut(&str)) {
+        let known = std::mem::replace(&mut self.died, fleet.died());
+        self.died.iter().filter(|death| !known.contains(death)).for_each(|death| tell(death));
+    }
+}
+
+/// Waits until everything works after the last fault. Each check has a deadline of its own.
+fn final_state(fleet: &Fleet, workers: usize) -> io::Result<FinalState> {
+    let healed = Moment::now().0;
+    let everybody = await_turns(fleet, workers, healed)?.then(|| Moment::now().0 - healed);
+    let mut absent = Vec::new();
+    becomes(PATIENCE, || {
+        absent = fleet.absent();
+        Ok(absent.is_empty())
+    })?;
+    Ok(FinalState { healed, everybody, absent, without_lock: await_holders(fleet)? })
+}
+
+/// Judges what the files say.
+fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &FinalState) -> io::Result<Outcome> {
+    let (history, end_of_logs) = (History::read(fleet)?, Moment::now().0);
+    let outages = fleet.outages.judged(&history.ready);
+    let losses = losses(&history, &outages, plan.nodes);
     let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
-    verdicts.push(Verdict {
-        property: "no long holder loses its lock while a majority of nodes is well",
-        broken: unexcused.map(Loss::describe).collect(),
-    });
-    let recoveries = healings.iter().filter_map(|healing| recovery(&history, *healing)).collect();
-    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, affected })
+    let mut verdicts = judge(&history, plan.workers, last.healed);
+    let mut add = |property, broken| verdicts.push(Verdict { property, broken });
+    add(
+        "every node votes and hears all others after the last healing",
+        last.absent.iter().map(|node| format!("node {node} does not")).collect(),
+    );
+    add(
+        "every long holder has its lock after the last healing",
+        last.without_lock.iter().map(|kind| format!("the {kind} holder does not")).collect(),
+    );
+    add("a node that gets SIGTERM ends in time and with success", rounds.bad_exits);
+    add(
+        "every node is ready again in time after a fault",
+        late_recoveries(&outages, plan.nodes, recovery_limit(), end_of_logs),
+    );
+    add(
+        "no long holder loses its lock while a majority of nodes is well",
+        unexcused.map(Loss::describe).collect(),
+    );
+    let recoveries = rounds.healings.iter().filter_map(|healing| recovery(&history, *healing));
+    let (recoveries, everybody) = (recoveries.collect(), last.everybody);
+    let (faults, died) = (rounds.faults, rounds.died);
+    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, outages })
 }
 
 /// Losses of all long holders.
-fn losses(history: &History, affected: &[Affected], nodes: usize) -> Vec<Loss> {
+fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
     let mut losses = Vec::new();
+    let without_majority = without_majority(outages, nodes);
+    let effects = FaultEffects { outages, without_majority: &without_majority };
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
         let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
         let beats = history.beats.get(kind).map_or(&[][..], Vec::as_slice);
-        let judge = |claim| losses::judge(*kind, claim, affected, stalls, beats, nodes);
+        let judge = |claim| losses::judge(*kind, claim, effects, stalls, beats);
         losses.extend(lost.map(judge));
     }
     losses
 }
 
 /// Waits a while until all nodes vote.
-fn becomes_well(fleet: &Fleet) -> bool {
-    (0..40).any(|_| {
-        let well = fleet.unwell().is_empty();
-        if !well {
-            pause(100);
-        }
-        well
-    })
+fn becomes_well(fleet: &Fleet) -> io::Result<bool> {
+    becomes(Duration::from_secs(4), || Ok(fleet.absent().is_empty()))
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
-    remedies.iter().try_for_each(|remedy| remedy.apply(fleet))
+    remedies.iter().try_for_each(|remedy| remedy.apply(fleet))?;
+    // A link has two ends, so that a cut is undone only when all of its hosts are healed.
+    (0..fleet.node_count()).for_each(|node| fleet.end(node, OutageCause::CutOff));
+    Ok(())
 }
 
-/// How long after this moment the next worker got the lock.
+/// Time from this moment to the next grant.
 fn recovery(history: &History, moment: u64) -> Option<u64> {
     let next = history.claims.iter().map(|claim| claim.start).find(|start| *start >= moment);
     next.map(|start| start - moment)
 }
 
-/// Waits until every long holder has its lock; false if that takes too long.
-fn await_holders(fleet: &Fleet) -> bool {
-    let holds = |holder| {
-        let lines = crate::log::lines(&fleet.holder_log(holder));
-        let mut words = lines.iter().rev().map(|words| words[0].as_str());
-        let last = words.find(|word| !["asked", "told"].contains(word));
-        last.is_some_and(|last| ["granted", "held", "node", "stalled"].contains(&last))
-    };
-    (0..PATIENCE_US / 100_000).any(|_| {
-        let all = (0..fleet.holder_count()).all(holds);
-        if !all {
-            pause(100);
+/// Waits until every long holder has its lock. Returns the kinds of those that do not get it in time.
+fn await_holders(fleet: &Fleet) -> io::Result<Vec<Kind>> {
+    let holders = fleet.kinds.iter().take(fleet.holder_count()).enumerate();
+    let mut holders: Vec<_> = holders
+        .map(|(holder, kind)| (kind, Tail::new(fleet.holder_log(holder)), LastHeld::default()))
+        .collect();
+    let mut without = Vec::new();
+    becomes(PATIENCE, || {
+        without.clear();
+        for (kind, log, last) in &mut holders {
+            last.read(&log.lines()?);
+            if !last.is_now(Moment::now().0) {
+                without.push(*kind);
+            }
         }
-        all
+        Ok(without.is_empty())
+    })?;
+    Ok(without)
+}
+
+/// When a long holder last logged that it has its lock; `None` if it does not have it.
+#[derive(Debug, Default)]
+struct LastHeld(Option<u64>);
+
+impl LastHeld {
+    fn read(&mut self, lines: &[Vec<String>]) {
+        for words in lines {
+            match words[0].as_str() {
+                "granted" | "held" => self.0 = words.get(1).and_then(|time| time.parse().ok()),
+                "session" | "want" | "lost" | "overdue" => self.0 = None,
+                _ => {}
+            }
+        }
+    }
+
+    fn is_now(&self, now: u64) -> bool {
+        self.0.is_some_and(|time| time + HELD_AGE_US > now)
+    }
+}
+
+/// Waits until every worker has had the lock since then; false if that takes too long. No worker is started meanwhile.
+fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
+    let logs = (0..workers).filter_map(|worker| fleet.logs(worker).pop());
+    let mut waiting: Vec<Tail> = logs.map(Tail::new).collect();
+    becomes(PATIENCE, || {
+        let mut still = Vec::new();
+        for mut log in waiting.drain(..) {
+            if !log.lines()?.iter().any(|words| is_granted(words, since)) {
+                still.push(log);
+            }
+        }
+        waiting = still;
+        Ok(waiting.is_empty())
     })
 }
 
-/// Waits until every worker has had the lock since then; false if that takes too long.
-fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> bool {
-    let until = Moment::now().0 + PATIENCE_US;
-    while Moment::now().0 < until {
-        let mut history = History::default();
-        for worker in 0..workers {
-            if let Some(log) = fleet.logs(worker).last() {
-                history.read_worker(worker, &crate::log::lines(log));
-            }
-        }
-        let served = |worker: usize| {
-            history.claims.iter().any(|claim| claim.worker == worker && claim.start > since)
+/// Whether a worker was granted the lock after that time, and could rely on it when it knew.
+fn is_granted(words: &[String], since: u64) -> bool {
+    let number = |place: usize| words.get(place).and_then(|word| word.parse::<u64>().ok());
+    words[0] == "granted" && number(1) > Some(since) && number(1) < number(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_holder_has_its_lock_only_if_it_said_so_just_now() {
+        let lines = |text: &str| -> Vec<Vec<String>> {
+            text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
         };
-        if (0..workers).all(served) {
-            return true;
-        }
-        pause(100);
+        let held = lines("session 1 0 relayed\ngranted 10 1 90 90 0\nheld 20 95 95 1\nasked 21 0");
+        let holds = |lines: &[Vec<String>], now: u64| {
+            let mut last = LastHeld::default();
+            last.read(lines);
+            last.is_now(now)
+        };
+        assert!(holds(&held, 30));
+        assert!(!holds(&held, 20 + HELD_AGE_US), "it has said nothing for a second");
+        let lost = lines("granted 10 1 90 90 0\nheld 20 95 95 1\nlost 25 95 95 x\nstalled 5 26");
+        assert!(!holds(&lost, 30));
     }
-    false
+
+    #[test]
+    fn a_run_has_a_length_in_time_or_in_faults() {
+        let now = Moment::now().0;
+        assert!(Length::Seconds(60).is_left(1_000, now));
+        assert!(!Length::Seconds(1).is_left(0, now - 1_000_000));
+        assert!(Length::Faults(3).is_left(2, now - 30_000_000));
+        assert!(!Length::Faults(3).is_left(3, now));
+        assert!(!Length::Faults(3).is_left(2, now - 180_000_000), "it cannot go on for ever");
+    }
 }

@@ -1,16 +1,18 @@
-//! Whether what happened may happen.
+//! Checks the history of a run against the properties that the service promises.
 
-use crate::history::{History, Write};
+use std::collections::BTreeSet;
+
+use crate::history::{Claim, Grant, History, Write};
 use crate::linear;
 
-/// A property and what speaks against it.
+/// A property and its violations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) property: &'static str,
     pub(crate) broken: Vec<String>,
 }
 
-/// All properties. `healed` is when the last fault was over; by then `workers` workers have to come to the lock again.
+/// Checks all properties. The last fault was undone at `healed`; each of the `workers` has to get the lock after that.
 pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdict> {
     let verdict = |property, broken| Verdict { property, broken };
     vec![
@@ -22,6 +24,8 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
             linear::problems(&history.claims),
         ),
         verdict("no increment of the guarded register is lost", increments(history)),
+        verdict("no client takes a lock for held beyond its deadline", history.overstayed.clone()),
+        verdict("a client that waits gives up in time", history.overdue.clone()),
         verdict(
             "everybody gets the lock after the last healing",
             progress(history, workers, healed),
@@ -29,23 +33,18 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
     ]
 }
 
-/// A worker with its kind.
-fn named(history: &History, worker: usize) -> String {
-    format!("worker {worker} ({})", history.kinds.of_worker(worker))
-}
-
 fn overlapping_claims(history: &History) -> Vec<String> {
-    // Whoever reaches furthest of those before, in case one lies inside another.
+    // The earlier claim that ends last, in case one lies inside another.
     let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Claim>);
     for claim in &history.claims {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
             broken.push(format!(
                 "{} relied on token {} from {} to {}, and {} on token {} from {} on",
-                named(history, before.worker),
+                history.name_of(before.worker),
                 before.token,
                 before.start,
                 before.end,
-                named(history, claim.worker),
+                history.name_of(claim.worker),
                 claim.token,
                 claim.start
             ));
@@ -57,20 +56,24 @@ fn overlapping_claims(history: &History) -> Vec<String> {
     broken
 }
 
-/// Grants by the nodes' records while a worker relied on another token.
+/// Grants by the nodes' records while a worker relied on another token. Both are in the order of their times.
 fn early_grants(history: &History) -> Vec<String> {
-    let mut broken = Vec::new();
+    let (mut broken, mut claims) = (Vec::new(), history.claims.iter().peekable());
+    // Claims that began before the grant and may reach beyond it.
+    let mut open = Vec::<&Claim>::new();
     for grant in &history.grants {
-        let relied = history.claims.iter().filter(|claim| {
-            claim.token != grant.token && claim.start < grant.at && grant.written < claim.end
-        });
+        while let Some(claim) = claims.next_if(|claim| claim.start < grant.at) {
+            open.push(claim);
+        }
+        open.retain(|claim| grant.at < claim.end);
+        let relied = open.iter().filter(|it| !it.has(grant.token) && grant.written < it.end);
         broken.extend(relied.map(|claim| {
             format!(
                 "node {} granted token {} at {}, and {} relied on token {} from {} to {}",
                 grant.node,
                 grant.token,
                 grant.at,
-                named(history, claim.worker),
+                history.name_of(claim.worker),
                 claim.token,
                 claim.start,
                 claim.end
@@ -80,36 +83,93 @@ fn early_grants(history: &History) -> Vec<String> {
     broken
 }
 
+/// A token that was told to a client or recorded by a node, with a time: when it was known, or when it was asked for.
+#[derive(Clone, Debug)]
+struct ObservedToken {
+    time: u64,
+    token: u64,
+    text: String,
+}
+
+/// Tokens that clients were told. `of` chooses the time and the token of a claim.
+fn told(
+    claims: &[Claim],
+    of: impl Fn(&Claim) -> (u64, u64),
+    name: impl Fn(&Claim) -> String,
+) -> Vec<ObservedToken> {
+    let observed = |claim: &Claim| {
+        let (time, token) = of(claim);
+        let text = format!("{} got token {token}, granted at {}", name(claim), claim.start);
+        ObservedToken { time, token, text }
+    };
+    claims.iter().map(observed).collect()
+}
+
+/// Tokens in the nodes' records.
+fn recorded(grants: &[Grant], time: impl Fn(&Grant) -> u64) -> Vec<ObservedToken> {
+    let observed = |grant: &Grant| {
+        let Grant { node, token, at, .. } = *grant;
+        let text = format!("node {node} granted token {token} at {at}");
+        ObservedToken { time: time(grant), token, text }
+    };
+    grants.iter().map(observed).collect()
+}
+
+/// Later tokens that are smaller than the greatest of all that were known before they were asked for, or equal to it unless
+/// that is permitted.
+fn decreases(
+    mut earlier: Vec<ObservedToken>,
+    mut later: Vec<ObservedToken>,
+    equal: bool,
+) -> Vec<String> {
+    earlier.sort_by_key(|it| it.time);
+    later.sort_by_key(|it| it.time);
+    let (mut earlier, mut greatest) = (earlier.into_iter().peekable(), None::<ObservedToken>);
+    let mut broken = Vec::new();
+    for it in later {
+        while let Some(known) = earlier.next_if(|known| known.time < it.time) {
+            if greatest.as_ref().is_none_or(|greatest| greatest.token < known.token) {
+                greatest = Some(known);
+            }
+        }
+        let is_wrong =
+            |known: &&ObservedToken| known.token > it.token || !equal && known.token == it.token;
+        if let Some(known) = greatest.as_ref().filter(is_wrong) {
+            broken.push(format!("{}, and later {}", known.text, it.text));
+        }
+    }
+    broken
+}
+
+/// Every later holder has a greater token than any that an earlier one was told.
 fn tokens(history: &History) -> Vec<String> {
-    let claims = history.claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
-    let claims = claims.map(|pair| {
-        format!(
-            "{} got token {} at {}, and later {} got {} at {}",
-            named(history, pair[0].worker),
-            pair[0].token,
-            pair[0].start,
-            named(history, pair[1].worker),
-            pair[1].token,
-            pair[1].start
-        )
-    });
-    // The time of a grant is an interval: only grants that do not overlap have an order. Two nodes may record the same token,
-    // if a client goes on through another node before it has heard of its grant.
-    let pairs = history.grants.windows(2);
-    let grants = pairs.filter(|pair| pair[0].written < pair[1].at && pair[0].token > pair[1].token);
-    let grants = grants.map(|pair| {
-        format!(
-            "node {} gave token {} at {}, and later node {} gave {} at {}",
-            pair[0].node, pair[0].token, pair[0].at, pair[1].node, pair[1].token, pair[1].at
-        )
-    });
-    let long = history.long.iter().flat_map(|(kind, claims)| {
-        let pairs = claims.windows(2).filter(|pair| pair[0].token >= pair[1].token);
-        pairs.map(move |pair| {
-            format!("the {kind} holder got token {}, and later {}", pair[0].token, pair[1].token)
-        })
-    });
-    claims.chain(grants).chain(long).collect()
+    let (claims, late, grants) = (&history.claims, &history.late, &history.grants);
+    let name = |claim: &Claim| history.name_of(claim.worker);
+    let all = [claims.as_slice(), late.as_slice()].concat();
+    let heard = || told(&all, |it| (it.start, it.greatest), name);
+    let written = || recorded(grants, |it| it.written);
+    let mut broken = Vec::new();
+    // Clients that relied on the lock did so one after the other.
+    let starts = told(claims, |it| (it.start, it.token), name);
+    let of_claims = told(claims, |it| (it.start, it.greatest), name);
+    broken.extend(decreases(of_claims, starts.clone(), false));
+    // A grant that was heard of too late was made before its deadline, and so before every claim that began after that.
+    broken.extend(decreases(told(late, |it| (it.end, it.greatest), name), starts, false));
+    // A request that was made when a token was known is granted after that one.
+    let asked = told(&all, |it| (it.asked, it.token), name);
+    broken.extend(decreases([heard(), written()].concat(), asked, false));
+    // The time of a record is an interval: only those that do not overlap have an order. Two nodes may record the same
+    // token, if a client goes on through another node before it has heard of its grant.
+    let granted = recorded(grants, |it| it.at);
+    broken.extend(decreases([heard(), written()].concat(), granted, true));
+    for (kind, claims) in &history.long {
+        let late = history.late_long.get(kind).map_or(&[][..], Vec::as_slice);
+        let all = [claims.as_slice(), late].concat();
+        let name = |_: &Claim| format!("the {kind} holder");
+        let earlier = told(&all, |it| (it.start, it.greatest), name);
+        broken.extend(decreases(earlier, told(&all, |it| (it.start, it.token), name), false));
+    }
+    broken
 }
 
 /// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
@@ -124,10 +184,11 @@ fn increments(history: &History) -> Vec<String> {
         }
         last = *write;
     }
-    let missing = history.acknowledged.iter().filter(|write| !history.writes.contains(write));
+    let written: BTreeSet<&Write> = history.writes.iter().collect();
+    let missing = history.acknowledged.iter().filter(|write| !written.contains(write));
     broken.extend(missing.map(|write| {
         format!(
-            "token {} was told that it had written {}, and nobody knows",
+            "token {} was told that it had written {}, and the register has no such write",
             write.token, write.value
         )
     }));
@@ -140,13 +201,14 @@ fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
     };
     let starving = (0..workers).filter(|worker| !served(worker));
     starving
-        .map(|worker| format!("{} has not had the lock since", named(history, worker)))
+        .map(|worker| format!("{} has not had the lock since", history.name_of(worker)))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clients::{Kind, Kinds};
 
     fn words(text: &str) -> Vec<Vec<String>> {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
@@ -200,11 +262,54 @@ mod tests {
     }
 
     #[test]
+    fn every_claim_that_reaches_beyond_a_grant_is_found() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 1 100 100 0\nfreeing 90"));
+        history.read_worker(1, &words("granted 20 2 30 30 0\nfreeing 25"));
+        history.read_worker(2, &words("granted 40 3 60 60 0\nfreeing 55"));
+        let grant = |token, at| Grant { node: 0, token, at, written: at + 1 };
+        history.grants = vec![grant(9, 5), grant(1, 22), grant(9, 50), grant(9, 54), grant(9, 89)];
+        // The second overlaps with worker 1, the third with workers 0 and 2, the fourth with worker 0, and the last only touches.
+        assert_eq!(early_grants(&history).len(), 1 + 2 + 1);
+    }
+
+    #[test]
     fn a_killed_worker_is_believed_until_its_deadline() {
         let mut history = History::default();
         history.read_worker(0, &words("granted 10 5 90 90 0"));
         history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 50"));
         assert_eq!(overlapping_claims(&history).len(), 1);
+    }
+
+    #[test]
+    fn a_worker_is_believed_until_the_deadline_that_it_was_told_before_the_loss() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 5 90 90 0\nlost 200 150 160 deadline"));
+        assert_eq!((history.claims[0].end, history.claims[0].acted), (150, 160));
+        history.read_worker(1, &words("granted 120 7 190 190 0\nfreeing 130"));
+        assert_eq!(overlapping_claims(&history).len(), 1);
+    }
+
+    #[test]
+    fn clients_that_overstay_or_do_not_give_up_are_found() {
+        let mut history = sound();
+        history
+            .read_worker(0, &words("want 50\ngranted 60 9 90 90 0\nheld 90 90 90 9\nfreeing 91"));
+        history.read_worker(0, &words("want 100\noverdue 200"));
+        history.read_worker(
+            1,
+            &words("want 200\ngranted 210 11 220 220 0\nlost 220 220 220 x\nrevived 221"),
+        );
+        // Go's client looks once per second.
+        history.kinds = Kinds::only(Kind::Go);
+        history.read_worker(
+            0,
+            &words("want 300\ngranted 310 12 320 330 0\nheld 325 320 330 12\nfreeing 326"),
+        );
+        let found = broken(&history);
+        assert!(found.iter().any(|it| it.contains("beyond its deadline")), "{found:?}");
+        assert!(found.iter().any(|it| it.contains("gives up")), "{found:?}");
+        assert_eq!((history.overstayed.len(), history.overdue.len()), (2, 1));
     }
 
     #[test]
@@ -219,6 +324,42 @@ mod tests {
     }
 
     #[test]
+    fn a_token_has_to_exceed_those_that_have_grown() {
+        let mut history = History::default();
+        history.read_worker(0, &words("granted 10 5 90 90 0\nheld 20 95 95 8\nfreeing 30"));
+        history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 45"));
+        assert_eq!((history.claims[0].token, history.claims[0].greatest), (5, 8));
+        assert_eq!(tokens(&history).len(), 1);
+        // A record of the token that has grown is not another client's.
+        history.grants = vec![Grant { node: 0, token: 7, at: 25, written: 26 }];
+        assert_eq!(early_grants(&history).len(), 0);
+    }
+
+    #[test]
+    fn a_token_that_was_heard_too_late_counts() {
+        let mut history = History::default();
+        history.read_worker(0, &words("want 5\ngranted 50 9 30 30 0\nlost 51 30 30 deadline"));
+        assert_eq!((history.claims.len(), history.late.len()), (0, 1));
+        let (mut soon, mut later) = (history.clone(), history.clone());
+        soon.read_worker(1, &words("want 3\ngranted 40 8 90 90 0\nfreeing 60"));
+        assert_eq!(tokens(&soon).len(), 1, "after the deadline of the late one");
+        later.read_worker(1, &words("want 55\ngranted 60 8 90 90 0\nfreeing 70"));
+        assert!(!tokens(&later).is_empty(), "asked after the late one was known");
+        history.read_worker(1, &words("want 3\ngranted 20 8 90 90 0\nfreeing 60"));
+        assert_eq!(tokens(&history), [""; 0], "it may have been before");
+    }
+
+    #[test]
+    fn a_record_is_compared_with_all_earlier_ones() {
+        let grant = |token, at| Grant { node: 0, token, at, written: at + 1 };
+        let grants = vec![grant(9, 10), grant(5, 20), grant(6, 30), grant(9, 40)];
+        let mut history = History { grants, ..History::default() };
+        assert_eq!(tokens(&history).len(), 2, "5 and 6 are not; 9 may come again");
+        history.read_worker(0, &words("want 31\ngranted 35 9 90 90 0\nfreeing 36"));
+        assert_eq!(tokens(&history).len(), 3, "asked when 9 was on record");
+    }
+
+    #[test]
     fn a_token_that_the_same_worker_gets_again_is_found() {
         let mut history = sound();
         history.read_worker(1, &words("granted 60 7 120 120 0\nfreeing 70"));
@@ -227,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gets_nothing_after_the_healing_is_named() {
+    fn workers_that_starve_after_the_last_fault_are_named() {
         assert_eq!(
             progress(&sound(), 3, 20),
             [

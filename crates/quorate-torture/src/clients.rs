@@ -13,12 +13,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use etcd::{ALLOWANCE, EtcdSession, TTL as ETCD_TTL};
-pub(crate) use etcdctl::EtcdctlSession;
-pub(crate) use go::GoSession;
-pub(crate) use http::HttpSession;
+use etcd::EtcdSession;
+pub(crate) use etcd::{ALLOWANCE, TTL as ETCD_TTL};
+use etcdctl::EtcdctlSession;
+use go::GoSession;
+use http::HttpSession;
+use json::PAUSE;
 pub(crate) use kinds::Kinds;
-pub(crate) use native::NativeSession;
+use native::NativeSession;
 
 /// How a client speaks to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -46,13 +48,83 @@ impl Kind {
         format!("long-{self}")
     }
 
-    /// Time-to-live of a session at the voters, if a client of this kind asks for `ttl`. Leases of etcd's API have whole
-    /// seconds, two at least, and voters keep them for half a second more.
-    pub(crate) fn kept_for(self, ttl: Duration) -> Duration {
+    /// Does something with sessions of this kind.
+    pub(crate) async fn run(self, work: impl SessionWork) {
         match self {
-            Self::Etcd | Self::Etcdctl | Self::Go => etcd::TTL + etcd::ALLOWANCE,
-            _ => ttl,
+            Self::Direct | Self::Relayed => work.run_with::<NativeSession>().await,
+            Self::Http => work.run_with::<HttpSession>().await,
+            Self::Etcd => work.run_with::<EtcdSession>().await,
+            Self::Etcdctl => work.run_with::<EtcdctlSession>().await,
+            Self::Go => work.run_with::<GoSession>().await,
         }
+    }
+
+    /// Whether the client is not ours: a proxy reads its keep-alives, and it stays at a node that is silent.
+    pub(crate) fn is_proxied(self) -> bool {
+        matches!(self, Self::Etcdctl | Self::Go)
+    }
+
+    /// Whether a client of this kind goes by the very time that the service promises.
+    pub(crate) fn is_exact(self) -> bool {
+        matches!(self, Self::Direct | Self::Relayed | Self::Http)
+    }
+
+    /// How a client of this kind renews its lease, if it asks for `ttl`. Leases of etcd's API have a ttl of their own.
+    pub(crate) fn renewal(self, ttl: Duration) -> Renewal {
+        let none = Duration::ZERO;
+        match self {
+            // Beats go to all voters at once, so that a silent one costs nothing.
+            Self::Direct => {
+                Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry: ttl / 3, hop: none }
+            }
+            // The client looks every tenth of a second whether its node should have answered.
+            Self::Relayed => {
+                let retry = ttl / 4 + Duration::from_millis(100);
+                Renewal { kept: ttl, relied: ttl, interval: ttl / 4, retry, hop: retry }
+            }
+            Self::Http => {
+                let retry = http::patience(ttl) + PAUSE;
+                Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry, hop: retry }
+            }
+            Self::Etcd => Renewal::of_lease(etcd::TTL / 3, etcd::PATIENCE + PAUSE),
+            // The package looks every half second whether a keep-alive is due, and dials again after half a second.
+            Self::Etcdctl | Self::Go => {
+                let half = Duration::from_millis(500);
+                Renewal::of_lease(etcd::TTL / 3 + half, half)
+            }
+        }
+    }
+}
+
+/// How a client renews its lease. It decides for how long the client can do without a majority of nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Renewal {
+    /// Time-to-live at the voters.
+    pub(crate) kept: Duration,
+    /// The client relies on its lock for this long after a keep-alive that is answered.
+    relied: Duration,
+    /// Longest time from one keep-alive to the next while they are answered.
+    interval: Duration,
+    /// Longest time from one attempt to the next while they are not.
+    retry: Duration,
+    /// What each silent node costs that the client asks before another one.
+    hop: Duration,
+}
+
+/// Time for an answer, as the nodes are configured.
+pub(crate) const ANSWER: Duration = Duration::from_millis(100);
+
+impl Renewal {
+    fn of_lease(interval: Duration, retry: Duration) -> Self {
+        Self { kept: etcd::KEPT, relied: etcd::TTL, interval, retry, hop: retry }
+    }
+
+    /// Shortest time without a majority that can cost the client its lock. The last keep-alive before was sent up to one
+    /// interval earlier, and the next one that is answered begins up to one retry later, or more if the client asks
+    /// `silent` nodes first. At least a quarter of the ttl: a short blink of a majority excuses nothing.
+    pub(crate) fn reserve(&self, silent: usize) -> Duration {
+        let used = self.interval + self.retry + self.hop * silent as u32 + ANSWER;
+        self.relied.saturating_sub(used).max(self.kept / 4)
     }
 }
 
@@ -89,8 +161,10 @@ pub(crate) enum Acquired<G> {
     Granted(G),
     /// Others had the lock for as long as the client was willing to wait.
     TimedOut,
-    /// The session is of no use any longer.
+    /// The session cannot be used any longer.
     Failed,
+    /// The client did not give up although its time was up. That is a fault of the client, and the session is given up.
+    Overdue,
 }
 
 /// Times until which a client relies on a lock if it hears nothing more, in microseconds.
@@ -103,6 +177,27 @@ pub(crate) struct Deadline {
     pub(crate) acted: u64,
 }
 
+impl Deadline {
+    /// The deadline after an answer of etcd's API that names a TTL. Its client counts from receipt; the service promises that
+    /// only if the answer was not longer under way than the allowance.
+    fn of_answer(sent: u64, received: u64, seconds: u64) -> Self {
+        let micros = seconds * 1_000_000;
+        let allowed = sent + ALLOWANCE.as_micros() as u64;
+        Self { promised: received.min(allowed) + micros, acted: received + micros }
+    }
+
+    /// The client is told another deadline. An answer that was long under way takes nothing back.
+    fn extend(&mut self, told: Self) {
+        self.promised = self.promised.max(told.promised);
+        self.acted = self.acted.max(told.acted);
+    }
+}
+
+/// Something that is done with sessions of any kind.
+pub(crate) trait SessionWork {
+    async fn run_with<S: LockSession>(self);
+}
+
 /// A session of any kind.
 pub(crate) trait LockSession: Sized {
     type Guard: LockGuard;
@@ -111,14 +206,16 @@ pub(crate) trait LockSession: Sized {
     async fn open(options: &Options) -> Option<Self>;
 
     /// How the votes are collected, for the log.
-    fn route(&self) -> &'static str;
+    fn route(&self) -> &'static str {
+        "relayed"
+    }
 
     /// The node that relays the session, as far as the client knows.
     fn node(&self) -> usize;
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Self::Guard>;
 
-    /// What else is for the log since this was last asked: lines about keep-alives of clients that are not ours.
+    /// Further lines for the log since the last call, about keep-alives of clients that are not ours.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -136,6 +233,6 @@ pub(crate) trait LockGuard {
     /// Why the lock is lost, for the log, in one word.
     fn loss(&self) -> String;
 
-    /// Releases the lock. Returns whether the session is good for more.
+    /// Releases the lock. Returns whether the session can be used again.
     async fn release(self) -> bool;
 }

@@ -1,15 +1,15 @@
-//! What is done to processes and links, and undone again.
+//! Faults of processes and links: how they are injected and undone.
 
 use std::fmt;
 use std::io;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use quorate_client::Moment;
 
 use crate::fleet::Fleet;
-use crate::losses::Affected;
-use crate::lots::Lots;
+use crate::outages::OutageCause;
+use crate::rng::Rng;
+use crate::wait::{self, pause};
 
 /// Longest time that a rolling restart waits for a node to become ready, in milliseconds.
 const READY_MS: u64 = 10_000;
@@ -40,11 +40,11 @@ pub(crate) enum Fault {
     FullDisk,
 }
 
-/// How a fault ends.
+/// How a fault is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
     StartNode(usize),
-    /// With a clock that is wrong by so many seconds.
+    /// With a clock that is wrong by this many seconds.
     StartShifted(usize, i64),
     StartWorker(usize),
     ContinueNode(usize),
@@ -54,13 +54,11 @@ pub(crate) enum Remedy {
     Empty(usize),
 }
 
-/// What a fault has done.
+/// Result of injecting a fault.
 #[derive(Debug, Default)]
 pub(crate) struct Strike {
     pub(crate) remedies: Vec<Remedy>,
-    /// The nodes that are affected, and from when on. Where `undone` is zero, until the remedies are applied.
-    pub(crate) affected: Vec<Affected>,
-    /// What must not happen.
+    /// Violations.
     pub(crate) broken: Vec<String>,
 }
 
@@ -89,7 +87,7 @@ impl Fault {
         Self::FullDisk,
     ];
 
-    /// The faults that can be done here and have this in their names.
+    /// Faults that are possible here and have `only` in their names.
     pub(crate) fn possible(fleet: &Fleet, only: &str) -> Vec<Self> {
         let clocks = clocks_can_be_shifted();
         let possible = |fault: &Self| match fault {
@@ -105,11 +103,12 @@ impl Fault {
         Self::ALL.into_iter().filter(possible).filter(wanted).collect()
     }
 
-    /// Does it, and says how it ends.
-    pub(crate) fn strike(self, fleet: &mut Fleet, lots: &mut Lots) -> io::Result<Strike> {
+    /// Injects the fault.
+    pub(crate) fn strike(self, fleet: &mut Fleet, rng: &mut Rng) -> io::Result<Strike> {
+        fleet.outages.blame(self.to_string());
         let n = fleet.node_count();
-        let fewer = (n - 1) / 2;
-        let node = lots.index(n);
+        let minority = (n - 1) / 2;
+        let node = rng.index(n);
         let of_holder = [
             Self::KillHolder,
             Self::KillHoldersNode,
@@ -118,73 +117,55 @@ impl Fault {
             Self::StopHoldersNode,
             Self::Vanish,
         ];
-        let caught = if of_holder.contains(&self) { catch_holder(fleet) } else { None };
-        // Where nobody can have it, somebody is taken.
+        let caught = if of_holder.contains(&self) { catch_holder(fleet)? } else { None };
+        // If no worker gets the lock in time, a random one is chosen.
         let (holder, holders_node) =
-            caught.unwrap_or_else(|| (lots.index(fleet.worker_count()), node));
+            caught.unwrap_or_else(|| (rng.index(fleet.worker_count()), node));
         let others: Vec<usize> = (0..n).filter(|other| *other != node).collect();
-        let (mut affected, mut broken) = (Vec::new(), Vec::new());
-        let mut hit: Vec<usize> = Vec::new();
-        let from = Moment::now().0;
+        let mut broken = Vec::new();
         let remedies = match self {
             Self::KillHolder => {
                 fleet.kill_worker(holder);
                 vec![Remedy::StartWorker(holder)]
             }
-            Self::KillHoldersNode => {
-                hit.push(holders_node);
-                kill_nodes(fleet, &hit)
-            }
+            Self::KillHoldersNode => kill_nodes(fleet, &[holders_node]),
             Self::KillVoter => {
-                hit.push((holders_node + 1 + lots.index(n - 1)) % n);
-                kill_nodes(fleet, &hit)
+                let other = (holders_node + 1 + rng.index(n - 1)) % n;
+                kill_nodes(fleet, &[other])
             }
-            Self::KillMinority => {
-                hit = lots.some(fewer, n);
-                kill_nodes(fleet, &hit)
-            }
+            Self::KillMinority => kill_nodes(fleet, &rng.some(minority, n)),
             Self::StopHolder => {
                 fleet.stop_worker(holder);
                 vec![Remedy::ContinueWorker(holder)]
             }
-            Self::StopHoldersNode => {
-                hit.push(holders_node);
-                stop_nodes(fleet, &hit)
-            }
-            Self::StopMinority => {
-                hit = lots.some(fewer, n);
-                stop_nodes(fleet, &hit)
-            }
+            Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
+            Self::StopMinority => stop_nodes(fleet, &rng.some(minority, n)),
             Self::Stutter => {
-                stutter(fleet, lots, node);
-                affected.push(self.affected(&[node], from, Moment::now().0));
+                stutter(fleet, rng, node);
                 Vec::new()
             }
-            Self::CutBothWays => {
-                hit.push(node);
-                cut_apart(fleet, &[node], &others)?
-            }
+            Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
             Self::CutMinority => {
-                hit = lots.some(fewer, n);
-                let rest: Vec<usize> = (0..n).filter(|other| !hit.contains(other)).collect();
-                cut_apart(fleet, &hit, &rest)?
+                let these = rng.some(minority, n);
+                let rest: Vec<usize> = (0..n).filter(|other| !these.contains(other)).collect();
+                cut_apart(fleet, &these, &rest)?
             }
             Self::CutDeaf => {
-                hit.push(node);
+                fleet.begin(&[node], OutageCause::CutOff);
                 others.iter().try_for_each(|other| fleet.hosts.cut(*other, &[node]))?;
                 others.into_iter().map(Remedy::Heal).collect()
             }
             Self::CutMute => {
-                hit.push(node);
+                fleet.begin(&[node], OutageCause::CutOff);
                 fleet.hosts.cut(node, &others)?;
                 vec![Remedy::Heal(node)]
             }
             Self::CutFromClients => {
-                hit.push(node);
-                cut_apart(fleet, &[node], &fleet.client_hosts())?
+                let clients = fleet.client_hosts();
+                cut_apart(fleet, &[node], &clients)?
             }
             Self::CutNoQuorum => {
-                hit.extend(0..n);
+                fleet.begin(&(0..n).collect::<Vec<_>>(), OutageCause::CutOff);
                 for node in 0..n {
                     let rest: Vec<usize> = (0..n).filter(|other| *other != node).collect();
                     fleet.hosts.cut(node, &rest)?;
@@ -192,17 +173,15 @@ impl Fault {
                 (0..n).map(Remedy::Heal).collect()
             }
             Self::Forget => {
-                hit.push(node);
                 fleet.kill_node(node);
                 fleet.forget(node)?;
                 vec![Remedy::StartNode(node)]
             }
             Self::ShiftClock => {
-                hit.push(node);
                 fleet.kill_node(node);
-                let seconds = lots.among(600..7_200) as i64;
+                let seconds = rng.among(600..7_200) as i64;
                 // A clock cannot show a time before the machine was started.
-                let back = lots.index(2) == 0 && uptime_s() > seconds + 60;
+                let back = rng.index(2) == 0 && uptime_s() > seconds + 60;
                 vec![Remedy::StartShifted(node, if back { -seconds } else { seconds })]
             }
             Self::Vanish => {
@@ -214,15 +193,11 @@ impl Fault {
             }
             Self::RollingRestart => {
                 for node in 0..n {
-                    let from = Moment::now().0;
                     // A node that another fault keeps stopped would not hear the signal.
                     fleet.continue_node(node);
-                    if !fleet.terminate_node(node) {
-                        broken.push(format!("node {node} did not end within 8 s after SIGTERM"));
-                    }
+                    broken.extend(fleet.terminate_node(node).err());
                     fleet.start_node(node, 0)?;
-                    affected.push(self.affected(&[node], from, Moment::now().0));
-                    fleet.await_ready(node, READY_MS);
+                    fleet.await_ready(node, READY_MS)?;
                 }
                 Vec::new()
             }
@@ -230,36 +205,17 @@ impl Fault {
                 fleet.kill_node(node);
                 pause(if self == Self::KillAndStartLate { 3_000 } else { 0 });
                 fleet.start_node(node, 0)?;
-                affected.push(self.affected(&[node], from, Moment::now().0));
                 Vec::new()
             }
             Self::FullDisk => {
-                hit.push(node);
                 fleet.fill(node)?;
                 vec![Remedy::Empty(node)]
             }
         };
-        if !hit.is_empty() {
-            affected.push(self.affected(&hit, from, 0));
-        }
         if self != Self::StopHolder && caught.is_some() {
             fleet.continue_worker(holder);
         }
-        Ok(Strike { remedies, affected, broken })
-    }
-
-    fn affected(self, nodes: &[usize], from: u64, undone: u64) -> Affected {
-        let (fault, nodes) = (self.to_string(), nodes.to_vec());
-        let settles_us = match self {
-            Self::CutBothWays
-            | Self::CutMinority
-            | Self::CutDeaf
-            | Self::CutMute
-            | Self::CutFromClients
-            | Self::CutNoQuorum => 1_000_000,
-            _ => 0,
-        };
-        Affected { fault, nodes, from, undone, settles_us, well: Vec::new() }
+        Ok(Strike { remedies, broken })
     }
 }
 
@@ -293,35 +249,36 @@ fn stop_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
     nodes.iter().copied().map(Remedy::ContinueNode).collect()
 }
 
-fn cut_apart(fleet: &Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
+/// Cuts all links between some nodes and other hosts. Only the first are affected.
+fn cut_apart(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
+    fleet.begin(these, OutageCause::CutOff);
     these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
     those.iter().try_for_each(|host| fleet.hosts.cut(*host, these))?;
     Ok(these.iter().chain(those).copied().map(Remedy::Heal).collect())
 }
 
-/// A node that runs for a while, stops for a while, and so on: all that it sends and hears is late by another time.
-fn stutter(fleet: &mut Fleet, lots: &mut Lots, node: usize) {
+/// Stops and continues a node in turns, so that everything it sends and hears is late by a different time.
+fn stutter(fleet: &mut Fleet, rng: &mut Rng, node: usize) {
+    fleet.begin(&[node], OutageCause::Stutters);
     for _ in 0..10 {
         fleet.stop_node(node);
-        pause(lots.among(20..150));
+        pause(rng.among(20..150));
         fleet.continue_node(node);
-        pause(lots.among(5..60));
+        pause(rng.among(5..60));
     }
+    fleet.end(node, OutageCause::Stutters);
 }
 
-/// Somebody has the lock soon, if anybody can. It is stopped then, so that it still has it.
-fn catch_holder(fleet: &mut Fleet) -> Option<(usize, usize)> {
-    (0..200).find_map(|_| {
-        let caught = fleet.catch_holder();
-        if caught.is_none() {
-            pause(2);
+/// Waits until a worker has the lock, if that is soon, and stops the worker, so that it still has it.
+fn catch_holder(fleet: &mut Fleet) -> io::Result<Option<(usize, usize)>> {
+    for _ in 0..200 {
+        wait::check()?;
+        if let Some(caught) = fleet.catch_holder()? {
+            return Ok(Some(caught));
         }
-        caught
-    })
-}
-
-pub(crate) fn pause(millis: u64) {
-    std::thread::sleep(Duration::from_millis(millis));
+        pause(2);
+    }
+    Ok(None)
 }
 
 fn uptime_s() -> i64 {

@@ -1,20 +1,24 @@
-//! All processes of a run: nodes, workers, the register. They end with us.
+//! All processes of a run: nodes, workers, long holders, the register and the monitor. They end with the run.
 
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
+use quorate_client::Moment;
 use quorate_core::ProcessId;
 use quorate_net::certs;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::clients::{Kinds, kinds};
+use crate::disks::{self, Disks};
 use crate::hosts::Hosts;
-use crate::log;
+use crate::log::{self, Tail};
+use crate::outages::{OutageCause, Outages};
+use crate::process::Process;
+use crate::wait;
 
-/// What a cluster is like.
+/// Size and settings of a cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) nodes: usize,
@@ -25,23 +29,14 @@ pub(crate) struct Shape {
     pub(crate) holders: bool,
     /// Greatest time-to-live of a session.
     pub(crate) ttl_most_ms: u64,
-    /// How quickly nodes answer each other.
+    /// Bound on the time in which nodes answer each other.
     pub(crate) answer_ms: u64,
-    /// Where one more node would be, which is never started.
+    /// Address of one more node, which is never started.
     pub(crate) absent: Option<String>,
 }
 
-/// The file that fills a disk.
-const BALLAST: &str = "ballast";
-
-/// A process that can be started again.
-#[derive(Debug, Default)]
-struct Place {
-    child: Option<Child>,
-    /// By how many seconds its clock is wrong, for each life that it has had.
-    lives: Vec<i64>,
-    stopped: bool,
-}
+/// Longest time that a node may take to leave after SIGTERM, in milliseconds.
+const LEAVE_MS: u64 = 8_000;
 
 /// All processes of a run.
 #[derive(Debug)]
@@ -50,62 +45,66 @@ pub(crate) struct Fleet {
     pub(crate) kinds: Kinds,
     folder: PathBuf,
     program: PathBuf,
-    nodes: Vec<Place>,
-    workers: Vec<Place>,
-    holders: Vec<Child>,
-    monitor: Option<Child>,
-    register: Option<Child>,
-    /// Data folders that are file systems of their own, so that they can be filled.
-    mounts: Vec<PathBuf>,
+    nodes: Vec<Process>,
+    workers: Vec<Process>,
+    holders: Vec<Process>,
+    /// Only beside long holders.
+    monitor: Option<Process>,
+    register: Process,
+    /// Data folders that are file systems of their own, so that they can be filled. Empty if they cannot be mounted.
+    disks: Disks,
     peers: Vec<String>,
     clients: Vec<String>,
     register_at: String,
+    /// Times in which nodes did not work because of faults.
+    pub(crate) outages: Outages,
+    /// What each worker does now, by its log.
+    turns: Vec<Turn>,
 }
 
 impl Fleet {
-    /// Writes the files of a cluster of so many nodes and starts everything.
+    /// Writes the files of a cluster and starts all processes.
     pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
         let Shape { nodes, workers, .. } = *shape;
         let holders = if shape.holders { shape.kinds.iter().len() } else { 0 };
-        let door = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
-        let register_at = door(nodes + workers, 7482);
-        let peers = (0..nodes).map(|node| door(node, 7481)).chain(shape.absent.clone()).collect();
-        let clients = (0..nodes).map(|node| door(node, 7480)).collect();
-        let places = |count: usize| (0..count).map(|_| Place::default()).collect();
+        let address = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
+        let register_at = address(nodes + workers, 7482);
+        let peers =
+            (0..nodes).map(|node| address(node, 7481)).chain(shape.absent.clone()).collect();
+        let clients = (0..nodes).map(|node| address(node, 7480)).collect();
+        let processes = |what: &str, count: usize| {
+            (0..count).map(|number| Process::new(format!("{what} {number}"))).collect()
+        };
         let mut fleet = Self {
             hosts,
             kinds: shape.kinds.clone(),
             folder: folder.to_owned(),
             program: std::env::current_exe()?,
-            nodes: places(nodes),
-            workers: places(workers),
-            holders: Vec::new(),
-            monitor: None,
-            register: None,
-            mounts: Vec::new(),
+            nodes: processes("node", nodes),
+            workers: processes("worker", workers),
+            holders: processes("long holder", holders),
+            monitor: (holders > 0).then(|| Process::new("the monitor".to_owned())),
+            register: Process::new("the register".to_owned()),
+            disks: Disks::default(),
             peers,
             clients,
             register_at,
+            outages: Outages::default(),
+            turns: (0..workers).map(|_| Turn::default()).collect(),
         };
         fleet.write_files(shape)?;
-        if holders > 0
-            && let Err(why) = fleet.mount_data()
-        {
-            fleet.unmount();
-            eprintln!("WITHOUT FULL DISKS: data folders cannot be mounted ({why})");
+        if holders > 0 {
+            let folders = (0..nodes).map(|node| fleet.data(node));
+            fleet.disks = Disks::mount(folders).unwrap_or_else(|why| {
+                eprintln!("WITHOUT FULL DISKS: data folders cannot be mounted ({why})");
+                Disks::default()
+            });
         }
-        let mut register = fleet.hosts.command(nodes + workers, &fleet.program);
-        register.args(["register", &fleet.register_at]).arg(fleet.register_log());
-        fleet.register = Some(start(&mut register, &fleet.folder.join("register.err"))?);
+        fleet.start_register()?;
         (0..nodes).try_for_each(|node| fleet.start_node(node, 0))?;
         (0..workers).try_for_each(|worker| fleet.start_worker(worker))?;
         (0..holders).try_for_each(|holder| fleet.start_holder(holder))?;
-        if holders > 0 {
-            let host = nodes + workers + 1 + holders;
-            let mut monitor = fleet.hosts.command(host, &fleet.program);
-            monitor.args(["monitor", &fleet.clients.join(",")]).arg(fleet.monitor_log());
-            fleet.monitor = Some(start(&mut monitor, &fleet.folder.join("monitor.err"))?);
-        }
+        fleet.start_monitor()?;
         Ok(fleet)
     }
 
@@ -114,50 +113,56 @@ impl Fleet {
         nodes + workers + 1 + holders + 1
     }
 
+    fn start_register(&mut self) -> io::Result<()> {
+        let host = self.nodes.len() + self.workers.len();
+        let mut command = self.hosts.command(host, &self.program);
+        command.args(["register", &self.register_at]).arg(made(self.register_log())?);
+        self.register.start(&mut command, &self.folder.join("register.err"), 0)
+    }
+
+    fn start_monitor(&mut self) -> io::Result<()> {
+        let host = self.holder_host(self.holders.len());
+        let mut command = self.hosts.command(host, &self.program);
+        command.args(["monitor", &self.clients.join(",")]).arg(made(self.monitor_log())?);
+        match &mut self.monitor {
+            Some(monitor) => monitor.start(&mut command, &self.folder.join("monitor.err"), 0),
+            None => Ok(()),
+        }
+    }
+
     fn start_holder(&mut self, holder: usize) -> io::Result<()> {
         let mut command = self.hosts.command(self.holder_host(holder), &self.program);
         let kind = self.kinds.of_worker(holder).to_string();
         command.args(["holder", &kind, &self.clients.join(",")]);
-        command.arg(self.holder_log(holder)).arg(kinds::locker(&self.folder)).process_group(0);
+        command
+            .arg(made(self.holder_log(holder))?)
+            .arg(kinds::locker(&self.folder))
+            .process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
-        self.holders.push(start(&mut command, &errors)?);
-        Ok(())
+        self.holders[holder].start(&mut command, &errors, 0)
     }
 
-    /// Gives each node a small file system for its data, so that it can be filled. Needs root.
-    fn mount_data(&mut self) -> io::Result<()> {
-        for node in 0..self.nodes.len() {
-            let folder = self.data(node);
-            fs::create_dir_all(&folder)?;
-            let mut mount = Command::new("mount");
-            mount.args(["-t", "tmpfs", "-o", "size=8m,mode=0700", "quorate-torture"]).arg(&folder);
-            let output = mount.stdin(Stdio::null()).output()?;
-            if !output.status.success() {
-                let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                return Err(io::Error::other(why));
-            }
-            self.mounts.push(folder);
-        }
-        Ok(())
+    /// What nodes have on their disks is not needed after the run.
+    pub(crate) fn discard_data(&mut self) {
+        self.disks.discard();
     }
 
     /// Whether the disks of nodes can be filled.
     pub(crate) fn can_fill(&self) -> bool {
-        self.mounts.len() == self.nodes.len()
+        !self.disks.is_empty()
     }
 
     /// Fills the disk of a node.
-    pub(crate) fn fill(&self, node: usize) -> io::Result<()> {
-        let mut file = fs::File::create(self.data(node).join(BALLAST))?;
-        for block in [vec![0; 1 << 16], vec![0; 1]] {
-            while io::Write::write_all(&mut file, &block).is_ok() {}
-        }
-        Ok(())
+    pub(crate) fn fill(&mut self, node: usize) -> io::Result<()> {
+        self.outages.begin(node, OutageCause::FullDisk);
+        disks::fill(&self.data(node))
     }
 
     /// Makes room on the disk of a node again.
-    pub(crate) fn empty(&self, node: usize) -> io::Result<()> {
-        fs::remove_file(self.data(node).join(BALLAST))
+    pub(crate) fn empty(&mut self, node: usize) -> io::Result<()> {
+        disks::empty(&self.data(node))?;
+        self.outages.end(node, OutageCause::FullDisk);
+        Ok(())
     }
 
     fn data(&self, node: usize) -> PathBuf {
@@ -223,31 +228,33 @@ impl Fleet {
         self.folder.join("register.log")
     }
 
-    /// The records of each life of a node, and by how many seconds its clock was wrong.
+    /// The records of each start of a node, and by how many seconds its clock was wrong.
     pub(crate) fn records(&self, node: usize) -> Vec<(PathBuf, i64)> {
-        let lives = self.nodes[node].lives.iter().enumerate();
-        lives.map(|(life, shift)| (self.record(node, life), *shift)).collect()
+        let starts = self.nodes[node].shifts().iter().enumerate();
+        starts.map(|(start, shift)| (self.record(node, start), *shift)).collect()
     }
 
-    fn record(&self, node: usize, life: usize) -> PathBuf {
-        self.folder.join(format!("node-{node}-{life}.records"))
+    fn record(&self, node: usize, start: usize) -> PathBuf {
+        self.folder.join(format!("node-{node}-{start}.records"))
     }
 
-    /// The logs of each life of a worker.
+    /// The logs of each start of a worker.
     pub(crate) fn logs(&self, worker: usize) -> Vec<PathBuf> {
-        (0..self.workers[worker].lives.len()).map(|life| self.log(worker, life)).collect()
+        let starts = self.workers[worker].shifts().len();
+        (0..starts).map(|start| self.log(worker, start)).collect()
     }
 
-    fn log(&self, worker: usize, life: usize) -> PathBuf {
-        self.folder.join(format!("worker-{worker}-{life}.log"))
+    fn log(&self, worker: usize, start: usize) -> PathBuf {
+        self.folder.join(format!("worker-{worker}-{start}.log"))
     }
 
-    /// Starts a node that is down, with a clock that is wrong by so many seconds.
+    /// Starts a node that is down, with a clock that is wrong by `shift` seconds.
     pub(crate) fn start_node(&mut self, node: usize, shift: i64) -> io::Result<()> {
-        if self.nodes[node].child.is_some() {
-            return Ok(());
+        if !self.nodes[node].is_running() {
+            // A node that cannot write to its disk when it starts ends with an error.
+            self.empty(node)?;
         }
-        let life = self.nodes[node].lives.len();
+        let start = self.nodes[node].shifts().len();
         let mut command = match shift {
             0 => self.hosts.command(node, &self.program),
             _ => {
@@ -256,46 +263,50 @@ impl Fleet {
                 command
             }
         };
-        let age = if life == 0 { "new" } else { "again" };
+        let age = if start == 0 { "new" } else { "again" };
         let config = self.folder.join(format!("node-{node}.toml"));
-        command.arg("node").arg(config).arg(self.record(node, life)).arg(age);
+        command.arg("node").arg(config).arg(made(self.record(node, start))?).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
-        let child = start(&mut command, &errors)?;
-        self.nodes[node] = Place {
-            child: Some(child),
-            lives: [self.nodes[node].lives.as_slice(), &[shift]].concat(),
-            stopped: false,
-        };
+        self.nodes[node].start(&mut command, &errors, shift)?;
+        self.outages.end(node, OutageCause::Down);
         Ok(())
     }
 
     /// Starts a worker that is down.
     pub(crate) fn start_worker(&mut self, worker: usize) -> io::Result<()> {
-        if self.workers[worker].child.is_some() {
-            return Ok(());
-        }
-        let life = self.workers[worker].lives.len();
+        let start = self.workers[worker].shifts().len();
         let mut command = self.hosts.command(self.worker_host(worker), &self.program);
         let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
         command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
-        command.arg(self.log(worker, life)).arg(kinds::locker(&self.folder)).process_group(0);
+        command
+            .arg(made(self.log(worker, start))?)
+            .arg(kinds::locker(&self.folder))
+            .process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
-        let place = &mut self.workers[worker];
-        place.child = Some(start(&mut command, &errors)?);
-        place.lives.push(0);
-        place.stopped = false;
-        Ok(())
+        self.workers[worker].start(&mut command, &errors, 0)
     }
 
     pub(crate) fn kill_node(&mut self, node: usize) {
+        self.outages.begin(node, OutageCause::Down);
         self.nodes[node].kill();
+        self.outages.end(node, OutageCause::Stopped);
+    }
+
+    /// The cause affects these nodes from now on.
+    pub(crate) fn begin(&mut self, nodes: &[usize], cause: OutageCause) {
+        nodes.iter().for_each(|node| self.outages.begin(*node, cause));
+    }
+
+    /// The cause no longer affects a node from now on.
+    pub(crate) fn end(&mut self, node: usize, cause: OutageCause) {
+        self.outages.end(node, cause);
     }
 
     pub(crate) fn kill_worker(&mut self, worker: usize) {
         self.workers[worker].kill();
     }
 
-    /// Deletes all that a node that is down remembers.
+    /// Deletes the data of a node that is down.
     pub(crate) fn forget(&self, node: usize) -> io::Result<()> {
         // The folder itself may be a file system.
         for entry in fs::read_dir(self.data(node))? {
@@ -307,139 +318,98 @@ impl Fleet {
 
     /// Ends all clients, so that their logs are complete.
     pub(crate) fn kill_clients(&mut self) {
-        self.workers.iter_mut().for_each(Place::kill);
-        self.holders.iter_mut().for_each(kill);
+        self.workers.iter_mut().chain(&mut self.holders).for_each(Process::kill);
     }
 
-    /// Asks a node to leave with SIGTERM, and waits until it has. Returns false if it had to be killed.
-    pub(crate) fn terminate_node(&mut self, node: usize) -> bool {
-        let Some(mut child) = self.nodes[node].child.take() else { return true };
-        if let Some(pid) = Pid::from_raw(child.id() as i32) {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        for _ in 0..800 {
-            if child.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return true;
+    /// Asks a node to leave with SIGTERM, and waits until it has. Fails with what is wrong about its end.
+    pub(crate) fn terminate_node(&mut self, node: usize) -> Result<(), String> {
+        self.outages.begin(node, OutageCause::Down);
+        self.nodes[node].terminate(LEAVE_MS)
+    }
+
+    /// Waits until a node says that it is ready to a question that is sent from now on, for at most `millis`.
+    pub(crate) fn await_ready(&self, node: usize, millis: u64) -> io::Result<bool> {
+        let (since, mut log) = (Moment::now().0, Tail::from_end(self.monitor_log())?);
+        for _ in 0..millis / 20 {
+            wait::check()?;
+            wait::pause(20);
+            let ready = ready_times(&log.lines()?);
+            if ready.iter().any(|(sent, of)| *sent >= since && *of == node) {
+                return Ok(true);
             }
-            crate::faults::pause(10);
         }
-        let _ = child.kill();
-        let _ = child.wait();
-        false
-    }
-
-    /// Waits until a node says that it is ready to a question that is sent from now on; at most so many milliseconds.
-    pub(crate) fn await_ready(&self, node: usize, millis: u64) -> bool {
-        let since = quorate_client::Moment::now().0;
-        (0..millis / 20).any(|_| {
-            crate::faults::pause(20);
-            // The log grows; what is looked for is at its end.
-            self.ready_times()
-                .iter()
-                .rev()
-                .take(100)
-                .any(|(sent, of)| *sent >= since && *of == node)
-        })
+        Ok(false)
     }
 
     /// When nodes were asked by the monitor and were ready.
-    pub(crate) fn ready_times(&self) -> Vec<(u64, usize)> {
-        let lines = log::lines(&self.monitor_log());
-        let ready = lines.iter().filter(|words| words[0] == "ready");
-        ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?))).collect()
-    }
-
-    fn unmount(&mut self) {
-        for folder in self.mounts.drain(..) {
-            let mut umount = Command::new("umount");
-            let _ = umount.arg("-l").arg(folder).stderr(Stdio::null()).status();
-        }
+    pub(crate) fn ready_times(&self) -> io::Result<Vec<(u64, usize)>> {
+        Ok(ready_times(&log::lines(&self.monitor_log())?))
     }
 
     pub(crate) fn stop_node(&mut self, node: usize) {
-        self.nodes[node].signal(true);
+        self.outages.begin(node, OutageCause::Stopped);
+        self.nodes[node].stop();
     }
 
     pub(crate) fn continue_node(&mut self, node: usize) {
-        self.nodes[node].signal(false);
+        self.nodes[node].resume();
+        self.outages.end(node, OutageCause::Stopped);
     }
 
     pub(crate) fn stop_worker(&mut self, worker: usize) {
-        self.workers[worker].signal(true);
+        self.workers[worker].stop();
     }
 
     pub(crate) fn continue_worker(&mut self, worker: usize) {
-        self.workers[worker].signal(false);
+        self.workers[worker].resume();
     }
 
-    /// Stops whoever has the lock while it has it. The worker, and the node through which it has the lock.
-    pub(crate) fn catch_holder(&mut self) -> Option<(usize, usize)> {
+    /// Stops the worker that has the lock while it has it. Returns the worker and the node through which it has the lock.
+    pub(crate) fn catch_holder(&mut self) -> io::Result<Option<(usize, usize)>> {
         for worker in 0..self.workers.len() {
-            if self.workers[worker].stopped || !self.is_inside(worker) {
+            if self.workers[worker].is_stopped() || !self.is_inside(worker)? {
                 continue;
             }
             self.stop_worker(worker);
             // It may have gone on until it was stopped.
-            if self.is_inside(worker) {
-                return Some((worker, self.node_of(worker)?));
+            if self.is_inside(worker)? {
+                return Ok(Some((worker, self.turns[worker].node)));
             }
             self.continue_worker(worker);
         }
-        None
+        Ok(None)
     }
 
-    fn last_lines(&self, worker: usize) -> Vec<Vec<String>> {
-        let life = self.workers[worker].lives.len().saturating_sub(1);
-        log::lines(&self.log(worker, life))
-    }
-
-    fn is_inside(&self, worker: usize) -> bool {
-        let inside = ["granted", "held", "wrote", "refused", "plain"];
-        let lines = self.last_lines(worker);
-        let last = lines.last().and_then(|words| words.first());
-        self.workers[worker].child.is_some()
-            && last.is_some_and(|last| inside.contains(&last.as_str()))
-    }
-
-    fn node_of(&self, worker: usize) -> Option<usize> {
-        let lines = self.last_lines(worker);
-        lines.iter().rfind(|words| words[0] == "granted")?.get(5)?.parse().ok()
+    fn is_inside(&mut self, worker: usize) -> io::Result<bool> {
+        let Some(log) = self.logs(worker).pop() else { return Ok(false) };
+        let is_running = self.workers[worker].id().is_some();
+        Ok(self.turns[worker].read(&log)? && is_running)
     }
 
     /// The nodes that do not vote or do not hear all others.
-    pub(crate) fn unwell(&self) -> Vec<usize> {
+    pub(crate) fn absent(&self) -> Vec<usize> {
         let absent = (self.peers.len() - self.nodes.len()).to_string();
-        let is_unwell = |node: &usize| {
+        let is_absent = |node: &usize| {
             let mut look = self.hosts.command(*node, &self.program);
             look.args(["look", &self.clients[*node], &absent]).stderr(Stdio::null());
             !look.status().is_ok_and(|status| status.success())
         };
-        (0..self.nodes.len()).filter(is_unwell).collect()
+        (0..self.nodes.len()).filter(is_absent).collect()
     }
 
-    /// Processes that ended though nobody ended them.
+    /// Exits of processes that no fault and no end of the run has caused, in the whole run so far.
     pub(crate) fn died(&mut self) -> Vec<String> {
-        let nodes =
-            self.nodes.iter_mut().enumerate().map(|(number, place)| ("node", number, place));
-        let workers =
-            self.workers.iter_mut().enumerate().map(|(number, place)| ("worker", number, place));
-        let ended = |place: &mut Place| place.child.as_mut()?.try_wait().ok()?;
-        let all = nodes.chain(workers);
-        let died = all.filter_map(|(what, number, place)| {
-            ended(place).map(|status| format!("{what} {number} ended by itself: {status}"))
-        });
-        let mut died: Vec<String> = died.collect();
-        for (holder, child) in self.holders.iter_mut().enumerate() {
-            if let Ok(Some(status)) = child.try_wait() {
-                died.push(format!("long holder {holder} ended by itself: {status}"));
-            }
-        }
-        died
+        self.processes().flat_map(|process| process.exits().to_vec()).collect()
     }
 
-    /// The processes that are nodes.
-    pub(crate) fn processes(&self) -> Vec<u32> {
-        self.nodes.iter().filter_map(|place| Some(place.child.as_ref()?.id())).collect()
+    fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        let clients = self.workers.iter_mut().chain(&mut self.holders);
+        clients.chain(&mut self.nodes).chain(&mut self.monitor).chain([&mut self.register])
+    }
+
+    /// Numbers of the processes that are nodes.
+    pub(crate) fn node_ids(&self) -> Vec<u32> {
+        self.nodes.iter().filter_map(Process::id).collect()
     }
 
     pub(crate) fn clients(&self) -> &[String] {
@@ -451,45 +421,53 @@ impl Fleet {
     }
 }
 
-impl Place {
-    fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            kill(&mut child);
-        }
-    }
+/// When nodes were asked and were ready, by lines of the monitor's log.
+fn ready_times(lines: &[Vec<String>]) -> Vec<(u64, usize)> {
+    let ready = lines.iter().filter(|words| words[0] == "ready");
+    ready.filter_map(|words| Some((words[1].parse().ok()?, words[2].parse().ok()?))).collect()
+}
 
-    fn signal(&mut self, stop: bool) {
-        if let Some(child) = &self.child {
-            send(child, if stop { Signal::STOP } else { Signal::CONT });
-            self.stopped = stop;
+/// What a worker does now, by its log.
+#[derive(Debug, Default)]
+struct Turn {
+    log: Option<Tail>,
+    is_inside: bool,
+    /// The node through which it was granted the lock.
+    node: usize,
+}
+
+impl Turn {
+    /// Reads the new lines of its log, which is another one each time that the worker is started. Returns whether it has the
+    /// lock.
+    fn read(&mut self, path: &Path) -> io::Result<bool> {
+        if self.log.as_ref().is_none_or(|log| log.path() != path) {
+            *self = Self { log: Some(Tail::new(path.to_owned())), ..Self::default() };
         }
+        let lines = self.log.as_mut().map_or(Ok(Vec::new()), Tail::lines)?;
+        for words in lines {
+            let inside = ["granted", "held", "wrote", "refused", "plain"];
+            self.is_inside = inside.contains(&words[0].as_str());
+            if words[0] == "granted" {
+                self.node = words.get(5).and_then(|node| node.parse().ok()).unwrap_or(0);
+            }
+        }
+        Ok(self.is_inside)
     }
 }
 
-/// Sends a signal to a process. If it leads a group, as clients do, to all that it has started too.
-fn send(child: &Child, signal: Signal) {
-    if let Some(pid) = Pid::from_raw(child.id() as i32)
-        && kill_process_group(pid, signal).is_err()
-    {
-        let _ = kill_process(pid, signal);
-    }
-}
-
-fn kill(child: &mut Child) {
-    send(child, Signal::KILL);
-    let _ = child.wait();
+/// Makes an empty file, unless it is there. A process may be killed before it has opened its log, so the log is made before
+/// the process is started: a log that is missing later is an error.
+fn made(path: PathBuf) -> io::Result<PathBuf> {
+    fs::OpenOptions::new().create(true).append(true).open(&path)?;
+    Ok(path)
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.workers.iter_mut().chain(&mut self.nodes).for_each(Place::kill);
-        let others = self.register.iter_mut().chain(&mut self.monitor).chain(&mut self.holders);
-        others.for_each(kill);
-        self.unmount();
+        // Before the disks are unmounted, which is done when they are dropped.
+        self.processes().for_each(Process::kill);
+        if wait::check().is_err() {
+            self.discard_data();
+        }
     }
-}
-
-fn start(command: &mut Command, errors: &Path) -> io::Result<Child> {
-    let errors = fs::OpenOptions::new().create(true).append(true).open(errors)?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).spawn()
 }

@@ -1,6 +1,7 @@
 //! What happened, by the files that workers, nodes and the register have written. Times are microseconds.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use crate::clients::{Kind, Kinds};
 use crate::fleet::Fleet;
@@ -11,7 +12,10 @@ use crate::worker::LOCK;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) worker: usize,
+    /// The token of the grant.
     pub(crate) token: u64,
+    /// The greatest token that it was told while it held the lock: a token may grow.
+    pub(crate) greatest: u64,
     /// When it asked.
     pub(crate) asked: u64,
     /// When it knew that it had the lock.
@@ -22,6 +26,18 @@ pub(crate) struct Claim {
     pub(crate) acted: u64,
     /// How it ended.
     pub(crate) ending: Ending,
+}
+
+impl Claim {
+    /// The client was told another deadline.
+    fn rely_until(&mut self, promised: u64, acted: u64) {
+        (self.end, self.acted) = (promised, acted);
+    }
+
+    /// Whether a token is one of this claim's.
+    pub(crate) fn has(&self, token: u64) -> bool {
+        (self.token..=self.greatest).contains(&token)
+    }
 }
 
 /// How a claim ended.
@@ -45,7 +61,7 @@ pub(crate) struct Grant {
 }
 
 /// A write that the guarded register took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Write {
     pub(crate) token: u64,
     pub(crate) value: u64,
@@ -70,14 +86,16 @@ pub(crate) struct History {
     pub(crate) claims: Vec<Claim>,
     /// Claims of the long holders, each kind on a lock of its own.
     pub(crate) long: BTreeMap<Kind, Vec<Claim>>,
+    /// Grants that the long holders heard of when they could no longer rely on them.
+    pub(crate) late_long: BTreeMap<Kind, Vec<Claim>>,
     /// Times in which a long holder's process did not run.
     pub(crate) stalls: BTreeMap<Kind, Vec<(u64, u64)>>,
     /// Keep-alives of the long holders that are not our clients.
     pub(crate) beats: BTreeMap<Kind, Vec<Beat>>,
     /// Sessions that were opened, by kind and by how their votes are collected.
     pub(crate) sessions: BTreeMap<(Kind, String), usize>,
-    /// Grants that workers heard of when they could no longer rely on them.
-    pub(crate) late: usize,
+    /// Grants that workers heard of when they could no longer rely on them. Their tokens count all the same.
+    pub(crate) late: Vec<Claim>,
     /// In the order of their times.
     pub(crate) grants: Vec<Grant>,
     /// In the order in which the register took them.
@@ -88,26 +106,35 @@ pub(crate) struct History {
     pub(crate) refused: usize,
     /// What was written to the plain counter, in order.
     pub(crate) plain: Vec<u64>,
+    /// Clients that did not give up although their time was up.
+    pub(crate) overdue: Vec<String>,
+    /// Clients that took a lock for held when they could no longer rely on it.
+    pub(crate) overstayed: Vec<String>,
+    /// Times at which the monitor asked nodes that were ready, in order.
+    pub(crate) ready: Vec<(u64, usize)>,
 }
 
 impl History {
-    /// Reads all files of a run.
-    pub(crate) fn read(fleet: &Fleet) -> Self {
+    /// Reads all files of a run. Fails if one is missing, or if they lack what every judgement is based on.
+    pub(crate) fn read(fleet: &Fleet) -> io::Result<Self> {
         let mut history = Self { kinds: fleet.kinds.clone(), ..Self::default() };
         for worker in 0..fleet.worker_count() {
             for log in fleet.logs(worker) {
-                history.read_worker(worker, &lines(&log));
+                history.read_worker(worker, &lines(&log)?);
             }
         }
         for (holder, kind) in fleet.kinds.iter().enumerate().take(fleet.holder_count()) {
-            let lines = lines(&fleet.holder_log(holder));
+            let lines = lines(&fleet.holder_log(holder))?;
             let mut own = Self { kinds: fleet.kinds.clone(), ..Self::default() };
-            own.read_worker(holder, &lines);
+            own.read_client(&format!("the {kind} holder"), holder, &lines);
+            history.overdue.append(&mut own.overdue);
+            history.overstayed.append(&mut own.overstayed);
             own.sessions.into_iter().for_each(|(of, count)| {
                 *history.sessions.entry(of).or_insert(0) += count;
             });
             own.claims.sort_by_key(|claim| claim.start);
             history.long.insert(kind, own.claims);
+            history.late_long.insert(kind, own.late);
             let stalls = lines.iter().filter(|words| words[0] == "stalled");
             let stalls = stalls.map(|words| (number(words.get(1)), number(words.get(2))));
             history.stalls.insert(kind, stalls.collect());
@@ -115,37 +142,98 @@ impl History {
         }
         for node in 0..fleet.node_count() {
             for (records, shift) in fleet.records(node) {
-                history.read_node(node, &lines(&records), shift);
+                history.read_node(node, &lines(&records)?, shift);
             }
         }
-        history.read_register(&lines(&fleet.register_log()));
+        history.read_register(&lines(&fleet.register_log())?);
+        history.ready = fleet.ready_times()?;
         history.claims.sort_by_key(|claim| (claim.start, claim.token));
         history.grants.sort_by_key(|grant| (grant.at, grant.token));
-        history
+        match history.missing_evidence(fleet.node_count()) {
+            Some(missing) => Err(io::Error::other(missing)),
+            None => Ok(history),
+        }
+    }
+
+    /// What has to be there and is not. Without it, properties would hold only because nothing was looked at.
+    fn missing_evidence(&self, nodes: usize) -> Option<String> {
+        let relayed =
+            self.claims.iter().filter(|it| self.kinds.of_worker(it.worker) != Kind::Direct);
+        let silent = (0..nodes).find(|node| !self.ready.iter().any(|(_, ready)| ready == node));
+        let unheard = self.long.iter().find(|(kind, claims)| {
+            kind.is_proxied()
+                && !claims.is_empty()
+                && self.beats.get(kind).is_none_or(Vec::is_empty)
+        });
+        if self.claims.is_empty() {
+            return Some("no worker has logged that it had the lock".to_owned());
+        }
+        if self.grants.is_empty() && relayed.count() > 0 {
+            return Some("no node has recorded a grant, and clients were relayed".to_owned());
+        }
+        if self.writes.is_empty() {
+            return Some("the register has logged no write, and workers had the lock".to_owned());
+        }
+        if let Some(node) = silent {
+            return Some(format!("the monitor has never logged that node {node} was ready"));
+        }
+        unheard.map(|(kind, _)| format!("the {kind} holder has logged no keep-alive"))
+    }
+
+    /// A worker with its kind.
+    pub(crate) fn name_of(&self, worker: usize) -> String {
+        format!("worker {worker} ({})", self.kinds.of_worker(worker))
     }
 
     pub(crate) fn read_worker(&mut self, worker: usize, lines: &[Vec<String>]) {
+        self.read_client(&self.name_of(worker), worker, lines);
+    }
+
+    fn read_client(&mut self, name: &str, worker: usize, lines: &[Vec<String>]) {
         let (mut asked, mut open) = (0, None::<Claim>);
+        let kind = self.kinds.of_worker(worker);
         for words in lines {
             let number = |place: usize| number(words.get(place));
             match words[0].as_str() {
                 "session" => {
                     let route = words.get(3).cloned().unwrap_or_default();
-                    *self.sessions.entry((self.kinds.of_worker(worker), route)).or_insert(0) += 1;
+                    *self.sessions.entry((kind, route)).or_insert(0) += 1;
                 }
                 "want" => asked = number(1),
                 "granted" => {
                     self.close(open.take(), Ending::Killed);
                     let (start, token, end, acted) = (number(1), number(2), number(3), number(4));
-                    let ending = Ending::Killed;
-                    open = Some(Claim { worker, token, asked, start, end, acted, ending });
+                    let (greatest, ending) = (token, Ending::Killed);
+                    open =
+                        Some(Claim { worker, token, greatest, asked, start, end, acted, ending });
                 }
                 "held" => {
-                    let until = (number(2), number(3));
-                    open.iter_mut().for_each(|claim| (claim.end, claim.acted) = until);
+                    if let Some(claim) = &mut open {
+                        claim.rely_until(number(2), number(3));
+                        claim.greatest = claim.greatest.max(number(4));
+                    }
+                    // Clients of etcd's API count in their own way; see `Deadline`.
+                    if kind.is_exact() && number(1) >= number(2) {
+                        let (now, until) = (number(1), number(2));
+                        let what =
+                            format!("{name} took its lock for held at {now}, and until {until}");
+                        self.overstayed.push(what);
+                    }
+                }
+                "revived" => {
+                    let now = number(1);
+                    self.overstayed.push(format!("{name} took a lost lock for held at {now}"));
+                }
+                "overdue" => {
+                    let now = number(1);
+                    self.overdue.push(format!("{name} asked at {asked} and still waited at {now}"));
                 }
                 "freeing" | "lost" => {
                     if let Some(claim) = &mut open {
+                        // The deadline may have changed since it was last logged.
+                        if words[0] == "lost" {
+                            claim.rely_until(number(2), number(3));
+                        }
                         claim.end = claim.end.min(number(1));
                         claim.acted = claim.acted.min(number(1));
                     }
@@ -162,7 +250,7 @@ impl History {
     fn close(&mut self, claim: Option<Claim>, ending: Ending) {
         match claim {
             Some(claim) if claim.start < claim.end => self.claims.push(Claim { ending, ..claim }),
-            Some(_) => self.late += 1,
+            Some(claim) => self.late.push(Claim { ending, ..claim }),
             None => {}
         }
     }
@@ -255,4 +343,39 @@ fn beats(lines: &[Vec<String>]) -> Vec<Beat> {
 
 fn number(word: Option<&String>) -> u64 {
     word.and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_without_evidence_is_an_error() {
+        let line = |text: &str| vec![text.split_whitespace().map(str::to_owned).collect()];
+        let whole = || {
+            let mut history = History { ready: vec![(1, 0), (2, 1)], ..History::default() };
+            history.read_worker(1, &line("granted 10 5 90 90 0"));
+            history.read_node(0, &line("granted lock=torture token=5 at=9000 written=9500"), 0);
+            history.read_register(&line("wrote 25 5 1"));
+            history
+        };
+        assert_eq!(whole().missing_evidence(2), None);
+        let without = |take: fn(&mut History)| {
+            let mut history = whole();
+            take(&mut history);
+            history.missing_evidence(2).expect("something is missing")
+        };
+        assert!(without(|it| it.claims.clear()).contains("no worker"));
+        assert!(without(|it| it.grants.clear()).contains("no node"));
+        assert!(without(|it| it.writes.clear()).contains("no write"));
+        assert!(without(|it| it.ready.truncate(1)).contains("node 1"));
+        let unheard = without(|it| {
+            it.long.insert(Kind::Go, it.claims.clone());
+        });
+        assert!(unheard.contains("go holder"), "{unheard}");
+        let mut direct = whole();
+        direct.grants.clear();
+        direct.claims[0].worker = 0;
+        assert_eq!(direct.missing_evidence(2), None, "nodes know nothing of direct sessions");
+    }
 }

@@ -1,6 +1,6 @@
 //! A long holder: a client that takes a lock of its own, holds it for the whole run, and logs whether it is ever lost.
 //!
-//! Nobody else wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
+//! No other client wants its lock, and no fault is aimed at its process or host. So it may lose the lock only if too many nodes
 //! fail at once. `losses.rs` judges that.
 
 use std::path::{Path, PathBuf};
@@ -8,19 +8,14 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::clients::{
-    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
-    NativeSession, Options,
-};
+use crate::clients::{Acquired, Kind, LockSession, Options, SessionWork};
+use crate::holding::{Holding, LOOK};
 use crate::log::Log;
 
 /// Time-to-live of a long holder's session. Most faults last longer.
 pub(crate) const TTL: Duration = Duration::from_millis(2_000);
 
-/// Interval at which the holder looks at its lock.
-const TICK: Duration = Duration::from_millis(20);
-
-/// A tick that is late by more shows that the process did not run: the machine was busy.
+/// A look that is late by more shows that the process did not run: the machine was busy.
 const STALL_US: u64 = 250_000;
 
 pub(crate) struct Holder {
@@ -43,16 +38,39 @@ impl Holder {
 
     /// Runs until it is killed.
     pub(crate) async fn run(self) {
-        match self.kind {
-            Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
-            Kind::Http => self.run_as::<HttpSession>().await,
-            Kind::Etcd => self.run_as::<EtcdSession>().await,
-            Kind::Etcdctl => self.run_as::<EtcdctlSession>().await,
-            Kind::Go => self.run_as::<GoSession>().await,
-        }
+        self.kind.run(self).await;
     }
 
-    async fn run_as<S: LockSession>(mut self) {
+    /// Holds the lock until it is lost. Logs at least every tenth of a second that it is held.
+    async fn hold<S: LockSession>(&mut self, session: &S, guard: S::Guard) {
+        let (mut last, mut node) = (Moment::now().0, session.node());
+        let mut holding = Holding::begin(&mut self.log, &guard, node);
+        for turn in 1.. {
+            tokio::time::sleep(LOOK).await;
+            let now = Moment::now().0;
+            if now - last > STALL_US {
+                self.log.line(format_args!("stalled {last} {now}"));
+            }
+            last = now;
+            for note in session.notes() {
+                self.log.line(format_args!("{note}"));
+            }
+            let held = match turn % 5 {
+                0 => holding.confirm(&mut self.log, &guard),
+                _ => holding.look(&mut self.log, &guard),
+            };
+            if !held {
+                return;
+            }
+            if std::mem::replace(&mut node, session.node()) != session.node() {
+                self.log.line(format_args!("node {now} {}", session.node()));
+            }
+        }
+    }
+}
+
+impl SessionWork for Holder {
+    async fn run_with<S: LockSession>(mut self) {
         for first in 0.. {
             let (kind, who) = (self.kind, format!("long holder, {}", self.kind));
             let (endpoints, locker) = (self.endpoints.clone(), self.locker.clone());
@@ -62,42 +80,15 @@ impl Holder {
                 let now = Moment::now().0;
                 self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
                 self.log.line(format_args!("want {now}"));
-                let acquired = session.acquire(&kind.long_lock(), Duration::from_secs(5)).await;
-                if let Acquired::Granted(guard) = acquired {
-                    self.hold(&session, guard).await;
+                match session.acquire(&kind.long_lock(), Duration::from_secs(5)).await {
+                    Acquired::Granted(guard) => self.hold(&session, guard).await,
+                    Acquired::Overdue => {
+                        self.log.line(format_args!("overdue {}", Moment::now().0));
+                    }
+                    Acquired::TimedOut | Acquired::Failed => {}
                 }
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// Holds the lock until it is lost.
-    async fn hold<S: LockSession>(&mut self, session: &S, guard: S::Guard) {
-        let (token, until) = (guard.token(), guard.deadline());
-        let (mut last, mut node) = (Moment::now().0, session.node());
-        let (promised, acted) = (until.promised, until.acted);
-        self.log.line(format_args!("granted {last} {token} {promised} {acted} {node}"));
-        for tick in 1.. {
-            tokio::time::sleep(TICK).await;
-            let (now, until) = (Moment::now().0, guard.deadline());
-            if now - last > STALL_US {
-                self.log.line(format_args!("stalled {last} {now}"));
-            }
-            last = now;
-            for note in session.notes() {
-                self.log.line(format_args!("{note}"));
-            }
-            if !guard.is_held() {
-                let why = guard.loss();
-                self.log.line(format_args!("lost {now} {} {why}", until.promised));
-                return;
-            }
-            if std::mem::replace(&mut node, session.node()) != session.node() {
-                self.log.line(format_args!("node {now} {}", session.node()));
-            }
-            if tick % 5 == 0 {
-                self.log.line(format_args!("held {now} {} {}", until.promised, until.acted));
-            }
         }
     }
 }

@@ -1,13 +1,19 @@
 //! Machines that are network namespaces, each with an address of its own, all on one switch.
 //!
 //! Everything lies in namespaces of this run, the switch too: the machine's own network is not touched. A link is cut by
-//! an entry in the sender's table of neighbours that leads nowhere: packets leave and nobody takes them, in that direction
-//! only, without a word to either side. That needs neither a firewall nor its modules in the kernel.
+//! an entry in the sender's table of neighbours that leads nowhere: packets leave and no host takes them, in that direction
+//! only, and neither side is told. That needs neither a firewall nor its modules in the kernel.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// Nobody has this hardware address.
+/// Names of namespaces begin so; the number of the process that has made them follows.
+const PREFIX: &str = "quorate-";
+
+/// Where iproute2 keeps the names of namespaces.
+const NAMES: &str = "/run/netns";
+
+/// A hardware address that no host has.
 const NOWHERE: &str = "02:00:00:00:00:ff";
 
 /// The hosts of a run.
@@ -15,8 +21,8 @@ const NOWHERE: &str = "02:00:00:00:00:ff";
 pub(crate) enum Hosts {
     /// Namespaces. They are removed when this is dropped.
     Namespaces(Namespaces),
-    /// All of them are this machine, so that no link can be cut. Each has an address of its own all the same, so that nobody
-    /// takes its ports while it is down.
+    /// All of them are this machine, so that no link can be cut. Each still has an address of its own, so that no other
+    /// process takes its ports while it is down.
     Loopback,
 }
 
@@ -28,15 +34,16 @@ pub(crate) struct Namespaces {
 }
 
 impl Hosts {
-    /// So many hosts in namespaces of their own, or why they cannot be made.
+    /// Makes `count` hosts in namespaces of their own, or says why they cannot be made.
     pub(crate) fn in_namespaces(count: usize) -> Result<Self, String> {
-        let prefix = format!("quorate-{}", std::process::id());
+        remove_stale();
+        let prefix = format!("{PREFIX}{}", std::process::id());
         let mut hosts = Namespaces { prefix, made: Vec::new() };
         hosts.make(count).map_err(|error| error.to_string())?;
         Ok(Self::Namespaces(hosts))
     }
 
-    /// Where a host is.
+    /// Address of a host.
     pub(crate) fn address(&self, host: usize) -> String {
         match self {
             Self::Namespaces(_) => format!("10.77.{}.{}", host / 250, host % 250 + 1),
@@ -64,7 +71,7 @@ impl Hosts {
         }
     }
 
-    /// Nothing of what `from` sends arrives at any of `to` any more.
+    /// Drops everything that `from` sends to any of `to`.
     pub(crate) fn cut(&self, from: usize, to: &[usize]) -> io::Result<()> {
         let Self::Namespaces(hosts) = self else { return Ok(()) };
         let lines = to.iter().map(|to| {
@@ -74,7 +81,7 @@ impl Hosts {
         hosts.batch(&hosts.name(from), &lines.collect::<String>())
     }
 
-    /// All that a host sends arrives again.
+    /// Undoes all cuts of what a host sends.
     pub(crate) fn heal(&self, from: usize) -> io::Result<()> {
         let Self::Namespaces(hosts) = self else { return Ok(()) };
         hosts.batch(&hosts.name(from), "neigh flush dev eth0 nud permanent\n")
@@ -123,7 +130,25 @@ impl Drop for Namespaces {
     }
 }
 
-/// Runs a command, tells it something, and returns what it complains about.
+/// Removes namespaces of runs that were killed before they could do so.
+fn remove_stale() {
+    for entry in std::fs::read_dir(NAMES).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_stale(&name, PREFIX) {
+            let _ = run(Command::new("ip").args(["netns", "delete", &name]), "");
+        }
+    }
+}
+
+/// Whether something with this name was made by a run that does not exist any longer: the number of its process follows
+/// the prefix.
+pub(crate) fn is_stale(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next());
+    let process = number.and_then(|number| number.parse::<u32>().ok());
+    process.is_some_and(|process| !std::path::Path::new(&format!("/proc/{process}")).exists())
+}
+
+/// Runs a command with `told` as its input. Fails with its error output.
 fn run(command: &mut Command, told: &str) -> io::Result<()> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let shown = format!("{command:?}").replace('"', "");
@@ -138,4 +163,17 @@ fn run(command: &mut Command, told: &str) -> io::Result<()> {
     }
     let complaint = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
     Err(io::Error::other(format!("{shown}: {complaint}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_dead_run_has_made_is_stale() {
+        // Numbers of processes are smaller than 2^22.
+        assert!(is_stale("quorate-4194305-3", PREFIX) && is_stale("quorate-4194305", PREFIX));
+        assert!(!is_stale(&format!("quorate-{}-switch", std::process::id()), PREFIX));
+        assert!(!is_stale("quorate-lab-3", PREFIX) && !is_stale("other-4194305-3", PREFIX));
+    }
 }

@@ -2,17 +2,17 @@
 //!
 //! An acquisition takes effect somewhere between when it was asked for and when it was known; a claim's end may take effect
 //! any time from then on. The tester looks for an order in which an ordinary lock would have answered the same. Its search
-//! is exponential, so that it is given a few claims at a time. Between two parts the lock is held by somebody who is known,
-//! so that nothing before can come after: cutting there takes no order away.
+//! is exponential, so that it is given a few claims at a time. Between two parts the holder of the lock is
+//! known, so that no earlier step can come later: cutting there excludes no order.
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
 use crate::history::Claim;
 
-/// So many claims at a time.
+/// Number of claims that are checked at a time.
 const PART: usize = 6;
 
-/// A lock as it is meant to be: who holds it, and the last token.
+/// Specification of a lock: whether it is held, and the last token.
 #[derive(Clone, Debug, Default)]
 struct Lock {
     held: bool,
@@ -22,8 +22,8 @@ struct Lock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Acquire,
-    /// By whoever has this token.
-    Release(u64),
+    /// By the client that was granted the first token. The second one is the greatest that it was told.
+    Release(u64, u64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,12 @@ impl SequentialSpec for Lock {
 
     fn invoke(&mut self, op: &Op) -> Ret {
         match op {
-            // Which token it will be is not the lock's to promise; only grants that were heard of are looked at.
+            // The specification does not choose the token, and only grants that a client heard of are checked.
             Op::Acquire => Ret::Done,
-            Op::Release(token) => {
-                self.held &= *token != self.last;
+            Op::Release(token, greatest) => {
+                if *token == self.last {
+                    *self = Self { held: false, last: *greatest };
+                }
                 Ret::Done
             }
         }
@@ -53,7 +55,7 @@ impl SequentialSpec for Lock {
                 *self = Self { held: true, last: *token };
                 true
             }
-            (Op::Release(_), Ret::Done) => {
+            (Op::Release(..), Ret::Done) => {
                 self.invoke(op);
                 true
             }
@@ -66,7 +68,7 @@ impl SequentialSpec for Lock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Return(u64),
-    Release(u64),
+    Release(u64, u64),
     Ask,
 }
 
@@ -87,19 +89,20 @@ pub(crate) fn problems(claims: &[Claim]) -> Vec<String> {
     broken
 }
 
-/// Whether a lock could have answered so, given who had it before.
+/// Whether a lock could have answered so, given the claim before.
 fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
     let mut steps = Vec::new();
     let from = before.map_or(0, |before| before.start);
     for (thread, claim) in part.iter().enumerate() {
         steps.push((claim.asked.max(from), Step::Ask, thread + 1));
         steps.push((claim.start, Step::Return(claim.token), thread + 1));
-        steps.push((claim.end, Step::Release(claim.token), thread + 1));
+        steps.push((claim.end, Step::Release(claim.token, claim.greatest), thread + 1));
     }
-    steps.extend(before.map(|before| (before.end, Step::Release(before.token), 0)));
+    let release = |before: Claim| Step::Release(before.token, before.greatest);
+    steps.extend(before.map(|before| (before.end, release(before), 0)));
     // At the same microsecond an end may have been before a grant.
     steps.sort_by_key(|(time, step, thread)| {
-        (*time, !matches!(step, Step::Release(_)), *step, *thread)
+        (*time, !matches!(step, Step::Release(..)), *step, *thread)
     });
     let last = before.map_or(0, |before| before.token);
     let mut tester = LinearizabilityTester::new(Lock { held: before.is_some(), last });
@@ -107,7 +110,9 @@ fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
         let told = match step {
             Step::Ask => tester.on_invoke(thread, Op::Acquire),
             Step::Return(token) => tester.on_return(thread, Ret::Granted(token)),
-            Step::Release(token) => tester.on_invoke(thread, Op::Release(token)),
+            Step::Release(token, greatest) => {
+                tester.on_invoke(thread, Op::Release(token, greatest))
+            }
         };
         if told.is_err() {
             return false;
@@ -125,6 +130,7 @@ mod tests {
         Claim {
             worker: token as usize,
             token,
+            greatest: token,
             asked,
             start,
             end,
@@ -154,5 +160,8 @@ mod tests {
     fn a_token_that_comes_again_is_no_locks() {
         assert_eq!(problems(&[claim(3, 0, 10, 20), claim(3, 0, 30, 40)]).len(), 1);
         assert_eq!(problems(&[claim(3, 0, 10, 20), claim(2, 0, 30, 40)]).len(), 1);
+        let grown = Claim { greatest: 5, ..claim(3, 0, 10, 20) };
+        assert_eq!(problems(&[grown, claim(5, 0, 30, 40)]).len(), 1, "not greater than 5");
+        assert_eq!(problems(&[grown, claim(6, 0, 30, 40)]).len(), 0);
     }
 }

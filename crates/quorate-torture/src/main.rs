@@ -1,5 +1,5 @@
-//! Torture: a cluster of real processes, each with a network and an address of its own, under faults that a seed chooses,
-//! while clients take a lock and increment what it guards; and whether that went well. `docs/torture.md` tells more.
+//! Torture: a cluster of real processes, each with a network and an address of its own, under faults that a seed chooses.
+//! Clients take a lock and increment what it guards, and their logs are judged. See `docs/torture.md`.
 //!
 //! The program starts itself again as a node, a worker or the register.
 
@@ -12,22 +12,27 @@
 mod campaign;
 mod checker;
 mod clients;
+mod disks;
 mod faults;
 mod fleet;
 mod history;
 mod holder;
+mod holding;
 mod hosts;
 mod linear;
 mod log;
 mod losses;
-mod lots;
 mod memory;
 mod monitor;
 mod node;
+mod outages;
+mod process;
 mod records;
 mod register;
 mod report;
+mod rng;
 mod stress;
+mod wait;
 mod worker;
 
 use std::io;
@@ -35,9 +40,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::campaign::Plan;
+use crate::campaign::{Length, Plan};
 use crate::clients::{Kind, Kinds, etcdctl};
 use crate::fleet::Fleet;
 use crate::holder::Holder;
@@ -56,19 +61,22 @@ struct Arguments {
 enum Command {
     /// Kills, pauses, cuts, forgets and shifts clocks while workers take a lock
     Faults {
-        /// For how long
+        /// Duration of the faults, in seconds
         #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
         seconds: u64,
-        /// Which faults, and when
+        /// This many faults, however long that takes, instead of a number of seconds
+        #[arg(long, conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        faults: Option<u64>,
+        /// Seed that chooses faults, victims and pauses
         #[arg(long, default_value_t = 0)]
         seed: u64,
-        /// How many nodes
+        /// Number of nodes
         #[arg(long, short = 'n', default_value_t = 5, value_parser = clap::value_parser!(u64).range(3..=15))]
         nodes: u64,
-        /// How many workers, the kinds of clients in turn; otherwise two of each kind
+        /// Number of workers, which have the kinds of clients in turn; default: two of each kind
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=60))]
         workers: Option<u64>,
-        /// Only clients of these kinds, such as `http,go`; otherwise all whose programs are installed
+        /// Only clients of these kinds, such as `http,go`; default: all whose programs are installed
         #[arg(long, value_enum, value_delimiter = ',')]
         clients: Vec<Kind>,
         /// Only faults with this in their names, such as `memory` or `cut off`
@@ -81,15 +89,15 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// A thousand waiters, a hundred thousand locks, a client that never reads, and bytes that make no sense
+    /// A thousand waiters, a hundred thousand locks, a client that never reads, and garbage
     Stress {
-        /// How many wait for one lock
+        /// Number of clients that wait for one lock
         #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=5_000))]
         waiters: u64,
-        /// How many locks are held at once
+        /// Number of locks that are held at once
         #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
         locks: u64,
-        /// How many connections bring each kind of bytes that make no sense
+        /// Number of connections for each kind of garbage
         #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
         strangers: u64,
         /// The figures as JSON
@@ -110,7 +118,7 @@ enum Command {
     #[command(hide = true)]
     Holder { kind: Kind, endpoints: String, log: PathBuf, locker: PathBuf },
     #[command(hide = true)]
-    Inside { door: String },
+    Inside { address: String },
     #[command(hide = true)]
     Monitor { endpoints: String, log: PathBuf },
     #[command(hide = true)]
@@ -133,16 +141,29 @@ fn main() -> ExitCode {
 fn run(command: Command) -> io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match command {
-        Command::Faults { seconds, seed, nodes, workers, clients, only, or_loopback, json } => {
+        Command::Faults {
+            seconds,
+            faults,
+            seed,
+            nodes,
+            workers,
+            clients,
+            only,
+            or_loopback,
+            json,
+        } => {
+            wait::watch_for_interrupts()?;
             let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
             let required = std::env::var("QUORATE_PEERS").is_ok_and(|how| how == "required");
             let tell = |line: &str| eprintln!("{line}");
             let kinds = Kinds::prepare(&clients, required, folder.path(), tell)?;
             let workers = workers.map_or(2 * kinds.iter().len(), |workers| workers as usize);
-            let plan = Plan { nodes: nodes as usize, workers, kinds, seconds, seed, only };
-            faults(&plan, folder, or_loopback, json)
+            let length = faults.map_or(Length::Seconds(seconds), |it| Length::Faults(it as usize));
+            let plan = Plan { nodes: nodes as usize, workers, kinds, length, seed, only };
+            run_faults(&plan, folder, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
+            wait::watch_for_interrupts()?;
             let load = stress::Load {
                 waiters: waiters as usize,
                 locks: locks as usize,
@@ -151,6 +172,7 @@ fn run(command: Command) -> io::Result<bool> {
             stress::run(load, json)
         }
         Command::Node { config, records, age } => {
+            end_with_parent()?;
             runtime.block_on(node::run(&config, &records, age == "new")).map(|()| true)
         }
         Command::Worker { kind, number, endpoints, register, log, locker } => {
@@ -165,26 +187,40 @@ fn run(command: Command) -> io::Result<bool> {
             runtime.block_on(holder.run());
             Ok(true)
         }
-        Command::Inside { door } => etcdctl::inside(&door).map(|()| true),
+        Command::Inside { address } => etcdctl::inside(&address).map(|()| true),
         Command::Monitor { endpoints, log } => {
+            end_with_parent()?;
             runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)
         }
-        Command::Register { address, log } => register::serve(&address, &log).map(|()| true),
-        Command::Look { address, absent } => Ok(runtime.block_on(node::is_well(&address, absent))),
+        Command::Register { address, log } => {
+            end_with_parent()?;
+            register::serve(&address, &log).map(|()| true)
+        }
+        Command::Look { address, absent } => {
+            end_with_parent()?;
+            Ok(runtime.block_on(node::is_well(&address, absent)))
+        }
     }
 }
 
-/// Clients lead process groups of their own, which an interrupt from the terminal does not reach.
+/// The process is killed when the run that has started it ends, however that ends. Clients lead process groups of their own,
+/// which an interrupt from the terminal does not reach.
 fn end_with_parent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The run may have ended before.
+    match getppid() {
+        None | Some(Pid::INIT) => Err(io::Error::other("the run has ended")),
+        Some(_) => Ok(()),
+    }
 }
 
-fn faults(
+fn run_faults(
     plan: &Plan,
     folder: tempfile::TempDir,
     or_loopback: bool,
     json: bool,
 ) -> io::Result<bool> {
+    disks::unmount_stale();
     let wanted = Fleet::hosts_wanted(plan.nodes, plan.workers, plan.kinds.iter().len());
     let hosts = match Hosts::in_namespaces(wanted) {
         Ok(hosts) => hosts,
@@ -204,14 +240,26 @@ fn faults(
     let outcome = match campaign::run(plan, hosts, folder.path(), |line| eprintln!("{line}")) {
         Ok(outcome) => outcome,
         Err(error) => {
-            eprintln!("what all processes wrote is in {}", folder.keep().display());
+            keep_unless_interrupted(folder, &error);
             return Err(error);
         }
     };
     print!("{}", if json { report::json(plan, &outcome) } else { report::text(plan, &outcome) });
     let sound = report::is_sound(&outcome);
     if !sound {
-        eprintln!("what all processes wrote is in {}", folder.keep().display());
+        keep(folder);
     }
     Ok(sound)
+}
+
+/// Keeps the folder of a run that shows something, and names it.
+fn keep(folder: tempfile::TempDir) {
+    eprintln!("what all processes wrote is in {}", folder.keep().display());
+}
+
+/// Keeps the folder of a run that failed. One that was interrupted shows nothing.
+fn keep_unless_interrupted(folder: tempfile::TempDir, error: &io::Error) {
+    if error.kind() != io::ErrorKind::Interrupted {
+        keep(folder);
+    }
 }

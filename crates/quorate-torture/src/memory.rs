@@ -1,23 +1,23 @@
-//! How much memory processes have resident, looked at again and again.
+//! Samples the resident memory of processes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::faults::pause;
+use crate::wait::pause;
 
-/// Looks until it is asked.
+/// A thread that samples until its result is taken.
 #[derive(Debug)]
 pub(crate) struct Watch {
     over: Arc<AtomicBool>,
-    looking: JoinHandle<u64>,
+    sampling: JoinHandle<u64>,
 }
 
 impl Watch {
     pub(crate) fn start(processes: Vec<u32>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
-        let looking = std::thread::spawn(move || {
+        let sampling = std::thread::spawn(move || {
             let mut most = 0;
             while !told.load(Ordering::Relaxed) {
                 most =
@@ -26,13 +26,13 @@ impl Watch {
             }
             most
         });
-        Self { over, looking }
+        Self { over, sampling }
     }
 
-    /// The most that any of them had, in bytes.
+    /// Stops sampling. Returns the maximum over all processes and samples, in bytes.
     pub(crate) fn most(self) -> u64 {
         self.over.store(true, Ordering::Relaxed);
-        self.looking.join().unwrap_or(0)
+        self.sampling.join().unwrap_or(0)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Asks every node again and again whether it is ready, from a host of its own that no fault touches.
+//! Polls every node for readiness, from a host of its own that no fault touches.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

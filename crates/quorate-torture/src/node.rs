@@ -1,4 +1,4 @@
-//! A node as a process of its own, and a look at one.
+//! A node as a process of its own, and a check whether one works.
 
 use std::io;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io:
     Ok(())
 }
 
-/// Whether the node there votes and hears all others but so many.
+/// Whether a node votes and hears all others except `absent` of them.
 pub(crate) async fn is_well(address: &str, absent: usize) -> bool {
     let client = Client::new([address]);
     let status = tokio::time::timeout(Duration::from_millis(500), client.status()).await;

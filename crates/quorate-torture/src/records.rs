@@ -1,4 +1,4 @@
-//! What a node says of itself: to whom it gave the lock and when, in its own file; and everything else for people to read.
+//! Records of a node: its trace events, grants and releases among them, in a file of its own.
 
 use std::fmt::{self, Debug, Write as _};
 use std::path::Path;
@@ -11,7 +11,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::log::Log;
 
-/// Writes down what a node tells.
+/// Writes the trace events of a node to its records.
 pub(crate) struct Records(Mutex<Log>);
 
 impl Records {

@@ -1,6 +1,6 @@
-//! The resource that the lock guards: a register that is shown tokens, and beside it a plain counter that is not.
+//! The resource that the lock guards: a register that checks tokens, and a plain counter that does not.
 //!
-//! A line of words is a request, and so is the answer. Everything that was asked is written down.
+//! A request is a line of words, and so is an answer. Every write and every refusal is logged.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -76,16 +76,16 @@ impl State {
                 self.log.line(format_args!("plain {now} {value}"));
                 "ok".to_owned()
             }
-            _ => "what?".to_owned(),
+            _ => "unknown request".to_owned(),
         }
     }
 }
 
-/// A connection to it.
+/// A connection to the register.
 #[derive(Debug)]
 pub(crate) struct Register(BufReader<TcpStream>);
 
-/// What it says to whoever has shown a token.
+/// Answer of the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Value(u64),

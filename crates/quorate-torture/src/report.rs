@@ -1,4 +1,4 @@
-//! What came of a run, for people and for programs.
+//! Report of a run, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -7,21 +7,22 @@ use serde_json::{Value, json};
 use crate::campaign::{Outcome, Plan};
 use crate::clients::Kind;
 use crate::history::Ending;
-use crate::losses::{Affected, Loss};
+use crate::losses::Loss;
+use crate::outages::Outage;
 
 /// Whether nothing is broken.
 pub(crate) fn is_sound(outcome: &Outcome) -> bool {
     outcome.died.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
 }
 
-/// So many of what speaks against a property are printed.
+/// Maximum number of violations that are printed for each property.
 const SHOWN: usize = 5;
 
 /// For people.
 pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
     let mut text = format!(
-        "seed {}: {} nodes, {} workers, {} s of faults\n\nfaults\n",
-        plan.seed, plan.nodes, plan.workers, plan.seconds
+        "seed {}: {} nodes, {} workers, {}\n\nfaults\n",
+        plan.seed, plan.nodes, plan.workers, plan.length
     );
     for (fault, times) in &outcome.faults {
         let _ = writeln!(text, "  {fault:<34} {times:>7}");
@@ -70,11 +71,12 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
         .map(|verdict| json!({ "property": verdict.property, "broken": verdict.broken }))
         .collect();
     let all = json!({
-        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers, "seconds": plan.seconds,
+        "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers,
+        "length": plan.length.to_string(),
         "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
         "clients": clients(outcome).iter().map(Client::json).collect::<Vec<_>>(),
         "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),
-        "affected": outcome.affected.iter().map(affected_json).collect::<Vec<_>>(),
+        "outages": outcome.outages.iter().map(outage_json).collect::<Vec<_>>(),
         "sound": is_sound(outcome),
     });
     format!("{all:#}\n")
@@ -145,10 +147,10 @@ fn loss_json(loss: &Loss) -> Value {
     })
 }
 
-fn affected_json(affected: &Affected) -> Value {
+fn outage_json(outage: &Outage) -> Value {
     json!({
-        "fault": affected.fault, "nodes": affected.nodes, "from": affected.from, "undone": affected.undone,
-        "well": affected.well,
+        "node": outage.node, "cause": outage.cause.to_string(), "fault": outage.fault,
+        "from": outage.from, "undone": outage.undone, "well": outage.well,
     })
 }
 
@@ -163,7 +165,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
         ("hand-offs to another worker", history.hand_offs() as u64),
         ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
         ("holders that were killed", history.ended(Ending::Killed) as u64),
-        ("grants heard of too late to rely on", history.late as u64),
+        ("grants heard of too late to rely on", history.late.len() as u64),
         (
             "overlaps by answers of etcd's API that came late",
             history.overlaps_beyond_promises(&[Kind::Etcd, Kind::Etcdctl]) as u64,

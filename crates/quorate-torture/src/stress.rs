@@ -1,4 +1,4 @@
-//! Much at once, and clients that do not behave, while a bystander goes on taking and freeing a lock of its own.
+//! Heavy load and misbehaving clients, while a bystander takes and frees a lock of its own.
 
 mod bystander;
 mod crowd;
@@ -10,13 +10,14 @@ use std::io;
 use std::path::Path;
 
 use crate::clients::Kinds;
-use crate::faults::pause;
 use crate::fleet::{Fleet, Shape};
 use crate::hosts::Hosts;
+use crate::wait::{self, pause};
+use crate::{keep, keep_unless_interrupted};
 use bystander::Bystander;
 use hostile::Captured;
 
-/// How much of everything.
+/// Size of the load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) waiters: usize,
@@ -24,7 +25,7 @@ pub(crate) struct Load {
     pub(crate) strangers: usize,
 }
 
-/// What one part of the run has shown.
+/// Result of one phase.
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
@@ -34,33 +35,38 @@ pub(crate) struct Phase {
     pub(crate) turns: Vec<u64>,
     /// The most that a node had resident in it, in bytes.
     pub(crate) memory: u64,
-    /// What went wrong.
+    /// Violations.
     pub(crate) broken: Vec<String>,
 }
 
-/// A part of the run: its name, and what is done in it, which says what went wrong.
+/// A phase: its name, and its work, which returns violations.
 type Step<'a> = (&'static str, &'a mut dyn FnMut(&Fleet) -> Vec<String>);
 
-/// What each node may have resident: so much for itself and what clients may leave unread, and for each lock that somebody
-/// holds its name, its ballot and its session's part.
+/// Limit of a node's resident memory: a fixed part, which includes answers that clients leave unread, and a part for each lock
+/// that is held, for its name, its ballot and its share of the session.
 const MEMORY_MOST: u64 = 192 << 20;
 const MEMORY_OF_A_LOCK: u64 = 4 << 10;
 
-/// Runs all of it and prints what came of it. Says whether nothing is broken.
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints what it found")]
+/// Runs all phases and prints a report. Returns whether nothing is broken.
 pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
     let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
-    let phases = phases(load, folder.path(), |line| eprintln!("{line}"))?;
+    let phases = match phases(load, folder.path(), |line| eprintln!("{line}")) {
+        Ok(phases) => phases,
+        Err(error) => {
+            keep_unless_interrupted(folder, &error);
+            return Err(error);
+        }
+    };
     let sound = phases.iter().all(|phase| phase.broken.is_empty());
     print!("{}", if json { report::json(load, &phases) } else { report::text(load, &phases) });
     if !sound {
-        eprintln!("what all processes wrote is in {}", folder.keep().display());
+        keep(folder);
     }
     Ok(sound)
 }
 
 fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<Vec<Phase>> {
-    // One node of the cluster is us: whatever the others say to it is what a stranger could have heard.
+    // One address of the cluster is ours: what the other nodes send to it is what a stranger could capture.
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
     let (kinds, holders) = (Kinds::default(), false);
@@ -68,17 +74,18 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     let shape = Shape { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
     let mut fleet = Fleet::start(Hosts::Loopback, folder, &shape)?;
     let begun = quorate_client::Moment::now().0;
-    while !fleet.unwell().is_empty() {
+    while !fleet.absent().is_empty() {
         if quorate_client::Moment::now().0 > begun + 20_000_000 {
             return Err(io::Error::other(format!("no cluster: {}", fleet.died().join("; "))));
         }
+        wait::check()?;
         pause(50);
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let clients = fleet.clients().to_vec();
     let bystander = Bystander::start(&clients[0]);
-    // Until the node that is not there is known not to be.
+    // Until the nodes have noticed that one of them is absent.
     pause(2_500);
     let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
     let mut phases = Vec::new();
@@ -89,32 +96,37 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
             Vec::new()
         }),
         ("many wait for one lock", &mut |_| {
-            runtime.block_on(crowd::wait_for_one(&clients, load.waiters))
+            unless_interrupted(&runtime, crowd::wait_for_one(&clients, load.waiters))
         }),
         ("many locks are taken", &mut |_| {
-            let (guards, broken) = runtime.block_on(crowd::take_many(&clients, load.locks));
+            let (guards, broken) =
+                unless_interrupted(&runtime, crowd::take_many(&clients, load.locks));
             *crowd.borrow_mut() = guards;
             broken
         }),
         ("a client asks for lists and never reads", &mut |_| {
-            runtime.block_on(hostile::never_read(&clients[0]))
+            unless_interrupted(&runtime, hostile::never_read(&clients[0]))
         }),
-        ("strangers at the clients' door", &mut |_| {
-            runtime.block_on(hostile::at_clients(&clients, load.strangers))
+        ("garbage to the addresses for clients", &mut |_| {
+            unless_interrupted(&runtime, hostile::at_clients(&clients, load.strangers))
         }),
-        ("strangers at the nodes' door", &mut |fleet| {
+        ("garbage to the addresses for nodes", &mut |fleet| {
             let peers = &fleet.peers()[..fleet.node_count()];
-            runtime.block_on(hostile::at_peers(peers, &captured.bytes(), load.strangers))
+            unless_interrupted(
+                &runtime,
+                hostile::at_peers(peers, &captured.bytes(), load.strangers),
+            )
         }),
         ("a client that guesses keys of sessions", &mut |_| {
-            runtime.block_on(hostile::guess(&clients, 10 * load.strangers))
+            unless_interrupted(&runtime, hostile::guess(&clients, 10 * load.strangers))
         }),
         ("many locks are freed", &mut |_| {
-            runtime.block_on(crowd::free_all(&clients, crowd.take()))
+            unless_interrupted(&runtime, crowd::free_all(&clients, crowd.take()))
         }),
     ];
     for (name, step) in steps {
-        let memory = crate::memory::Watch::start(fleet.processes());
+        wait::check()?;
+        let memory = crate::memory::Watch::start(fleet.node_ids());
         let from = quorate_client::Moment::now().0;
         bystander.next_phase();
         let mut broken = step(&fleet);
@@ -133,5 +145,19 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
         tell(&format!("{name}: {millis} ms"));
         phases.push(Phase { name, millis, turns, memory, broken });
     }
+    wait::check()?;
     Ok(phases)
+}
+
+/// Does a part of the run. Its result does not matter if the run is interrupted.
+fn unless_interrupted<T: Default>(
+    runtime: &tokio::runtime::Runtime,
+    work: impl Future<Output = T>,
+) -> T {
+    runtime.block_on(async {
+        tokio::select! {
+            done = work => done,
+            () = wait::interrupted() => T::default(),
+        }
+    })
 }

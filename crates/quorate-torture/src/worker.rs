@@ -8,15 +8,13 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::clients::{
-    Acquired, EtcdSession, EtcdctlSession, GoSession, HttpSession, Kind, LockGuard, LockSession,
-    NativeSession, Options,
-};
+use crate::clients::{Acquired, Kind, LockGuard, LockSession, Options, SessionWork};
+use crate::holding::{Holding, LOOK};
 use crate::log::Log;
-use crate::lots::Lots;
 use crate::register::{Answer, Register};
+use crate::rng::Rng;
 
-/// The lock that everybody wants.
+/// The lock that all workers compete for.
 pub(crate) const LOCK: &str = "torture";
 
 /// Time-to-live of a worker's session.
@@ -29,7 +27,7 @@ pub(crate) struct Worker {
     pub(crate) register: String,
     pub(crate) log: Log,
     pub(crate) locker: PathBuf,
-    pub(crate) lots: Lots,
+    pub(crate) rng: Rng,
 }
 
 impl Worker {
@@ -42,39 +40,17 @@ impl Worker {
         locker: PathBuf,
     ) -> std::io::Result<Self> {
         let endpoints = endpoints.split(',').map(str::to_owned).collect();
-        let lots = Lots::new(u64::from(std::process::id()));
+        let rng = Rng::new(u64::from(std::process::id()));
         let (register, log) = (register.to_owned(), Log::open(log)?);
-        Ok(Self { kind, number, endpoints, register, log, locker, lots })
+        Ok(Self { kind, number, endpoints, register, log, locker, rng })
     }
 
     /// Runs until it is killed.
     pub(crate) async fn run(self) {
-        match self.kind {
-            Kind::Direct | Kind::Relayed => self.run_as::<NativeSession>().await,
-            Kind::Http => self.run_as::<HttpSession>().await,
-            Kind::Etcd => self.run_as::<EtcdSession>().await,
-            Kind::Etcdctl => self.run_as::<EtcdctlSession>().await,
-            Kind::Go => self.run_as::<GoSession>().await,
-        }
+        self.kind.run(self).await;
     }
 
-    /// Opens one session after the other, each at another node.
-    async fn run_as<S: LockSession>(mut self) {
-        let (kind, who) = (self.kind, format!("worker {}", self.number));
-        for attempt in self.number.. {
-            let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
-            let (who, locker) = (who.clone(), self.locker.clone());
-            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
-            if let Some(mut session) = S::open(&options).await {
-                let now = Moment::now().0;
-                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
-                while self.turn(&mut session).await {}
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-
-    /// Takes the lock once. Says whether the session is still good for something.
+    /// Takes the lock once. Returns whether the session can be used again.
     async fn turn<S: LockSession>(&mut self, session: &mut S) -> bool {
         for note in session.notes() {
             self.log.line(format_args!("{note}"));
@@ -82,12 +58,9 @@ impl Worker {
         self.log.line(format_args!("want {}", Moment::now().0));
         match session.acquire(LOCK, Duration::from_secs(4)).await {
             Acquired::Granted(guard) => {
-                let now = Moment::now().0;
-                let (token, until, node) = (guard.token(), guard.deadline(), session.node());
-                let (promised, acted) = (until.promised, until.acted);
-                self.log.line(format_args!("granted {now} {token} {promised} {acted} {node}"));
-                self.inside(&guard).await;
-                let held = self.look(&guard);
+                let mut holding = Holding::begin(&mut self.log, &guard, session.node());
+                self.inside(&guard, &mut holding).await;
+                let held = holding.confirm(&mut self.log, &guard);
                 if held {
                     self.log.line(format_args!("freeing {}", Moment::now().0));
                 }
@@ -102,18 +75,23 @@ impl Worker {
                 self.log.line(format_args!("failed {}", Moment::now().0));
                 false
             }
+            Acquired::Overdue => {
+                self.log.line(format_args!("overdue {}", Moment::now().0));
+                false
+            }
         }
     }
 
-    /// Increments both counters: the one that is shown the token, and the one that is not and that believes whoever has
-    /// once had the lock.
-    async fn inside(&mut self, guard: &impl LockGuard) {
+    /// Increments both counters: the guarded one, which checks the token, and the plain one, which does not.
+    async fn inside(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
         let token = guard.token();
         let Ok(mut register) = Register::connect(&self.register) else { return };
         let Ok(read) = register.ask(format_args!("read {token}")) else { return };
         let Ok(Answer::Value(plain)) = register.ask(format_args!("plain-read")) else { return };
-        self.work().await;
-        self.look(guard);
+        self.work(guard, holding).await;
+        holding.confirm(&mut self.log, guard);
+        // It may have grown.
+        let token = guard.token();
         if let Answer::Value(value) = read {
             match register.ask(format_args!("write {token} {}", value + 1)) {
                 Ok(Answer::Written) => {
@@ -128,23 +106,34 @@ impl Worker {
         }
     }
 
-    /// Mostly short, sometimes long enough for something to happen meanwhile.
-    async fn work(&mut self) {
-        let millis = match self.lots.index(12) {
-            0 => self.lots.among(200..600),
-            _ => self.lots.among(1..15),
+    /// Mostly short, sometimes long enough for something to happen meanwhile. Logs each deadline that the client is told.
+    async fn work(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
+        let millis = match self.rng.index(12) {
+            0 => self.rng.among(200..600),
+            _ => self.rng.among(1..15),
         };
-        tokio::time::sleep(Duration::from_millis(millis)).await;
-    }
-
-    /// Looks whether the lock is still held, and writes it down.
-    fn look(&mut self, guard: &impl LockGuard) -> bool {
-        let (now, until) = (Moment::now().0, guard.deadline());
-        let held = guard.is_held();
-        match held {
-            true => self.log.line(format_args!("held {now} {} {}", until.promised, until.acted)),
-            false => self.log.line(format_args!("lost {now}")),
+        let end = Moment::now().later(Duration::from_millis(millis));
+        while !end.from_now().is_zero() {
+            tokio::time::sleep(end.from_now().min(LOOK)).await;
+            holding.look(&mut self.log, guard);
         }
-        held
+    }
+}
+
+impl SessionWork for Worker {
+    /// Opens one session after the other, each at another node.
+    async fn run_with<S: LockSession>(mut self) {
+        let (kind, who) = (self.kind, format!("worker {}", self.number));
+        for attempt in self.number.. {
+            let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
+            let (who, locker) = (who.clone(), self.locker.clone());
+            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
+            if let Some(mut session) = S::open(&options).await {
+                let now = Moment::now().0;
+                self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));
+                while self.turn(&mut session).await {}
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 }

@@ -1,12 +1,13 @@
-//! A fixed short slice of the torture: 15 s of faults, and a small part of the stress. `cargo xtask torture` runs longer.
+//! A fixed short slice of the torture: six faults, and a small part of the stress. `cargo xtask torture` runs longer.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-/// Runs it. What it tells on the way, such as that there are no network namespaces here, is not captured.
+/// Runs the program. Its messages, such as that there are no network namespaces, are not captured.
 fn torture(arguments: &[&str]) -> serde_json::Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quorate-torture"));
-    let output =
-        command.args(arguments).arg("--json").stderr(std::process::Stdio::inherit()).output();
+    let output = command.args(arguments).arg("--json").stderr(Stdio::inherit()).output();
     let output = output.expect("it can be started");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}\n{text}", output.status);
@@ -15,8 +16,9 @@ fn torture(arguments: &[&str]) -> serde_json::Value {
 
 #[test]
 fn a_cluster_bears_faults_and_a_crowd() {
-    // One after the other: both need the whole machine.
-    let faults = ["faults", "--seconds", "15", "--seed", "1", "--or-loopback"];
+    // One after the other: each needs the whole machine.
+    an_interrupted_run_leaves_nothing_behind();
+    let faults = ["faults", "--faults", "6", "--seed", "1", "--or-loopback"];
     let faults = torture(&faults);
     let figure = |name: &str| faults["figures"][name].as_u64().expect("a number");
     assert!(figure("grants that a worker relied on") > 0, "{faults:#}");
@@ -29,4 +31,41 @@ fn a_cluster_bears_faults_and_a_crowd() {
     let stress = ["stress", "--waiters", "200", "--locks", "5000", "--strangers", "40"];
     let stress = torture(&stress);
     assert_eq!(stress["phases"].as_array().map(Vec::len), Some(8), "{stress:#}");
+}
+
+/// A run that gets SIGTERM in the middle of a fault.
+#[expect(clippy::disallowed_methods, reason = "real processes live in real time")]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quorate-torture"));
+    command.args(["faults", "--faults", "50", "--clients", "direct,http", "--or-loopback"]);
+    command.env("TMPDIR", folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.spawn().expect("it can be started");
+    let mut told = BufReader::new(run.stderr.take().expect("it is piped")).lines();
+    let works = told.any(|line| line.is_ok_and(|line| line.contains("are at work")));
+    assert!(works, "{:?}", run.wait());
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let pid = run.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().is_ok_and(|it| it.success()));
+    let said = told.map_while(Result::ok).collect::<Vec<_>>().join("\n");
+    assert_eq!(run.wait().expect("it ends").code(), Some(2), "{said}");
+    assert!(said.contains("interrupted"), "{said}");
+    assert_eq!(left_of(folder.path(), &pid), Vec::<String>::new());
+}
+
+/// What is left of a run: files, processes and namespaces.
+fn left_of(folder: &Path, pid: &str) -> Vec<String> {
+    let names = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    let ours = folder.to_string_lossy().into_owned();
+    let commands = names(Path::new("/proc")).into_iter().filter_map(|process| {
+        let command = std::fs::read(format!("/proc/{process}/cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&command).into_owned()).filter(|line| line.contains(&ours))
+    });
+    let prefix = format!("quorate-{pid}-");
+    let namespaces = names(Path::new("/run/netns")).into_iter();
+    let namespaces = namespaces.filter(|name| name.starts_with(&prefix));
+    names(folder).into_iter().chain(commands).chain(namespaces).collect()
 }

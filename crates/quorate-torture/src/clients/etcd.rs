@@ -6,23 +6,28 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use quorate_client::Moment;
 use serde_json::{Value, json};
 
-use super::json::{Answer, Nodes};
+use super::json::{Answer, Nodes, PAUSE};
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
 /// The TTL of a lease: the shortest there is.
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
-/// Longest time that an answer may take for its client to be safe.
+/// Longest time that an answer may take for its client to be safe: `ANSWER` in `quorate-service/src/lease.rs`.
 pub(crate) const ALLOWANCE: Duration = Duration::from_millis(500);
 
-/// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// Greatest age of the votes with which a lock is granted: `GRANT` in `quorate-service/src/lease.rs`.
+const GRANT_AGE: Duration = Duration::from_millis(250);
 
-/// Pause before the next node is tried.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Time-to-live of a lease at the voters. Clients are told less, by the allowance and the age of a grant.
+pub(super) const KEPT: Duration = TTL.saturating_add(ALLOWANCE).saturating_add(GRANT_AGE);
+
+/// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
+pub(super) const PATIENCE: Duration = Duration::from_millis(400);
 
 pub(crate) struct EtcdSession(Arc<Shared>);
 
@@ -45,16 +50,8 @@ impl State {
             self.over = true;
             return;
         }
-        let fresh = deadline(sent, received, seconds);
-        self.until.promised = self.until.promised.max(fresh.promised);
-        self.until.acted = self.until.acted.max(fresh.acted);
+        self.until.extend(Deadline::of_answer(sent, received, seconds));
     }
-}
-
-pub(super) fn deadline(sent: u64, received: u64, seconds: u64) -> Deadline {
-    let micros = seconds * 1_000_000;
-    let allowed = sent + ALLOWANCE.as_micros() as u64;
-    Deadline { promised: received.min(allowed) + micros, acted: received + micros }
 }
 
 /// Numbers of 64 bits are texts in etcd's JSON, and zero is left out.
@@ -131,7 +128,7 @@ impl LockSession for EtcdSession {
                 Ok(Answer { status: 200, body }) => {
                     let lease = number(&body["ID"]);
                     let seconds = number(&body["TTL"]).max(0) as u64;
-                    let until = deadline(sent, Moment::now().0, seconds);
+                    let until = Deadline::of_answer(sent, Moment::now().0, seconds);
                     let state = Mutex::new(State { over: false, until });
                     let shared = Arc::new(Shared { nodes, lease, state });
                     tokio::spawn(Shared::keep_alive(Arc::downgrade(&shared)));
@@ -143,17 +140,13 @@ impl LockSession for EtcdSession {
         None
     }
 
-    fn route(&self) -> &'static str {
-        "relayed"
-    }
-
     fn node(&self) -> usize {
         self.0.nodes.current()
     }
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<EtcdGuard> {
         let (session, end) = (&self.0, Moment::now().later(wait));
-        let body = json!({ "name": base64(name.as_bytes()), "lease": session.lease.to_string() });
+        let body = json!({ "name": BASE64.encode(name), "lease": session.lease.to_string() });
         while !end.from_now().is_zero() && session.is_alive() {
             let node = session.nodes.current();
             match session.nodes.call(node, "/v3/lock/lock", &body, end.from_now()).await {
@@ -173,7 +166,7 @@ impl LockSession for EtcdSession {
             }
         }
         // The grant may be under way.
-        let key = base64(format!("{name}/{:x}", session.lease).as_bytes());
+        let key = BASE64.encode(format!("{name}/{:x}", session.lease));
         match session.unlock(&key).await && session.is_alive() {
             true => Acquired::TimedOut,
             false => Acquired::Failed,
@@ -210,34 +203,13 @@ impl LockGuard for EtcdGuard {
     }
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut three = [0; 3];
-        three[..chunk.len()].copy_from_slice(chunk);
-        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place > chunk.len() { '=' } else { digit.into() });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_as_elsewhere() {
-        let shown = ["", "d", "de", "dep", "deploy"].map(|text| base64(text.as_bytes()));
-        assert_eq!(shown, ["", "ZA==", "ZGU=", "ZGVw", "ZGVwbG95"]);
-    }
-
-    #[test]
     fn a_slow_answer_is_promised_less_than_its_client_counts() {
-        let mut state = State { over: false, until: deadline(0, 100, 2) };
+        let mut state = State { over: false, until: Deadline::of_answer(0, 100, 2) };
         assert_eq!(state.until, Deadline { promised: 2_000_100, acted: 2_000_100 });
         state.extend(1_000_000, 1_900_000, 2);
         assert_eq!(state.until, Deadline { promised: 3_500_000, acted: 3_900_000 });

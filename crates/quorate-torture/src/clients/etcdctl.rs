@@ -1,5 +1,5 @@
-//! `etcdctl lock NAME COMMAND` as a process of its own. The command is this program again, which connects to its worker,
-//! shows the token, and ends when the worker closes the connection; then etcdctl unlocks.
+//! `etcdctl lock NAME COMMAND` as a process of its own. The command is this program again, which connects to its worker, sends
+//! the token, and ends when the worker closes the connection; then etcdctl unlocks.
 //!
 //! etcdctl 3.4 does not tell its command that the lock is lost. So the lock is taken to be lost when the lease is: by the
 //! TTLs that etcdctl was told, which the [`Tap`] reads.
@@ -22,20 +22,20 @@ use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 /// Time that etcdctl has to end after it was interrupted.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Each lock has a lease of its own, so that this is only how to get one.
+/// Options for starting etcdctl. There is no session: each lock has a lease of its own.
 pub(crate) struct EtcdctlSession {
     options: Options,
-    /// The latest one.
+    /// The proxy of the latest lock.
     tap: Option<Arc<Tap>>,
 }
 
 impl EtcdctlSession {
     /// Starts etcdctl. It ends with this process.
-    fn start(&self, tap: &Tap, name: &str, door: &str) -> io::Result<Child> {
+    fn start(&self, tap: &Tap, name: &str, address: &str) -> io::Result<Child> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "etcdctl", "--endpoints", &tap.endpoints()]);
         command.args(["lock", "--ttl", &TTL.as_secs().to_string(), name, "--"]);
-        command.arg(std::env::current_exe()?).args(["inside", door]);
+        command.arg(std::env::current_exe()?).args(["inside", address]);
         command.env("ETCDCTL_API", "3").stdin(Stdio::null()).stdout(Stdio::null());
         command.kill_on_drop(true).spawn()
     }
@@ -47,9 +47,9 @@ impl EtcdctlSession {
     ) -> io::Result<Acquired<EtcdctlGuard>> {
         let tap = Arc::new(Tap::start(&self.options.endpoints, self.options.first).await?);
         self.tap = Some(Arc::clone(&tap));
-        let door = TcpListener::bind("127.0.0.1:0").await?;
-        let mut child = self.start(&tap, name, &door.local_addr()?.to_string())?;
-        let mut entered = std::pin::pin!(enter(&door));
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let mut child = self.start(&tap, name, &listener.local_addr()?.to_string())?;
+        let mut entered = std::pin::pin!(enter(&listener));
         tokio::select! {
             entered = tokio::time::timeout(wait, &mut entered) => {
                 if let Ok(entered) = entered {
@@ -75,19 +75,19 @@ impl EtcdctlSession {
     }
 }
 
-/// Waits for the command. Its connection, and the token that it shows.
-async fn enter(door: &TcpListener) -> io::Result<(TcpStream, u64)> {
-    let mut stream = BufReader::new(door.accept().await?.0);
+/// Waits for the command. Returns its connection and the token that it sends.
+async fn enter(listener: &TcpListener) -> io::Result<(TcpStream, u64)> {
+    let mut stream = BufReader::new(listener.accept().await?.0);
     let mut line = String::new();
     stream.read_line(&mut line).await?;
     let token = line.trim().parse().map_err(io::Error::other)?;
     Ok((stream.into_inner(), token))
 }
 
-/// The command that etcdctl runs: shows the token at the worker's door, and stays until the connection is closed.
-pub(crate) fn inside(door: &str) -> io::Result<()> {
+/// The command that etcdctl runs: sends the token to the address of the worker, and stays until the connection is closed.
+pub(crate) fn inside(address: &str) -> io::Result<()> {
     let token = std::env::var("ETCD_LOCK_REV").map_err(io::Error::other)?;
-    let mut stream = std::net::TcpStream::connect(door)?;
+    let mut stream = std::net::TcpStream::connect(address)?;
     writeln!(stream, "{token}")?;
     let _ = stream.read(&mut [0]);
     Ok(())
@@ -98,10 +98,6 @@ impl LockSession for EtcdctlSession {
 
     async fn open(options: &Options) -> Option<Self> {
         Some(Self { options: options.clone(), tap: None })
-    }
-
-    fn route(&self) -> &'static str {
-        "relayed"
     }
 
     fn node(&self) -> usize {

@@ -16,7 +16,7 @@ use super::etcd::TTL;
 use super::tap::Tap;
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
-/// Time for an answer of the locker to what need not wait for anybody.
+/// Time for an answer of the locker to a call that does not wait for other clients.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// How much longer than the TTL the package may believe: it looks once per second.
@@ -79,10 +79,6 @@ impl LockSession for GoSession {
         let said = tokio::time::timeout(PATIENCE, pipes.answers.recv()).await;
         let shared = Shared { tap, done, pipes: Mutex::new(pipes), _child: child };
         (said.ok()?? == "session").then(|| Self(Arc::new(shared)))
-    }
-
-    fn route(&self) -> &'static str {
-        "relayed"
     }
 
     fn node(&self) -> usize {

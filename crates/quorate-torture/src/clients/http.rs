@@ -7,7 +7,7 @@ use std::time::Duration;
 use quorate_client::Moment;
 use serde_json::{Value, json};
 
-use super::json::{Answer, Nodes};
+use super::json::{Answer, Nodes, PAUSE};
 use super::{Acquired, Deadline, LockGuard, LockSession, Options};
 
 pub(crate) struct HttpSession {
@@ -40,8 +40,10 @@ struct Hold {
     lost: Option<&'static str>,
 }
 
-/// Pause before the next node is tried.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
+pub(super) fn patience(ttl: Duration) -> Duration {
+    ttl / 5
+}
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
@@ -53,9 +55,8 @@ impl Shared {
         !self.state().over
     }
 
-    /// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
     fn patience(&self) -> Duration {
-        self.ttl / 5
+        patience(self.ttl)
     }
 
     /// Keeps the session alive at a third of its ttl, until the session is dropped.
@@ -66,7 +67,7 @@ impl Shared {
             if session.state().over {
                 return;
             }
-            let (sent, node) = (Moment::now(), session.nodes.current());
+            let node = session.nodes.current();
             if told.is_some_and(|told| told != node) && !session.repeat_grants(node).await {
                 session.nodes.leave(node);
                 drop(session);
@@ -74,6 +75,8 @@ impl Shared {
                 continue;
             }
             told = Some(node);
+            // Only now: telling the node of grants may have taken a while, and the lease counts from this call.
+            let sent = Moment::now();
             let path = format!("/v1/sessions/{}/keep-alive", session.key);
             match session.nodes.call(node, &path, &json!({}), session.patience()).await {
                 Ok(Answer { status: 200, body }) => {
@@ -185,10 +188,6 @@ impl LockSession for HttpSession {
         None
     }
 
-    fn route(&self) -> &'static str {
-        "relayed"
-    }
-
     fn node(&self) -> usize {
         self.shared.nodes.current()
     }
@@ -270,7 +269,8 @@ pub(crate) struct HttpGuard {
 
 impl LockGuard for HttpGuard {
     fn token(&self) -> u64 {
-        self.token
+        // It may have grown since the grant.
+        self.session.state().held.get(&self.request).map_or(self.token, |hold| hold.token)
     }
 
     fn deadline(&self) -> Deadline {

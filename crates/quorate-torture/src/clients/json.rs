@@ -9,6 +9,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+/// Pause before the next node is tried.
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
+
 /// Largest answer that is read.
 const ANSWER_MOST: u64 = 1 << 20;
 

@@ -45,6 +45,11 @@ impl Kinds {
         Ok(Self(kinds))
     }
 
+    #[cfg(test)]
+    pub(crate) fn only(kind: Kind) -> Self {
+        Self(vec![kind])
+    }
+
     /// The kind of a worker.
     pub(crate) fn of_worker(&self, number: usize) -> Kind {
         self.0[number % self.0.len()]

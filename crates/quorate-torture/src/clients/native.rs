@@ -1,14 +1,34 @@
 //! The Rust client, direct or relayed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use quorate_client::{Client, Error, Failure, Guard, Session, SessionOptions};
+use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
 
 use super::{Acquired, Deadline, Kind, LockGuard, LockSession, Options};
 
 pub(crate) struct NativeSession {
+    client: Client,
     session: Session,
-    node: usize,
+    /// The node that the client is connected to, by its last answer.
+    node: Arc<AtomicUsize>,
+}
+
+/// Time for a node to say which one it is.
+const STATUS: Duration = Duration::from_millis(500);
+
+impl NativeSession {
+    /// Asks, through the connection of the session, which node it goes to. The client changes nodes by itself and does not
+    /// tell. Nothing waits for the answer, so that the session is not delayed by it.
+    fn look_for_node(&self) {
+        let (client, node) = (self.client.clone(), Arc::clone(&self.node));
+        tokio::spawn(async move {
+            if let Ok(Ok(status)) = tokio::time::timeout(STATUS, client.status()).await {
+                node.store(status.node as usize, Ordering::Relaxed);
+            }
+        });
+    }
 }
 
 impl LockSession for NativeSession {
@@ -27,7 +47,8 @@ impl LockSession for NativeSession {
         };
         // A node that says nothing at all is as good as none.
         let opened = tokio::time::timeout(Duration::from_secs(1), client.session(options)).await;
-        Some(Self { session: opened.ok()?.ok()?, node: *first })
+        let (session, node) = (opened.ok()?.ok()?, Arc::new(AtomicUsize::new(*first)));
+        Some(Self { client, session, node })
     }
 
     fn route(&self) -> &'static str {
@@ -35,18 +56,48 @@ impl LockSession for NativeSession {
     }
 
     fn node(&self) -> usize {
-        self.node
+        self.node.load(Ordering::Relaxed)
     }
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Guard> {
         let Ok(request) = self.session.lock(name) else { return Acquired::Failed };
-        // The client itself has to give up in time; a second more shows that it does not.
-        let late = wait + Duration::from_secs(1);
-        match tokio::time::timeout(late, request.wait(wait).acquire()).await {
-            Ok(Ok(guard)) => Acquired::Granted(guard),
-            Ok(Err(Error::Failed(Failure::TimedOut))) => Acquired::TimedOut,
-            _ => Acquired::Failed,
+        if !self.session.is_direct() {
+            self.look_for_node();
         }
+        match within(wait + GIVES_UP, request.wait(wait).acquire()).await {
+            Some(Ok(guard)) => Acquired::Granted(guard),
+            Some(Err(Error::Failed(Failure::TimedOut))) => Acquired::TimedOut,
+            Some(Err(_)) => Acquired::Failed,
+            None => Acquired::Overdue,
+        }
+    }
+}
+
+/// Time that the client has to give up after its wait is over. A token that is just being recorded is waited for, for at most
+/// two seconds; the third one is for the answer.
+const GIVES_UP: Duration = Duration::from_secs(3);
+
+/// Interval at which it is looked whether this process runs.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The result of something that has to be done before this process has run for `limit`; `None` if it is not.
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = run_for(limit) => None,
+    }
+}
+
+/// Waits until this process has run for so long. A process that was stopped finds all of its timers expired when it goes on:
+/// the time in which it was stopped does not count.
+async fn run_for(limit: Duration) {
+    let (mut ran, mut last) = (Duration::ZERO, Moment::now());
+    while ran < limit {
+        tokio::time::sleep(TICK).await;
+        let now = Moment::now();
+        ran += Duration::from_micros(now.0 - last.0).min(5 * TICK);
+        last = now;
     }
 }
 
@@ -70,5 +121,31 @@ impl LockGuard for Guard {
 
     async fn release(self) -> bool {
         Self::release(self).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_client_that_does_not_give_up_is_overdue() {
+        assert_eq!(within(3 * TICK, std::future::pending::<u8>()).await, None);
+        let slow = async {
+            tokio::time::sleep(TICK).await;
+            7
+        };
+        assert_eq!(within(100 * TICK, slow).await, Some(7));
+    }
+
+    #[tokio::test]
+    async fn a_stopped_process_is_not_overdue_when_it_goes_on() {
+        let work = async {
+            // As if the process were stopped: its timers all expire at once.
+            std::thread::sleep(20 * TICK);
+            tokio::time::sleep(TICK).await;
+            7
+        };
+        assert_eq!(within(15 * TICK, work).await, Some(7));
     }
 }

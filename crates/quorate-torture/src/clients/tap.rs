@@ -16,12 +16,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::Deadline;
-use super::etcd::deadline;
 
 /// Frames of clients and nodes are smaller.
 const FRAME_MOST: usize = 1 << 20;
 
-/// What a client begins its connection with.
+/// Length of the preface with which a client begins its connection.
 const PREFACE: usize = 24;
 
 /// A proxy for one client. It ends with this.
@@ -65,9 +64,7 @@ impl Heard {
             self.over = true;
             return;
         }
-        let fresh = deadline(sent, received, seconds);
-        self.until.promised = self.until.promised.max(fresh.promised);
-        self.until.acted = self.until.acted.max(fresh.acted);
+        self.until.extend(Deadline::of_answer(sent, received, seconds));
     }
 }
 
@@ -99,7 +96,7 @@ fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A door on loopback with the port of a node: nodes do not answer who calls them by another one.
+/// Listens on loopback with the port of a node: nodes refuse calls whose `host` names another port.
 async fn bind(endpoint: &str) -> io::Result<TcpListener> {
     let port = endpoint.rsplit_once(':').map_or("", |(_, port)| port);
     let process = std::process::id();

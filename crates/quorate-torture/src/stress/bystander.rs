@@ -1,4 +1,4 @@
-//! Somebody who has nothing to do with it all: it takes and frees a lock of its own, and says how long that takes.
+//! A well-behaved client beside the load: it takes and frees a lock of its own, and measures how long that takes.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quorate_client::{Client, Error, Moment, Session, SessionOptions};
 
-/// Times of turns, and what went wrong.
+/// Times of turns, and violations.
 type Report = (Vec<u64>, Vec<String>);
 
 /// The bystander, in a thread of its own.
@@ -29,7 +29,7 @@ impl Bystander {
         Self { asks, _thread }
     }
 
-    /// What there was since it was last asked. It is asked between two turns, so that a turn that takes long is in it.
+    /// Turns since the last call. They are taken between two turns, so that a turn that takes long is included.
     pub(super) fn next_phase(&self) -> Report {
         let (answer, told) = channel();
         let _ = self.asks.send(answer);

@@ -1,4 +1,4 @@
-//! Many who behave.
+//! Many well-behaved clients.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,12 +18,12 @@ async fn session(endpoint: &str) -> Result<Session, Error> {
 }
 
 /// Number of requests for names with a prefix, at most `most`, as the voters know them.
-async fn requests(clients: &[String], prefix: &str, most: usize) -> usize {
-    let listed = Client::new([clients[0].as_str()]).list(prefix, most as u32).await;
-    listed.map_or(0, |listed| listed.len())
+async fn requests(clients: &[String], prefix: &str, most: usize) -> Result<usize, Error> {
+    let listed = Client::new([clients[0].as_str()]).list(prefix, most as u32).await?;
+    Ok(listed.len())
 }
 
-/// So many connections wait for one lock; then it goes from one to the next.
+/// Lets `waiters` connections wait for one lock, which then goes from one to the next.
 pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<String> {
     let result = async {
         let first = session(&clients[0]).await?;
@@ -41,9 +41,12 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
             }));
         }
         let end = Moment::now().later(Duration::from_secs(60));
-        while requests(clients, "one", 2 * waiters).await < waiters + 1 {
+        loop {
+            let seen = requests(clients, "one", 2 * waiters).await?;
+            if seen > waiters {
+                break;
+            }
             if end.from_now().is_zero() {
-                let seen = requests(clients, "one", 2 * waiters).await;
                 return Ok(vec![format!("{seen} of {} requests wait after 60 s", waiters + 1)]);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -70,7 +73,7 @@ pub(super) async fn wait_for_one(clients: &[String], waiters: usize) -> Vec<Stri
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// So many locks are taken and held, a hundred by each session; sessions share ten connections to each node.
+/// Takes and holds `locks` locks, a hundred by each session. Sessions share ten connections to each node.
 pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<String>) {
     let holders = locks.div_ceil(100);
     let connections: Vec<Client> =
@@ -99,7 +102,7 @@ pub(super) async fn take_many(clients: &[String], locks: usize) -> (Crowd, Vec<S
     (crowd, broken)
 }
 
-/// Some of the locks that are held are asked for, and none of them may be given.
+/// Asks for some of the locks that are held. None of them may be granted.
 async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
     let result = async {
         let session = session(&clients[clients.len() - 1]).await?;
@@ -116,7 +119,7 @@ async fn try_some(clients: &[String], locks: usize) -> Vec<String> {
     result.await.unwrap_or_else(|error| vec![error.to_string()])
 }
 
-/// Everybody still has what it had, and then frees it; in the end the nodes know of no request.
+/// Checks that no session has lost a lock, and frees all. In the end the nodes know of no request.
 pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
     let mut broken = Vec::new();
     for (session, guards) in crowd {
@@ -133,13 +136,18 @@ pub(super) async fn free_all(clients: &[String], crowd: Crowd) -> Vec<String> {
         broken.extend(closed.err().map(|error| error.to_string()));
         drop(guards);
     }
+    broken.extend(await_none(clients).await.unwrap_or_else(|error| vec![error.to_string()]));
+    broken
+}
+
+/// Waits until the nodes know of no request for one of the many locks.
+async fn await_none(clients: &[String]) -> Result<Vec<String>, Error> {
     for _ in 0..600 {
-        if requests(clients, "many/", 10).await == 0 {
-            return broken;
+        if requests(clients, "many/", 10).await? == 0 {
+            return Ok(Vec::new());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    broken
-        .push(format!("{} requests are left", requests(clients, "many/", usize::MAX >> 32).await));
-    broken
+    let left = requests(clients, "many/", usize::MAX >> 32).await?;
+    Ok(vec![format!("{left} requests are left")])
 }

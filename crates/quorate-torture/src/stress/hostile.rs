@@ -1,4 +1,4 @@
-//! Those who do not behave.
+//! Misbehaving clients.
 
 use std::io::{self, Read};
 use std::net::TcpListener;
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use quorate_client::{Client, Error, SessionOptions};
+use quorate_client::{Client, Error, Moment, SessionOptions};
 use quorate_protocol::frame::{self, Reader};
 use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey, greeting};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::lots::Lots;
+use crate::rng::Rng;
 
-/// What nodes say to a node that is not one.
+/// Bytes that nodes send to an address that is not a node's.
 #[derive(Debug)]
 pub(super) struct Captured {
     address: String,
@@ -22,7 +22,7 @@ pub(super) struct Captured {
 }
 
 impl Captured {
-    /// Listens, and says nothing.
+    /// Listens, and sends nothing.
     pub(super) fn listen() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?.to_string();
@@ -44,37 +44,57 @@ impl Captured {
         &self.address
     }
 
-    /// The first words of the last one that came.
+    /// The first bytes of the last connection.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Lists and watches, and nothing is ever read. The node has to let go of it.
+/// Number of calls of a client that reads no answers: more than a node queues for one client and the system buffers.
+const UNREAD: u64 = 30_000;
+
+/// Time in which a client that reads nothing has to have been given up, and in which the end of its connection arrives.
+const GIVEN_UP: Duration = Duration::from_secs(5);
+
+/// Asks for lists, changes and the status again and again, and reads no answer. The node has to give up such a client: what is
+/// left of the connection ends.
 pub(super) async fn never_read(endpoint: &str) -> Vec<String> {
-    let attempt = async {
-        let mut stream = TcpStream::connect(endpoint).await?;
-        greeting::greet(&mut stream, None).await.map_err(io::Error::other)?;
-        let mut bytes = BytesMut::new();
-        put(&mut bytes, 0, Call::Watch { prefix: String::new() });
-        for number in 1..300 {
-            put(
-                &mut bytes,
-                number,
-                Call::List { prefix: String::new(), exact: false, after: None, most: u32::MAX },
-            );
+    match try_never_read(endpoint).await {
+        Ok(()) => Vec::new(),
+        Err(error) => vec![format!("a client that never reads: {error}")],
+    }
+}
+
+async fn try_never_read(endpoint: &str) -> io::Result<()> {
+    let mut stream = connect(endpoint).await?;
+    let mut bytes = BytesMut::new();
+    put(&mut bytes, 0, Call::Watch { prefix: String::new() });
+    for number in 1..300 {
+        let prefix = String::new();
+        put(&mut bytes, number, Call::List { prefix, exact: false, after: None, most: u32::MAX });
+    }
+    (300..UNREAD).for_each(|number| put(&mut bytes, number, Call::Status));
+    let written = tokio::time::timeout(GIVEN_UP, stream.write_all(&bytes)).await;
+    tokio::time::sleep(GIVEN_UP).await;
+    if let Ok(Err(error)) = written {
+        return ended(error);
+    }
+    let (mut buffer, end) = (vec![0; 1 << 16], Moment::now().later(GIVEN_UP));
+    loop {
+        match tokio::time::timeout(end.from_now(), stream.read(&mut buffer)).await {
+            Ok(Ok(0)) => return Ok(()),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return ended(error),
+            Err(_) => return Err(io::Error::other("the node still keeps its connection")),
         }
-        stream.write_all(&bytes).await?;
-        tokio::time::sleep(Duration::from_secs(5)).await;
-        Ok::<_, io::Error>(stream)
-    };
-    match attempt.await {
-        Ok(stream) => {
-            drop(stream);
-            Vec::new()
-        }
-        // It was let go of while it asked.
-        Err(_) => Vec::new(),
+    }
+}
+
+/// Whether an error only shows that the node has closed a connection.
+fn ended(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(()),
+        _ => Err(error),
     }
 }
 
@@ -82,65 +102,76 @@ fn put(bytes: &mut BytesMut, number: u64, call: Call) {
     frame::put(&Ask { number, sent: 0, call }, bytes);
 }
 
-/// Bytes that make no sense, half of a frame, a frame that is too large, and what was said before, said again.
+/// Sends noise, half of a frame, a frame that is too large, and frames that were sent before to the addresses for clients.
 pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
-    let mut lots = Lots::new(1);
+    let mut rng = Rng::new(1);
     let mut greeted = greeting::MAGIC.to_vec();
     greeted.extend(greeting::VERSION.to_be_bytes());
     greeted.extend([0, 0]);
     let mut ask = BytesMut::new();
     put(&mut ask, 1, Call::Status);
     let kinds: [Vec<u8>; 4] = [
-        noise(&mut lots, 4_000),
+        noise(&mut rng, 4_000),
         [&greeted[..], &ask[..ask.len() / 2]].concat(),
-        [&greeted[..], &u32::MAX.to_be_bytes(), &noise(&mut lots, 60_000)].concat(),
-        [&greeted[..], &noise(&mut lots, 500)].concat(),
+        [&greeted[..], &u32::MAX.to_be_bytes(), &noise(&mut rng, 60_000)].concat(),
+        [&greeted[..], &noise(&mut rng, 500)].concat(),
     ];
+    let mut broken = Vec::new();
     for endpoint in clients {
-        strike(endpoint, &kinds, strangers).await;
+        broken.extend(send_garbage(endpoint, &kinds, strangers).await);
     }
-    replay(clients).await.unwrap_or_else(|error| vec![error.to_string()])
+    broken.extend(replay(clients).await.unwrap_or_else(|error| vec![error.to_string()]));
+    broken
 }
 
-/// The same at the door for nodes, where a certificate is wanted; what is said again is what a node has said.
+/// Does the same with the addresses for nodes, which demand a certificate. The captured bytes are those of a node.
 pub(super) async fn at_peers(peers: &[String], captured: &[u8], strangers: usize) -> Vec<String> {
     if captured.is_empty() {
-        return vec!["no node has said anything that could be said again".to_owned()];
+        return vec!["no bytes of a node were captured".to_owned()];
     }
-    let mut lots = Lots::new(2);
-    let hello = [&[0x16, 0x03, 0x01, 0xff, 0xff][..], &noise(&mut lots, 60_000)].concat();
+    let mut rng = Rng::new(2);
+    let hello = [&[0x16, 0x03, 0x01, 0xff, 0xff][..], &noise(&mut rng, 60_000)].concat();
     let kinds = [
-        noise(&mut lots, 4_000),
+        noise(&mut rng, 4_000),
         captured[..captured.len() / 2].to_vec(),
         hello,
         captured.to_vec(),
-        [captured, &noise(&mut lots, 500)].concat(),
+        [captured, &noise(&mut rng, 500)].concat(),
     ];
+    let mut broken = Vec::new();
     for endpoint in peers {
-        strike(endpoint, &kinds, strangers).await;
+        broken.extend(send_garbage(endpoint, &kinds, strangers).await);
     }
-    Vec::new()
+    broken
 }
 
-/// So many connections of each kind. Every second one says what it has to say and goes, the others stay until the end.
-async fn strike(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) {
-    let mut open = Vec::new();
+/// Opens `strangers` connections for each kind of bytes. Every second one sends its bytes and is closed, the others stay until
+/// the end. The node may refuse the bytes, but it has to accept the connections.
+async fn send_garbage(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) -> Option<String> {
+    let (mut open, mut refused) = (Vec::new(), None);
     for bytes in kinds {
         for stranger in 0..strangers {
-            let Ok(mut stream) = TcpStream::connect(endpoint).await else { continue };
+            let mut stream = match TcpStream::connect(endpoint).await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    refused = refused.or(Some(format!("{endpoint} refuses connections: {error}")));
+                    continue;
+                }
+            };
             let _ = stream.write_all(bytes).await;
             if stranger % 2 == 0 {
                 open.push(stream);
             }
         }
     }
+    refused
 }
 
-fn noise(lots: &mut Lots, length: usize) -> Vec<u8> {
-    (0..length).map(|_| lots.among(0..256) as u8).collect()
+fn noise(rng: &mut Rng, length: usize) -> Vec<u8> {
+    (0..length).map(|_| rng.among(0..256) as u8).collect()
 }
 
-/// Takes a lock with frames of its own, says all of them again on another connection, and again: the lock is had once.
+/// Takes a lock with hand-made frames, and sends the same frames again on other connections: the lock is granted once.
 async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     let mut first = connect(&clients[0]).await?;
     let open = Call::Open { ttl_ms: 10_000, who: "replay".to_owned(), place: String::new() };
@@ -163,7 +194,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
         for _ in 0..3 {
             match ask(&mut again, 2, acquire.clone()).await? {
                 Answer::Granted { token, .. } => tokens.push(token),
-                other => return Ok(vec![format!("a frame said again gets {other:?}")]),
+                other => return Ok(vec![format!("a frame that is sent again gets {other:?}")]),
             }
         }
     }
@@ -184,10 +215,10 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     tokens.dedup();
     let mut broken = Vec::new();
     if tokens.len() != 1 {
-        broken.push(format!("one request, said again, got tokens {tokens:?}"));
+        broken.push(format!("one request that is sent again got tokens {tokens:?}"));
     }
     if freed != expected {
-        broken.push(format!("frames said again get {freed:?}"));
+        broken.push(format!("frames that are sent again get {freed:?}"));
     }
     Ok(broken)
 }
@@ -212,16 +243,16 @@ async fn ask(stream: &mut TcpStream, number: u64, call: Call) -> io::Result<Answ
     }
 }
 
-/// Somebody holds a lock; a stranger frees locks of sessions whose keys it guesses.
+/// A client holds a lock while another one releases locks of sessions whose keys it guesses.
 pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
     let attempt = async {
         let session = Client::new([clients[1].as_str()]).session(SessionOptions::default()).await?;
         let guard = session.lock("guarded")?.acquire().await?;
         let mut stranger =
             connect(&clients[1]).await.map_err(|error| Error::Unreachable(error.to_string()))?;
-        let (mut lots, mut bytes) = (Lots::new(3), BytesMut::new());
+        let (mut rng, mut bytes) = (Rng::new(3), BytesMut::new());
         for number in 0..guesses as u64 {
-            let key = SessionKey(u128::from(lots.among(0..u64::MAX)) << 64 | u128::from(number));
+            let key = SessionKey(u128::from(rng.among(0..u64::MAX)) << 64 | u128::from(number));
             put(&mut bytes, number, Call::Release { session: key, request: 0 });
         }
         let all = async {
@@ -246,5 +277,19 @@ pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
         Ok((0, true)) => Vec::new(),
         Ok((hits, held)) => vec![format!("{hits} guesses were not refused; still held: {held}")],
         Err(error) => vec![error.to_string()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_that_is_not_there_is_reported() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let endpoint = listener.local_addr().expect("an address").to_string();
+        drop(listener);
+        assert_eq!(never_read(&endpoint).await.len(), 1);
+        assert!(send_garbage(&endpoint, &[vec![1]], 2).await.is_some());
     }
 }

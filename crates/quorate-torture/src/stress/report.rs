@@ -1,4 +1,4 @@
-//! What came of it, for people and for programs.
+//! Report of a stress run, for people and for programs.
 
 use std::fmt::Write as _;
 

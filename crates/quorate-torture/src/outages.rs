@@ -1,0 +1,255 @@
+//! Times in which nodes did not work because of faults. They are kept for each node, since a later fault may undo a part of
+//! an earlier one: a rolling restart starts nodes that another fault has killed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use quorate_client::Moment;
+
+/// What keeps a node from working.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutageCause {
+    Down,
+    Stopped,
+    Stutters,
+    CutOff,
+    FullDisk,
+}
+
+impl OutageCause {
+    /// Links need this long after a cut until they are connected again.
+    fn settles_us(self) -> u64 {
+        if self == Self::CutOff { 1_000_000 } else { 0 }
+    }
+}
+
+impl fmt::Display for OutageCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Down => "down",
+            Self::Stopped => "stopped",
+            Self::Stutters => "stutters",
+            Self::CutOff => "cut off",
+            Self::FullDisk => "without room on its disk",
+        })
+    }
+}
+
+/// A time in which a node did not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outage {
+    pub(crate) node: usize,
+    pub(crate) cause: OutageCause,
+    /// The fault that caused it.
+    pub(crate) fault: String,
+    pub(crate) from: u64,
+    /// When the cause was undone; the greatest number if it never was.
+    pub(crate) undone: u64,
+    /// When the node was well again: the first time at which it said that it was ready to a question that was sent after the
+    /// cause was undone.
+    pub(crate) well: u64,
+}
+
+impl Outage {
+    /// Whether the node is affected at that time.
+    pub(crate) fn affects(&self, time: u64) -> bool {
+        (self.from..self.well).contains(&time)
+    }
+
+    /// Whether a call that is sent to a node then may be in vain, if an answer takes `patience` at most. After a cut, a
+    /// connection sends again what was lost only after a pause, which has become as long as the cut.
+    pub(crate) fn disturbs(&self, node: usize, sent: u64, patience: u64) -> bool {
+        let cut = if self.cause == OutageCause::CutOff { self.undone - self.from } else { 0 };
+        let well = self.well.saturating_add(cut);
+        self.node == node && self.from < sent + patience && sent < well
+    }
+}
+
+/// All outages of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Outages {
+    fault: String,
+    all: Vec<Outage>,
+}
+
+impl Outages {
+    /// What begins from now on is caused by this fault.
+    pub(crate) fn blame(&mut self, fault: String) {
+        self.fault = fault;
+    }
+
+    /// The cause affects a node from now on, unless it already does.
+    pub(crate) fn begin(&mut self, node: usize, cause: OutageCause) {
+        self.begin_at(node, cause, Moment::now().0);
+    }
+
+    /// The cause no longer affects a node from now on.
+    pub(crate) fn end(&mut self, node: usize, cause: OutageCause) {
+        self.end_at(node, cause, Moment::now().0);
+    }
+
+    fn begin_at(&mut self, node: usize, cause: OutageCause, from: u64) {
+        if self.open(node, cause).is_none() {
+            let (fault, undone, well) = (self.fault.clone(), u64::MAX, u64::MAX);
+            self.all.push(Outage { node, cause, fault, from, undone, well });
+        }
+    }
+
+    fn end_at(&mut self, node: usize, cause: OutageCause, undone: u64) {
+        self.open(node, cause).into_iter().for_each(|it| it.undone = undone);
+    }
+
+    fn open(&mut self, node: usize, cause: OutageCause) -> Option<&mut Outage> {
+        let is_open = |it: &&mut Outage| (it.node, it.cause, it.undone) == (node, cause, u64::MAX);
+        self.all.iter_mut().find(is_open)
+    }
+
+    /// All outages with the times at which nodes were well again. `ready` has the times at which nodes that were ready were
+    /// asked.
+    pub(crate) fn judged(&self, ready: &[(u64, usize)]) -> Vec<Outage> {
+        let mut times = BTreeMap::<usize, Vec<u64>>::new();
+        ready.iter().for_each(|(sent, node)| times.entry(*node).or_default().push(*sent));
+        times.values_mut().for_each(|times| times.sort_unstable());
+        let well = |it: &Outage| {
+            let times = times.get(&it.node).map_or(&[][..], Vec::as_slice);
+            let first = times.get(times.partition_point(|sent| *sent < it.undone)).copied();
+            first.unwrap_or(u64::MAX).max(it.undone.saturating_add(it.cause.settles_us()))
+        };
+        self.all.iter().map(|it| Outage { well: well(it), ..it.clone() }).collect()
+    }
+}
+
+/// Times in which more nodes than a minority were affected at once, in order and apart from each other.
+pub(crate) fn without_majority(outages: &[Outage], nodes: usize) -> Vec<(u64, u64)> {
+    let mut changes: Vec<(u64, usize, i32)> =
+        outages.iter().flat_map(|it| [(it.from, it.node, 1), (it.well, it.node, -1)]).collect();
+    changes.sort_unstable();
+    let (mut causes, mut since, mut times) = (vec![0; nodes], None, Vec::new());
+    for (time, node, change) in changes {
+        causes[node] += change;
+        let too_many = causes.iter().filter(|causes| **causes > 0).count() > (nodes - 1) / 2;
+        match since {
+            None if too_many => since = Some(time),
+            Some(from) if !too_many => {
+                times.push((from, time));
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    times.extend(since.map(|from| (from, u64::MAX)));
+    merged(times)
+}
+
+/// Times in order, with those that touch made one. Empty ones are left out.
+pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    times.retain(|(from, to)| from < to);
+    times.sort_unstable();
+    let mut apart = Vec::<(u64, u64)>::new();
+    for (from, to) in times {
+        match apart.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => apart.push((from, to)),
+        }
+    }
+    apart
+}
+
+/// Nodes that were not ready within `limit` after the cause was undone, by logs that reach until `end`. A node needs the
+/// others, so the time counts anew from when a majority is well again; and a later outage of the same node is judged by
+/// itself. No node disturbs the others for longer than the limit, so that nodes do not excuse each other forever.
+pub(crate) fn late_recoveries(
+    outages: &[Outage],
+    nodes: usize,
+    limit: Duration,
+    end: u64,
+) -> Vec<String> {
+    let limit_us = limit.as_micros() as u64;
+    let bounded = |it: &Outage| {
+        let well = it.well.min(it.undone.saturating_add(limit_us));
+        Outage { well, ..it.clone() }
+    };
+    let bounded: Vec<Outage> = outages.iter().map(bounded).collect();
+    let without_majority = without_majority(&bounded, nodes);
+    let mut late = Vec::new();
+    for it in outages.iter().filter(|it| it.undone < u64::MAX) {
+        let mut due = it.undone + limit_us;
+        for (from, to) in &without_majority {
+            if *from < due && *to > it.undone {
+                due = due.max(to.saturating_add(limit_us));
+            }
+        }
+        let again =
+            |other: &Outage| other.node == it.node && other.from < due && other.undone > it.undone;
+        if it.well > due && due < end && !outages.iter().any(again) {
+            late.push(format!(
+                "node {} was {} until {} ({}), and not ready within {limit:?}",
+                it.node, it.cause, it.undone, it.fault
+            ));
+        }
+    }
+    late
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_another_fault_has_started_is_well_again() {
+        let mut outages = Outages::default();
+        outages.blame("kill -9 of a majority less one".to_owned());
+        outages.begin_at(0, OutageCause::Down, 1_000);
+        outages.begin_at(1, OutageCause::Down, 1_000);
+        // A rolling restart starts node 0; the remedies of the first fault come later and find it running.
+        outages.end_at(0, OutageCause::Down, 2_000);
+        outages.end_at(0, OutageCause::Down, 9_000);
+        outages.end_at(1, OutageCause::Down, 9_000);
+        let judged = outages.judged(&[(1_500, 1), (2_100, 0), (500, 0), (9_100, 1)]);
+        assert_eq!(judged.iter().map(|it| it.well).collect::<Vec<_>>(), [2_100, 9_100]);
+        assert!(judged[0].affects(2_000) && !judged[0].affects(5_000));
+    }
+
+    #[test]
+    fn a_cut_takes_a_second_to_settle_and_a_node_that_is_never_ready_is_never_well() {
+        let mut outages = Outages::default();
+        outages.begin_at(0, OutageCause::CutOff, 1_000);
+        outages.begin_at(0, OutageCause::CutOff, 1_500);
+        outages.end_at(0, OutageCause::CutOff, 2_000);
+        outages.begin_at(1, OutageCause::Stopped, 1_000);
+        let judged = outages.judged(&[(3_000, 0), (3_000, 1)]);
+        let times = judged.iter().map(|it| (it.from, it.well)).collect::<Vec<_>>();
+        assert_eq!(times, [(1_000, 1_002_000), (1_000, u64::MAX)]);
+    }
+
+    fn outage(node: usize, from: u64, undone: u64, well: u64) -> Outage {
+        Outage { node, cause: OutageCause::Down, fault: String::new(), from, undone, well }
+    }
+
+    #[test]
+    fn a_majority_is_missing_while_enough_different_nodes_are_affected() {
+        let two = [outage(0, 10, 0, 50), outage(1, 20, 0, 60), outage(1, 15, 0, 30)];
+        assert_eq!(without_majority(&two, 5), []);
+        let third = [outage(2, 25, 0, 40), outage(2, 40, 0, 45), outage(2, 55, 0, 70)];
+        assert_eq!(without_majority(&[&two[..], &third[..]].concat(), 5), [(25, 45)]);
+        let never = [outage(0, 10, 0, u64::MAX), outage(1, 20, 0, u64::MAX)];
+        assert_eq!(without_majority(&never, 3), [(20, u64::MAX)]);
+    }
+
+    #[test]
+    fn a_node_that_is_not_ready_in_time_is_named() {
+        let limit = Duration::from_micros(100);
+        let late = |outages: &[Outage], end: u64| late_recoveries(outages, 3, limit, end).len();
+        assert_eq!(late(&[outage(0, 10, 20, 120)], 1_000), 0);
+        assert_eq!(late(&[outage(0, 10, 20, 121)], 1_000), 1);
+        assert_eq!(late(&[outage(0, 10, 20, u64::MAX)], 1_000), 1);
+        assert_eq!(late(&[outage(0, 10, 20, u64::MAX)], 120), 0, "the run ended before");
+        let again = [outage(0, 10, 20, 240), outage(0, 110, 150, 240)];
+        assert_eq!(late(&again, 1_000), 0, "it was hit again, and ready in time after that");
+        let others = [outage(0, 10, 20, 180), outage(1, 30, 80, 90), outage(2, 30, 70, 75)];
+        assert_eq!(late(&others, 1_000), 0, "there was no majority until 90");
+        let nobody = [0, 1, 2].map(|node| outage(node, 10, 20, u64::MAX));
+        assert_eq!(late(&nobody, 1_000), 3, "they do not excuse each other forever");
+    }
+}
