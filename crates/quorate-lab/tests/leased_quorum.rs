@@ -98,10 +98,9 @@ fn small_worlds_hold_in_every_state() {
 #[test]
 #[ignore = "half a minute, optimised, and some gigabytes: `cargo xtask verify worlds`"]
 fn two_clients_and_a_restart_hold_in_every_state() {
-    insta::assert_snapshot!(in_full([(
-        "three voters, two of them ask, the third restarts",
-        restart_of_the_last(2)
-    )]));
+    let name = "three voters, two of them ask, the third restarts";
+    let lines = in_full([(name, restart_of_the_last(2))]);
+    insta::assert_snapshot!(lines);
 }
 
 fn in_full(worlds: impl IntoIterator<Item = (&'static str, Question)>) -> String {

@@ -90,6 +90,10 @@ fn title(flags: &Check) -> String {
     ];
     for (count, one, many) in mishaps.into_iter().filter(|(count, ..)| *count > 0) {
         title += &format!(", up to {count} {}", if count == 1 { one } else { many });
+        if let Some(crashing) = flags.crashing.as_ref().filter(|_| one == "crash") {
+            let names: Vec<String> = crashing.0.iter().map(|it| it.to_string()).collect();
+            title += &format!(" of {}", names.join(" "));
+        }
     }
     title
 }
