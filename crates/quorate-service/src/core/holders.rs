@@ -28,9 +28,13 @@ pub(super) fn holder<'a>(
         if !electorate.is_quorum(&all) {
             return None;
         }
-        let recorded = votes.iter().filter_map(|(.., vote)| vote.entered).max();
-        if recorded.is_some() || records(request) {
-            return Some((request, recorded?));
+        let entered = votes.iter().filter_map(|(_, voter, vote)| Some((vote.entered?, *voter)));
+        if records(request) {
+            return Some((request, recorded(electorate, entered.collect())?));
+        }
+        // A direct client has said so itself.
+        if let Some((token, _)) = entered.max() {
+            return Some((request, token));
         }
         // Voters whose numbers are furthest behind are those that the request entered with; spare votes may be ahead.
         votes.sort_unstable_by_key(|(last, voter, _)| (*last, *voter));
@@ -39,6 +43,16 @@ pub(super) fn holder<'a>(
             voters.insert(voter);
             electorate.is_quorum(&voters).then_some((request, last))
         })
+    })
+}
+
+/// The greatest token that a quorum has on record, or a greater one. Until there is one, the client may not have been told.
+pub(super) fn recorded(electorate: &Electorate, mut entered: Vec<(u64, ProcessId)>) -> Option<u64> {
+    entered.sort_unstable_by(|a, b| b.cmp(a));
+    let mut voters = ProcessSet::new();
+    entered.into_iter().find_map(|(token, voter)| {
+        voters.insert(voter);
+        electorate.is_quorum(&voters).then_some(token)
     })
 }
 
@@ -69,7 +83,10 @@ mod tests {
         let spare = [ballot(5, 1, None), ballot(5, 1, None), ballot(9, 1, None)];
         assert_eq!(held(&spare, false), Some((1, 5)));
         assert_eq!(held(&[ballot(5, 1, None), ballot(5, 1, None)], true), None, "not told yet");
-        assert_eq!(held(&[ballot(7, 1, Some(5)), ballot(8, 1, None)], true), Some((1, 5)));
+        assert_eq!(held(&[ballot(7, 1, Some(5)), ballot(8, 1, None)], true), None, "not told yet");
+        assert_eq!(held(&[ballot(7, 1, Some(5)), ballot(8, 1, None)], false), Some((1, 5)));
+        let grows = [ballot(7, 1, Some(5)), ballot(8, 1, Some(8)), ballot(8, 1, Some(5))];
+        assert_eq!(held(&grows, true), Some((1, 5)), "8 is on record at one voter only");
         let mut forced = [ballot(5, 1, None), ballot(5, 1, None)];
         forced[0].vote.as_mut().expect("a vote").frozen = true;
         assert_eq!(held(&forced, false), None);

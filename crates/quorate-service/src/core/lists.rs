@@ -6,7 +6,7 @@ use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, ProcessSet, Time};
 use quorate_protocol::{About, Answer, Cursor, Failure, Life, Name, Page, Standing};
 
-use super::holders::holder;
+use super::holders::{holder, recorded};
 use super::queries::{Then, Waiting};
 use super::relay::{NUMBERED, last_of_turn};
 use super::sessions::too_much;
@@ -264,10 +264,10 @@ impl NodeCore {
             let failure = if is_quorum { Failure::NoSession } else { Failure::NoQuorum };
             return self.answer(by, Answer::Failed(failure));
         };
-        let facts = self.merge_session(heard, &seen);
+        let mut facts = self.merge_session(heard, &seen);
         // Without a quorum of answers, other voters may still know the request.
         let unknown = if is_quorum { Failure::NoRequest } else { Failure::NoQuorum };
-        let requests = |core: &Self| {
+        let requests = |core: &Self, facts: &[Fact]| {
             let about =
                 |fact: &Fact| core.about(&fact.lock, fact.request, fact.stamp, fact.token, now);
             facts.iter().map(about).collect::<Vec<About>>()
@@ -275,7 +275,7 @@ impl NodeCore {
         match then {
             Then::Lookup(_) | Then::Grant { .. } => {}
             Then::List => {
-                let list = requests(self);
+                let list = requests(self, &facts);
                 self.answer(by, Answer::List(list));
             }
             Then::Life => {
@@ -284,7 +284,12 @@ impl NodeCore {
                 left.sort_unstable();
                 let left = left.get(left.len() / 2).copied().unwrap_or(told).min(told);
                 let (ttl_ms, relied_ms) = (told.0 / 1_000_000, left.0 / 1_000_000);
-                let requests = requests(self);
+                // A client of etcd's API takes this for a grant.
+                facts.iter_mut().for_each(|fact| {
+                    let entered = std::mem::take(&mut fact.entered);
+                    fact.token = recorded(&self.electorate, entered);
+                });
+                let requests = requests(self, &facts);
                 self.answer(by, Answer::Life(Life { ttl_ms, relied_ms, requests }));
             }
             Then::Leave { name, token } => {
@@ -337,8 +342,8 @@ impl NodeCore {
         for (voter, session) in seen {
             for entry in &session.entries {
                 let (request, lock) = (entry.request, entry.lock.clone());
-                let (token, told) = (None, Vec::new());
-                let empty = Fact { lock, request, attempt: 0, stamp: 0, token, told };
+                let (token, told, entered) = (None, Vec::new(), Vec::new());
+                let empty = Fact { lock, request, attempt: 0, stamp: 0, token, told, entered };
                 let known = facts.entry(request).or_insert((empty, ProcessSet::new(), None));
                 known.0.attempt = known.0.attempt.max(entry.attempt);
                 known.0.stamp = known.0.stamp.max(entry.stamp);
@@ -346,6 +351,7 @@ impl NodeCore {
                 known.2 = known.2.max(entry.entered);
                 if entry.voted {
                     known.1.insert(*voter);
+                    known.0.entered.extend(entry.entered.map(|token| (token, *voter)));
                 }
             }
         }
@@ -370,6 +376,8 @@ struct Fact {
     token: Option<u64>,
     /// Tokens that its client may have been told.
     told: Vec<u64>,
+    /// Tokens on record, by voter.
+    entered: Vec<(u64, ProcessId)>,
 }
 
 impl Fact {

@@ -7,7 +7,7 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{Answer, Failure, Name, TokenStanding};
 
 use super::lists::Listing;
-use super::relay::{Origin, Sent};
+use super::relay::{Origin, Sent, is_relayed};
 use super::{Alarm, By, NodeCore};
 use crate::peer::{
     BallotSeen, Description, EntrySeen, NameFilter, PeerMessage, Question, Reply, SessionSeen,
@@ -331,7 +331,8 @@ impl NodeCore {
 
     /// Whether tokens of this request are recorded at the voters, because a node runs its candidate.
     pub(super) fn records(&self, request: RequestId) -> bool {
-        self.texts.session(request.session).is_some_and(|known| known.about.relayed)
+        let relayed = self.texts.session(request.session).is_some_and(|known| known.about.relayed);
+        relayed || is_relayed(request)
     }
 
     pub(super) fn force_release(

@@ -35,6 +35,11 @@ pub(super) const NUMBERED: u64 = 0;
 /// a turn begins with the voters' clock in the upper bits, and counts its attempts in the lower ones.
 const LEASED: u64 = 1;
 
+/// Whether nodes run the candidates of this request. Clients that run their own draw a number for each process.
+pub(super) const fn is_relayed(request: RequestId) -> bool {
+    matches!(request.incarnation, NUMBERED | LEASED)
+}
+
 /// Number of bits that count the attempts of one turn.
 const TURN_BITS: u32 = 16;
 

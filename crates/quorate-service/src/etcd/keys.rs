@@ -249,7 +249,10 @@ impl Kv for Etcd {
         let TxnRequest { compare, success, failure } = request.into_inner();
         let [compare] = compare.as_slice() else { return Err(not_here()) };
         let (succeeded, own) = self.compared(&caller, compare).await?;
-        let (mut revision, mut waits, mut responses) = (0, None, Vec::new());
+        // Go's package takes a lock that shows no holder for its own.
+        let queued = own.as_ref().filter(|own| !succeeded && !holds(own));
+        let mut waits = queued.map(|_| Key::read(&compare.key));
+        let (mut revision, mut responses) = (0, Vec::new());
         for op in if succeeded { success } else { failure } {
             let came = match op.request.ok_or_else(not_here)? {
                 Op::RequestPut(put) => {
