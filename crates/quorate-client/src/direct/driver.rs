@@ -147,6 +147,10 @@ impl Driver {
             jitter: incarnation | 1,
         };
         driver.beat(now);
+        // Voters are asked first once they are connected: a lock does not wait for one that is away.
+        for voter in ProcessId::all(driver.voters.len()) {
+            driver.drive(now, |direct, out| direct.avoid(voter, now, out));
+        }
         driver
     }
 

@@ -56,6 +56,12 @@ impl World {
     }
 
     fn open(&mut self, number: usize, ttl: Span) {
+        let all = ProcessId::all(self.voters.len());
+        self.open_with(number, ttl, all.collect());
+    }
+
+    /// Opens a session that is connected to these voters only.
+    fn open_with(&mut self, number: usize, ttl: Span, connected: Vec<ProcessId>) {
         let parameters = Parameters {
             session: number as u128 + 1,
             incarnation: number as u64 + 77,
@@ -65,7 +71,7 @@ impl World {
             electorate: electorate(self.voters.len()),
         };
         let mut driver = Driver::new(parameters, self.now);
-        ProcessId::all(self.voters.len()).for_each(|voter| driver.up(voter, self.now));
+        connected.into_iter().for_each(|voter| driver.up(voter, self.now));
         self.sessions.push(driver);
         self.notices.push(Vec::new());
     }
@@ -229,6 +235,18 @@ fn a_free_lock_takes_one_round_trip_also_as_the_first_thing_of_a_session() {
         world.acquire(0, 2, "x");
         assert_eq!(world.decided_after, 1, "{n} voters");
         assert!(world.token(0, 2).is_some_and(|token| token > first));
+    }
+}
+
+#[test]
+fn a_voter_that_was_never_connected_delays_nothing() {
+    for away in ProcessId::all(3) {
+        let mut world = World::new(3, 0);
+        world.open_with(0, TTL, ProcessId::all(3).filter(|voter| *voter != away).collect());
+        for ticket in 0..8 {
+            world.acquire(0, ticket, &format!("x{ticket}"));
+            assert!(world.token(0, ticket).is_some(), "without {away}, lock {ticket}");
+        }
     }
 }
 
