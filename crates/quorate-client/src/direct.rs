@@ -224,7 +224,7 @@ impl Connecting {
     }
 }
 
-/// What happens next at any of the links.
+/// Waits for the next events of any link.
 async fn events(links: &mut [Link]) -> Vec<LinkEvent> {
     let mut events = Vec::new();
     poll_fn(|cx| {

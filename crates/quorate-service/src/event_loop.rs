@@ -5,7 +5,7 @@
 //!   task of the loop: peers' messages, alarms --+
 //! ```
 //!
-//! What a client asks is handled in the task of its connection, under a lock: a hand-over to another task would cost every
+//! Calls of a client are handled in the task of its connection, under a lock: a hand-over to another task would cost every
 //! request two more wake-ups.
 
 use std::collections::BTreeMap;
@@ -28,13 +28,13 @@ use crate::peer::PeerMessage;
 use crate::spans::SpanSink;
 use crate::vote_file::VoteFile;
 
-/// So many bytes may a message to a peer have: as many as the mesh takes.
+/// Maximum size of a message to a peer, in bytes: that of the mesh.
 const MESSAGE_MOST: usize = 1 << 20;
 
 /// Maximum number of events of peers that are handled before anything is sent.
 const BATCH: usize = 512;
 
-/// What the loop of a node is told by others than peers.
+/// An input of the event loop that does not come from a peer.
 pub(crate) enum Input {
     /// A client has come, and is told things here.
     Come(ConnectionId, Owner, mpsc::Sender<Say>),
@@ -52,7 +52,7 @@ pub(crate) enum Input {
     Leave,
     /// How it looks.
     Look(oneshot::Sender<Looks>),
-    /// What it counts.
+    /// Asks for the node's metrics.
     Measure(oneshot::Sender<String>),
 }
 
@@ -108,7 +108,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// After a panic in the middle of a change nobody knows what state the voter is in: the node has stopped.
+    /// After a panic in the middle of a change the state of the voter is unknown: the node has stopped.
     fn with<R>(&self, work: impl FnOnce(&mut EventLoop) -> R) -> Result<R, Stopped> {
         let mut state = self.0.state.lock().map_err(|_| Stopped)?;
         state.as_mut().map(work).ok_or(Stopped)
@@ -172,7 +172,7 @@ pub(crate) struct EventLoop {
     clients: BTreeMap<ConnectionId, mpsc::Sender<Say>>,
     /// Messages to each peer, sent together at the end of a batch.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
-    /// What the state file should contain; a task of its own writes it.
+    /// Content that the state file should have; a task of its own writes it.
     disk: Option<watch::Sender<Remembered>>,
     /// Where traces go, and by how much the calendar is ahead of the clock.
     spans: Option<(SpanSink, Duration)>,
@@ -212,7 +212,7 @@ impl EventLoop {
         Duration::from_nanos(next.since(clock::now()).0.min(most))
     }
 
-    /// What is due comes before whatever has arrived: it may have arrived while the machine slept.
+    /// Timers that are due come before inputs, which may have arrived while the machine slept.
     fn wake(&mut self) {
         self.core.wake(clock::now(), clock::wall_millis());
     }
@@ -336,7 +336,7 @@ impl EventLoop {
     fn write(&mut self, records: &[Record<Name>]) -> std::io::Result<()> {
         let Some(votes) = &mut self.votes else { return Ok(()) };
         match votes.is_active() {
-            // What the voter remembers when it begins to vote has the records of this batch in it.
+            // The voter's memory when it begins to vote contains the records of this batch.
             false if self.core.voter().is_voting() => votes.rewrite(self.core.voter()),
             false => Ok(()),
             true if votes.has_grown() => votes.rewrite(self.core.voter()),
@@ -354,10 +354,10 @@ impl EventLoop {
 /// Interval at which votes that could not be written are tried again, in nanoseconds.
 const RETRY_NANOS: u64 = 100_000_000;
 
-/// A list is long: whoever has left this many messages unread gets no more of them.
+/// Lists are long: a client with this many unread messages gets no more of them.
 const UNREAD_MOST: usize = 32;
 
-/// What a client is told: instead of a list that it would not read for a while, that it should read.
+/// The message for a client; instead of a list that it would not read for a while, a request to read first.
 fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
     match say {
         Say::Answer(number, Answer::List(_) | Answer::Page(_))

@@ -73,12 +73,12 @@ pub(super) struct Task {
     pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
 }
 
-/// What a task has been woken for.
+/// Reasons why the task was woken.
 #[derive(Default)]
 struct Woken {
     commands: Vec<Command>,
     events: Vec<LinkEvent>,
-    /// Nobody can send commands any more.
+    /// All senders of commands are dropped.
     abandoned: bool,
     is_due: bool,
 }

@@ -120,7 +120,7 @@ impl NodeCore {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let found = relay.candidate.found_token(request);
         let Some(interest) = relay.interests.get_mut(&request) else { return };
-        // What another relay has granted before is not granted again.
+        // A grant of another relay is not counted again.
         let first = interest.token.replace(token).is_none() && found.is_none();
         // Clients of etcd's API name a lock by the revision that they were told first.
         interest.revision = interest.revision.or(found.filter(|found| *found != token));
