@@ -204,6 +204,38 @@ fn a_candidate_that_records_a_token_neither_yields_nor_withdraws() {
 }
 
 #[test]
+fn a_vote_without_a_record_is_given_back_although_another_voter_has_one() {
+    // Otherwise two requests, each with a part of the records, would wait for each other.
+    let five = Electorate::new(AnyCoterie::by_name("majority", 5).expect("a coterie"));
+    let claim = claim(1, 2, 10);
+    let mut relay = Candidate::new(claim.candidate, five, presented(1, 1)).recording_entries();
+    pursue(&mut relay, claim, None);
+    let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
+    let gives_back = |relay: &Candidate<Name>, voter| {
+        let effects = hears(&mut relay.clone(), voter, inquire.clone());
+        effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Yield { .. })))
+    };
+    hears(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
+    assert!(!gives_back(&relay, 0), "the client may have been told, and may rely on it");
+    assert!(!gives_back(&relay, 1), "the vote has not arrived");
+    hears(&mut relay, 1, vote_with(claim, 1, None));
+    assert!(gives_back(&relay, 1));
+    assert!(!gives_back(&relay, 0));
+    hears(&mut relay, 2, vote_with(claim, 1, None));
+    assert!(!gives_back(&relay, 1), "three of five votes are being recorded");
+}
+
+#[test]
+fn a_spare_vote_counts_once_it_is_recorded() {
+    let (mut relay, claim) = relay(2, Some(1));
+    hears(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
+    hears(&mut relay, 1, vote_with(claim, 1, None));
+    assert_eq!(standing(&relay, claim), Standing::Held(None));
+    hears(&mut relay, 1, raised(claim, Some(1)));
+    assert!(matches!(standing(&relay, claim), Standing::Held(Some(_))));
+}
+
+#[test]
 fn a_candidate_that_finds_a_token_goes_on_with_it() {
     let (mut relay, claim) = relay(2, None);
     // The voters gave later numbers to a client that was inside with token 1 already.

@@ -79,6 +79,23 @@ fn a_voter_that_reads_its_file_keeps_votes_for_one_ttl() {
 }
 
 #[test]
+fn votes_from_before_a_restart_are_unheard_until_a_beat_or_their_end() {
+    let mut bench = Bench::new();
+    bench.ask(claim(1, 1, 10), 0);
+    assert_eq!(bench.voter.unheard(), 0);
+    let life = Life { incarnation: 0, number: 1 };
+    let mut heard = restart_at(1, life, bench.voter.records());
+    assert_eq!(heard.voter.unheard(), 1);
+    heard.beat(2, 2);
+    assert_eq!(heard.voter.unheard(), 1, "another session was heard");
+    heard.beat(1, 2);
+    assert_eq!(heard.voter.unheard(), 0);
+    let mut lapsed = restart_at(1, life, bench.voter.records());
+    lapsed.voter.wake(Time(1 + TTL.0), &mut Vec::new());
+    assert_eq!(lapsed.voter.unheard(), 0);
+}
+
+#[test]
 fn a_list_of_an_earlier_life_is_sent_again() {
     let mut bench = Bench::new();
     bench.ask(claim(1, 1, 10), 0);
@@ -124,9 +141,19 @@ fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
     bench.now += terms().abstention().0;
     bench.voter.wake(Time(bench.now), &mut Vec::new());
     let mut out = Vec::new();
-    for (voter, floor) in [(1, 70), (2, 60)] {
+    bench.voter.gossip(&mut out);
+    let asked = out.iter().find_map(|effect| match effect {
+        VoterEffect::SendPeer(_, PeerMessage::Learn(asked)) => Some(*asked),
+        _ => None,
+    });
+    let asked = asked.expect("it asks");
+    let mut out = Vec::new();
+    // The answers to an earlier incarnation do not count.
+    for (voter, asked, floor) in
+        [(1, asked - 1, 5), (2, asked - 1, 5), (1, asked, 70), (2, asked, 60)]
+    {
         assert!(!bench.voter.is_voting());
-        let known = PeerMessage::Known { floor, clock: 1 };
+        let known = PeerMessage::Known { asked, floor, clock: 1 };
         bench.voter.on_peer(ProcessId::new(voter), known, &mut out);
     }
     let records = records_in(out);

@@ -13,28 +13,30 @@ mod world;
 
 use world::{Setup, Storm};
 
+/// Number of storms in each configuration.
+const STORMS: u64 = 60;
+
 /// A campaign is `QUORATE_STORMS=20000 cargo test --release -p quorate-algorithms --test leased_quorum_storm`;
 /// `QUORATE_STORMS_FROM` is its first seed.
 fn storms(setup: Setup) {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let first = number("QUORATE_STORMS_FROM").unwrap_or(0);
+    let (first, asked) = (number("QUORATE_STORMS_FROM").unwrap_or(0), number("QUORATE_STORMS"));
+    let storms = asked.unwrap_or(STORMS);
     let mut total = world::Counts::default();
-    for seed in first..first + number("QUORATE_STORMS").unwrap_or(60) {
+    for seed in first..first + storms {
         let run = std::panic::catch_unwind(|| Storm::new(seed, setup).run());
         let counts = run.unwrap_or_else(|_| panic!("{setup:?}, seed {seed}"));
         total.add(counts);
     }
-    let show = std::env::var("QUORATE_STORMS").is_ok();
-    assert!(
-        !show || {
-            eprintln_of(&format!("{setup:?}: {total:?}"));
-            true
-        }
-    );
-    // A storm in which nothing happens shows nothing.
-    let world::Counts { entries, lost, switches, restarts, forced, kept, .. } = total;
-    assert!(entries > 500 && lost > 5 && switches > 20 && restarts > 50, "{total:?}");
-    assert!(forced > 0 && kept > 0, "{total:?}");
+    if asked.is_some() {
+        eprintln_of(&format!("{setup:?}: {total:?}"));
+    }
+    // Storms in which nothing happens show nothing. Fewer than these are a replay.
+    if storms >= STORMS {
+        let world::Counts { entries, lost, switches, restarts, forced, kept, .. } = total;
+        assert!(entries > 500 && lost > 5 && switches > 20 && restarts > 50, "{total:?}");
+        assert!(forced > 0 && kept > 0, "{total:?}");
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "a campaign says what it has covered")]
@@ -58,14 +60,25 @@ fn five_voters() {
 }
 
 #[test]
-fn a_tree_and_a_grid() {
+fn a_tree() {
     storms(Setup { system: "tree", voters: 7, marks: true });
+}
+
+#[test]
+fn a_grid_without_marks() {
     storms(Setup { system: "grid-fixed", voters: 4, marks: false });
 }
 
-/// Two requests were ended by force at a part of the voters; one of these forgot it, voted for such a request when a late
-/// message came, and was never told its stamp: each of the two waited for a vote of the other.
 #[test]
 fn worlds_that_failed_before() {
+    // Two requests were ended by force at a part of the voters; one of these forgot it, voted for such a request when a
+    // late message came, and was never told its stamp: each of the two waited for a vote of the other.
     Storm::new(126_987, Setup { system: "majority", voters: 5, marks: true }).run();
+    // A voter that had forgotten twice took a late answer to its first question for one to its second, and gave a token
+    // again.
+    Storm::new(37_156, Setup { system: "majority", voters: 3, marks: false }).run();
+    Storm::new(45_376, Setup { system: "majority", voters: 3, marks: false }).run();
+    // Each of two requests had found a record of an earlier attempt at one voter, and gave no vote back.
+    Storm::new(20_700, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
+    Storm::new(36_069, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
 }

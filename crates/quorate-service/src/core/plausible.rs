@@ -52,7 +52,7 @@ impl NodeCore {
             PeerMessage::Voter(VoterMessage::Clock(clock)) => {
                 Numbers { stamp: *clock, ..Numbers::default() }
             }
-            PeerMessage::Voter(VoterMessage::Known { floor, clock }) => {
+            PeerMessage::Voter(VoterMessage::Known { floor, clock, .. }) => {
                 Numbers { stamp: *clock, number: *floor, claim: None }
             }
             _ => return Ok(()),
@@ -135,7 +135,8 @@ mod tests {
     fn a_peer_that_lies_about_numbers_is_ignored() {
         let core = node_of_three();
         let peer = ProcessId::new(1);
-        let known = |floor, clock| PeerMessage::Voter(VoterMessage::Known { floor, clock });
+        let asked = 1;
+        let known = |floor, clock| PeerMessage::Voter(VoterMessage::Known { asked, floor, clock });
         assert_eq!(core.is_plausible(peer, &known(5, 5)), Ok(()));
         assert!(core.is_plausible(peer, &known(u64::MAX, 5)).is_err());
         assert!(core.is_plausible(peer, &known(5, u64::MAX)).is_err());

@@ -38,6 +38,14 @@ impl NodeCore {
                     .to_owned(),
             );
         }
+        // A lock that was taken meanwhile needs this vote as soon as another node stops.
+        let unheard = self.voter.unheard();
+        if unheard > 0 {
+            reasons.push(format!(
+                "restarted: {unheard} votes belong to clients that have not been heard since; each vote is free when its \
+                 client says so, or one ttl after the start"
+            ));
+        }
         if !self.has_quorum() {
             let differs = self.troubles.iter().filter(|(_, trouble)| trouble.differs);
             reasons.extend(differs.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));

@@ -508,13 +508,19 @@ impl<K: Name> Candidate<K> {
         vote: VoteId,
         out: &mut CandidateEffects<K>,
     ) {
+        let records = self.records_entries;
         let Some(pursuit) = self.pursuit(claim) else { return };
-        let may_be_inside = pursuit.inside.is_some() || pursuit.is_first();
-        if may_be_inside || pursuit.granted.is_some() {
+        let counted = pursuit.votes.get(&voter).filter(|counted| counted.vote == vote);
+        // A vote without a record counts for no other candidate of a relayed session. If each of two requests has a part of
+        // the records, one of them gets the votes that have none.
+        let is_spare = records && counted.is_some_and(|counted| counted.found.is_none());
+        let found = pursuit.found.is_some() && !is_spare;
+        let told = pursuit.inside.or(pursuit.granted).or(pursuit.recording);
+        if found || told.is_some() {
             return;
         }
         // The vote itself tells whether the client may be inside: it has to arrive first.
-        let is_known = pursuit.votes.get(&voter).is_some_and(|counted| counted.vote == vote);
+        let is_known = counted.is_some();
         let is_returned = pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote);
         if !is_known && !is_returned {
             return;

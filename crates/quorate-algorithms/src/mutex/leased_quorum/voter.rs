@@ -253,6 +253,17 @@ impl<K: Name> Voter<K> {
         self.abstains.is_none()
     }
 
+    /// Number of votes from before a restart whose clients have not been heard since. They may have released them while the
+    /// voter was away; until they are heard or lapse, nobody else gets these votes.
+    pub fn unheard(&self) -> usize {
+        let votes = self.ballots.values().filter_map(Ballot::vote);
+        let is_unheard = |vote: &&Given| {
+            let session = self.sessions.get(&vote.claim.request.session);
+            session.is_some_and(|session| session.is_unheard(vote.beats))
+        };
+        votes.filter(is_unheard).count()
+    }
+
     /// A lock, if the voter has a ballot for it.
     pub fn ballot(&self, lock: &K) -> Option<&Ballot> {
         self.ballots.get(lock)

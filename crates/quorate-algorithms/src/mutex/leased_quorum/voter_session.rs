@@ -101,6 +101,12 @@ impl<K> VoterSession<K> {
         self.released.iter().find(|(of, _)| *of == request).map(|(_, attempt)| *attempt)
     }
 
+    /// Whether a restart has brought back what this client incarnation has, and no beat that extends it was heard since.
+    pub(super) fn is_unheard(&self, incarnation: u64) -> bool {
+        let beats = self.beats.iter().filter(|(of, _)| self.relayed || **of == incarnation);
+        beats.map(|(_, heard)| heard.number).max() == Some(0)
+    }
+
     /// Whether a request has a vote or is in a queue.
     pub fn has(&self, request: RequestId) -> bool {
         self.requests.contains_key(&request)

@@ -117,9 +117,10 @@ impl<K> Pursuit<K> {
         told.max(self.recording).max(self.found.map(|(_, token)| token))
     }
 
-    /// Beats and voters of all votes: they count towards validity once the client is inside.
-    pub(super) fn good(&self) -> Vec<(u64, ProcessId)> {
-        self.votes.iter().filter_map(|(voter, it)| Some((it.beat?, *voter))).collect()
+    /// Beats and voters of the votes that count towards validity once the client is inside: all, or those with a record.
+    pub(super) fn good(&self, recorded: bool) -> Vec<(u64, ProcessId)> {
+        let good = self.votes.iter().filter(|(_, it)| !recorded || it.found.is_some());
+        good.filter_map(|(voter, it)| Some((it.beat?, *voter))).collect()
     }
 
     /// Whether its client may have been told that it is inside, although it is not known to be.

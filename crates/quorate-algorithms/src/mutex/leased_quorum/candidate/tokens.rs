@@ -198,8 +198,8 @@ impl<K: Name> Candidate<K> {
             Standing::Stale(attempt)
         } else if pursuit.inside.is_some() {
             // Where a greater token is on record, the client is told nothing until it is known which one holds.
-            let good = self.quorum_beat(pursuit.good()).filter(|_| pursuit.goal.is_none());
-            Standing::Held(good.map(beat))
+            let good = self.quorum_beat(pursuit.good(self.records_entries));
+            Standing::Held(good.filter(|_| pursuit.goal.is_none()).map(beat))
         } else if pursuit.broken {
             Standing::Broken
         } else if let Some(token) = pursuit.granted {

@@ -11,10 +11,12 @@ use super::{Abstains, Voter, VoterEffect, VoterEffects};
 pub enum PeerMessage {
     /// The sender's logical clock.
     Clock(u64),
-    /// The sender has forgotten its numbers, and asks for those of the receiver.
-    Learn,
+    /// The sender has forgotten its numbers, and asks for those of the receiver in this incarnation.
+    Learn(u64),
     /// The sender has not forgotten, and no number of its votes is greater than this.
     Known {
+        /// The incarnation that has asked.
+        asked: u64,
         /// The greatest number.
         floor: u64,
         /// The sender's logical clock.
@@ -31,14 +33,17 @@ impl<K: Name> Voter<K> {
     pub fn on_peer(&mut self, from: ProcessId, message: PeerMessage, out: &mut VoterEffects<K>) {
         match message {
             PeerMessage::Clock(clock) => self.hear_clock(clock),
-            PeerMessage::Learn if self.is_voting() => {
+            PeerMessage::Learn(asked) if self.is_voting() => {
                 let (floor, clock) = (self.furthest(), self.clock);
-                out.push(VoterEffect::SendPeer(from, PeerMessage::Known { floor, clock }));
+                out.push(VoterEffect::SendPeer(from, PeerMessage::Known { asked, floor, clock }));
             }
-            PeerMessage::Learn => {}
-            PeerMessage::Known { floor, clock } => {
+            PeerMessage::Learn(_) => {}
+            PeerMessage::Known { asked, floor, clock } => {
                 self.hear_clock(clock);
-                self.learn(from, floor, out);
+                // A late answer to an earlier incarnation does not know the tokens that were given since.
+                if asked == self.incarnation {
+                    self.learn(from, floor, out);
+                }
             }
         }
     }
@@ -67,7 +72,7 @@ impl<K: Name> Voter<K> {
     /// Repeats what may have been lost. Drivers call it every now and then.
     pub fn gossip(&self, out: &mut VoterEffects<K>) {
         let message = match self.abstains {
-            Some(Abstains::Learning { .. }) => PeerMessage::Learn,
+            Some(Abstains::Learning { .. }) => PeerMessage::Learn(self.incarnation),
             _ => PeerMessage::Clock(self.clock),
         };
         for voter in ProcessId::all(self.electorate.len()).filter(|voter| *voter != self.id) {
