@@ -389,6 +389,23 @@ async fn a_lease_is_found_while_it_goes_to_another_node() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_quorum_nobody_is_told_that_a_key_is_gone() {
+    let mut cluster = cluster(3).await;
+    let here = channel(&cluster, 0).await;
+    let (lease, _) = grant(&here, 30, 0).await.expect("a lease");
+    let key = format!("gone/{lease:x}").into_bytes();
+    let delete = DeleteRangeRequest { key, ..DeleteRangeRequest::default() };
+    let deleted = KvClient::new(here.clone()).delete_range(delete.clone()).await;
+    assert_eq!(deleted.expect("all nodes say so").into_inner().deleted, 0);
+    for node in cluster.nodes.drain(1..).collect::<Vec<_>>() {
+        node.stop(Duration::from_secs(5)).await;
+    }
+    // The nodes that are away may know of it.
+    let error = KvClient::new(here).delete_range(delete).await.expect_err("it cannot be known");
+    assert_eq!(error.code(), Code::Unavailable, "{error}");
+}
+
 /// What Go's concurrency package asks for when it takes a lock: puts its key if it is not there, and looks who is first.
 async fn recipe(
     channel: &Channel,

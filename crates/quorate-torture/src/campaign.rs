@@ -272,7 +272,8 @@ fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &FinalState) -> io:
 /// Losses of all long holders.
 fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
     let mut losses = Vec::new();
-    let without_majority = without_majority(outages, nodes);
+    let late = |outage: &Outage| outage.with_late_news(TTL_MOST_MS * 1_000);
+    let without_majority = without_majority(&outages.iter().map(late).collect::<Vec<_>>(), nodes);
     let effects = FaultEffects { outages, without_majority: &without_majority };
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);

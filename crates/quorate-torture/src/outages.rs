@@ -57,6 +57,15 @@ impl Outage {
         (self.from..self.well).contains(&time)
     }
 
+    /// The same, with the node affected for at least this long after the cause was undone if it was stopped or cut off. Calls
+    /// and messages that waited for it are news to it then, so that its votes may belong to clients that have gone for up to
+    /// one ttl. After a restart a node says so itself.
+    pub(crate) fn with_late_news(&self, ttl_us: u64) -> Self {
+        let is_late = matches!(self.cause, OutageCause::Stopped | OutageCause::CutOff);
+        let settled = if is_late { self.undone.saturating_add(ttl_us) } else { 0 };
+        Self { well: self.well.max(settled), ..self.clone() }
+    }
+
     /// Whether a call that is sent to a node then may be in vain, if an answer takes `patience` at most. After a cut, a
     /// connection sends again what was lost only after a pause, which has become as long as the cut.
     pub(crate) fn disturbs(&self, node: usize, sent: u64, patience: u64) -> bool {
@@ -221,6 +230,14 @@ mod tests {
         let judged = outages.judged(&[(3_000, 0), (3_000, 1)]);
         let times = judged.iter().map(|it| (it.from, it.well)).collect::<Vec<_>>();
         assert_eq!(times, [(1_000, 1_002_000), (1_000, u64::MAX)]);
+    }
+
+    #[test]
+    fn a_node_that_was_stopped_takes_old_news_for_new_and_one_that_was_down_does_not() {
+        let stopped = Outage { cause: OutageCause::Stopped, ..outage(0, 10, 20, 25) };
+        assert_eq!(stopped.with_late_news(100).well, 120);
+        assert_eq!(stopped.with_late_news(1).well, 25);
+        assert_eq!(outage(0, 10, 20, 25).with_late_news(100).well, 25);
     }
 
     fn outage(node: usize, from: u64, undone: u64, well: u64) -> Outage {

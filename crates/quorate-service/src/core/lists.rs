@@ -278,6 +278,8 @@ impl NodeCore {
                 let list = requests(self, &facts);
                 self.answer(by, Answer::List(list));
             }
+            // Who is told that a lease has no request for a lock takes the lock for released.
+            Then::Life if !is_quorum => self.answer(by, Answer::Failed(Failure::NoQuorum)),
             Then::Life => {
                 let told = told_ttl(ttl, self.settings.terms);
                 let mut left: Vec<_> = seen.values().map(|session| session.left).collect();
