@@ -169,6 +169,8 @@ pub struct NodeCore {
     local: VecDeque<Local>,
     actions: Vec<Action>,
     leaving: Option<Time>,
+    /// Whether the node has just started.
+    starting: bool,
     /// Why votes cannot be written, if they cannot.
     disk_trouble: Option<String>,
     /// Why the last write of the state file failed.
@@ -208,10 +210,16 @@ enum Alarm {
     Question(u64),
     /// A peer may not know what clients here watch.
     Interest(ProcessId),
+    /// The node has been back for long enough.
+    Back,
 }
 
 /// Interval at which voters tell each other their clocks.
 const GOSSIP: Span = Span::from_millis(1_000);
+
+/// A node is ready this long after its start, although clients that had votes here have not been heard yet: the lease of one
+/// that has died may be long.
+const BACK: Span = Span::from_millis(5_000);
 
 impl NodeCore {
     /// A node that starts now.
@@ -236,10 +244,11 @@ impl NodeCore {
             watch: watch::Watches::default(),
             up: BTreeMap::new(),
             client_addresses: BTreeMap::new(),
-            alarms: BTreeSet::from([(now, Alarm::Gossip)]),
+            alarms: BTreeSet::from([(now, Alarm::Gossip), (now + BACK, Alarm::Back)]),
             local: VecDeque::new(),
             actions: Vec::new(),
             leaving: None,
+            starting: true,
             disk_trouble: None,
             state_trouble: None,
             troubles: BTreeMap::new(),
@@ -283,6 +292,7 @@ impl NodeCore {
                 Alarm::Widen(request) => self.widen(request, now),
                 Alarm::Question(number) => self.close_question(number, now),
                 Alarm::Interest(peer) => self.tell_interest_again(peer),
+                Alarm::Back => self.starting = false,
             }
         }
         self.settle(now);

@@ -4,6 +4,7 @@ mod support;
 
 use std::time::Duration;
 
+use quorate_client::SessionOptions;
 use quorate_service::{Extras, launch};
 use support::files::{Cluster, SHORT};
 
@@ -48,6 +49,30 @@ async fn a_node_without_a_quorum_says_so() {
     cluster.stop(2).await;
     let why = cluster.readyz(0, "no-quorum: 1 of 3").await;
     assert!(why.contains("503"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_comes_back_waits_for_the_clients_of_its_votes() {
+    let mut cluster = Cluster::new(7);
+    cluster.settings = ["lease_ms = 2000\nanswer_ms = 50\n"; 3];
+    for node in 0..3 {
+        cluster.launch(node, true).await;
+    }
+    cluster.well().await;
+    let stays = cluster.client(0).session(SessionOptions::default()).await.expect("a session");
+    let kept = stays.lock("kept").expect("a name").acquire().await.expect("it is free");
+    let goes = cluster.client(0).session(SessionOptions::default()).await.expect("a session");
+    let guard = goes.lock("x").expect("a name").acquire().await.expect("it is free");
+    // After a beat interval both have the votes of all nodes.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    cluster.stop(1).await;
+    drop(guard);
+    goes.close().await.expect("two nodes hear it");
+    cluster.launch(1, false).await;
+    let why = cluster.readyz(1, "restarted: 1 votes").await;
+    assert!(why.contains("503"), "{why}");
+    cluster.readyz(1, "200 OK").await;
+    assert!(kept.is_held());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -39,11 +39,11 @@ impl NodeCore {
             );
         }
         // A lock that was taken meanwhile needs this vote as soon as another node stops.
-        let unheard = self.voter.unheard();
+        let unheard = if self.starting { self.voter.unheard() } else { 0 };
         if unheard > 0 {
             reasons.push(format!(
-                "restarted: {unheard} votes belong to clients that have not been heard since; each vote is free when its \
-                 client says so, or one ttl after the start"
+                "restarted: {unheard} votes belong to clients that have not been heard since; the node is ready when they are, \
+                 when their ttl is over, or 5 s after its start"
             ));
         }
         if !self.has_quorum() {
