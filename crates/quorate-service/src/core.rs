@@ -169,8 +169,8 @@ pub struct NodeCore {
     local: VecDeque<Local>,
     actions: Vec<Action>,
     leaving: Option<Time>,
-    /// Whether the node has just started.
-    starting: bool,
+    /// Number of votes from before a restart whose clients have not been heard since, counted now and then.
+    unheard: usize,
     /// Why votes cannot be written, if they cannot.
     disk_trouble: Option<String>,
     /// Why the last write of the state file failed.
@@ -210,16 +210,12 @@ enum Alarm {
     Question(u64),
     /// A peer may not know what clients here watch.
     Interest(ProcessId),
-    /// The node has been back for long enough.
-    Back,
+    /// Clients that had votes here before a restart may have been heard; the time is that of the start.
+    Unheard(Time),
 }
 
 /// Interval at which voters tell each other their clocks.
 const GOSSIP: Span = Span::from_millis(1_000);
-
-/// A node is ready this long after its start, although clients that had votes here have not been heard yet: the lease of one
-/// that has died may be long.
-const BACK: Span = Span::from_millis(5_000);
 
 impl NodeCore {
     /// A node that starts now.
@@ -244,11 +240,11 @@ impl NodeCore {
             watch: watch::Watches::default(),
             up: BTreeMap::new(),
             client_addresses: BTreeMap::new(),
-            alarms: BTreeSet::from([(now, Alarm::Gossip), (now + BACK, Alarm::Back)]),
+            alarms: BTreeSet::from([(now, Alarm::Gossip)]),
             local: VecDeque::new(),
             actions: Vec::new(),
             leaving: None,
-            starting: true,
+            unheard: 0,
             disk_trouble: None,
             state_trouble: None,
             troubles: BTreeMap::new(),
@@ -260,6 +256,7 @@ impl NodeCore {
             spans: None,
         };
         core.tell_detector(now, |detector, out| detector.on_start(out));
+        core.count_unheard(now, now);
         core
     }
 
@@ -292,7 +289,7 @@ impl NodeCore {
                 Alarm::Widen(request) => self.widen(request, now),
                 Alarm::Question(number) => self.close_question(number, now),
                 Alarm::Interest(peer) => self.tell_interest_again(peer),
-                Alarm::Back => self.starting = false,
+                Alarm::Unheard(started) => self.count_unheard(started, now),
             }
         }
         self.settle(now);

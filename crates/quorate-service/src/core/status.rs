@@ -1,12 +1,27 @@
 //! How the node is.
 
 use quorate_core::quorum::QuorumSystem;
-use quorate_core::{ProcessId, ProcessSet};
+use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{MemberStatus, NodeStatus};
 
-use super::{NodeCore, Trouble};
+use super::{Alarm, NodeCore, Trouble};
+
+/// A node is ready this long after its start, although clients that had votes here have not been heard yet: the lease of one
+/// that has died may be long.
+const BACK: Span = Span::from_millis(5_000);
+
+/// Interval at which votes of such clients are counted.
+const COUNT: Span = Span::from_millis(100);
 
 impl NodeCore {
+    /// Counts the votes from before a restart whose clients have not been heard since.
+    pub(super) fn count_unheard(&mut self, started: Time, now: Time) {
+        self.unheard = if now < started + BACK { self.voter.unheard() } else { 0 };
+        if self.unheard > 0 {
+            self.alarms.insert((now + COUNT, Alarm::Unheard(started)));
+        }
+    }
+
     /// This node and the peers that are connected and not suspected.
     fn reached(&self) -> ProcessSet {
         let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
@@ -39,11 +54,11 @@ impl NodeCore {
             );
         }
         // A lock that was taken meanwhile needs this vote as soon as another node stops.
-        let unheard = if self.starting { self.voter.unheard() } else { 0 };
-        if unheard > 0 {
+        if self.unheard > 0 {
             reasons.push(format!(
-                "restarted: {unheard} votes belong to clients that have not been heard since; the node is ready when they are, \
-                 when their ttl is over, or 5 s after its start"
+                "restarted: {} votes belong to clients that have not been heard since; the node is ready when they are, \
+                 when their ttl is over, or 5 s after its start",
+                self.unheard
             ));
         }
         if !self.has_quorum() {
@@ -87,7 +102,7 @@ impl NodeCore {
         let measures = &self.measures;
         measures.sessions.set((self.relays.len() + self.direct.len()) as i64);
         measures.requests.set(self.requests() as i64);
-        measures.ballots.set(self.voter.ballots().count() as i64);
+        measures.ballots.set(self.voter.ballots().len() as i64);
         measures.peers_up.set(self.peers_up() as i64);
         measures.ready.set(self.reasons().is_empty().into());
         measures.text()
@@ -131,7 +146,7 @@ impl NodeCore {
             not_before_us: terms.validity(terms.ttl_least).0 / 1_000,
             sessions: (self.relays.len() + self.direct.len()) as u64,
             requests: self.requests() as u64,
-            locks: self.voter.ballots().count() as u64,
+            locks: self.voter.ballots().len() as u64,
             messages: self.measures.sent(),
             reasons: self.reasons(),
             members: (0..).zip(&settings.addresses).map(member).collect(),

@@ -270,7 +270,7 @@ impl<K: Name> Voter<K> {
     }
 
     /// All ballots.
-    pub fn ballots(&self) -> impl Iterator<Item = (&K, &Ballot)> {
+    pub fn ballots(&self) -> impl ExactSizeIterator<Item = (&K, &Ballot)> {
         self.ballots.iter()
     }
 
