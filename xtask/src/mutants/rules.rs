@@ -376,12 +376,6 @@ pub(super) const RULES: &[Rule] = &[
         to: "self.vote.number <= token",
     },
     Rule {
-        name: "tokens-do-not-shrink",
-        file: "candidate/tokens.rs",
-        from: "return Some(token.max(least));",
-        to: "return Some(token.max(least.min(1)));",
-    },
-    Rule {
         name: "a-token-is-recorded-before-it-is-told",
         file: "candidate/pursuit.rs",
         from: "                && (!recorded || counted.entered == Some(token))\n",

@@ -160,15 +160,14 @@ impl<K: Name> Candidate<K> {
     /// The token that the present votes give: the greatest number among the quorum that was heard last. A token that the
     /// client may have been told before stays.
     fn token_of(&self, pursuit: &Pursuit<K>) -> Option<u64> {
-        let least = pursuit.token();
-        if let Some(token) = least {
+        if let Some(token) = pursuit.token() {
             let fitting = pursuit.votes.iter().filter(|(_, counted)| counted.fits(token));
             let fitting: ProcessSet = fitting.map(|(voter, _)| *voter).collect();
             if self.electorate.is_quorum(&fitting) {
                 return Some(token);
             }
         }
-        let least = least.unwrap_or(0);
+        // Every quorum has a vote whose number is greater than that token: the token below only grows.
         let mut votes: Vec<_> = pursuit.votes.iter().collect();
         votes.sort_unstable_by_key(|(voter, it)| {
             (core::cmp::Reverse(it.beat), it.vote.number, **voter)
@@ -178,7 +177,7 @@ impl<K: Name> Candidate<K> {
             voters.insert(*voter);
             token = counted.vote.number.max(token);
             if self.electorate.is_quorum(&voters) {
-                return Some(token.max(least));
+                return Some(token);
             }
         }
         None
