@@ -390,7 +390,7 @@ async fn a_lease_is_found_while_it_goes_to_another_node() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_quorum_nobody_is_told_that_a_key_is_gone() {
+async fn without_a_quorum_a_key_is_not_said_to_be_gone() {
     let mut cluster = cluster(3).await;
     let here = channel(&cluster, 0).await;
     let (lease, _) = grant(&here, 30, 0).await.expect("a lease");

@@ -187,7 +187,7 @@ struct Nodes {
 
 impl Nodes {
     fn new() -> Self {
-        // An address of its own: on 127.0.0.1 a port that is free now may be somebody else's when a node starts again.
+        // An address of its own: on 127.0.0.1 another process may take the port while a node is down.
         let [_, x, y, z] = std::process::id().to_be_bytes();
         let own = format!("127.{}.{y}.{}:0", 64 | x, z.clamp(1, 254));
         let free = || std::net::TcpListener::bind(&own).expect("loopback");

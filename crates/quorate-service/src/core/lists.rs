@@ -278,7 +278,7 @@ impl NodeCore {
                 let list = requests(self, &facts);
                 self.answer(by, Answer::List(list));
             }
-            // Who is told that a lease has no request for a lock takes the lock for released.
+            // A client that reads of no request for a lock takes the lock for released.
             Then::Life if !is_quorum => self.answer(by, Answer::Failed(Failure::NoQuorum)),
             Then::Life => {
                 let told = told_ttl(ttl, self.settings.terms);

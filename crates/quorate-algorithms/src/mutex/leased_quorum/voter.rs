@@ -253,8 +253,8 @@ impl<K: Name> Voter<K> {
         self.abstains.is_none()
     }
 
-    /// Number of votes from before a restart whose clients have not been heard since. They may have released them while the
-    /// voter was away; until they are heard or lapse, nobody else gets these votes.
+    /// Number of votes from before a restart whose clients have not been heard since. A client may have released its vote while
+    /// the voter was away; no other request gets the vote until the client is heard or its session lapses.
     pub fn unheard(&self) -> usize {
         let votes = self.ballots.values().filter_map(Ballot::vote);
         let is_unheard = |vote: &&Given| {
