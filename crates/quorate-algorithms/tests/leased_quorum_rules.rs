@@ -7,6 +7,8 @@ mod candidates;
 mod records;
 #[path = "leased_quorum_rules/restarts.rs"]
 mod restarts;
+#[path = "leased_quorum_rules/turns.rs"]
+mod turns;
 
 use quorate_algorithms::mutex::leased_quorum::{
     Ballot, Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent,
@@ -59,8 +61,15 @@ impl Bench {
 
     fn ask(&mut self, claim: Claim, stamp: u64) -> Vec<ToCandidate<Name>> {
         let session = presented(claim.request.session, 1);
-        let request =
-            ToVoter::Request { session, lock: "a", claim, stamp, inside: None, first: false };
+        let request = ToVoter::Request {
+            session,
+            lock: "a",
+            claim,
+            stamp,
+            inside: None,
+            first: false,
+            ended: 0,
+        };
         self.tell(claim.candidate.0, request)
     }
 
@@ -130,6 +139,7 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
         stamp: 9,
         inside: Some(1),
         first: false,
+        ended: 0,
     };
     let answers = bench.tell(11, spare);
     let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == waiter);
@@ -202,7 +212,7 @@ fn what_a_relayed_session_has_lapses_together() {
     let mut bench = Bench::new();
     let (lock, claim, stamp, inside, first) = ("a", claim(1, 1, 10), 0, None, false);
     let session = relayed(7, 1);
-    bench.tell(10, ToVoter::Request { session, lock, claim, stamp, inside, first });
+    bench.tell(10, ToVoter::Request { session, lock, claim, stamp, inside, first, ended: 0 });
     bench.now += TTL.0 - 1;
     bench.tell(11, beat(8, 1));
     bench.now += TTL.0 - 1;
@@ -219,7 +229,7 @@ fn a_request_whose_client_may_be_inside_comes_first() {
     let older = claim(1, 1, 10);
     bench.ask(older, 5);
     let (session, lock, claim, inside) = (presented(2, 1), "a", claim(2, 2, 11), None);
-    let first = ToVoter::Request { session, lock, claim, stamp: 9, inside, first: true };
+    let first = ToVoter::Request { session, lock, claim, stamp: 9, inside, first: true, ended: 0 };
     let answers = bench.tell(11, first);
     let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == older);
     assert!(answers.iter().any(asked_back), "{answers:?}");
@@ -247,6 +257,7 @@ fn a_client_cannot_use_up_numbers_or_clocks() {
         stamp: 5,
         inside: Some(u64::MAX),
         first: false,
+        ended: 0,
     };
     assert_eq!(vote_in(&bench.tell(12, spare)).map(|vote| vote.number), Some(2));
 }
@@ -272,7 +283,7 @@ fn a_candidate_speaks_for_itself_only() {
     let session = presented(1, 1);
     for (from, of) in [(11, claim(1, 1, 10)), (10, claim(2, 1, 10))] {
         let (lock, claim, stamp, inside, first) = ("a", of, 0, None, false);
-        let request = ToVoter::Request { session, lock, claim, stamp, inside, first };
+        let request = ToVoter::Request { session, lock, claim, stamp, inside, first, ended: 0 };
         assert!(bench.tell(from, request).is_empty());
     }
     assert_eq!(bench.holder(), None);
@@ -387,6 +398,7 @@ fn vote_for(claim: Claim, beat: u64, version: u64) -> ToCandidate<Name> {
         clock: 5,
         version,
         entered: None,
+        ended: 0,
     }
 }
 
@@ -398,7 +410,7 @@ fn vote_id() -> VoteId {
 fn candidate(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
     let claim = claim(1, attempt, 10);
     let mut candidate = Candidate::new(claim.candidate, electorate(), presented(1, 1));
-    let wanted = Wanted { lock: "a", request: claim.request, attempt, stamp: 5, inside };
+    let wanted = Wanted { lock: "a", request: claim.request, attempt, stamp: 5, inside, ended: 0 };
     candidate.pursue(wanted, &mut Vec::new());
     (candidate, claim)
 }

@@ -111,4 +111,10 @@ pub(super) const RULES: &[Rule] = &[
         from: "(attempt <= ended).then(|| (voter, request, ended, entry.lock.clone()))",
         to: "(attempt > ended && attempt < ended).then(|| (voter, request, ended, entry.lock.clone()))",
     },
+    Rule {
+        name: "a-later-turn-is-not-entered-with-an-earlier-token",
+        file: "events.rs",
+        from: "interest.token.filter(|_| known <= last_of_turn(interest.attempt));",
+        to: "interest.token.filter(|_| known <= last_of_turn(u64::MAX));",
+    },
 ];

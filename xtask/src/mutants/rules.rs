@@ -402,8 +402,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "voters-learn-that-a-token-was-found",
         file: "candidate.rs",
-        from: "        if pursuit.is_first() && !was_first {\n            self.come_first(claim.request, out);",
-        to: "        if !pursuit.is_first() && was_first {\n            self.come_first(claim.request, out);",
+        from: "        if pursuit.is_first() && !was_first {\n            self.ask_the_rest(claim.request, out);",
+        to: "        if !pursuit.is_first() && was_first {\n            self.ask_the_rest(claim.request, out);",
     },
     Rule {
         name: "every-vote-of-a-holder-is-recorded",
@@ -518,5 +518,53 @@ pub(super) const RULES: &[Rule] = &[
         file: "voter/votes.rs",
         from: "        let told = told.filter(|_| !relayed);\n",
         to: "",
+    },
+    Rule {
+        name: "a-turn-that-has-ended-frees-its-vote",
+        file: "voter/votes.rs",
+        from: "if known.attempt <= ended {",
+        to: "if ended == u64::MAX {",
+    },
+    Rule {
+        name: "a-vote-with-the-record-of-an-ended-turn-is-given-anew",
+        file: "voter/votes.rs",
+        from: "given.claim.request == request && given.frozen.is_none() && recorded.is_some()",
+        to: "given.claim.request != request && given.frozen.is_none() && recorded.is_some()",
+    },
+    Rule {
+        name: "voters-tell-which-turns-have-ended",
+        file: "voter/votes.rs",
+        from: "            ended: self.ended(request),\n",
+        to: "            ended: self.ended(request).min(0),\n",
+    },
+    Rule {
+        name: "a-vote-with-the-record-of-an-ended-turn-does-not-count",
+        file: "candidate.rs",
+        from: "if entered.is_some_and(|(attempt, _)| attempt <= pursuit.ended_before) {",
+        to: "if entered.is_some_and(|(attempt, _)| attempt > u64::MAX - 1) {",
+    },
+    Rule {
+        name: "votes-counted-before-are-dropped-with-their-turn",
+        file: "candidate/pursuit.rs",
+        from: "self.votes.retain(|_, counted| !counted.found.is_some_and(is_earlier));",
+        to: "",
+    },
+    Rule {
+        name: "a-token-found-before-is-dropped-with-its-turn",
+        file: "candidate/pursuit.rs",
+        from: "self.found.take_if(|found| is_earlier(*found));",
+        to: "self.found.filter(|found| is_earlier(*found));",
+    },
+    Rule {
+        name: "lists-of-an-ended-turn-hold-no-token",
+        file: "candidate/tokens.rs",
+        from: "ended < *it && *it < attempt",
+        to: "*it < attempt && (*it > ended || *it <= ended)",
+    },
+    Rule {
+        name: "records-of-an-ended-turn-are-no-quorum",
+        file: "candidate/tokens.rs",
+        from: "entry.entered.filter(|(attempt, _)| *attempt > ended)?;",
+        to: "entry.entered.filter(|(attempt, _)| *attempt > ended.min(0))?;",
     },
 ];

@@ -77,7 +77,7 @@ fn the_greatest_stamp_is_told_to_all_voters_until_they_know_it() {
     let [first, second] = [0, 1].map(|index| repeated[index].0);
     hears(&mut candidate, first, vote_for(claim, 1, 5));
     let (epoch, stamp, place, clock) = (vote_id().epoch, 9, 1, 9);
-    let behind = ToCandidate::Behind { lock: "a", claim, epoch, stamp, place, clock };
+    let behind = ToCandidate::Behind { lock: "a", claim, epoch, stamp, place, clock, ended: 0 };
     assert_eq!(asked(&hears(&mut candidate, second, behind)), [(first, 9)]);
     let mut out = Vec::new();
     candidate.begin_beat(3, 1, &mut out);

@@ -4,7 +4,7 @@ use super::restarts::{restart, written};
 use super::*;
 
 /// A session of which nodes run candidates, as one of them presents it.
-fn relayed(incarnation: u64, number: u64) -> Presented {
+pub(super) fn relayed(incarnation: u64, number: u64) -> Presented {
     Presented { relayed: true, beat: Beat { incarnation, number }, ..presented(1, 1) }
 }
 
@@ -12,8 +12,8 @@ fn beat_of(session: Presented) -> ToVoter<Name> {
     ToVoter::Beat { session, seen: None, waiting: Vec::new() }
 }
 
-fn request_of(session: Presented, lock: Name, claim: Claim) -> ToVoter<Name> {
-    ToVoter::Request { session, lock, claim, stamp: 0, inside: None, first: false }
+pub(super) fn request_of(session: Presented, lock: Name, claim: Claim) -> ToVoter<Name> {
+    ToVoter::Request { session, lock, claim, stamp: 0, inside: None, first: false, ended: 0 }
 }
 
 fn is_relayed(record: &Record<Name>) -> bool {
@@ -97,7 +97,7 @@ fn a_token_that_an_earlier_attempt_recorded_does_not_confirm_a_later_one() {
 }
 
 /// A candidate in a node that asks every voter in this attempt.
-fn relay(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
+pub(super) fn relay(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
     let claim = claim(1, attempt, 10);
     let relay = Candidate::new(claim.candidate, electorate(), presented(1, 1));
     let mut relay = relay.recording_entries();
@@ -111,7 +111,8 @@ fn pursue(
     inside: Option<u64>,
 ) -> Vec<CandidateEffect<Name>> {
     let Claim { request, attempt, .. } = claim;
-    let (wanted, mut out) = (Wanted { lock: "a", request, attempt, stamp: 5, inside }, Vec::new());
+    let (wanted, mut out) =
+        (Wanted { lock: "a", request, attempt, stamp: 5, inside, ended: 0 }, Vec::new());
     candidate.pursue(wanted, &mut out);
     for _ in 0..2 {
         candidate.widen(request, &mut out);
@@ -120,7 +121,11 @@ fn pursue(
 }
 
 /// A vote with this number, and with what is on record at the voter.
-fn vote_with(claim: Claim, of_number: u64, on_record: Option<(u64, u64)>) -> ToCandidate<Name> {
+pub(super) fn vote_with(
+    claim: Claim,
+    of_number: u64,
+    on_record: Option<(u64, u64)>,
+) -> ToCandidate<Name> {
     let mut message = vote_for(claim, 1, 5);
     if let ToCandidate::Vote { vote, last, entered, .. } = &mut message {
         (vote.number, *last, *entered) = (of_number, of_number, on_record);
@@ -133,7 +138,7 @@ fn raised(claim: Claim, entered: Option<u64>) -> ToCandidate<Name> {
 }
 
 /// Voters that are asked to record a token, with the token.
-fn recordings(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
+pub(super) fn recordings(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
     let recording = effects.iter().filter_map(|effect| match effect {
         CandidateEffect::Send(voter, ToVoter::Raise { token, enters: true, .. }) => {
             Some((voter.number(), *token))
@@ -276,7 +281,15 @@ fn a_request_of_a_node_records_no_token() {
     let mut bench = Bench::new();
     let inside = |claim, relayed: bool| {
         let session = if relayed { super::records::relayed(7, 1) } else { presented(1, 1) };
-        ToVoter::Request { session, lock: "a", claim, stamp: 0, inside: Some(4), first: false }
+        ToVoter::Request {
+            session,
+            lock: "a",
+            claim,
+            stamp: 0,
+            inside: Some(4),
+            first: false,
+            ended: 0,
+        }
     };
     let on_record = |answers: &[ToCandidate<Name>]| match answers[..] {
         [ToCandidate::Vote { vote, entered, .. }, ..] => (vote.number, entered),
@@ -411,7 +424,7 @@ fn voters_stamp_the_requests_of_candidates_in_nodes() {
     let stamps = |mut candidate: Candidate<Name>| {
         hears(&mut candidate, 0, list(1, Vec::new()));
         let (request, mut out) = (claim(1, 1, 10).request, Vec::new());
-        let wanted = Wanted { lock: "a", request, attempt: 1, stamp: 0, inside: None };
+        let wanted = Wanted { lock: "a", request, attempt: 1, stamp: 0, inside: None, ended: 0 };
         candidate.pursue(wanted, &mut out);
         let stamps = out.into_iter().filter_map(|effect| match effect {
             CandidateEffect::Send(_, ToVoter::Request { stamp, .. }) => Some(stamp),

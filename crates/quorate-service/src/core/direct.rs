@@ -212,6 +212,7 @@ mod tests {
             stamp: u64::MAX,
             inside: Some(u64::MAX),
             first: true,
+            ended: u64::MAX,
         };
         assert!(speaks_for(&ask(7, 7, own), 7, own));
         for (of, claimed, candidate) in [(8, 7, own), (7, 8, own), (7, 7, other)] {

@@ -6,7 +6,7 @@ use quorate_algorithms::mutex::leased_quorum::{
 use quorate_core::{Span, Time};
 use quorate_protocol::{Answer, Failure, Life, Name, Say};
 
-use super::relay::{Interest, Origin, Pending, Relay, Sent, WaitMode, Waiter};
+use super::relay::{Interest, Origin, Pending, Relay, Sent, WaitMode, Waiter, last_of_turn};
 use super::sessions::{ECHO, WIDEN, expiry_margin};
 use super::{Alarm, ConnectionId, NodeCore};
 use crate::lease::{GRANT, told_ttl};
@@ -87,6 +87,9 @@ impl NodeCore {
     fn raise(&mut self, session: u128, request: RequestId, known: u64, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(interest) = relay.interests.get_mut(&request) else { return };
+        // The client may have ended the turn that this relay knows, and asked anew through another one: what it has now is on
+        // record.
+        interest.token = interest.token.filter(|_| known <= last_of_turn(interest.attempt));
         interest.attempt = known.max(interest.attempt).saturating_add(1);
         self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
         self.pursue(session, request, now);

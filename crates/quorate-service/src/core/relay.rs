@@ -281,8 +281,9 @@ impl Relay {
     pub(super) fn wanted(&self, request: RequestId) -> Option<Wanted<Name>> {
         let interest = self.interests.get(&request)?;
         let (lock, attempt, inside) = (interest.name.clone(), interest.attempt, interest.token);
+        let ended = Some(self.ended(request)).filter(|ended| *ended < attempt).unwrap_or(0);
         // Voters stamp it: another relay may have asked for it before.
-        Some(Wanted { lock, request, attempt, stamp: 0, inside })
+        Some(Wanted { lock, request, attempt, stamp: 0, inside, ended })
     }
 
     /// Whether a client waits for an answer.
@@ -323,12 +324,18 @@ impl Relay {
     /// Requests that voters have listed since a beat with a recorded token, or that are held through this relay, with their
     /// locks.
     pub(super) fn recorded_since(&self, beat: u64) -> BTreeMap<RequestId, Name> {
-        let listed = self.listed_since(beat).filter(|entry| entry.entered.is_some());
+        let listed = self.listed_since(beat).filter(|entry| self.is_recorded(entry));
         let forced = self.forced();
         let listed = listed.filter(|entry| !forced.contains(&entry.claim.request));
         let listed = listed.map(|entry| (entry.claim.request, entry.lock.clone()));
         let held = self.interests.iter().filter(|(_, it)| it.token.is_some());
         listed.chain(held.map(|(request, it)| (*request, it.name.clone()))).collect()
+    }
+
+    /// Whether a token is recorded that the client has not ended since.
+    fn is_recorded(&self, entry: &Entry<Name>) -> bool {
+        let ended = self.ended(entry.claim.request);
+        entry.entered.is_some_and(|(attempt, _)| attempt > ended)
     }
 
     /// The greatest attempt that voters have listed of a request.
@@ -346,7 +353,7 @@ impl Relay {
 
     /// Requests without a recorded token that other candidates pursue.
     pub(super) fn claims_of_others(&self, beat: u64) -> BTreeMap<RequestId, (Name, CandidateId)> {
-        let entries = self.listed_since(beat).filter(|it| it.entered.is_none());
+        let entries = self.listed_since(beat).filter(|entry| !self.is_recorded(entry));
         let forced = self.forced();
         let entries = entries.filter(|it| !forced.contains(&it.claim.request));
         let others = entries.filter(|it| !self.interests.contains_key(&it.claim.request));

@@ -58,6 +58,7 @@ struct Arrived {
     beat: Beat,
     version: u64,
     entered: Option<(u64, u64)>,
+    ended: u64,
 }
 
 impl<K: Name> Candidate<K> {
@@ -173,7 +174,7 @@ impl<K: Name> Candidate<K> {
 
     /// Pursues a request, or goes on with a greater attempt, or learns that the client is inside.
     pub fn pursue(&mut self, wanted: Wanted<K>, out: &mut CandidateEffects<K>) {
-        let Wanted { lock, request, attempt, stamp, inside } = wanted;
+        let Wanted { lock, request, attempt, stamp, inside, ended } = wanted;
         // A new request is younger than everything that its session was told; without a clock, voters stamp it. Where other
         // candidates may have asked for it before, voters know its stamp.
         let stamp = match (stamp, self.clock()) {
@@ -187,9 +188,12 @@ impl<K: Name> Candidate<K> {
                 }
             }
             known => {
+                let known = known.as_deref();
+                let before = known.map_or(0, |known| known.ended_before).max(ended);
                 let stamp = known.map_or(stamp, |known| stamp.max(known.stamp));
-                let found = self.found(request, attempt);
-                let pursuit = Pursuit { inside, found, ..Pursuit::new(lock, attempt, stamp) };
+                let found = self.found(request, (attempt, before));
+                let new = Pursuit::new(lock, attempt, stamp);
+                let pursuit = Pursuit { inside, found, ended_before: before, ..new };
                 self.pursuits.insert(request, pursuit);
             }
         }
@@ -291,15 +295,24 @@ impl<K: Name> Candidate<K> {
                 self.on_echo(voter, (epoch, version), beat, part, entries, out);
             }
             ToCandidate::Vote {
-                claim, vote, last, stamp, beat, clock, version, entered, ..
+                claim,
+                vote,
+                last,
+                stamp,
+                beat,
+                clock,
+                version,
+                entered,
+                ended,
+                ..
             } => {
                 self.hear_clock(voter, clock);
-                let arrived = Arrived { claim, vote, last, stamp, beat, version, entered };
+                let arrived = Arrived { claim, vote, last, stamp, beat, version, entered, ended };
                 self.on_vote(voter, arrived, out);
             }
-            ToCandidate::Behind { claim, epoch, stamp, place, clock, .. } => {
+            ToCandidate::Behind { claim, epoch, stamp, place, clock, ended, .. } => {
                 self.hear_clock(voter, clock);
-                self.on_behind(voter, claim, epoch, (stamp, place), out);
+                self.on_behind(voter, claim, epoch, (stamp, place, ended), out);
             }
             ToCandidate::Raised { claim, vote, last, entered, .. } => {
                 let records = self.records_entries;
@@ -310,7 +323,8 @@ impl<K: Name> Candidate<K> {
                 };
                 counted.last = counted.last.max(last);
                 counted.entered = entered.or(counted.entered);
-                counted.found = entered.or(counted.found);
+                let found = entered.map(|token| (claim.attempt, token));
+                counted.found = found.or(counted.found);
                 if let Some(token) = entered.filter(|_| records) {
                     pursuit.grow(token);
                 }
@@ -360,6 +374,15 @@ impl<K: Name> Candidate<K> {
             stamp: pursuit.stamp,
             inside: pursuit.inside,
             first: pursuit.is_first(),
+            ended: pursuit.ended_before,
+        }
+    }
+
+    /// A voter tells the last attempt that the client has ended. Votes with a record of an earlier turn are asked for anew.
+    fn end_earlier(&mut self, claim: Claim, ended: u64, out: &mut CandidateEffects<K>) {
+        let Some(pursuit) = self.pursuit(claim) else { return };
+        if pursuit.end_earlier(ended) {
+            self.ask_the_rest(claim.request, out);
         }
     }
 
@@ -444,10 +467,11 @@ impl<K: Name> Candidate<K> {
     }
 
     fn on_vote(&mut self, voter: ProcessId, arrived: Arrived, out: &mut CandidateEffects<K>) {
-        let Arrived { claim, vote, last, stamp, beat, version, entered } = arrived;
+        let Arrived { claim, vote, last, stamp, beat, version, entered, ended } = arrived;
         if !self.enter_epoch(voter, vote.epoch) {
             return;
         }
+        self.end_earlier(claim, ended, out);
         let beat = (beat.incarnation == self.session.beat.incarnation).then_some(beat.number);
         let records = self.records_entries;
         let Some(pursuit) = self.pursuit(claim) else { return };
@@ -456,8 +480,12 @@ impl<K: Name> Candidate<K> {
             // The vote was given back, and word of that was lost.
             return out.push(CandidateEffect::Send(voter, ToVoter::Yield { lock, claim, vote }));
         }
-        let recorded = entered.filter(|(attempt, _)| *attempt == claim.attempt);
-        let (recorded, found) = (recorded.map(|it| it.1), entered.map(|it| it.1));
+        if entered.is_some_and(|(attempt, _)| attempt <= pursuit.ended_before) {
+            let Some(pursuit) = self.pursuits.get(&claim.request) else { return };
+            return out.push(CandidateEffect::Send(voter, self.request(claim.request, pursuit)));
+        }
+        let recorded = entered.filter(|(attempt, _)| *attempt == claim.attempt).map(|it| it.1);
+        let found = entered;
         let counted = Counted { vote, last, stamp, beat, version, entered: recorded, found };
         let known = pursuit.votes.entry(voter).or_insert(counted);
         if known.vote == vote {
@@ -476,7 +504,7 @@ impl<K: Name> Candidate<K> {
             pursuit.grow(token);
         }
         if pursuit.is_first() && !was_first {
-            self.come_first(claim.request, out);
+            self.ask_the_rest(claim.request, out);
         }
         self.adopt_stamp(voter, claim.request, stamp, out);
         self.record(claim.request, out);
@@ -488,12 +516,13 @@ impl<K: Name> Candidate<K> {
         voter: ProcessId,
         claim: Claim,
         epoch: Epoch,
-        (stamp, place): (u64, u32),
+        (stamp, place, ended): (u64, u32, u64),
         out: &mut CandidateEffects<K>,
     ) {
         if !self.enter_epoch(voter, epoch) {
             return;
         }
+        self.end_earlier(claim, ended, out);
         let Some(pursuit) = self.pursuit(claim) else { return };
         pursuit.place = place;
         self.adopt_stamp(voter, claim.request, stamp, out);

@@ -142,6 +142,7 @@ impl<K: Name> Client<K> {
             attempt: of.attempt,
             stamp: of.stamp,
             inside: of.inside.map(|inside| inside.token),
+            ended: 0,
         })
     }
 

@@ -55,6 +55,9 @@ pub enum ToVoter<K> {
         inside: Option<u64>,
         /// Whether the client may have been told that it is inside: the request comes before all that wait for it.
         first: bool,
+        /// The last attempt that the client has ended, if an earlier turn of the same request has ended. What such attempts
+        /// have recorded does not count for this one.
+        ended: u64,
     },
     /// Asks the voter to confirm that no later vote for this lock has a number at or below `token`.
     Raise {
@@ -146,6 +149,8 @@ pub enum ToCandidate<K> {
         version: u64,
         /// Attempt and token with which the client may have been told that it is inside.
         entered: Option<(u64, u64)>,
+        /// The last attempt of this request that the client has ended, as far as the voter knows.
+        ended: u64,
     },
     /// The request waits in this voter's queue.
     Behind {
@@ -161,6 +166,8 @@ pub enum ToCandidate<K> {
         place: u32,
         /// The voter's logical clock.
         clock: u64,
+        /// As in a vote.
+        ended: u64,
     },
     /// Confirms [`ToVoter::Raise`].
     Raised {
@@ -268,6 +275,8 @@ pub struct Wanted<K> {
     pub stamp: u64,
     /// The token, if the client is inside.
     pub inside: Option<u64>,
+    /// The last attempt that the client has ended, if it asks for the lock anew with the same request.
+    pub ended: u64,
 }
 
 /// How a request stands, as its candidate sees it. Every answer to a call has one for every request.

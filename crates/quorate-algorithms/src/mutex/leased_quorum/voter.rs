@@ -190,9 +190,10 @@ impl<K: Name> Voter<K> {
             ToVoter::Beat { session, seen, waiting } => {
                 self.on_beat(from, session, seen, waiting, now, out);
             }
-            ToVoter::Request { session, lock, claim, stamp, inside, first } => {
+            ToVoter::Request { session, lock, claim, stamp, inside, first, ended } => {
                 // A candidate speaks for itself and for the session that it presents.
                 if claim.candidate == from && claim.request.session == session.session {
+                    self.end_earlier(&lock, claim, ended, out);
                     self.on_request(session, lock, claim, (stamp, inside, first), now, out);
                 }
             }

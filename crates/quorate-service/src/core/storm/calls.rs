@@ -3,7 +3,7 @@
 use quorate_core::{Span, Time};
 use quorate_protocol::{Answer, Ask, Call, Failure, Held, Mode, Name, Reliance, Say};
 
-use super::chance::MS;
+use super::chance::{MS, SECOND};
 use super::clients::{Ending, Key, Kind};
 use super::world::{Event, Input, World};
 use crate::lease::{LeaseId, Leased};
@@ -439,6 +439,13 @@ impl World {
                 let shows = client.clock.shows(self.now);
                 client.endings.retain(|it| it.request != ending.request);
                 client.ended.insert(ending.request, shows);
+                if let Some(token) = ending.token {
+                    self.note_given_back(at, ending.lock, token);
+                    // Later on all that wait have to have their turns.
+                    if self.setup.hasty && self.now + 20 * SECOND < self.calm_from {
+                        self.want(at, ending.lock);
+                    }
+                }
             }
             answer => panic!("a release is answered with {answer:?}"),
         }

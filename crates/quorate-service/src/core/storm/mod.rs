@@ -53,21 +53,28 @@ fn assert_busy(total: Counts, worlds: u64) {
 
 #[test]
 fn three_nodes_in_rough_weather() {
-    let total = storms(Setup { nodes: 3, gentle: false }, (0, 40));
+    let total = storms(Setup { nodes: 3, gentle: false, hasty: false }, (0, 40));
     assert_busy(total, 40);
     assert!(total.forgotten > 0 && total.lost > 0, "{total:?}");
 }
 
 #[test]
 fn five_nodes_in_rough_weather() {
-    assert_busy(storms(Setup { nodes: 5, gentle: false }, (0, 10)), 10);
+    assert_busy(storms(Setup { nodes: 5, gentle: false, hasty: false }, (0, 10)), 10);
 }
 
 #[test]
 fn no_lock_is_lost_in_gentle_weather() {
-    let total = storms(Setup { nodes: 3, gentle: true }, (0, 60));
+    let total = storms(Setup { nodes: 3, gentle: true, hasty: false }, (0, 60));
     assert_busy(total, 60);
     assert_eq!(total.lost, 0);
+}
+
+/// A voter that a release has not reached yet has the vote and the record of the earlier turn.
+#[test]
+fn clients_that_ask_again_at_once() {
+    let total = storms(Setup { nodes: 3, gentle: false, hasty: true }, (0, 40));
+    assert_busy(total, 40);
 }
 
 /// Worlds in which an earlier version failed.
@@ -75,9 +82,11 @@ fn no_lock_is_lost_in_gentle_weather() {
 fn worlds_that_failed_before() {
     // A relay took over a greater token before a quorum had it on record: the next holder's was smaller.
     for seed in [20_301, 20_496] {
-        World::new(seed, Setup { nodes: 5, gentle: false }, false).run();
+        World::new(seed, Setup { nodes: 5, gentle: false, hasty: false }, false).run();
     }
     // A relay counted the validity of a grant from when it came, and not from its beat: it asked for votes as if its client
     // were inside after others had been.
-    World::new(21_292, Setup { nodes: 3, gentle: false }, false).run();
+    World::new(21_292, Setup { nodes: 3, gentle: false, hasty: false }, false).run();
+    // A relay that did not know of a release took the client's next turn over, with the token of the earlier one.
+    World::new(60_892, Setup { nodes: 3, gentle: false, hasty: false }, false).run();
 }

@@ -1,7 +1,7 @@
 //! The world: nodes, clients, what is under way between them, and the judge.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use quorate_protocol::{Ask, Say};
 
@@ -19,6 +19,8 @@ pub(super) struct Setup {
     /// One node at a time restarts, connections break for moments only, and clients neither pause nor lose their network.
     /// Then no lock may be lost.
     pub(super) gentle: bool,
+    /// Clients ask for a lock again as soon as they know that they have released it.
+    pub(super) hasty: bool,
 }
 
 /// Counters that show whether a storm has exercised anything.
@@ -163,6 +165,8 @@ pub(super) struct World {
     pub(super) calm_from: u64,
     /// The greatest token of each lock, and the client process that had it.
     tokens: BTreeMap<u8, (u64, usize, u64)>,
+    /// Locks whose greatest token belongs to a client that has released it since, and was told so.
+    given_back: BTreeSet<u8>,
     pub(super) counts: Counts,
     pub(super) logs: bool,
     pub(super) numbers: u64,
@@ -194,6 +198,7 @@ impl World {
             cuts: BTreeMap::new(),
             calm_from: 50 * SECOND,
             tokens: BTreeMap::new(),
+            given_back: BTreeSet::new(),
             counts: Counts::default(),
             logs,
             numbers: 0,
@@ -241,12 +246,22 @@ impl World {
     pub(super) fn judge_token(&mut self, at: usize, lock: u8, token: u64) {
         let process = self.clients[at].process;
         if let Some((before, of, its)) = self.tokens.insert(lock, (token, at, process)) {
-            // A client may confirm a lock that it holds.
+            // A client may confirm a lock that it holds. One that has released it and asks anew gets another token.
             let same = (of, its) == (at, process) && before == token;
+            let same = same && !self.given_back.contains(&lock);
             assert!(
                 token > before || same,
                 "client {at} has token {token} of lock {lock} after {before} of client {of}"
             );
+        }
+        self.given_back.remove(&lock);
+    }
+
+    /// A client was told that what it had with this token is released.
+    pub(super) fn note_given_back(&mut self, at: usize, lock: u8, token: u64) {
+        let process = self.clients[at].process;
+        if self.tokens.get(&lock) == Some(&(token, at, process)) {
+            self.given_back.insert(lock);
         }
     }
 

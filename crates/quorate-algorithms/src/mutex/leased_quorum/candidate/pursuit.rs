@@ -46,6 +46,8 @@ pub(super) struct Pursuit<K> {
     pub(super) recording: Option<u64>,
     /// The newest attempt before this one, and its token, that a voter has recorded: the client may have been told.
     pub(super) found: Option<(u64, u64)>,
+    /// The last attempt of an earlier turn that the client has ended. What such attempts have recorded does not count.
+    pub(super) ended_before: u64,
     pub(super) place: u32,
     pub(super) told: Option<Report>,
 }
@@ -64,8 +66,8 @@ pub(super) struct Counted {
     pub(super) version: u64,
     /// The token that the voter has recorded for this attempt.
     pub(super) entered: Option<u64>,
-    /// The token that the voter has recorded for this or an earlier attempt.
-    pub(super) found: Option<u64>,
+    /// The token that the voter has recorded for this or an earlier attempt, and that attempt.
+    pub(super) found: Option<(u64, u64)>,
 }
 
 impl<K> Pursuit<K> {
@@ -91,9 +93,23 @@ impl<K> Pursuit<K> {
             raising: None,
             recording: None,
             found: None,
+            ended_before: 0,
             place: 0,
             told: None,
         }
+    }
+
+    /// The client has ended earlier attempts, up to this one: what they have recorded was of an earlier turn, and votes with
+    /// such a record have to be given anew. Tells whether there was one.
+    pub(super) fn end_earlier(&mut self, ended: u64) -> bool {
+        if ended <= self.ended_before || ended >= self.attempt {
+            return false;
+        }
+        self.ended_before = ended;
+        let is_earlier = |(attempt, _): (u64, u64)| attempt <= ended;
+        let found = self.found.take_if(|found| is_earlier(*found));
+        self.votes.retain(|_, counted| !counted.found.is_some_and(is_earlier));
+        found.is_some()
     }
 
     /// Takes note of a token that an earlier attempt has recorded.
@@ -144,6 +160,6 @@ impl<K> Pursuit<K> {
 impl Counted {
     /// Whether the vote may stand for this token: it was given no later, or to a client that was inside with it already.
     pub(super) fn fits(&self, token: u64) -> bool {
-        self.vote.number <= token || self.found == Some(token)
+        self.vote.number <= token || self.found.is_some_and(|(_, found)| found == token)
     }
 }

@@ -12,9 +12,13 @@ use super::{Candidate, CandidateEffect, CandidateEffects};
 
 impl<K: Name> Candidate<K> {
     /// The newest token that voters have listed as recorded by an earlier attempt.
-    pub(super) fn found(&self, request: RequestId, attempt: u64) -> Option<(u64, u64)> {
+    pub(super) fn found(
+        &self,
+        request: RequestId,
+        (attempt, ended): (u64, u64),
+    ) -> Option<(u64, u64)> {
         let listed = self.views.iter().filter_map(|view| view.listed.get(&request)?.entered);
-        let earlier = listed.filter(|(it, _)| self.records_entries && *it < attempt);
+        let earlier = listed.filter(|(it, _)| self.records_entries && ended < *it && *it < attempt);
         earlier.max_by_key(|(_, token)| *token)
     }
 
@@ -31,18 +35,19 @@ impl<K: Name> Candidate<K> {
     /// Token of a request that is recorded at a quorum, and the newest beat for which its votes are good, whichever candidate
     /// pursues it.
     pub fn recorded(&self, request: RequestId) -> Option<(u64, Beat)> {
+        let known = self.pursuits.get(&request);
+        let ended = known.map_or(0, |known| known.ended_before);
         // Token and beat that a voter has told.
         let entry = |(index, view): (usize, &View<K>)| {
             let entry = view.listed.get(&request)?;
             entry.vote?;
-            let (_, token) = entry.entered?;
+            let (_, token) = entry.entered.filter(|(attempt, _)| *attempt > ended)?;
             Some((ProcessId::from_index(index), token, view.beat?))
         };
         let entries = self.views.iter().enumerate().filter_map(entry);
         let entries: Vec<(ProcessId, u64, u64)> = entries.collect();
         // The token of a request only grows. Lists may be older than what voters have told about their votes.
         let token = entries.iter().map(|(_, token, _)| *token).max()?;
-        let known = self.pursuits.get(&request);
         if known.is_some_and(|known| known.token() > Some(token)) {
             return None;
         }
@@ -141,14 +146,14 @@ impl<K: Name> Candidate<K> {
             pursuit.raising = Some(token);
             pursuit.recording = records.then_some(token);
             if pursuit.is_first() && !was_first {
-                self.come_first(request, out);
+                self.ask_the_rest(request, out);
             }
         }
     }
 
-    /// The client may be told that it is inside from now on: voters that have not given their votes learn that the request
-    /// comes before all others, so that no other one can hold it up with a part of the votes.
-    pub(super) fn come_first(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
+    /// Asks the voters that have not given their votes once more: they have to learn that the request comes before all others
+    /// from now on, because its client may be told that it is inside, or no longer does.
+    pub(super) fn ask_the_rest(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {
             if !pursuit.votes.contains_key(&voter) {

@@ -116,6 +116,41 @@ impl<K: Name> Voter<K> {
         self.inquire(&lock, out);
     }
 
+    /// The client has ended earlier attempts of a request, and asks anew. A release may not have arrived here yet: the vote
+    /// that such an attempt has got or recorded is free, so that this one gets a greater number, after those that wait.
+    pub(super) fn end_earlier(
+        &mut self,
+        lock: &K,
+        claim: Claim,
+        ended: u64,
+        out: &mut VoterEffects<K>,
+    ) {
+        let request = claim.request;
+        let Some(known) = self.claim_of(lock, request) else { return };
+        if ended == 0 || ended >= claim.attempt {
+            return;
+        }
+        if known.attempt <= ended {
+            self.release(request, ended, None, out);
+            return;
+        }
+        // This turn's claim has taken the vote over before its candidate knew.
+        let is_earlier = |given: &mut Given| {
+            let recorded = given.entered.filter(|(attempt, _)| *attempt <= ended);
+            given.claim.request == request && given.frozen.is_none() && recorded.is_some()
+        };
+        let Some(ballot) = self.ballots.get_mut(lock) else { return };
+        let Some(given) = ballot.vote.take_if(is_earlier) else { return };
+        let Given { claim, stamp, beats, .. } = given;
+        ballot.queue.insert((stamp, request), Waiter { claim, inside: None, beats });
+        if let Some(session) = self.sessions.get_mut(&request.session) {
+            session.version += 1;
+            session.release(request, ended);
+            out.push(VoterEffect::Persist(Record::Released { request, attempt: ended }));
+        }
+        self.after_freed(lock, out);
+    }
+
     /// Tells a claim that waits where it waits.
     fn tell_place(&self, lock: &K, key: (u64, RequestId), out: &mut VoterEffects<K>) {
         let Some(ballot) = self.ballots.get(lock) else { return };
@@ -123,7 +158,8 @@ impl<K: Name> Voter<K> {
         let Some((epoch, ..)) = self.echo_of(key.1, waiter.beats) else { return };
         let place = ballot.queue.range(..=key).count() as u32;
         let (lock, claim, clock) = (lock.clone(), waiter.claim, self.clock);
-        let behind = ToCandidate::Behind { lock, claim, epoch, stamp: key.0, place, clock };
+        let (stamp, ended) = (key.0, self.ended(key.1));
+        let behind = ToCandidate::Behind { lock, claim, epoch, stamp, place, clock, ended };
         out.push(VoterEffect::Send(waiter.claim.candidate, behind));
     }
 
@@ -192,8 +228,15 @@ impl<K: Name> Voter<K> {
             clock: self.clock,
             version,
             entered: given.entered,
+            ended: self.ended(request),
         };
         out.push(VoterEffect::Send(given.claim.candidate, vote));
+    }
+
+    /// The last attempt of a request that the client has ended, as far as this voter knows.
+    fn ended(&self, request: RequestId) -> u64 {
+        let session = self.sessions.get(&request.session);
+        session.and_then(|session| session.released(request)).unwrap_or(0)
     }
 
     /// The vote of a lock, if it is exactly this one.
