@@ -13,8 +13,8 @@ mod turns;
 use quorate_algorithms::mutex::leased_quorum::{
     Ballot, Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent,
     DirectClient, DirectEffect, Electorate, Entry, Epoch, Life, Memory, Part, PeerMessage,
-    Presented, Record, Report, RequestId, Standing, Terms, ToCandidate, ToVoter, VoteId, Voter,
-    VoterEffect, Wanted,
+    Presented, Rank, Record, Report, RequestId, Standing, Terms, ToCandidate, ToVoter, VoteId,
+    Voter, VoterEffect, Wanted,
 };
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};
@@ -67,7 +67,7 @@ impl Bench {
             claim,
             stamp,
             inside: None,
-            first: false,
+            rank: Rank::Waits,
             ended: 0,
         };
         self.tell(claim.candidate.0, request)
@@ -138,7 +138,7 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
         claim: inside,
         stamp: 9,
         inside: Some(1),
-        first: false,
+        rank: Rank::First,
         ended: 0,
     };
     let answers = bench.tell(11, spare);
@@ -210,9 +210,9 @@ fn what_a_relayed_session_has_lapses_together() {
         ToVoter::Beat { session, seen, waiting }
     };
     let mut bench = Bench::new();
-    let (lock, claim, stamp, inside, first) = ("a", claim(1, 1, 10), 0, None, false);
+    let (lock, claim, stamp, inside, rank) = ("a", claim(1, 1, 10), 0, None, Rank::Waits);
     let session = relayed(7, 1);
-    bench.tell(10, ToVoter::Request { session, lock, claim, stamp, inside, first, ended: 0 });
+    bench.tell(10, ToVoter::Request { session, lock, claim, stamp, inside, rank, ended: 0 });
     bench.now += TTL.0 - 1;
     bench.tell(11, beat(8, 1));
     bench.now += TTL.0 - 1;
@@ -229,10 +229,36 @@ fn a_request_whose_client_may_be_inside_comes_first() {
     let older = claim(1, 1, 10);
     bench.ask(older, 5);
     let (session, lock, claim, inside) = (presented(2, 1), "a", claim(2, 2, 11), None);
-    let first = ToVoter::Request { session, lock, claim, stamp: 9, inside, first: true, ended: 0 };
+    let first =
+        ToVoter::Request { session, lock, claim, stamp: 9, inside, rank: Rank::First, ended: 0 };
     let answers = bench.tell(11, first);
     let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == older);
     assert!(answers.iter().any(asked_back), "{answers:?}");
+}
+
+#[test]
+fn requests_come_by_their_ranks_and_those_without_by_their_stamps() {
+    let mut bench = Bench::new();
+    bench.voter.set_wall_clock(100);
+    bench.ask(claim(1, 1, 10), 0);
+    let ask = |bench: &mut Bench, of: u32, rank| {
+        let (session, lock, claim) = (presented(of.into(), 1), "a", claim(of.into(), 1, of.into()));
+        let (stamp, inside, ended) = (0, None, 0);
+        bench
+            .tell(of.into(), ToVoter::Request { session, lock, claim, stamp, inside, rank, ended });
+    };
+    ask(&mut bench, 2, Rank::Waits);
+    ask(&mut bench, 3, Rank::Found);
+    ask(&mut bench, 4, Rank::First);
+    let order = |bench: &Bench| {
+        let ballot = bench.voter.ballot(&"a").expect("it is in use");
+        ballot.queue().map(|(_, claim)| claim.request.session).collect::<Vec<u128>>()
+    };
+    assert_eq!(order(&bench), [4, 3, 2]);
+    // It has no record any more, and asks after the other one.
+    bench.voter.set_wall_clock(200);
+    ask(&mut bench, 3, Rank::Waits);
+    assert_eq!(order(&bench), [4, 2, 3]);
 }
 
 #[test]
@@ -256,7 +282,7 @@ fn a_client_cannot_use_up_numbers_or_clocks() {
         claim: claim(2, u64::MAX, 12),
         stamp: 5,
         inside: Some(u64::MAX),
-        first: false,
+        rank: Rank::Waits,
         ended: 0,
     };
     assert_eq!(vote_in(&bench.tell(12, spare)).map(|vote| vote.number), Some(2));
@@ -282,8 +308,8 @@ fn a_candidate_speaks_for_itself_only() {
     let mut bench = Bench::new();
     let session = presented(1, 1);
     for (from, of) in [(11, claim(1, 1, 10)), (10, claim(2, 1, 10))] {
-        let (lock, claim, stamp, inside, first) = ("a", of, 0, None, false);
-        let request = ToVoter::Request { session, lock, claim, stamp, inside, first, ended: 0 };
+        let (lock, claim, stamp, inside, rank) = ("a", of, 0, None, Rank::Waits);
+        let request = ToVoter::Request { session, lock, claim, stamp, inside, rank, ended: 0 };
         assert!(bench.tell(from, request).is_empty());
     }
     assert_eq!(bench.holder(), None);

@@ -48,7 +48,7 @@ pub use direct::{DirectClient, DirectEffect, DirectEffects};
 pub use electorate::Electorate;
 pub use id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 pub use message::{
-    Call, Entry, Name, Part, Presented, Report, Standing, ToCandidate, ToVoter, Wanted,
+    Call, Entry, Name, Part, Presented, Rank, Report, Standing, ToCandidate, ToVoter, Wanted,
 };
 pub use process::{LeasedQuorum, Timer};
 pub use terms::Terms;

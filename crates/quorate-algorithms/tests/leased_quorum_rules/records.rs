@@ -13,7 +13,7 @@ fn beat_of(session: Presented) -> ToVoter<Name> {
 }
 
 pub(super) fn request_of(session: Presented, lock: Name, claim: Claim) -> ToVoter<Name> {
-    ToVoter::Request { session, lock, claim, stamp: 0, inside: None, first: false, ended: 0 }
+    ToVoter::Request { session, lock, claim, stamp: 0, inside: None, rank: Rank::Waits, ended: 0 }
 }
 
 fn is_relayed(record: &Record<Name>) -> bool {
@@ -148,11 +148,11 @@ pub(super) fn recordings(effects: &[CandidateEffect<Name>]) -> Vec<(u32, u64)> {
     recording.collect()
 }
 
-/// Voters that are asked for their votes, and whether before all others.
-fn asked(effects: &[CandidateEffect<Name>]) -> Vec<(u32, bool)> {
+/// Voters that are asked for their votes, with the rank.
+fn asked(effects: &[CandidateEffect<Name>]) -> Vec<(u32, Rank)> {
     let asked = effects.iter().filter_map(|effect| match effect {
-        CandidateEffect::Send(voter, ToVoter::Request { first, .. }) => {
-            Some((voter.number(), *first))
+        CandidateEffect::Send(voter, ToVoter::Request { rank, .. }) => {
+            Some((voter.number(), *rank))
         }
         _ => None,
     });
@@ -179,7 +179,7 @@ fn a_token_is_recorded_at_a_quorum_before_the_client_hears_of_it() {
     hears(&mut relay, 0, vote_with(claim, 1, None));
     let effects = hears(&mut relay, 1, vote_with(claim, 1, None));
     assert_eq!(recordings(&effects), [(0, 1), (1, 1)]);
-    assert_eq!(asked(&effects), [(2, true)], "its client may soon be inside");
+    assert_eq!(asked(&effects), [(2, Rank::First)], "its client may soon be inside");
     for (voter, entered) in [(0, Some(1)), (1, None)] {
         assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
         hears(&mut relay, voter, raised(claim, entered));
@@ -241,13 +241,21 @@ fn a_spare_vote_counts_once_it_is_recorded() {
 }
 
 #[test]
+fn a_client_that_is_inside_asks_before_all_others() {
+    let (mut holder, claim) = relay(1, Some(1));
+    let effects = pursue(&mut holder, Claim { attempt: 2, ..claim }, Some(1));
+    assert_eq!(asked(&effects), [0, 1, 2].map(|voter| (voter, Rank::First)));
+}
+
+#[test]
 fn a_candidate_that_finds_a_token_goes_on_with_it() {
     let (mut relay, claim) = relay(2, None);
     // The voters gave later numbers to a client that was inside with token 1 already.
     let effects = hears(&mut relay, 0, vote_with(claim, 3, Some((1, 1))));
-    assert_eq!(asked(&effects), [(1, true), (2, true)]);
+    assert_eq!(asked(&effects), [(1, Rank::Found), (2, Rank::Found)]);
     assert!(!relay.withdraw(claim.request, true, &mut Vec::new()));
     let effects = hears(&mut relay, 1, vote_with(claim, 3, Some((1, 1))));
+    assert_eq!(asked(&effects), [(2, Rank::First)], "there is no quorum without the two");
     assert_eq!(recordings(&effects), [(0, 1), (1, 1)], "for this attempt it is not recorded");
     assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
 }
@@ -268,11 +276,14 @@ fn a_candidate_that_finds_a_greater_token_records_no_smaller_one() {
 fn a_token_in_a_list_is_found_by_the_next_attempt() {
     let (mut relay, earlier) = relay(1, None);
     relay.forget(earlier.request);
-    hears(&mut relay, 0, list(5, vec![entry(earlier, Some(1), Some((1, 1)))]));
-    let effects = pursue(&mut relay, claim(1, 2, 10), None);
-    assert_eq!(relay.found_token(earlier.request), Some(1));
-    assert_eq!(asked(&effects).len(), 3);
-    assert!(asked(&effects).iter().all(|(_, first)| *first), "{effects:?}");
+    for (voter, of) in [(0, Rank::Found), (1, Rank::First)] {
+        hears(&mut relay, voter, list(5, vec![entry(earlier, Some(1), Some((1, 1)))]));
+        let mut relay = relay.clone();
+        let effects = pursue(&mut relay, claim(1, 2, 10), None);
+        assert_eq!(relay.found_token(earlier.request), Some(1));
+        assert_eq!(asked(&effects).len(), 3);
+        assert!(asked(&effects).iter().all(|(_, rank)| *rank == of), "{effects:?}");
+    }
 }
 
 #[test]
@@ -287,7 +298,7 @@ fn a_request_of_a_node_records_no_token() {
             claim,
             stamp: 0,
             inside: Some(4),
-            first: false,
+            rank: Rank::Waits,
             ended: 0,
         }
     };
@@ -399,7 +410,7 @@ fn a_vote_that_was_released_through_another_node_is_not_asked_for_again() {
     assert_eq!(asked(&hears(&mut holder, 0, list(6, Vec::new()))), []);
     let (mut waiter, claim) = relay(1, None);
     hears(&mut waiter, 0, vote_with(claim, 1, None));
-    assert_eq!(asked(&hears(&mut waiter, 0, list(6, Vec::new()))), [(0, false)]);
+    assert_eq!(asked(&hears(&mut waiter, 0, list(6, Vec::new()))), [(0, Rank::Waits)]);
 }
 
 #[test]

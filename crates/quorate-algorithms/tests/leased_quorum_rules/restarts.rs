@@ -30,7 +30,15 @@ fn restart_at(now: u64, life: Life, records: Vec<Record<Name>>) -> Bench {
 
 fn request_of(claim: Claim) -> ToVoter<Name> {
     let session = presented(claim.request.session, 1);
-    ToVoter::Request { session, lock: "a", claim, stamp: 0, inside: None, first: false, ended: 0 }
+    ToVoter::Request {
+        session,
+        lock: "a",
+        claim,
+        stamp: 0,
+        inside: None,
+        rank: Rank::Waits,
+        ended: 0,
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::*;
 
 /// The client asks for the lock anew, after attempts that it has ended.
 fn asked_anew(bench: &mut Bench, claim: Claim, ended: u64) -> Vec<ToCandidate<Name>> {
-    let (session, lock, stamp, inside, first) = (relayed(7, 2), "a", 0, None, false);
-    let request = ToVoter::Request { session, lock, claim, stamp, inside, first, ended };
+    let (session, lock, stamp, inside, rank) = (relayed(7, 2), "a", 0, None, Rank::Waits);
+    let request = ToVoter::Request { session, lock, claim, stamp, inside, rank, ended };
     bench.tell(claim.candidate.0, request)
 }
 
@@ -111,14 +111,14 @@ fn a_record_of_a_turn_that_has_ended_does_not_count() {
         assert_eq!(last, Some((0, 8)), "record first: {record_first}");
         assert_eq!(recordings(&out), [], "one vote is no quorum");
         assert_eq!(relay.found_token(claim.request), None);
-        // A voter that has not voted was told that the request comes first.
-        let first = out.iter().rev().find_map(|effect| match effect {
-            CandidateEffect::Send(of, ToVoter::Request { first, .. }) if *of == voter(2) => {
-                Some(*first)
+        // A voter that has not voted was told that the request comes before those without a record.
+        let rank = out.iter().rev().find_map(|effect| match effect {
+            CandidateEffect::Send(of, ToVoter::Request { rank, .. }) if *of == voter(2) => {
+                Some(*rank)
             }
             _ => None,
         });
-        assert_eq!(first, record_first.then_some(false), "record first: {record_first}");
+        assert_eq!(rank, record_first.then_some(Rank::Waits), "record first: {record_first}");
         out.clear();
         relay.on_message(voter(0), vote_after(claim, 2, 8), &mut out);
         assert_eq!(recordings(&out), [(0, 3), (1, 3)]);

@@ -81,4 +81,8 @@ fn worlds_that_failed_before() {
     // Each of two requests had found a record of an earlier attempt at one voter, and gave no vote back.
     Storm::new(20_700, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
     Storm::new(36_069, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
+    // One of two requests had records at two of four voters, and the other one, with one record, came first by its identifier.
+    Storm::new(18_608, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
+    // A request with a record at one voter gave nothing back, and came behind one without a record.
+    Storm::new(5_701, Setup { system: "grid-fixed", voters: 4, marks: false }).run();
 }

@@ -195,7 +195,7 @@ impl NodeCore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_algorithms::mutex::leased_quorum::{Beat, Claim, Presented};
+    use quorate_algorithms::mutex::leased_quorum::{Beat, Claim, Presented, Rank};
     use quorate_core::Span;
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
             claim: Claim { request: request(claimed), attempt: u64::MAX, candidate },
             stamp: u64::MAX,
             inside: Some(u64::MAX),
-            first: true,
+            rank: Rank::First,
             ended: u64::MAX,
         };
         assert!(speaks_for(&ask(7, 7, own), 7, own));

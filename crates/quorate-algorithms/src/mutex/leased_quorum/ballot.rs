@@ -9,6 +9,9 @@ use super::id::{Claim, RequestId};
 /// Position in the queue: older stamps first, ties by request.
 pub(super) type Key = (u64, RequestId);
 
+/// Stamps begin here. Smaller ones are those of requests that come before others by their rank.
+pub(super) const STAMPS_FROM: u64 = 2;
+
 /// One lock as one voter sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ballot {

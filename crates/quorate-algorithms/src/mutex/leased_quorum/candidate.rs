@@ -15,7 +15,7 @@ use quorate_core::{ProcessId, ProcessSet, Span};
 use super::electorate::Electorate;
 use super::id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 use super::message::{
-    Entry, Name, Part, Presented, Report, Standing, ToCandidate, ToVoter, Wanted,
+    Entry, Name, Part, Presented, Rank, Report, Standing, ToCandidate, ToVoter, Wanted,
 };
 use pursuit::{Counted, Pursuit};
 use view::View;
@@ -373,7 +373,7 @@ impl<K: Name> Candidate<K> {
             claim: self.claim(request, pursuit),
             stamp: pursuit.stamp,
             inside: pursuit.inside,
-            first: pursuit.is_first(),
+            rank: self.rank(request),
             ended: pursuit.ended_before,
         }
     }
@@ -413,10 +413,10 @@ impl<K: Name> Candidate<K> {
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         pursuit.raising = None;
         let Some(pursuit) = self.pursuits.get(&request) else { return };
+        let stamp = self.rank(request).stamp().unwrap_or(pursuit.stamp);
         for voter in &(&pursuit.asked - &pursuit.gone) {
-            // A voter that does not know the present stamp would not ask for its vote back.
-            let inside = pursuit.inside.is_some() || pursuit.is_first();
-            let knows = |counted: &Counted| inside || counted.stamp >= pursuit.stamp;
+            // A voter that knows a smaller stamp than the present one would not ask for its vote back.
+            let knows = |counted: &Counted| counted.stamp >= stamp;
             if !pursuit.votes.get(&voter).is_some_and(knows) {
                 out.push(CandidateEffect::Send(voter, self.request(request, pursuit)));
             }
@@ -434,10 +434,11 @@ impl<K: Name> Candidate<K> {
         stamp: u64,
         out: &mut CandidateEffects<K>,
     ) {
+        let waits = self.rank(request) == Rank::Waits;
         let Some(pursuit) = self.pursuits.get_mut(&request) else { return };
         pursuit.stamps.insert(voter, stamp);
         pursuit.stamp = pursuit.stamp.max(stamp);
-        if pursuit.place == 0 || pursuit.inside.is_some() || pursuit.is_first() {
+        if pursuit.place == 0 || !waits {
             return;
         }
         let stamp = pursuit.stamp;
@@ -473,7 +474,7 @@ impl<K: Name> Candidate<K> {
         }
         self.end_earlier(claim, ended, out);
         let beat = (beat.incarnation == self.session.beat.incarnation).then_some(beat.number);
-        let records = self.records_entries;
+        let (records, rank) = (self.records_entries, self.rank(claim.request));
         let Some(pursuit) = self.pursuit(claim) else { return };
         let lock = pursuit.lock.clone();
         if pursuit.returned.get(&voter).is_some_and(|returned| *returned >= vote) {
@@ -498,12 +499,11 @@ impl<K: Name> Candidate<K> {
             *known = counted;
         }
         // What this attempt has recorded itself, and not granted since, the client was never told: its votes may have changed.
-        let was_first = pursuit.is_first();
         pursuit.find(entered.filter(|(attempt, _)| *attempt < claim.attempt));
         if let Some((_, token)) = entered.filter(|_| records) {
             pursuit.grow(token);
         }
-        if pursuit.is_first() && !was_first {
+        if self.rank(claim.request) < rank {
             self.ask_the_rest(claim.request, out);
         }
         self.adopt_stamp(voter, claim.request, stamp, out);
@@ -542,10 +542,10 @@ impl<K: Name> Candidate<K> {
         let counted = pursuit.votes.get(&voter).filter(|counted| counted.vote == vote);
         // A vote without a record counts for no other candidate of a relayed session. If each of two requests has a part of
         // the records, one of them gets the votes that have none.
-        let is_spare = records && counted.is_some_and(|counted| counted.found.is_none());
-        let found = pursuit.found.is_some() && !is_spare;
-        let told = pursuit.inside.or(pursuit.granted).or(pursuit.recording);
-        if found || told.is_some() {
+        let is_spare = records && counted.is_some_and(|it| !pursuit.may_be_recorded(it));
+        let recorded = pursuit.found.is_some() || pursuit.recording.is_some();
+        let told = pursuit.inside.or(pursuit.granted);
+        if told.is_some() || (recorded && !is_spare) {
             return;
         }
         // The vote itself tells whether the client may be inside: it has to arrive first.

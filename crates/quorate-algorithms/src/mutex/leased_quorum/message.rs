@@ -53,8 +53,8 @@ pub enum ToVoter<K> {
         stamp: u64,
         /// The token, if the client is inside.
         inside: Option<u64>,
-        /// Whether the client may have been told that it is inside: the request comes before all that wait for it.
-        first: bool,
+        /// Which other requests it comes before.
+        rank: Rank,
         /// The last attempt that the client has ended, if an earlier turn of the same request has ended. What such attempts
         /// have recorded does not count for this one.
         ended: u64,
@@ -108,6 +108,31 @@ pub enum ToVoter<K> {
         /// The session.
         session: u128,
     },
+}
+
+/// Whether a request comes before others by what is on record of it. A client that is inside comes before all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Rank {
+    /// A token is on record at voters without which there is no quorum, or is being recorded: the client may have been told
+    /// that it is inside, or will be.
+    First,
+    /// A token of an earlier attempt is on record at some voter, which does not give its vote back.
+    Found,
+    /// Nothing is known to be on record: requests come in the order of their stamps.
+    #[default]
+    Waits,
+}
+
+impl Rank {
+    /// The stamp that stands for this rank: smaller than those of requests that wait.
+    pub(super) fn stamp(self) -> Option<u64> {
+        match self {
+            Self::First => Some(0),
+            Self::Found => Some(1),
+            Self::Waits => None,
+        }
+    }
 }
 
 /// A voter's message to a candidate.

@@ -9,7 +9,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{ProcessId, Span, Time};
 
-use super::ballot::{Ballot, Given};
+use super::ballot::{Ballot, Given, STAMPS_FROM};
 use super::electorate::Electorate;
 use super::id::{CandidateId, Epoch, RequestId};
 use super::message::{Name, ToCandidate, ToVoter};
@@ -148,7 +148,7 @@ impl<K: Name> Voter<K> {
             electorate,
             terms,
             incarnation: 0,
-            clock: 0,
+            clock: STAMPS_FROM,
             epochs: 0,
             floor: 0,
             ceiling: u64::MAX,
@@ -190,11 +190,11 @@ impl<K: Name> Voter<K> {
             ToVoter::Beat { session, seen, waiting } => {
                 self.on_beat(from, session, seen, waiting, now, out);
             }
-            ToVoter::Request { session, lock, claim, stamp, inside, first, ended } => {
+            ToVoter::Request { session, lock, claim, stamp, inside, rank, ended } => {
                 // A candidate speaks for itself and for the session that it presents.
                 if claim.candidate == from && claim.request.session == session.session {
                     self.end_earlier(&lock, claim, ended, out);
-                    self.on_request(session, lock, claim, (stamp, inside, first), now, out);
+                    self.on_request(session, lock, claim, (stamp, inside, rank), now, out);
                 }
             }
             ToVoter::Raise { lock, claim, vote, token, enters } => {

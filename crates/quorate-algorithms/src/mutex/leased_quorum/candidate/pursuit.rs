@@ -139,9 +139,9 @@ impl<K> Pursuit<K> {
         good.filter_map(|(voter, it)| Some((it.beat?, *voter))).collect()
     }
 
-    /// Whether its client may have been told that it is inside, although it is not known to be.
-    pub(super) fn is_first(&self) -> bool {
-        self.inside.is_none() && (self.found.is_some() || self.recording.is_some())
+    /// Whether the voter may have a token on record with its vote: it has told so, or was asked for it.
+    pub(super) fn may_be_recorded(&self, counted: &Counted) -> bool {
+        counted.found.is_some() || self.recording.is_some_and(|token| counted.fits(token))
     }
 
     /// Beats and voters of the votes with which the client may enter: the voter gave it no later than the token, and has

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use quorate_core::{ProcessId, ProcessSet};
 
 use super::super::id::{Beat, RequestId};
-use super::super::message::{Name, Report, Standing, ToVoter};
+use super::super::message::{Name, Rank, Report, Standing, ToVoter};
 use super::pursuit::{Counted, Pursuit};
 use super::view::View;
 use super::{Candidate, CandidateEffect, CandidateEffects};
@@ -141,18 +141,38 @@ impl<K: Name> Candidate<K> {
                 out.push(CandidateEffect::Send(*voter, raise));
             }
         }
+        let rank = self.rank(request);
         if let Some(pursuit) = self.pursuits.get_mut(&request) {
-            let was_first = pursuit.is_first();
             pursuit.raising = Some(token);
             pursuit.recording = records.then_some(token);
-            if pursuit.is_first() && !was_first {
-                self.ask_the_rest(request, out);
-            }
+        }
+        if self.rank(request) < rank {
+            self.ask_the_rest(request, out);
         }
     }
 
-    /// Asks the voters that have not given their votes once more: they have to learn that the request comes before all others
-    /// from now on, because its client may be told that it is inside, or no longer does.
+    /// Which other requests a request comes before. Votes with a record are not given back. So a request that no other one can
+    /// get a quorum without comes before one that has found a record, and that one before those without: otherwise two of
+    /// them could wait for each other.
+    pub(super) fn rank(&self, request: RequestId) -> Rank {
+        let Some(pursuit) = self.pursuits.get(&request) else { return Rank::Waits };
+        if pursuit.inside.is_some() {
+            return Rank::First;
+        }
+        if pursuit.found.is_none() && pursuit.recording.is_none() {
+            return Rank::Waits;
+        }
+        let has_record = |voter: &ProcessId| {
+            let listed = self.views[voter.index()].listed.get(&request);
+            let listed = listed.and_then(|entry| entry.entered);
+            listed.is_some_and(|(attempt, _)| attempt > pursuit.ended_before)
+                || pursuit.votes.get(voter).is_some_and(|it| pursuit.may_be_recorded(it))
+        };
+        let others = ProcessId::all(self.views.len()).filter(|voter| !has_record(voter)).collect();
+        if self.electorate.is_quorum(&others) { Rank::Found } else { Rank::First }
+    }
+
+    /// Asks the voters that have not given their votes once more: its rank has changed.
     pub(super) fn ask_the_rest(&mut self, request: RequestId, out: &mut CandidateEffects<K>) {
         let Some(pursuit) = self.pursuits.get(&request) else { return };
         for voter in &(&pursuit.asked - &pursuit.gone) {

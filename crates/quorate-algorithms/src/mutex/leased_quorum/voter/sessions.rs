@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use quorate_core::Time;
 
-use super::super::ballot::Ballot;
+use super::super::ballot::{Ballot, STAMPS_FROM};
 use super::super::id::{Beat, CandidateId, Claim, Epoch, RequestId};
 use super::super::message::{Entry, Name, Part, Presented, ToCandidate};
 use super::super::voter_session::VoterSession;
@@ -142,6 +142,8 @@ impl<K: Name> Voter<K> {
     pub(super) fn lifted(&self, session: u128, request: RequestId, stamp: u64, now: Time) -> u64 {
         let Some(session) = self.sessions.get(&session) else { return stamp };
         let known = session.requests.get(&request).map(|(_, stamp)| *stamp);
+        // A request that came before others by its rank has no stamp of its own yet.
+        let known = known.filter(|stamp| *stamp >= STAMPS_FROM);
         if let Some(known) = known.or_else(|| session.announced.get(&request).copied()) {
             return stamp.max(known);
         }

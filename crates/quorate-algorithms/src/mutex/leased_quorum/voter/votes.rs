@@ -6,7 +6,7 @@ use quorate_core::Time;
 
 use super::super::ballot::{Ballot, Given, Waiter};
 use super::super::id::{Claim, RequestId, VoteId};
-use super::super::message::{Name, Presented, ToCandidate};
+use super::super::message::{Name, Presented, Rank, ToCandidate};
 use super::{Record, Voter, VoterEffect, VoterEffects};
 
 /// Numbers are reserved in blocks of this size, so that few grants wait for the disk.
@@ -48,7 +48,7 @@ impl<K: Name> Voter<K> {
         presented: Presented,
         lock: K,
         claim: Claim,
-        (stamp, inside, first): (u64, Option<u64>, bool),
+        (stamp, inside, rank): (u64, Option<u64>, Rank),
         now: Time,
         out: &mut VoterEffects<K>,
     ) {
@@ -70,10 +70,8 @@ impl<K: Name> Voter<K> {
         let old = known.map(|(_, stamp)| *stamp);
         // A client that is inside comes before all that wait for it: otherwise it could lose its lock with one voter, while a
         // waiter with an older stamp keeps the spare vote.
-        let stamp = match inside.is_some() || first {
-            true => 0,
-            false => self.lifted(request.session, request, stamp, now),
-        };
+        let lifted = || self.lifted(request.session, request, stamp, now);
+        let stamp = rank.stamp().unwrap_or_else(lifted);
         let (floor, relayed) = (self.floor, session.relayed);
         let ballot = self.ballots.entry(lock.clone()).or_insert_with(|| Ballot::new(floor));
         let beats = presented.beat.incarnation;
