@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 pub const MAGIC: [u8; 4] = *b"QRTC";
 
 /// The version that this build speaks.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Why there is no talking.
 #[derive(Debug, thiserror::Error)]

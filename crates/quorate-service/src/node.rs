@@ -20,6 +20,7 @@ use crate::door::Door;
 use crate::etcd::{self, Etcd};
 use crate::event_loop::{EventLoop, Inbox, Input};
 use crate::http::{self, House};
+use crate::peer;
 use crate::rights::{ClientConfig, Entry};
 use crate::serve::{self, Doorman};
 use crate::spans::{SpanSink, Spans, calendar_offset};
@@ -125,6 +126,7 @@ impl Node {
             ProcessId::all(settings.addresses.len()).zip(settings.addresses.iter().cloned()),
             security,
         );
+        config.messages = peer::VERSIONS;
         config.terms = terms_of(&settings);
         let (memory, votes) = match disk {
             Some((disk, before)) => {

@@ -5,8 +5,12 @@ use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, PeerMessage as VoterMessage, RequestId, ToCandidate, ToVoter,
 };
 use quorate_core::{Process, Span};
+use quorate_net::Versions;
 use quorate_protocol::Name;
 use serde::{Deserialize, Serialize};
+
+/// The versions of these messages that this build understands. A change of a message that is not a new variant needs another.
+pub(crate) const VERSIONS: Versions = Versions::only(2);
 
 /// A message between nodes. Variants are only ever appended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
