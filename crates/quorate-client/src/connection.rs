@@ -15,6 +15,7 @@ use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
 use crate::guard::Loss;
+use crate::reach::first_that_answers;
 use crate::session::SessionState;
 
 struct Pending {
@@ -26,6 +27,9 @@ struct Pending {
 
 /// How long a node may take to read what it is asked.
 const WRITE: Duration = Duration::from_secs(5);
+
+/// Time after which a node is taken for one that cannot be reached.
+const CONNECT: Duration = Duration::from_secs(2);
 
 /// Does the jobs of a client, at these nodes.
 pub(crate) struct Worker {
@@ -93,9 +97,8 @@ impl Worker {
                         Err(error) => self.trouble = error.to_string(),
                     }
                 }
-                Err(error) => {
-                    self.trouble = format!("{}: {error}", self.endpoint());
-                    self.current += 1;
+                Err((endpoint, error)) => {
+                    self.trouble = format!("{endpoint}: {error}");
                     let unfit = matches!(
                         error,
                         greeting::Unfit::Stranger
@@ -151,23 +154,35 @@ impl Worker {
         }
     }
 
-    fn endpoint(&self) -> &str {
-        match self.endpoints.len() {
-            0 => "",
-            n => &self.endpoints[self.current % n],
+    /// Connects to the present node, or to another one if that one does not answer soon.
+    async fn connect(&mut self) -> Result<Box<dyn Stream>, (String, greeting::Unfit)> {
+        let n = self.endpoints.len();
+        let first = self.current.checked_rem(n).unwrap_or(0);
+        let endpoints = (0..n).map(|next| self.endpoints[(first + next) % n].clone());
+        let reached = first_that_answers(endpoints, |endpoint| {
+            let dialler = self.dialler.clone();
+            async move {
+                let connect = async {
+                    let mut stream = dialler.dial(&endpoint).await?;
+                    greeting::greet(&mut stream, dialler.token.as_deref()).await?;
+                    Ok(stream)
+                };
+                let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
+                let connected = tokio::time::timeout(CONNECT, connect).await;
+                connected.unwrap_or_else(|_| Err(late().into()))
+            }
+        });
+        match reached.await {
+            Ok((next, stream)) => {
+                self.current = first + next;
+                Ok(stream)
+            }
+            Err(failures) => {
+                let nowhere = || std::io::Error::other("there is no endpoint");
+                let last = failures.into_iter().next_back();
+                Err(last.unwrap_or_else(|| (String::new(), nowhere().into())))
+            }
         }
-    }
-
-    async fn connect(&self) -> Result<Box<dyn Stream>, greeting::Unfit> {
-        let connect = async {
-            let mut stream = self.dialler.dial(self.endpoint()).await?;
-            greeting::greet(&mut stream, self.dialler.token.as_deref()).await?;
-            Ok(stream)
-        };
-        let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
-        tokio::time::timeout(Duration::from_secs(2), connect)
-            .await
-            .unwrap_or_else(|_| Err(late().into()))
     }
 
     /// Whether the node should have answered something by now.

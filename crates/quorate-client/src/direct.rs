@@ -35,6 +35,7 @@ use tokio::task::JoinSet;
 use crate::clock::{self, Moment};
 use crate::credentials::Dialler;
 use crate::error::Error;
+use crate::reach::first_that_answers;
 use crate::session::{SessionOptions, SessionState};
 use addresses::Addresses;
 use attach::{Connection, Identity, Unusable};
@@ -47,9 +48,6 @@ const DECIDE: Duration = Duration::from_millis(300);
 
 /// Interval at which a node is asked again for addresses that it does not know yet.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
-
-/// An endpoint that has not answered for this long is not waited for: the next one is tried beside it.
-const STAGGER: Duration = Duration::from_millis(200);
 
 /// Longest pause between two attempts to reach a voter.
 const PAUSE_MOST: Duration = Duration::from_secs(2);
@@ -271,45 +269,24 @@ async fn first_node(
     }
 }
 
-/// Tries all endpoints, one after the other, without waiting long for one of them. Of several failures, the last one that
-/// is not merely a broken connection is told.
+/// Attaches at one of all endpoints. Of several failures, the first one that is not merely a broken connection is told.
 async fn any_node(
     cluster: &Cluster,
     identity: &Arc<Identity>,
 ) -> Result<(String, Connection), (String, Unusable)> {
-    let mut endpoints = cluster.endpoints.iter();
-    let mut trying = JoinSet::new();
-    let mut trouble = None;
-    loop {
-        if let Some(endpoint) = endpoints.next().cloned() {
-            let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
-            trying.spawn(async move {
-                let attached = attach::attach(&dialler, &endpoint, &identity, None).await;
-                attached.map(|it| (endpoint.clone(), it)).map_err(|error| (endpoint, error))
-            });
-        }
-        let patience = if endpoints.len() > 0 { STAGGER } else { Duration::from_secs(60) };
-        let ended = match tokio::time::timeout(patience, trying.join_next()).await {
-            Ok(Some(ended)) => ended,
-            Ok(None) => {
-                let nowhere = || std::io::Error::other("there is no endpoint");
-                return Err(trouble.unwrap_or_else(|| (String::new(), nowhere().into())));
-            }
-            Err(_) => continue,
-        };
-        match ended {
-            Ok(Ok(found)) => return Ok(found),
-            Ok(Err(failed)) => {
-                let broken = |it: &(String, Unusable)| {
-                    matches!(it.1, Unusable::Unfit(greeting::Unfit::Io(_)))
-                };
-                if trouble.as_ref().is_none_or(broken) {
-                    trouble = Some(failed);
-                }
-            }
-            Err(_) => {}
-        }
-    }
+    let endpoints = cluster.endpoints.iter().cloned();
+    let attached = first_that_answers(endpoints, |endpoint| {
+        let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
+        async move { attach::attach(&dialler, &endpoint, &identity, None).await }
+    });
+    let mut failures = match attached.await {
+        Ok((position, found)) => return Ok((cluster.endpoints[position].clone(), found)),
+        Err(failures) => failures,
+    };
+    let broken = |it: &(String, Unusable)| matches!(it.1, Unusable::Unfit(greeting::Unfit::Io(_)));
+    let told = failures.iter().position(|it| !broken(it)).or(failures.len().checked_sub(1));
+    let nowhere = || (String::new(), std::io::Error::other("there is no endpoint").into());
+    Err(told.map_or_else(nowhere, |told| failures.swap_remove(told)))
 }
 
 /// Random bytes from the operating system.

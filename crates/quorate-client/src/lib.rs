@@ -37,6 +37,7 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod guard;
+mod reach;
 mod session;
 mod shares;
 mod spans;
