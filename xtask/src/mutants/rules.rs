@@ -240,7 +240,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "adopted-stamps-are-told-again",
         file: "candidate.rs",
-        from: "let knows = |counted: &Counted| inside || counted.stamp >= pursuit.stamp;",
+        from: "let knows = |counted: &Counted| counted.stamp >= stamp;",
         to: "let knows = |_: &Counted| true;",
     },
     Rule {
