@@ -53,7 +53,7 @@ pub enum ToVoter<K> {
         stamp: u64,
         /// The token, if the client is inside.
         inside: Option<u64>,
-        /// Which other requests it comes before.
+        /// Rank of the request: requests of a higher rank come first.
         rank: Rank,
         /// The last attempt that the client has ended, if an earlier turn of the same request has ended. What such attempts
         /// have recorded does not count for this one.
@@ -110,7 +110,7 @@ pub enum ToVoter<K> {
     },
 }
 
-/// Whether a request comes before others by what is on record of it. A client that is inside comes before all of them.
+/// Order of requests by the tokens that are on record for them. A client that is inside has the first rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rank {

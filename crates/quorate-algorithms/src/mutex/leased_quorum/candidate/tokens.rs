@@ -151,9 +151,8 @@ impl<K: Name> Candidate<K> {
         }
     }
 
-    /// Which other requests a request comes before. Votes with a record are not given back. So a request that no other one can
-    /// get a quorum without comes before one that has found a record, and that one before those without: otherwise two of
-    /// them could wait for each other.
+    /// Rank of a request. Votes with a record are not given back. So a request without whose votes there is no quorum comes
+    /// before one that has found a record, and that one before those without: otherwise two of them could wait for each other.
     pub(super) fn rank(&self, request: RequestId) -> Rank {
         let Some(pursuit) = self.pursuits.get(&request) else { return Rank::Waits };
         if pursuit.inside.is_some() {
