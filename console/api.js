@@ -1,7 +1,7 @@
 // What the page asks of its server, and nothing of anybody else.
 
 /** A request that was not granted: the message says why, `key` which key of a scenario is to blame. */
-export class Refused extends Error {
+export class ApiError extends Error {
   /**
    * @param {string} message
    * @param {string | null} key
@@ -22,11 +22,11 @@ export class Refused extends Error {
 async function request(path, options) {
   const response = await fetch(`api/${path}`, options).catch((error) => {
     if (error.name === "AbortError") throw error;
-    throw new Refused("the lab does not answer; is it still running?", null, 0);
+    throw new ApiError("the lab does not answer; is it still running?", null, 0);
   });
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  throw new Refused(problem.error ?? `${response.status} ${response.statusText}`, problem.key ?? null, response.status);
+  throw new ApiError(problem.error ?? `${response.status} ${response.statusText}`, problem.key ?? null, response.status);
 }
 
 /**
@@ -82,7 +82,7 @@ export async function remove(path) {
 }
 
 /** @type {Promise<Catalogue> | undefined} */
-let known;
+let cataloguePromise;
 
 /**
  * @typedef {{ name: string, family: string, summary: string, specimen: null | { breaks: string, why: string },
@@ -98,6 +98,6 @@ let known;
  * @returns {Promise<Catalogue>}
  */
 export function catalogue() {
-  known ??= get("algorithms");
-  return known;
+  cataloguePromise ??= get("algorithms");
+  return cataloguePromise;
 }

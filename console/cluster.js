@@ -1,9 +1,9 @@
 // What the page asks of a node of a cluster.
 
-const KEPT = "quorate.token";
+const TOKEN_KEY = "quorate.token";
 
 /** A request that was not granted. */
-export class Unanswered extends Error {
+export class ClusterError extends Error {
   /**
    * @param {string} message
    * @param {number} status
@@ -15,8 +15,8 @@ export class Unanswered extends Error {
 }
 
 /** Shows this token from now on, as long as the page is open. @param {string} token */
-export function showToken(token) {
-  sessionStorage.setItem(KEPT, token);
+export function setToken(token) {
+  sessionStorage.setItem(TOKEN_KEY, token);
 }
 
 /**
@@ -24,13 +24,13 @@ export function showToken(token) {
  * @param {AbortSignal} signal
  */
 async function request(path, signal) {
-  const token = sessionStorage.getItem(KEPT);
+  const token = sessionStorage.getItem(TOKEN_KEY);
   /** @type {Record<string, string>} */
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   const response = await fetch(`v1/${path}`, { signal, headers });
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  throw new Unanswered(problem.error ?? `${response.status} ${response.statusText}`, response.status);
+  throw new ClusterError(problem.error ?? `${response.status} ${response.statusText}`, response.status);
 }
 
 /**
@@ -38,7 +38,7 @@ async function request(path, signal) {
  * @param {AbortSignal} signal
  * @returns {Promise<any>}
  */
-export async function ask(path, signal) {
+export async function getJson(path, signal) {
   return (await request(path, signal)).json();
 }
 
@@ -47,10 +47,10 @@ export async function ask(path, signal) {
  * @param {AbortSignal} signal
  * @returns {Promise<any[]>}
  */
-export async function askForLocks(signal) {
+export async function listLocks(signal) {
   const requests = [];
   for (let after = ""; ; ) {
-    const page = await ask(`locks${after}`, signal);
+    const page = await getJson(`locks${after}`, signal);
     requests.push(...page.requests);
     if (!page.next) return requests;
     after = `?after=${page.next}`;
@@ -60,9 +60,9 @@ export async function askForLocks(signal) {
 /**
  * Tells of every change until it is stopped or the node is gone. An event source of the browser could not show a token.
  * @param {AbortSignal} signal
- * @param {(change: any) => void} tell
+ * @param {(change: any) => void} onChange
  */
-export async function watch(signal, tell) {
+export async function watch(signal, onChange) {
   const { body } = await request("watch?prefix=", signal);
   if (!body) return;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
@@ -75,7 +75,7 @@ export async function watch(signal, tell) {
     text = events.pop() ?? "";
     for (const event of events) {
       const [, data] = /^event: changed\ndata: (.*)$/s.exec(event) ?? [];
-      if (data) tell(JSON.parse(data));
+      if (data) onChange(JSON.parse(data));
     }
   }
 }

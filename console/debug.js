@@ -2,7 +2,7 @@
 //
 //   RicartAgrawala { clock: LamportClock(3), phase: Waiting { missing: {1, 2} }, deferred: {} }
 
-import { readable } from "./time.js";
+import { formatTime } from "./time.js";
 
 /**
  * The fields of the outermost thing; none if it has no names.
@@ -26,10 +26,10 @@ export function parse(text) {
  * The same in fewer words: processes and times as they are written elsewhere.
  * @param {string} value
  */
-function plainly(value) {
+function abbreviate(value) {
   return value
     .replace(/\bProcessId\((\d+)\)/g, "p$1")
-    .replace(/\b(?:Span|Time)\((\d+)\)/g, (_, nanoseconds) => readable(Number(nanoseconds)))
+    .replace(/\b(?:Span|Time)\((\d+)\)/g, (_, nanoseconds) => formatTime(Number(nanoseconds)))
     .replace(/\{\d+(?:, \d+){7,}\}/g, ranges)
     .replace(/\bLamportClock \{ time: (\d+) \}/g, "$1")
     .replace(/\bIdentifier \{ value: (\d+), process: (p\d+) \}/g, "$1.$2")
@@ -48,12 +48,12 @@ function ranges(text) {
     if (last && number === last[1] + 1) last[1] = number;
     else found.push([number, number]);
   }
-  const told = found.map(([from, to]) => (to > from + 1 ? `${from}–${to}` : to > from ? `${from}, ${to}` : `${from}`));
-  return `{${told.join(", ")}}`;
+  const parts = found.map(([from, to]) => (to > from + 1 ? `${from}–${to}` : to > from ? `${from}, ${to}` : `${from}`));
+  return `{${parts.join(", ")}}`;
 }
 
 /** What never changes, or tells nothing. @param {[string, string]} field */
-function isTold([name, value]) {
+function isShown([name, value]) {
   return name !== "id" && name !== "n" && !value.startsWith("PhantomData");
 }
 
@@ -66,10 +66,10 @@ function isTold([name, value]) {
 export function fields(text, before = "") {
   const parsed = parse(text);
   if (!parsed) return [[before === "" ? "state" : before, text]];
-  return parsed.fields.filter(isTold).flatMap(([name, value]) => {
-    const layer = parsed.name.startsWith("Stack") || parsed.name.startsWith("Beside");
+  return parsed.fields.filter(isShown).flatMap(([name, value]) => {
+    const layer = parsed.name.startsWith("Stack") || parsed.name.startsWith("Parallel");
     if (layer && parse(value)) return fields(value, before === "" ? name : `${before}.${name}`);
-    return [/** @type {[string, string]} */ ([before === "" ? name : `${before}.${name}`, plainly(value)])];
+    return [/** @type {[string, string]} */ ([before === "" ? name : `${before}.${name}`, abbreviate(value)])];
   });
 }
 

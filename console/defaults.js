@@ -14,10 +14,10 @@ const BY_FAMILY = {
  * @param {{ name: string, family: string }} algorithm
  * @returns {import("./link.js").Scenario}
  */
-export function usual(algorithm) {
+export function defaultScenario(algorithm) {
   const scenario = { algorithm: algorithm.name, processes: 5, ...(BY_FAMILY[algorithm.family] ?? {}) };
   return structuredClone(scenario);
 }
 
 /** What the lab opens with. */
-export const FIRST = { algorithm: "ricart-agrawala", processes: 5, requesters: "all" };
+export const INITIAL_SCENARIO = { algorithm: "ricart-agrawala", processes: 5, requesters: "all" };

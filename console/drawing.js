@@ -34,7 +34,7 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("drawing",
  * @returns {SVGSVGElement}
  */
 export function parse(text) {
-  const plain = adopt(text);
+  const plain = adoptStyles(text);
   const trusted = policy ? policy.createHTML(plain) : plain;
   const parsed = new DOMParser().parseFromString(trusted, "image/svg+xml").documentElement;
   if (parsed.localName !== "svg") throw new Error("this is no drawing");
@@ -57,7 +57,7 @@ const sheets = new Set();
  * the drawing without them.
  * @param {string} text
  */
-function adopt(text) {
+function adoptStyles(text) {
   return text.replace(/<style>([^<]*)<\/style>/g, (_, /** @type {string} */ rules) => {
     if (!sheets.has(rules) && !/@import|url\(/i.test(rules)) {
       sheets.add(rules);
@@ -73,25 +73,25 @@ function adopt(text) {
  * @typedef {{ from: number, to: number }} Window
  * @typedef {{ from: number, to: number, left: number, right: number, top: number, bottom: number,
  *   lanes: { process: number, y: number }[] }} Geometry
- * @typedef {{ from: number, to: number, event: number, sent: number, title: string }} Letter
- * @typedef {{ time: number, process: number | null, letter: Letter | null, x: number, y: number }} Spot
+ * @typedef {{ from: number, to: number, event: number, sent: number, title: string }} MessageInfo
+ * @typedef {{ time: number, process: number | null, message: MessageInfo | null, x: number, y: number }} ClickTarget
  */
 
 /** A diagram of a window of a run, with a line where we are. */
 export class Diagram {
-  /** @param {(spot: Spot) => void} [clicked] */
-  constructor(clicked) {
+  /** @param {(target: ClickTarget) => void} [onClick] */
+  constructor(onClick) {
     this.element = h("div", { class: "diagram", role: "group", tabindex: "0", "aria-label": t("panel.diagram") });
-    this.clicked = clicked;
+    this.onClick = onClick;
     /** What the server is asked, apart from the window. @type {any} */
-    this.subject = null;
+    this.request = null;
     /** @type {Window | null} */
     this.window = null;
     /** Is told how many lines there are when it is drawn. @type {((lanes: number) => void) | undefined} */
-    this.drawn = undefined;
+    this.onDrawn = undefined;
     /** How wide it is on the page, and how much of that is seen. */
-    this.room = 0;
-    this.wide = 0;
+    this.drawnWidth = 0;
+    this.visibleWidth = 0;
     /** The last drawing as it came, for files. */
     this.text = "";
     /** Where things are in it. @type {Geometry | null} */
@@ -99,9 +99,9 @@ export class Diagram {
     /** @type {SVGSVGElement | null} */
     this.svg = null;
     /** @type {AbortController | null} */
-    this.asking = null;
+    this.pending = null;
     this.now = { time: 0, event: -1 };
-    this.line = s("path", { class: "playhead" });
+    this.playhead = s("path", { class: "playhead" });
     this.future = s("rect", { class: "future" });
     this.element.addEventListener("click", (event) => this.click(event));
   }
@@ -112,30 +112,30 @@ export class Diagram {
    */
   async show(window) {
     // Before the page has given it a place there is nothing to draw for.
-    const room = Math.max(this.element.clientWidth, 560);
+    const drawnWidth = Math.max(this.element.clientWidth, 560);
     const known = this.window;
     if (this.element.clientWidth === 0) return;
-    if (known && known.from === window.from && known.to === window.to && this.room === room) return;
+    if (known && known.from === window.from && known.to === window.to && this.drawnWidth === drawnWidth) return;
     this.window = window;
-    this.room = room;
-    this.wide = this.element.clientWidth;
-    this.asking?.abort();
-    this.asking = new AbortController();
+    this.drawnWidth = drawnWidth;
+    this.visibleWidth = this.element.clientWidth;
+    this.pending?.abort();
+    this.pending = new AbortController();
     // On a large screen everything is larger: whoever reads it sits further away.
-    const scale = Math.max(1, Math.min(1.6, room / 1150, innerHeight / 850));
-    const width = Math.round(room / scale);
+    const scale = Math.max(1, Math.min(1.6, drawnWidth / 1150, innerHeight / 850));
+    const width = Math.round(drawnWidth / scale);
     try {
-      const body = { ...this.subject, ...window, width, legend: true, language };
-      const drawn = await post("diagram", body, this.asking.signal);
-      this.text = drawn.svg;
-      this.geometry = drawn.geometry;
+      const body = { ...this.request, ...window, width, legend: true, language };
+      const response = await post("diagram", body, this.pending.signal);
+      this.text = response.svg;
+      this.geometry = response.geometry;
       this.svg = parse(this.text);
-      this.svg.append(this.future, this.line);
-      this.svg.style.width = `${room}px`;
+      this.svg.append(this.future, this.playhead);
+      this.svg.style.width = `${drawnWidth}px`;
       this.svg.style.height = "auto";
       this.element.replaceChildren(this.svg);
-      this.mark();
-      this.drawn?.(this.geometry?.lanes.length ?? 0);
+      this.updatePlayhead();
+      this.onDrawn?.(this.geometry?.lanes.length ?? 0);
     } catch (error) {
       if (/** @type {Error} */ (error).name === "AbortError") return;
       this.element.replaceChildren(h("p", { class: "problem", text: /** @type {Error} */ (error).message }));
@@ -149,15 +149,15 @@ export class Diagram {
    */
   move(time, event) {
     this.now = { time, event };
-    this.mark();
+    this.updatePlayhead();
   }
 
-  mark() {
+  updatePlayhead() {
     if (!this.svg || !this.geometry) return;
     const { from, to, left, right, top, bottom } = this.geometry;
     const column = left + ((this.now.time - from) / Math.max(to - from, 1)) * (right - left);
     const x = this.now.event < 0 ? left - 10 : Math.max(left - 10, Math.min(right + 10, column));
-    this.line.setAttribute("d", `M${x} ${top}V${bottom}`);
+    this.playhead.setAttribute("d", `M${x} ${top}V${bottom}`);
     // As far as anything is drawn.
     const wide = Math.max(0, right + 15 - x);
     for (const [name, value] of Object.entries({ x, y: top, width: wide, height: Math.max(0, bottom - top) })) {
@@ -166,24 +166,24 @@ export class Diagram {
     this.element.classList.toggle("moving", this.now.event >= 0);
     this.svg.querySelectorAll(".now").forEach((element) => element.classList.remove("now"));
     if (this.now.event < 0) return;
-    this.follow(x);
+    this.scrollToPlayhead(x);
     const here = `[data-event="${this.now.event}"], [data-arrival="${this.now.event}"]`;
     this.svg.querySelectorAll(here).forEach((element) => element.classList.add("now"));
   }
 
   /** Where the drawing is wider than the screen, what happens now is in sight. @param {number} x */
-  follow(x) {
+  scrollToPlayhead(x) {
     // To ask the browser where things are takes as long as a step may.
-    const wide = this.wide;
-    if (!this.svg || this.room <= wide) return;
+    const visibleWidth = this.visibleWidth;
+    if (!this.svg || this.drawnWidth <= visibleWidth) return;
     const left = this.element.scrollLeft;
-    const place = (x / this.svg.viewBox.baseVal.width) * this.room;
-    if (place < left + 40 || place > left + wide - 40) this.element.scrollLeft = place - wide / 2;
+    const position = (x / this.svg.viewBox.baseVal.width) * this.drawnWidth;
+    if (position < left + 40 || position > left + visibleWidth - 40) this.element.scrollLeft = position - visibleWidth / 2;
   }
 
   /** @param {MouseEvent} event */
   click(event) {
-    if (!this.svg || !this.clicked || !this.geometry) return;
+    if (!this.svg || !this.onClick || !this.geometry) return;
     const matrix = this.svg.getScreenCTM();
     if (!matrix) return;
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
@@ -194,10 +194,10 @@ export class Diagram {
     const time = Math.max(from, Math.min(to, Math.round(exact / grain) * grain));
     const target = /** @type {Element} */ (event.target).closest("[data-message]");
     const box = this.element.getBoundingClientRect();
-    this.clicked({
+    this.onClick({
       time,
-      letter: target && letter(target),
-      process: this.lane(at.y),
+      message: target && messageInfo(target),
+      process: this.nearestLane(at.y),
       x: event.clientX - box.left + this.element.scrollLeft,
       y: event.clientY - box.top,
     });
@@ -207,7 +207,7 @@ export class Diagram {
    * Whose line is nearest.
    * @param {number} y
    */
-  lane(y) {
+  nearestLane(y) {
     let [best, distance] = [/** @type {number | null} */ (null), Infinity];
     for (const lane of this.geometry?.lanes ?? []) {
       if (Math.abs(lane.y - y) < distance) [best, distance] = [lane.process, Math.abs(lane.y - y)];
@@ -219,9 +219,9 @@ export class Diagram {
 /**
  * What a drawing says of a message.
  * @param {Element} element
- * @returns {Letter}
+ * @returns {MessageInfo}
  */
-function letter(element) {
+function messageInfo(element) {
   const [from, to, event, sent] = ["from", "to", "event", "sent"].map((key) =>
     Number(element.getAttribute(`data-${key}`)),
   );

@@ -53,7 +53,7 @@ const NUMBERS = new Set([
 const FLAGS = new Set(["fifo", "no-cancel", "hand-over"]);
 
 /** What a scenario says if it says nothing, and so need not say. */
-const USUAL = new Map(Object.entries({ seed: "0", section: "1ms", delay: "constant:1ms", fifo: "true" }));
+const DEFAULTS = new Map(Object.entries({ seed: "0", section: "1ms", delay: "constant:1ms", fifo: "true" }));
 
 /**
  * @param {Scenario} scenario
@@ -63,7 +63,7 @@ export function encode(scenario) {
   const query = new URLSearchParams();
   for (const [key, value] of flatten(scenario)) {
     if (key === "expect" || key.startsWith("expect.")) continue;
-    if (!Array.isArray(value) && USUAL.get(key) === String(value)) continue;
+    if (!Array.isArray(value) && DEFAULTS.get(key) === String(value)) continue;
     for (const one of Array.isArray(value) ? value : [value]) query.append(key, String(one));
   }
   // These are safe in a fragment, and an address is read by people too.
@@ -79,8 +79,8 @@ export function decode(text) {
   const scenario = {};
   const query = new URLSearchParams(text);
   for (const key of new Set(query.keys())) {
-    const values = query.getAll(key).map((value) => typed(key, value));
-    put(scenario, key, LISTS.has(key) ? values : values[values.length - 1]);
+    const values = query.getAll(key).map((value) => parseValue(key, value));
+    setKey(scenario, key, LISTS.has(key) ? values : values[values.length - 1]);
   }
   return scenario;
 }
@@ -89,7 +89,7 @@ export function decode(text) {
  * @param {string} key
  * @param {string} value
  */
-function typed(key, value) {
+function parseValue(key, value) {
   if (FLAGS.has(key)) return value === "true";
   // A number that a script would round stays text; the server reads it.
   if (NUMBERS.has(key) && value.trim() !== "" && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER)
@@ -102,7 +102,7 @@ function typed(key, value) {
  * @param {string} key
  * @param {any} value
  */
-function put(scenario, key, value) {
+function setKey(scenario, key, value) {
   const [table, name] = key.split(".");
   if (table === "__proto__" || name === "__proto__") return;
   if (name === undefined) scenario[table] = value;

@@ -2,14 +2,14 @@
 
 import { h, fill } from "./dom.js";
 import { icon } from "./icons.js";
-import { LANGUAGES, language, preferred, speak, t } from "./texts.js";
-import { takeKeys } from "./player.js";
+import { LANGUAGES, language, preferredLanguage, setLanguage, t } from "./texts.js";
+import { bindKeys } from "./player.js";
 
 /**
  * A page shows itself in an element for the rest of an address. It says what to do when it is left, and what to keep
  * when it is shown again in another language: that is handed to its next showing.
- * @typedef {{ leave?: () => void, keep?: () => any }} Shown
- * @typedef {(main: HTMLElement, rest: string, kept?: any) => void | Shown | Promise<void | Shown>} Page
+ * @typedef {{ leave?: () => void, save?: () => any }} MountedPage
+ * @typedef {(main: HTMLElement, rest: string, saved?: any) => void | MountedPage | Promise<void | MountedPage>} Page
  */
 
 /** Each page is loaded when it is first shown. @type {[string, () => Promise<{ page: Page }>][]} */
@@ -23,46 +23,46 @@ const LAB = [
 ];
 
 /** What there is behind this page says the server: a lab, a cluster, or both. */
-const has = (document.documentElement.dataset.has ?? "lab").split(" ");
+const backends = (document.documentElement.dataset.has ?? "lab").split(" ");
 /** @type {typeof LAB} */
 const PAGES = [
-  ...(has.includes("cluster") ? [/** @type {typeof LAB[0]} */ (["cluster", () => import("./pages/cluster.js")])] : []),
-  ...(has.includes("lab") ? LAB : []),
+  ...(backends.includes("cluster") ? [/** @type {typeof LAB[0]} */ (["cluster", () => import("./pages/cluster.js")])] : []),
+  ...(backends.includes("lab") ? LAB : []),
 ];
-const FIRST = PAGES[0][0];
+const INITIAL_PAGE = PAGES[0][0];
 
 const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
 const skip = document.querySelector(".skip");
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 
-/** @type {void | Shown} */
-let showing;
-let shown = 0;
+/** @type {void | MountedPage} */
+let mounted;
+let showCount = 0;
 
-function here() {
-  const [, name = FIRST, rest = ""] = /^#\/([a-z]+)[?/]?(.*)$/s.exec(location.hash) ?? [];
-  return PAGES.some(([known]) => known === name) ? { name, rest } : { name: FIRST, rest: "" };
+function currentRoute() {
+  const [, name = INITIAL_PAGE, rest = ""] = /^#\/([a-z]+)[?/]?(.*)$/s.exec(location.hash) ?? [];
+  return PAGES.some(([known]) => known === name) ? { name, rest } : { name: INITIAL_PAGE, rest: "" };
 }
 
-/** @param {any} [kept] what the same page has kept */
-async function show(kept) {
-  const turn = (shown += 1);
-  const { name, rest } = here();
+/** @param {any} [saved] what the same page has kept */
+async function show(saved) {
+  const turn = (showCount += 1);
+  const { name, rest } = currentRoute();
   drawBar(name);
   document.title = `${t(`page.${name}`)} · quorate`;
   const load = PAGES.find(([known]) => known === name)?.[1];
   if (!load) return;
   const { page } = await load();
-  if (turn !== shown) return;
-  showing?.leave?.();
-  showing = undefined;
-  takeKeys(null);
-  const room = h("div", { class: `page page-${name}` });
-  main.replaceChildren(room);
-  const shownNow = await page(room, rest, kept);
+  if (turn !== showCount) return;
+  mounted?.leave?.();
+  mounted = undefined;
+  bindKeys(null);
+  const container = h("div", { class: `page page-${name}` });
+  main.replaceChildren(container);
+  const newPage = await page(container, rest, saved);
   // Somebody may have gone elsewhere meanwhile.
-  if (turn !== shown) return shownNow?.leave?.();
-  showing = shownNow;
+  if (turn !== showCount) return newPage?.leave?.();
+  mounted = newPage;
   // Whoever waits for a page can see that it is there.
   main.dataset.shown = String(turn);
 }
@@ -77,9 +77,9 @@ function drawBar(name) {
     LANGUAGES.map(([code, own]) => h("option", { value: code, selected: code === language, lang: code, text: own })),
   );
   languages.addEventListener("change", async () => {
-    const [kept, top] = [showing?.keep?.(), window.scrollY];
-    await speak(languages.value);
-    await show(kept);
+    const [saved, top] = [mounted?.save?.(), window.scrollY];
+    await setLanguage(languages.value);
+    await show(saved);
     window.scrollTo({ top });
     document.getElementById("language")?.focus();
   });
@@ -92,12 +92,12 @@ function drawBar(name) {
   );
   theme.addEventListener("click", () => {
     setTheme(isDark() ? "light" : "dark");
-    drawBar(here().name);
+    drawBar(currentRoute().name);
     document.getElementById("theme")?.focus();
   });
   fill(
     bar,
-    h("a", { class: "brand", href: `#/${FIRST}` }, "quorate ", h("span", { text: has.includes("lab") ? "lab" : "" })),
+    h("a", { class: "brand", href: `#/${INITIAL_PAGE}` }, "quorate ", h("span", { text: backends.includes("lab") ? "lab" : "" })),
     h(
       "nav",
       { "aria-label": t("bar.pages") },
@@ -125,7 +125,7 @@ function setTheme(theme) {
 
 const chosen = localStorage.getItem("quorate.theme");
 if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
-await speak(preferred());
+await setLanguage(preferredLanguage());
 // What stands behind the # is the address of a page, and the skip link must not change it.
 skip?.addEventListener("click", (event) => {
   event.preventDefault();

@@ -6,14 +6,14 @@ export const SPEEDS = [1, 2, 5, 10, 25];
 export class Player extends EventTarget {
   /**
    * @param {number} length how many positions there are; the first is -1, before everything
-   * @param {(position: number) => boolean} [isThere] whether there is anything to see yet
+   * @param {(position: number) => boolean} [isLoaded] whether there is anything to see yet
    */
-  constructor(length, isThere = () => true) {
+  constructor(length, isLoaded = () => true) {
     super();
     this.length = length;
-    this.isThere = isThere;
-    /** Where another moment is. @type {((way: 1 | -1) => number) | undefined} */
-    this.moment = undefined;
+    this.isLoaded = isLoaded;
+    /** Where another moment is. @type {((direction: 1 | -1) => number) | undefined} */
+    this.adjacentMoment = undefined;
     this.position = -1;
     this.speed = 5;
     /** @type {number | undefined} */
@@ -46,7 +46,7 @@ export class Player extends EventTarget {
     if (this.position >= this.last) this.go(-1);
     this.timer = window.setInterval(() => {
       // Whoever watches should miss nothing.
-      if (!this.isThere(this.position)) return;
+      if (!this.isLoaded(this.position)) return;
       this.step(1);
       if (this.position >= this.last) this.pause();
     }, 1000 / this.speed);
@@ -79,24 +79,24 @@ export class Player extends EventTarget {
    * @param {KeyboardEvent} event
    */
   key(event) {
-    const far = event.shiftKey ? 10 : 1;
+    const distance = event.shiftKey ? 10 : 1;
     switch (event.key) {
       case " ":
         this.toggle();
         return true;
       case "ArrowRight":
         this.pause();
-        this.step(far);
+        this.step(distance);
         return true;
       case "ArrowLeft":
         this.pause();
-        this.step(-far);
+        this.step(-distance);
         return true;
       case ".":
       case ",":
-        if (!this.moment) return false;
+        if (!this.adjacentMoment) return false;
         this.pause();
-        this.go(this.moment(event.key === "." ? 1 : -1));
+        this.go(this.adjacentMoment(event.key === "." ? 1 : -1));
         return true;
       case "Home":
         this.pause();
@@ -116,7 +116,7 @@ export class Player extends EventTarget {
 let current = null;
 
 /** @param {Player | null} player */
-export function takeKeys(player) {
+export function bindKeys(player) {
   if (current !== player) current?.pause();
   current = player;
 }

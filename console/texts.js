@@ -18,13 +18,13 @@ let algorithms = {};
 export let language = "en";
 
 /** The language that was chosen before, or that the browser prefers. */
-export function preferred() {
-  const said = [localStorage.getItem("quorate.language"), ...navigator.languages].map((it) => (it ?? "").slice(0, 2));
-  return said.find((it) => LANGUAGES.some(([known]) => known === it)) ?? "en";
+export function preferredLanguage() {
+  const candidates = [localStorage.getItem("quorate.language"), ...navigator.languages].map((it) => (it ?? "").slice(0, 2));
+  return candidates.find((it) => LANGUAGES.some(([known]) => known === it)) ?? "en";
 }
 
 /** @param {string} wanted */
-export async function speak(wanted) {
+export async function setLanguage(wanted) {
   const read = async (/** @type {string} */ it) => (await fetch(`strings/${it}.json`)).json();
   [fallback, texts, algorithms] = await Promise.all([read("en"), read(wanted), read("algorithms")]);
   language = wanted;
@@ -71,21 +71,21 @@ export function cost(algorithm) {
  * Why it breaks what it should promise, if it is one that does.
  * @param {{ name: string, specimen: null | { why: string } }} algorithm
  */
-export function why(algorithm) {
+export function specimenReason(algorithm) {
   return algorithms[algorithm.name]?.why?.[language] ?? algorithm.specimen?.why ?? "";
 }
 
 /** The words that stand in formulas, longer ones first. */
-const IN_FORMULAS = ["less-up-to", "to-abort", "or-more", "at-most", "or", "to"];
+const FORMULA_WORDS = ["less-up-to", "to-abort", "or-more", "at-most", "or", "to"];
 
 /**
  * A formula with its words in the reader's language.
  * @param {string} text
  */
 export function formula(text) {
-  return IN_FORMULAS.reduce((told, key) => {
+  return FORMULA_WORDS.reduce((result, key) => {
     const english = fallback[`formula.${key}`];
-    return told.replaceAll(new RegExp(`\\b${english}\\b`, "g"), t(`formula.${key}`));
+    return result.replaceAll(new RegExp(`\\b${english}\\b`, "g"), t(`formula.${key}`));
   }, text);
 }
 

@@ -11,7 +11,7 @@ const UNITS = /** @type {const} */ ([
  * Exactly, in the notation of scenarios: `3ms`, `3200us`.
  * @param {number} nanoseconds
  */
-export function exactly(nanoseconds) {
+export function formatExact(nanoseconds) {
   if (nanoseconds === 0) return "0";
   const [unit, size] = UNITS.find(([, size]) => nanoseconds % size === 0) ?? ["ns", 1];
   return `${nanoseconds / size}${unit}`;
@@ -21,7 +21,7 @@ export function exactly(nanoseconds) {
  * For reading: `3.2 ms`.
  * @param {number} nanoseconds
  */
-export function readable(nanoseconds) {
+export function formatTime(nanoseconds) {
   if (nanoseconds === 0) return "0 ms";
   const [unit, size] = UNITS.find(([, size]) => nanoseconds >= size) ?? ["ns", 1];
   const digits = nanoseconds / size >= 100 ? 1 : nanoseconds / size >= 10 ? 2 : 3;

@@ -1,6 +1,6 @@
 // The cluster: who is up, who has what, who waits, and what has just changed hands.
 
-import { Unanswered, ask, askForLocks, showToken, watch } from "../cluster.js";
+import { ClusterError, getJson, listLocks, setToken, watch } from "../cluster.js";
 import { fill, h, s } from "../dom.js";
 import { number, t } from "../texts.js";
 
@@ -15,15 +15,15 @@ import { number, t } from "../texts.js";
  */
 
 /** How often the node is asked how it is. */
-const EVERY_MS = 2000;
+const REFRESH_MS = 2000;
 /** So many changes are kept, and so many of a queue are shown. */
 const CHANGES_MOST = 50;
 const QUEUE_MOST = 10;
 
 /** @type {import("../main.js").Page} */
-export async function page(main, _rest, kept) {
+export async function page(main, _rest, saved) {
   /** @type {Change[]} */
-  const changes = kept?.changes ?? [];
+  const changes = saved?.changes ?? [];
   const stop = new AbortController();
   const problem = h("div", { role: "alert" });
   const facts = h("div", { class: "sheet", "data-part": "facts" });
@@ -42,21 +42,21 @@ export async function page(main, _rest, kept) {
     h("div", { class: "quorums" }, locks, recent, members, facts),
   );
 
-  const trouble = (/** @type {any} */ error) => {
+  const showError = (/** @type {any} */ error) => {
     if (error.name === "AbortError") return;
-    if (error instanceof Unanswered && error.status === 401) return askForToken(problem, refresh);
-    const text = error instanceof Unanswered ? error.message : t("cluster.silent");
-    fill(problem, h("p", { class: "problem", lang: error instanceof Unanswered ? "en" : undefined, text }));
+    if (error instanceof ClusterError && error.status === 401) return askForToken(problem, refresh);
+    const text = error instanceof ClusterError ? error.message : t("cluster.silent");
+    fill(problem, h("p", { class: "problem", lang: error instanceof ClusterError ? "en" : undefined, text }));
   };
   const refresh = async () => {
     try {
-      const [status, listed] = await Promise.all([ask("status", stop.signal), askForLocks(stop.signal)]);
+      const [status, listed] = await Promise.all([getJson("status", stop.signal), listLocks(stop.signal)]);
       fill(problem);
       drawFacts(facts, status);
       drawMembers(members, status);
       drawLocks(locks, listed);
     } catch (error) {
-      trouble(error);
+      showError(error);
     }
   };
   const drawRecent = () => {
@@ -69,17 +69,17 @@ export async function page(main, _rest, kept) {
           changes.unshift({ at: new Date(), ...change });
           changes.length = Math.min(changes.length, CHANGES_MOST);
           drawRecent();
-          soon();
+          scheduleRefresh();
         });
       } catch (error) {
-        trouble(error);
+        showError(error);
       }
-      await new Promise((done) => setTimeout(done, EVERY_MS));
+      await new Promise((done) => setTimeout(done, REFRESH_MS));
     }
   };
   // Many changes at once are one reason to look.
   let waiting = 0;
-  const soon = () => {
+  const scheduleRefresh = () => {
     if (waiting) return;
     waiting = window.setTimeout(() => {
       waiting = 0;
@@ -88,7 +88,7 @@ export async function page(main, _rest, kept) {
   };
   drawRecent();
   await refresh();
-  const timer = setInterval(refresh, EVERY_MS);
+  const timer = setInterval(refresh, REFRESH_MS);
   follow();
   return {
     leave: () => {
@@ -96,16 +96,16 @@ export async function page(main, _rest, kept) {
       clearTimeout(waiting);
       stop.abort();
     },
-    keep: () => ({ changes }),
+    save: () => ({ changes }),
   };
 }
 
 /**
- * @param {HTMLElement} place
- * @param {() => void} again
+ * @param {HTMLElement} element
+ * @param {() => void} retry
  */
-function askForToken(place, again) {
-  if (place.querySelector("input")) return;
+function askForToken(element, retry) {
+  if (element.querySelector("input")) return;
   const token = h("input", { type: "password", autocomplete: "off", id: "token" });
   const form = h(
     "form",
@@ -114,23 +114,23 @@ function askForToken(place, again) {
       on: {
         submit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          showToken(token.value);
-          fill(place);
-          again();
+          setToken(token.value);
+          fill(element);
+          retry();
         },
       },
     },
     h("label", { class: "field" }, h("span", { text: t("cluster.token") }), token),
     h("button", { type: "submit", text: t("cluster.show") }),
   );
-  fill(place, form);
+  fill(element, form);
 }
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} element
  * @param {Status} status
  */
-function drawFacts(place, status) {
+function drawFacts(element, status) {
   const good = status.votes && status.quorum;
   const state = good ? t("cluster.ready") : status.quorum ? t("cluster.abstains") : t("cluster.lonely");
   const rows = [
@@ -144,7 +144,7 @@ function drawFacts(place, status) {
     [t("cluster.messages"), number(status.messages)],
   ];
   fill(
-    place,
+    element,
     h("h3", {}, t("cluster.state"), " ", h("span", { class: `badge${good ? "" : " wrong"}`, text: state })),
     h(
       "table",
@@ -165,10 +165,10 @@ function stateOf(member) {
 }
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} element
  * @param {Status} status
  */
-function drawMembers(place, status) {
+function drawMembers(element, status) {
   const row = (/** @type {Member} */ member) =>
     h(
       "tr",
@@ -183,7 +183,7 @@ function drawMembers(place, status) {
       ),
     );
   fill(
-    place,
+    element,
     h("h3", { text: t("cluster.members") }),
     cube(status.members),
     h(
@@ -248,10 +248,10 @@ function head(keys) {
 }
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} element
  * @param {Request[]} requests
  */
-function drawLocks(place, requests) {
+function drawLocks(element, requests) {
   /** @type {Map<string, Request[]>} */
   const byName = new Map();
   for (const request of requests) {
@@ -261,7 +261,7 @@ function drawLocks(place, requests) {
   const rows = [...byName.values()].map((queue) => {
     const holder = queue.find((request) => request.state === "holding");
     const waiting = queue.filter((request) => request !== holder);
-    const shown = waiting.slice(0, QUEUE_MOST).map((request) => h("li", { text: whoIs(request) }));
+    const shown = waiting.slice(0, QUEUE_MOST).map((request) => h("li", { text: describeRequest(request) }));
     const more = waiting.length - shown.length;
     return h(
       "tr",
@@ -271,14 +271,14 @@ function drawLocks(place, requests) {
         "td",
         {},
         holder
-          ? [h("div", { text: whoIs(holder) }), h("small", { text: heldSince(holder) })]
+          ? [h("div", { text: describeRequest(holder) }), h("small", { text: heldSince(holder) })]
           : h("small", { text: t("cluster.nobody") }),
       ),
       h("td", {}, shown.length ? h("ol", {}, shown, more > 0 && h("li", { text: t("cluster.more", { more }) })) : ""),
     );
   });
   fill(
-    place,
+    element,
     h("h3", { text: t("cluster.locks") }),
     rows.length
       ? h(
@@ -291,9 +291,9 @@ function drawLocks(place, requests) {
 }
 
 /** @param {Request} request */
-function whoIs(request) {
-  const said = [request.who, request.place && `(${request.place})`, request.why && `: ${request.why}`];
-  return `${said.filter(Boolean).join(" ")} · ${t("cluster.node", { node: request.node })}`;
+function describeRequest(request) {
+  const parts = [request.who, request.place && `(${request.place})`, request.why && `: ${request.why}`];
+  return `${parts.filter(Boolean).join(" ")} · ${t("cluster.node", { node: request.node })}`;
 }
 
 /** @param {Request} request */
@@ -311,7 +311,7 @@ function recentTable(changes) {
       {},
       h("td", {}, h("time", { datetime: change.at.toISOString(), text: change.at.toLocaleTimeString() })),
       h("td", {}, h("b", { text: change.name })),
-      h("td", { text: change.holder ? whoIs(change.holder) : t("cluster.freed") }),
+      h("td", { text: change.holder ? describeRequest(change.holder) : t("cluster.freed") }),
       h("td", { text: change.holder?.token ?? "" }),
     );
   const keys = ["cluster.when", "cluster.name", "cluster.what", "cluster.tokens"];

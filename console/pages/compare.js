@@ -1,33 +1,33 @@
 // Compare: two runs side by side, moving together in virtual time.
 
 import { catalogue, post } from "../api.js";
-import { FIRST } from "../defaults.js";
+import { INITIAL_SCENARIO } from "../defaults.js";
 import { fill, h } from "../dom.js";
 import { Diagram } from "../drawing.js";
-import { Film } from "../film.js";
+import { Recording } from "../recording.js";
 import { decode, encode, withFault } from "../link.js";
-import { deeds } from "../parts/deeds.js";
+import { menuItems } from "../parts/menu-items.js";
 import { menu } from "../parts/menu.js";
-import { familyName, say } from "../parts/say.js";
+import { familyName, describe } from "../parts/describe.js";
 import { setup } from "../parts/setup.js";
-import { transport } from "../parts/transport.js";
+import { playbackControls } from "../parts/playback-controls.js";
 import { verdict } from "../parts/verdicts.js";
-import { Player, takeKeys } from "../player.js";
+import { Player, bindKeys } from "../player.js";
 import { formula, number, t } from "../texts.js";
-import { readable } from "../time.js";
+import { formatTime } from "../time.js";
 
 /**
  * @typedef {import("../link.js").Scenario} Scenario
- * @typedef {{ result: import("../parts/stage.js").Result, film: Film, diagram: Diagram, now: HTMLElement }} Side
+ * @typedef {{ result: import("../parts/run-view.js").Result, recording: Recording, diagram: Diagram, now: HTMLElement }} Side
  */
 
 /** @type {import("../main.js").Page} */
-export async function page(main, rest, kept) {
+export async function page(main, rest, saved) {
   const known = await catalogue();
   const [left, right] = rest.split("/");
   /** @type {[Scenario, Scenario]} */
   const scenarios =
-    left && right ? [decode(left), decode(right)] : [{ ...FIRST }, { ...FIRST, algorithm: "maekawa", processes: 5 }];
+    left && right ? [decode(left), decode(right)] : [{ ...INITIAL_SCENARIO }, { ...INITIAL_SCENARIO, algorithm: "maekawa", processes: 5 }];
   const head = h(
     "div",
     { class: "title-row" },
@@ -38,22 +38,22 @@ export async function page(main, rest, kept) {
       h("p", { class: "lead", text: t("compare.lead") }),
     ),
   );
-  const desk = h("div", { class: "desk" });
+  const setupPanel = h("div", { class: "setup-panel" });
   const problem = h("div", { role: "alert" });
   const pair = h("div", { class: "pair" });
   const controls = h("div");
-  fill(main, head, desk, problem, controls, pair);
+  fill(main, head, setupPanel, problem, controls, pair);
   /** @type {Player | null} */
   let player = null;
-  /** What is shown, and where in time we are. @type {{ results: import("../parts/stage.js").Result[], films: Film[] } | null} */
+  /** What is shown, and where in time we are. @type {{ results: import("../parts/run-view.js").Result[], recordings: Recording[] } | null} */
   let shown = null;
   let now = () => -1;
 
-  const choose = (/** @type {0 | 1} */ which) => {
+  const choose = (/** @type {0 | 1} */ side) => {
     const families = [...new Set(known.algorithms.map((it) => it.family))];
     const input = h(
       "select",
-      { "aria-label": t("compare.algorithm", { which: which + 1 }), "data-side": which },
+      { "aria-label": t("compare.algorithm", { which: side + 1 }), "data-side": side },
       families.map((family) =>
         h(
           "optgroup",
@@ -61,55 +61,55 @@ export async function page(main, rest, kept) {
           known.algorithms
             .filter((it) => it.family === family)
             .map((it) =>
-              h("option", { value: it.name, text: it.name, selected: it.name === scenarios[which].algorithm }),
+              h("option", { value: it.name, text: it.name, selected: it.name === scenarios[side].algorithm }),
             ),
         ),
       ),
     );
     input.addEventListener("change", () => {
-      const { quorums: _, tree: __, ...others } = scenarios[which];
-      scenarios[which] = { ...others, algorithm: input.value };
+      const { quorums: _, tree: __, ...others } = scenarios[side];
+      scenarios[side] = { ...others, algorithm: input.value };
       start();
     });
     const seed = h("input", {
       type: "number",
       min: 0,
-      value: scenarios[which].seed ?? 0,
-      "aria-label": t("compare.seed", { which: which + 1 }),
+      value: scenarios[side].seed ?? 0,
+      "aria-label": t("compare.seed", { which: side + 1 }),
     });
     seed.addEventListener("change", () => {
-      scenarios[which] = { ...scenarios[which], seed: Number(seed.value) };
+      scenarios[side] = { ...scenarios[side], seed: Number(seed.value) };
       start();
     });
     return h("div", { class: "row" }, input, h("label", { class: "row" }, t("key.seed"), seed));
   };
 
   /** The workload is the same for both: what is set is set for both. @param {Scenario} next */
-  const both = (next) => {
-    for (const which of /** @type {const} */ ([0, 1])) {
-      const { algorithm, seed, quorums } = scenarios[which];
-      const mine = { ...next, algorithm, seed, quorums };
-      if (seed === undefined) delete mine.seed;
-      if (quorums === undefined) delete mine.quorums;
-      scenarios[which] = mine;
+  const setBoth = (next) => {
+    for (const side of /** @type {const} */ ([0, 1])) {
+      const { algorithm, seed, quorums } = scenarios[side];
+      const scenario = { ...next, algorithm, seed, quorums };
+      if (seed === undefined) delete scenario.seed;
+      if (quorums === undefined) delete scenario.quorums;
+      scenarios[side] = scenario;
     }
     start();
   };
 
-  const drawDesk = () =>
-    fill(desk, h("div", { class: "pair" }, choose(0), choose(1)), setup(scenarios[0], undefined, both, false));
+  const drawSetup = () =>
+    fill(setupPanel, h("div", { class: "pair" }, choose(0), choose(1)), setup(scenarios[0], undefined, setBoth, false));
 
   /** Runs both; says whether that was possible. */
   const start = async () => {
-    drawDesk();
+    drawSetup();
     fill(problem);
     try {
       const results = await Promise.all(scenarios.map((scenario) => post("run", { scenario })));
       scenarios[0] = results[0].scenario;
       scenarios[1] = results[1].scenario;
       history.replaceState(null, "", `#/compare/${encode(scenarios[0])}/${encode(scenarios[1])}`);
-      const films = results.map((it) => new Film(it.film, it.moments, { scenario: it.scenario }));
-      show(results, films, now());
+      const recordings = results.map((it) => new Recording(it.film, it.moments, { scenario: it.scenario }));
+      show(results, recordings, now());
       return true;
     } catch (error) {
       fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
@@ -122,119 +122,119 @@ export async function page(main, rest, kept) {
    * @param {string} kind
    * @param {string} fault
    */
-  const fault = async (kind, fault) => {
+  const addFault = async (kind, fault) => {
     const before = [...scenarios];
-    for (const which of /** @type {const} */ ([0, 1])) scenarios[which] = withFault(scenarios[which], kind, fault);
+    for (const side of /** @type {const} */ ([0, 1])) scenarios[side] = withFault(scenarios[side], kind, fault);
     if (await start()) return;
     // What one of them cannot run is not asked of the other.
     [scenarios[0], scenarios[1]] = before;
-    drawDesk();
+    drawSetup();
   };
 
   /**
-   * @param {import("../parts/stage.js").Result[]} results
-   * @param {Film[]} films
+   * @param {import("../parts/run-view.js").Result[]} results
+   * @param {Recording[]} recordings
    * @param {number} at the time at which to be; -1 is before everything
    */
-  const show = (results, films, at) => {
-    shown = { results, films };
-    const sides = results.map((result, place) => side(result, films[place]));
+  const show = (results, recordings, at) => {
+    shown = { results, recordings };
+    const sides = results.map((result, index) => buildSide(result, recordings[index]));
     fill(
       pair,
       sides.map((it) => it.element),
     );
     // Every moment at which anything happens in either.
-    const times = [...new Set(films.flatMap((film) => film.whole.map(([time]) => time)))].sort((a, b) => a - b);
+    const times = [...new Set(recordings.flatMap((recording) => recording.allMoments.map(([time]) => time)))].sort((a, b) => a - b);
     const end = times[times.length - 1] ?? 0;
     player?.pause();
     const steps = (/** @type {number} */ position) =>
-      films.map((film) => (position < 0 ? -1 : film.stepAt(times[position])));
-    const mover = new Player(times.length, (position) => steps(position).every((step, it) => films[it].has(step)));
-    player = mover;
-    takeKeys(mover);
-    now = () => (mover.position < 0 ? -1 : times[mover.position]);
-    const go = (/** @type {number} */ time) => mover.go(times.findLastIndex((it) => it <= time));
-    for (const { film, diagram } of sides) {
-      diagram.clicked = async (spot) => {
-        const step = await film.find({ time: spot.time }).catch(() => -1);
-        const isUp = spot.process === null || film.at(step).up[spot.process] === 1;
-        const { title, items } = deeds(spot, isUp, { go, fault });
-        menu(diagram.element, spot, title, items);
+      recordings.map((recording) => (position < 0 ? -1 : recording.stepAtTime(times[position])));
+    const sharedPlayer = new Player(times.length, (position) => steps(position).every((step, it) => recordings[it].has(step)));
+    player = sharedPlayer;
+    bindKeys(sharedPlayer);
+    now = () => (sharedPlayer.position < 0 ? -1 : times[sharedPlayer.position]);
+    const go = (/** @type {number} */ time) => sharedPlayer.go(times.findLastIndex((it) => it <= time));
+    for (const { recording, diagram } of sides) {
+      diagram.onClick = async (target) => {
+        const step = await recording.find({ time: target.time }).catch(() => -1);
+        const isUp = target.process === null || recording.stateAfter(step).up[target.process] === 1;
+        const { title, items } = menuItems(target, isUp, { go, fault: addFault });
+        menu(diagram.element, target, title, items);
       };
     }
-    const span = Math.max(...films.map(windowOf));
+    const span = Math.max(...recordings.map(windowLength));
     const update = () => {
       const time = Math.max(0, now());
-      const begun = mover.position >= 0;
+      const begun = sharedPlayer.position >= 0;
       // The end belongs to the last window, and does not begin another.
       const first = Math.floor(Math.max(0, Math.min(time, end - 1)) / span) * span;
       for (const it of sides) {
-        const step = begun ? it.film.stepAt(time) : -1;
-        it.diagram.move(time, begun ? it.film.event(step) : -1);
+        const step = begun ? it.recording.stepAtTime(time) : -1;
+        it.diagram.move(time, begun ? it.recording.event(step) : -1);
         it.diagram.show({ from: first, to: Math.max(1, Math.min(first + span, Math.max(end, first + 1))) });
-        if (!it.film.has(step)) {
-          const position = mover.position;
-          const again = () => mover.position === position && update();
-          it.film.load(step).then(again, () => {});
+        if (!it.recording.has(step)) {
+          const position = sharedPlayer.position;
+          const again = () => sharedPlayer.position === position && update();
+          it.recording.load(step).then(again, () => {});
           fill(it.now, h("p", { class: "faint", text: t("step.loading") }));
           continue;
         }
-        const scene = it.film.at(step);
+        const global = it.recording.stateAfter(step);
         let sent = 0;
-        for (const count of scene.sent.values()) sent += count;
-        const here = begun ? it.film.records(step).filter((record) => record.time === time) : [];
+        for (const count of global.sent.values()) sent += count;
+        const here = begun ? it.recording.records(step).filter((record) => record.time === time) : [];
         fill(
           it.now,
           h(
             "p",
             {},
             h("b", { text: number(sent) }),
-            ` ${t("compare.sent")} · ${number(scene.messages)} ${t("compare.under-way")}`,
+            ` ${t("compare.sent")} · ${number(global.messagesInFlight)} ${t("compare.under-way")}`,
           ),
           h("p", {
             class: "faint",
-            text: here.length > 0 ? `p${it.film.process(step)} ${here.map(say).slice(0, 2).join("; ")}` : "\u00a0",
+            text: here.length > 0 ? `p${it.recording.process(step)} ${here.map(describe).slice(0, 2).join("; ")}` : "\u00a0",
           }),
         );
       }
     };
-    mover.addEventListener("move", update);
+    sharedPlayer.addEventListener("move", update);
     fill(
       controls,
-      transport(mover, () => `${readable(Math.max(0, now()))} / ${readable(end)}`),
+      playbackControls(sharedPlayer, () => `${formatTime(Math.max(0, now()))} / ${formatTime(end)}`),
     );
     if (at >= 0) go(at);
     requestAnimationFrame(update);
   };
 
-  if (kept) {
-    drawDesk();
-    show(kept.results, kept.films, kept.at);
+  if (saved) {
+    drawSetup();
+    show(saved.results, saved.recordings, saved.at);
   } else await start();
-  return { leave: () => player?.pause(), keep: () => shown && { ...shown, at: now() } };
+  return { leave: () => player?.pause(), save: () => shown && { ...shown, at: now() } };
 }
 
 /**
  * How much time a window shows: all of a short run.
- * @param {Film} film
+ * @param {Recording} recording
  */
-function windowOf(film) {
-  const end = Math.max(1, film.end);
-  if (film.length <= 160) return end;
+function windowLength(recording) {
+  const end = Math.max(1, recording.end);
+  if (recording.length <= 160) return end;
   // Where much happens at once, not too few moments; and windows that begin at round times.
-  const wanted = Math.max(1, (end * 120) / film.length, (end * 10) / film.whole.length);
+  const wanted = Math.max(1, (end * 120) / recording.length, (end * 10) / recording.allMoments.length);
   const power = 10 ** Math.floor(Math.log10(wanted));
   return ([1, 2, 5].find((it) => it * power >= wanted) ?? 10) * power;
 }
 
 /**
- * @param {import("../parts/stage.js").Result} result
- * @param {Film} film
+ * @param {import("../parts/run-view.js").Result} result
+ * @param {Recording} recording
  */
-function side(result, film) {
+function buildSide(result, recording) {
   const diagram = new Diagram();
-  diagram.subject = { scenario: result.scenario };
-  if (film.n <= 64) diagram.subject.processes = Array.from({ length: film.n }, (_, it) => it);
+  diagram.request = { scenario: result.scenario };
+  if (recording.n <= 64) diagram.request.processes = Array.from({ length: recording.n }, (_, it) => it);
   const now = h("div", { class: "now-line" });
   const report = /** @type {import("../parts/verdicts.js").Report} */ (result.report);
   const figure = (/** @type {string} */ value, /** @type {string} */ label) =>
@@ -256,15 +256,15 @@ function side(result, film) {
           t("counts.measured", { per: t(`per.${report.cost.per}`) }),
         ),
         figure(formula(report.cost.formula), t("compare.formula")),
-        figure(readable(report.virtual_time), t("compare.duration")),
+        figure(formatTime(report.virtual_time), t("compare.duration")),
       ),
       now,
     ),
-    film.isWhole
+    recording.isComplete
       ? null
-      : h("p", { class: "note", text: t("note.parts", { shown: number(film.shown), all: number(film.length) }) }),
+      : h("p", { class: "note", text: t("note.parts", { shown: number(recording.segmentLength), all: number(recording.length) }) }),
     h("div", { class: "board" }, diagram.element),
     h("a", { href: `#/run?${encode(result.scenario ?? {})}` }, t("compare.open")),
   );
-  return { result, film, diagram, now, element };
+  return { result, recording, diagram, now, element };
 }

@@ -21,9 +21,9 @@ export async function page(main, rest) {
   /** @type {Experiment[]} */
   const all = await get("experiments");
   /** @type {EventSource | null} */
-  let watching = null;
+  let progressSource = null;
   const problem = h("div", { role: "alert" });
-  const job = h("div", { class: "stage" });
+  const job = h("div", { class: "job" });
   const choices = h("div", { class: "choices" });
   fill(
     main,
@@ -46,8 +46,8 @@ export async function page(main, rest) {
     const begin = async () => {
       fill(problem);
       try {
-        const asked = { name: it.name, seeds: Number(seeds.value), up_to: it.sizes ? Number(size.value) : undefined };
-        watch((await post("experiments", asked)).id);
+        const request = { name: it.name, seeds: Number(seeds.value), up_to: it.sizes ? Number(size.value) : undefined };
+        watch((await post("experiments", request)).id);
       } catch (error) {
         fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
       }
@@ -68,16 +68,16 @@ export async function page(main, rest) {
 
   const watch = (/** @type {number} */ id) => {
     history.replaceState(null, "", `#/experiments?job=${id}`);
-    watching?.close();
-    watching = new EventSource(`api/experiments/${id}/progress`);
-    watching.onmessage = async (event) => {
+    progressSource?.close();
+    progressSource = new EventSource(`api/experiments/${id}/progress`);
+    progressSource.onmessage = async (event) => {
       /** @type {Job} */
       const now = JSON.parse(event.data);
       if (now.state === "running") return progress(now);
-      watching?.close();
+      progressSource?.close();
       show(await get(`experiments/${id}`));
     };
-    watching.onerror = () => watching?.close();
+    progressSource.onerror = () => progressSource?.close();
     window.scrollTo({ top: 0 });
   };
 
@@ -103,7 +103,7 @@ export async function page(main, rest) {
     if (it.state === "failed") return fill(job, h("p", { class: "problem", lang: "en", text: it.problem ?? "" }));
     const block = (/** @type {NonNullable<Job["blocks"]>[0]} */ { title, head, rows }) => {
       // A heading that begins with a blank stands over figures.
-      const kind = (/** @type {number} */ place) => (head[place]?.startsWith(" ") ? "number" : undefined);
+      const kind = (/** @type {number} */ column) => (head[column]?.startsWith(" ") ? "number" : undefined);
       return h(
         "div",
         { class: "block", lang: "en" },
@@ -120,7 +120,7 @@ export async function page(main, rest) {
               h(
                 "tr",
                 {},
-                head.map((name, place) => h("th", { scope: "col", class: kind(place), text: name.trim() })),
+                head.map((name, column) => h("th", { scope: "col", class: kind(column), text: name.trim() })),
               ),
             ),
             h(
@@ -130,7 +130,7 @@ export async function page(main, rest) {
                 h(
                   "tr",
                   {},
-                  row.map((cell, place) => h("td", { class: kind(place), text: cell })),
+                  row.map((cell, column) => h("td", { class: kind(column), text: cell })),
                 ),
               ),
             ),
@@ -183,5 +183,5 @@ export async function page(main, rest) {
       () => {},
     );
   }
-  return { leave: () => watching?.close() };
+  return { leave: () => progressSource?.close() };
 }

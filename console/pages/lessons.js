@@ -3,7 +3,7 @@
 import { get, post } from "../api.js";
 import { fill, h } from "../dom.js";
 import { encode } from "../link.js";
-import { Stage } from "../parts/stage.js";
+import { RunView } from "../parts/run-view.js";
 import { verdict } from "../parts/verdicts.js";
 import { language, t, tOr } from "../texts.js";
 
@@ -14,40 +14,40 @@ import { language, t, tOr } from "../texts.js";
  */
 
 /** @type {Promise<Lesson[]> | undefined} */
-let course;
+let lessonsPromise;
 
 /** @type {import("../main.js").Page} */
-export async function page(main, rest, kept) {
-  course ??= get("lessons");
-  const lessons = await course;
-  const place = Math.max(0, Math.min(lessons.length - 1, Number(rest || 1) - 1));
-  const { lesson, keys } = lessons[place];
-  const say = (/** @type {Texts} */ texts) => texts[language] ?? texts.en;
-  /** @type {import("../parts/stage.js").Result} */
-  let shown = kept?.result ?? (await post("run", { scenario: keys }));
-  const at = h("div", { class: "place" });
-  const room = h("div");
-  /** @type {Stage} */
-  let stage;
+export async function page(main, rest, saved) {
+  lessonsPromise ??= get("lessons");
+  const lessons = await lessonsPromise;
+  const index = Math.max(0, Math.min(lessons.length - 1, Number(rest || 1) - 1));
+  const { lesson, keys } = lessons[index];
+  const localized = (/** @type {Texts} */ texts) => texts[language] ?? texts.en;
+  /** @type {import("../parts/run-view.js").Result} */
+  let shown = saved?.result ?? (await post("run", { scenario: keys }));
+  const runElement = h("div", { class: "place" });
+  const verdictElement = h("div");
+  /** @type {RunView} */
+  let runView;
   const run = (
-    /** @type {import("../parts/stage.js").Result} */ it,
-    /** @type {import("../parts/stage.js").Kept | undefined} */ where,
+    /** @type {import("../parts/run-view.js").Result} */ it,
+    /** @type {import("../parts/run-view.js").SavedView | undefined} */ where,
   ) => {
     shown = it;
-    stage?.destroy();
-    stage = new Stage(it, { change: again, kept: where });
-    fill(at, stage.element);
-    fill(room, it.report ? verdict(it.report) : null);
+    runView?.destroy();
+    runView = new RunView(it, { change: rerun, saved: where });
+    fill(runElement, runView.element);
+    fill(verdictElement, it.report ? verdict(it.report) : null);
   };
-  const again = async (
+  const rerun = async (
     /** @type {any} */ scenario,
     /** @type {{ event: number } | { time: number }} */ moment,
   ) => {
     try {
       run(await post("run", { scenario }), undefined);
-      await stage.jump(moment);
+      await runView.jump(moment);
     } catch (error) {
-      fill(room, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
+      fill(verdictElement, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
     }
   };
   const paragraphs = (/** @type {string} */ text) =>
@@ -55,61 +55,61 @@ export async function page(main, rest, kept) {
       .trim()
       .split(/\n\s*\n/)
       .map((it) => h("p", { text: it.replace(/\s+/g, " ") }));
-  const turn = (/** @type {number} */ to, /** @type {string} */ key) =>
+  const lessonLink = (/** @type {number} */ to, /** @type {string} */ key) =>
     to >= 0 && to < lessons.length
-      ? h("a", { class: "button", href: `#/lessons/${to + 1}` }, t(key, { title: say(lessons[to].lesson.title) }))
+      ? h("a", { class: "button", href: `#/lessons/${to + 1}` }, t(key, { title: localized(lessons[to].lesson.title) }))
       : h("span");
   const answer = h(
     "details",
-    { open: kept?.answer },
+    { open: saved?.answer },
     h("summary", { text: t("lessons.answer") }),
-    paragraphs(say(lesson.answer)),
+    paragraphs(localized(lesson.answer)),
   );
   fill(
     main,
     h(
       "div",
       { class: "course" },
-      contents(lessons, place, say),
+      contents(lessons, index, localized),
       h(
         "article",
         { class: "lesson" },
         h(
           "div",
           { class: "heading" },
-          h("p", { class: "eyebrow", text: `${place + 1} · ${chapter(lesson.chapter)}` }),
-          h("h1", { text: say(lesson.title) }),
+          h("p", { class: "eyebrow", text: `${index + 1} · ${chapter(lesson.chapter)}` }),
+          h("h1", { text: localized(lesson.title) }),
         ),
         h(
           "div",
           { class: "words" },
-          paragraphs(say(lesson.text)),
-          h("div", { class: "look" }, h("b", { text: t("lessons.look") }), paragraphs(say(lesson.look))),
+          paragraphs(localized(lesson.text)),
+          h("div", { class: "look" }, h("b", { text: t("lessons.look") }), paragraphs(localized(lesson.look))),
         ),
         h(
           "div",
           { class: "actions" },
-          room,
+          verdictElement,
           h("a", { class: "button", href: `#/run?${encode(keys)}` }, t("lessons.open")),
         ),
-        at,
+        runElement,
         h(
           "div",
           { class: "question sheet" },
           h("h3", { text: t("lessons.question") }),
-          paragraphs(say(lesson.question)),
+          paragraphs(localized(lesson.question)),
           answer,
         ),
-        h("div", { class: "turn" }, turn(place - 1, "lessons.previous"), turn(place + 1, "lessons.next")),
+        h("div", { class: "turn" }, lessonLink(index - 1, "lessons.previous"), lessonLink(index + 1, "lessons.next")),
       ),
     ),
   );
-  run(shown, kept?.where);
+  run(shown, saved?.where);
   main.querySelector(".contents [aria-current]")?.scrollIntoView({ block: "nearest" });
-  if (!kept) window.scrollTo({ top: 0 });
+  if (!saved) window.scrollTo({ top: 0 });
   return {
-    leave: () => stage.destroy(),
-    keep: () => ({ result: shown, where: stage.keep(), answer: answer.open }),
+    leave: () => runView.destroy(),
+    save: () => ({ result: shown, where: runView.save(), answer: answer.open }),
   };
 }
 
@@ -120,10 +120,10 @@ function chapter(name) {
 
 /**
  * @param {Lesson[]} lessons
- * @param {number} place
- * @param {(texts: Texts) => string} say
+ * @param {number} index
+ * @param {(texts: Texts) => string} localized
  */
-function contents(lessons, place, say) {
+function contents(lessons, index, localized) {
   const chapters = [...new Set(lessons.map((it) => it.lesson.chapter))];
   return h(
     "nav",
@@ -143,9 +143,9 @@ function contents(lessons, place, say) {
                   {},
                   h(
                     "a",
-                    { href: `#/lessons/${number + 1}`, "aria-current": number === place ? "page" : undefined },
+                    { href: `#/lessons/${number + 1}`, "aria-current": number === index ? "page" : undefined },
                     h("span", { text: number + 1 }),
-                    say(it.lesson.title),
+                    localized(it.lesson.title),
                   ),
                 )
               : null,

@@ -3,7 +3,7 @@
 import { get, post, postText } from "../api.js";
 import { fill, h } from "../dom.js";
 import { encode } from "../link.js";
-import { Stage } from "../parts/stage.js";
+import { RunView } from "../parts/run-view.js";
 import { verdict } from "../parts/verdicts.js";
 import { t } from "../texts.js";
 
@@ -11,10 +11,10 @@ import { t } from "../texts.js";
 const BYTES_MOST = 32 << 20;
 
 /** @type {import("../main.js").Page} */
-export async function page(main, _rest, kept) {
-  /** @type {Stage | null} */
-  let stage = null;
-  /** @type {import("../parts/stage.js").Result | null} */
+export async function page(main, _rest, saved) {
+  /** @type {RunView | null} */
+  let runView = null;
+  /** @type {import("../parts/run-view.js").Result | null} */
   let shown = null;
   const problem = h("div", { role: "alert" });
   const title = h("div", { class: "actions" });
@@ -25,7 +25,7 @@ export async function page(main, _rest, kept) {
     placeholder: t("open.placeholder"),
     "aria-label": t("open.text"),
     id: "pasted",
-    value: kept?.text ?? "",
+    value: saved?.text ?? "",
   });
   const file = h("input", { type: "file", accept: ".toml,.jsonl,.txt", "aria-label": t("open.file") });
   const show = h("button", { type: "button", class: "primary", id: "show" }, t("open.show"));
@@ -37,30 +37,30 @@ export async function page(main, _rest, kept) {
     h("div", { class: "row" }, show, file),
   );
 
-  const see = async (/** @type {string} */ words) => {
+  const load = async (/** @type {string} */ content) => {
     fill(problem);
-    stage?.destroy();
-    [stage, shown] = [null, null];
+    runView?.destroy();
+    [runView, shown] = [null, null];
     fill(place);
     fill(title);
-    if (words.trim() === "") return;
+    if (content.trim() === "") return;
     try {
       // A trace is a JSON object a line; a scenario never begins with a brace.
-      const isTrace = words.trimStart().startsWith("{");
-      const result = isTrace ? await postText("trace", words) : await post("run", { toml: words });
-      put(result, undefined);
+      const isTrace = content.trimStart().startsWith("{");
+      const result = isTrace ? await postText("trace", content) : await post("run", { toml: content });
+      display(result, undefined);
       place.scrollIntoView({ block: "nearest" });
     } catch (error) {
       fill(problem, h("p", { class: "problem", lang: "en", text: /** @type {Error} */ (error).message }));
     }
   };
-  const put = (
-    /** @type {import("../parts/stage.js").Result} */ result,
-    /** @type {import("../parts/stage.js").Kept | undefined} */ where,
+  const display = (
+    /** @type {import("../parts/run-view.js").Result} */ result,
+    /** @type {import("../parts/run-view.js").SavedView | undefined} */ where,
   ) => {
     shown = result;
-    stage = new Stage(result, { change: again, kept: where });
-    fill(place, stage.element);
+    runView = new RunView(result, { change: rerun, saved: where });
+    fill(place, runView.element);
     fill(
       title,
       h("h2", { text: result.report?.algorithm ?? t("open.trace") }),
@@ -68,17 +68,17 @@ export async function page(main, _rest, kept) {
       result.scenario ? h("a", { class: "button", href: `#/run?${encode(result.scenario)}` }, t("lessons.open")) : null,
     );
   };
-  const again = (/** @type {any} */ scenario) => {
+  const rerun = (/** @type {any} */ scenario) => {
     location.hash = `#/run?${encode(scenario)}`;
   };
   const read = async (/** @type {File | undefined} */ chosen) => {
     if (!chosen) return;
     if (chosen.size > BYTES_MOST) return fill(problem, h("p", { class: "problem", text: t("open.too-large") }));
-    const words = await chosen.text();
-    text.value = words.slice(0, 200_000);
-    see(words);
+    const content = await chosen.text();
+    text.value = content.slice(0, 200_000);
+    load(content);
   };
-  show.addEventListener("click", () => see(text.value));
+  show.addEventListener("click", () => load(text.value));
   file.addEventListener("change", () => read(file.files?.[0]));
   drop.addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -91,7 +91,7 @@ export async function page(main, _rest, kept) {
     read(event.dataTransfer?.files[0]);
   });
 
-  const shelf = h("div", { class: "shelf" });
+  const scenarioList = h("div", { class: "scenario-list" });
   const search = h("input", { type: "search", placeholder: t("open.search"), "aria-label": t("open.search") });
   fill(
     main,
@@ -100,7 +100,7 @@ export async function page(main, _rest, kept) {
       "div",
       { class: "quorums" },
       drop,
-      h("div", { class: "sheet" }, h("h3", { text: t("open.shelf") }), search, shelf),
+      h("div", { class: "sheet" }, h("h3", { text: t("open.shelf") }), search, scenarioList),
     ),
     problem,
     title,
@@ -112,12 +112,12 @@ export async function page(main, _rest, kept) {
     const wanted = search.value.trim().toLowerCase();
     const found = known.filter((it) => `${it.name.replaceAll("-", " ")} ${it.comment}`.toLowerCase().includes(wanted));
     fill(
-      shelf,
+      scenarioList,
       found.map((it) => {
         const [folder, name] = it.name.replace(/\.toml$/, "").split("/");
         const pick = () => {
           text.value = it.toml;
-          see(it.toml);
+          load(it.toml);
         };
         return h(
           "button",
@@ -130,9 +130,9 @@ export async function page(main, _rest, kept) {
   };
   search.addEventListener("input", draw);
   draw();
-  if (kept?.result) put(kept.result, kept.where);
+  if (saved?.result) display(saved.result, saved.where);
   return {
-    leave: () => stage?.destroy(),
-    keep: () => ({ text: text.value, result: shown, where: stage?.keep() }),
+    leave: () => runView?.destroy(),
+    save: () => ({ text: text.value, result: shown, where: runView?.save() }),
   };
 }

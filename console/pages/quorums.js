@@ -6,13 +6,13 @@ import { parse } from "../drawing.js";
 import { language, number, t, tOr } from "../texts.js";
 
 /**
- * @typedef {{ process: number, members: number[] | null }} Own
- * @typedef {{ process: number, failed: number[], members: number[] }} Taken
- * @typedef {{ first: Taken, second: Taken, left_of_first: number[] }} Apart
- * @typedef {{ system: string, processes: number, failed: number[], quorums: Own[], without_quorum: number[],
+ * @typedef {{ process: number, members: number[] | null }} ProcessQuorum
+ * @typedef {{ process: number, failed: number[], members: number[] }} QuorumInView
+ * @typedef {{ first: QuorumInView, second: QuorumInView, left_of_first: number[] }} DisjointQuorums
+ * @typedef {{ system: string, processes: number, failed: number[], quorums: ProcessQuorum[], without_quorum: number[],
  *   size: { min: number, max: number }, degree: { min: number, max: number }, load: number | null, minimal: boolean,
  *   meets_within_view: boolean, meets_across_views: boolean, exhaustive: boolean, views: number,
- *   apart_within_view: Apart | null, apart_across_views: Apart | null, apart_after_crashes: Apart | null,
+ *   apart_within_view: DisjointQuorums | null, apart_across_views: DisjointQuorums | null, apart_after_crashes: DisjointQuorums | null,
  *   survives: any, picture?: string }} QuorumReport
  */
 
@@ -32,7 +32,7 @@ export async function page(main, rest) {
   /** The quorums of the view to compare with: nobody failed, or what was kept. @type {Set<number>} */
   let before = new Set((query.get("before") ?? "").split(",").filter(Boolean).map(Number));
 
-  const controls = h("div", { class: "desk" });
+  const controls = h("div", { class: "setup-panel" });
   const problem = h("div", { role: "alert" });
   const nodes = h("div", { class: "nodes" });
   const picture = h("div", { class: "picture" });
@@ -141,7 +141,7 @@ export async function page(main, rest) {
     load();
   };
 
-  const look = (/** @type {Apart} */ apart) => {
+  const showPair = (/** @type {DisjointQuorums} */ apart) => {
     before = new Set(apart.first.failed);
     view.failed = new Set(apart.second.failed);
     view.shown = apart.second.process;
@@ -149,7 +149,7 @@ export async function page(main, rest) {
   };
 
   const draw = (/** @type {QuorumReport} */ now, /** @type {QuorumReport} */ old) => {
-    const mine = new Set(now.quorums.find((it) => it.process === view.shown)?.members ?? []);
+    const ownQuorum = new Set(now.quorums.find((it) => it.process === view.shown)?.members ?? []);
     fill(
       nodes,
       Array.from({ length: view.n }, (_, process) => {
@@ -162,7 +162,7 @@ export async function page(main, rest) {
             "aria-pressed": String(down),
             "aria-label": label,
             title: label,
-            class: mine.has(process) && !down ? "member" : undefined,
+            class: ownQuorum.has(process) && !down ? "member" : undefined,
             "data-process": process,
             on: { click: () => fail(process) },
           },
@@ -187,12 +187,12 @@ export async function page(main, rest) {
   };
 
   const drawVerdicts = (/** @type {QuorumReport} */ now) => {
-    const yes = (/** @type {boolean} */ holds, /** @type {string} */ key, /** @type {Apart | null} */ apart) =>
+    const intersectionItem = (/** @type {boolean} */ holds, /** @type {string} */ key, /** @type {DisjointQuorums | null} */ apart) =>
       h(
         "li",
         { class: `property ${holds ? "holds" : "violated"}` },
         h("span", { class: "glyph", "aria-hidden": "true", text: holds ? "✓" : "✕" }),
-        h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), apart ? example(apart, () => look(apart)) : null),
+        h("div", {}, t(`${key}.${holds ? "yes" : "no"}`), apart ? example(apart, () => showPair(apart)) : null),
       );
     const figure = (/** @type {string} */ value, /** @type {string} */ key) =>
       h("div", { class: "figure" }, h("b", { text: value }), h("span", { text: t(key) }));
@@ -212,8 +212,8 @@ export async function page(main, rest) {
       h(
         "ul",
         { class: "plain properties" },
-        yes(now.meets_within_view, "quorums.within", now.apart_within_view),
-        yes(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views),
+        intersectionItem(now.meets_within_view, "quorums.within", now.apart_within_view),
+        intersectionItem(now.meets_across_views, "quorums.across", now.apart_after_crashes ?? now.apart_across_views),
       ),
       h("p", {
         class: "faint",
@@ -223,7 +223,7 @@ export async function page(main, rest) {
   };
 
   const drawList = (/** @type {QuorumReport} */ now) => {
-    const row = (/** @type {Own} */ own) =>
+    const row = (/** @type {ProcessQuorum} */ own) =>
       h(
         "tr",
         {},
@@ -280,7 +280,7 @@ export async function page(main, rest) {
       return fill(matrix, title, lead, h("p", { class: "faint", text: t("quorums.too-many", { most: MATRIX_MOST }) }));
     let apart = 0;
     const sets = now.quorums.map((it) => new Set(it.members ?? []));
-    const cell = (/** @type {Own} */ a, /** @type {number} */ b) => {
+    const cell = (/** @type {ProcessQuorum} */ a, /** @type {number} */ b) => {
       const other = now.quorums[b];
       if (!a.members || !other.members || old.failed.includes(a.process) || now.failed.includes(other.process))
         return h("td", { class: "none" }, "·");
@@ -326,12 +326,12 @@ export async function page(main, rest) {
 }
 
 /**
- * @param {Apart} apart
- * @param {() => void} look
+ * @param {DisjointQuorums} apart
+ * @param {() => void} showPair
  */
-function example(apart, look) {
+function example(apart, showPair) {
   const set = (/** @type {number[]} */ it) => `{${it.join(", ")}}`;
-  const one = (/** @type {Taken} */ it) =>
+  const one = (/** @type {QuorumInView} */ it) =>
     t("quorums.taken", {
       process: `p${it.process}`,
       members: set(it.members),
@@ -344,6 +344,6 @@ function example(apart, look) {
     h("br"),
     one(apart.second),
     h("br"),
-    h("button", { type: "button", class: "link", on: { click: look } }, t("quorums.look")),
+    h("button", { type: "button", class: "link", on: { click: showPair } }, t("quorums.look")),
   );
 }

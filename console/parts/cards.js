@@ -2,7 +2,7 @@
 
 import { h, fill } from "../dom.js";
 import { cost, summary, t } from "../texts.js";
-import { familyName, sentence } from "./say.js";
+import { familyName, sentence } from "./describe.js";
 
 /**
  * @param {import("../api.js").Catalogue} catalogue

@@ -3,13 +3,13 @@
 import { h } from "../dom.js";
 
 /**
- * @param {HTMLElement} where
+ * @param {HTMLElement} container
  * @param {{ x: number, y: number }} at
  * @param {string} title
  * @param {{ label: string, act: () => void }[]} items
  */
-export function menu(where, at, title, items) {
-  where.querySelector(".menu")?.remove();
+export function menu(container, at, title, items) {
+  container.querySelector(".menu")?.remove();
   const close = () => {
     list.remove();
     document.removeEventListener("pointerdown", outside);
@@ -40,20 +40,20 @@ export function menu(where, at, title, items) {
   );
   list.addEventListener("keydown", (event) => {
     const buttons = [...list.querySelectorAll("button")];
-    const place = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    const index = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "Escape") {
       close();
-      where.focus();
-    } else if (event.key === "ArrowDown") buttons[(place + 1) % buttons.length].focus();
-    else if (event.key === "ArrowUp") buttons[(place - 1 + buttons.length) % buttons.length].focus();
+      container.focus();
+    } else if (event.key === "ArrowDown") buttons[(index + 1) % buttons.length].focus();
+    else if (event.key === "ArrowUp") buttons[(index - 1 + buttons.length) % buttons.length].focus();
     else return;
     event.preventDefault();
   });
-  where.append(list);
+  container.append(list);
   // All of it is seen, also at an edge and where the drawing is wider than the screen.
-  const right = where.scrollLeft + where.clientWidth - list.offsetWidth - 4;
-  const bottom = where.clientHeight - list.offsetHeight - 4;
-  list.style.left = `${Math.max(where.scrollLeft + 4, Math.min(at.x, right))}px`;
+  const right = container.scrollLeft + container.clientWidth - list.offsetWidth - 4;
+  const bottom = container.clientHeight - list.offsetHeight - 4;
+  list.style.left = `${Math.max(container.scrollLeft + 4, Math.min(at.x, right))}px`;
   list.style.top = `${Math.max(4, Math.min(at.y + 6, bottom))}px`;
   document.addEventListener("pointerdown", outside);
   list.querySelector("button")?.focus();

@@ -2,27 +2,27 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { readable } from "../time.js";
+import { formatTime } from "../time.js";
 import { number, t } from "../texts.js";
 
 const SHOWN = 40;
 
 /**
- * @param {import("../scene.js").Scene} scene
- * @param {((record: import("../scene.js").Record) => void) | undefined} cut
+ * @param {import("../global-state.js").GlobalState} global
+ * @param {((record: import("../global-state.js").Record) => void) | undefined} cut
  */
-export function messages(scene, cut) {
-  const shown = first(scene.underWay.values(), SHOWN);
-  const more = scene.messages - shown.length;
-  if (scene.messages === 0) return [h("p", { class: "faint", text: t("messages.none") })];
-  const row = (/** @type {import("../scene.js").Record} */ record) => {
+export function messages(global, cut) {
+  const shown = first(global.inFlight.values(), SHOWN);
+  const more = global.messagesInFlight - shown.length;
+  if (global.messagesInFlight === 0) return [h("p", { class: "faint", text: t("messages.none") })];
+  const row = (/** @type {import("../global-state.js").Record} */ record) => {
     const label = t("messages.cut", { from: `p${record.from}`, to: `p${record.to}` });
     return h(
       "tr",
       {},
       h("td", {}, h("span", { class: "kind", text: record.kind ?? "" })),
       h("td", { class: "route", text: `p${record.from} → p${record.to}` }),
-      h("td", { class: "number faint", text: readable(record.time) }),
+      h("td", { class: "number faint", text: formatTime(record.time) }),
       h("td", { class: "body" }, h("code", { text: record.body ?? "" })),
       h(
         "td",
@@ -30,7 +30,7 @@ export function messages(scene, cut) {
         cut && record.from !== record.to
           ? h(
               "button",
-              { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => cut(record) } },
+              { type: "button", class: "fault-button", title: label, "aria-label": label, on: { click: () => cut(record) } },
               icon("cut"),
             )
           : null,
@@ -79,15 +79,15 @@ function first(all, most) {
 
 /**
  * What each detector believes, and whether it is so.
- * @param {import("../scene.js").Scene} scene
+ * @param {import("../global-state.js").GlobalState} global
  */
-export function beliefs(scene) {
+export function beliefs(global) {
   const rows = [];
-  for (let observer = 0; observer < scene.suspects.length && rows.length < 64; observer += 1) {
-    const suspects = [...scene.suspects[observer]].sort((a, b) => a - b);
+  for (let observer = 0; observer < global.suspects.length && rows.length < 64; observer += 1) {
+    const suspects = [...global.suspects[observer]].sort((a, b) => a - b);
     if (suspects.length === 0) continue;
     const who = suspects.map((it) => {
-      const wrong = scene.up[it] === 1;
+      const wrong = global.up[it] === 1;
       const title = wrong ? t("beliefs.wrong", { who: `p${it}` }) : undefined;
       return h("span", { class: wrong ? "badge wrong" : "badge", title }, `p${it}${wrong ? " ?" : ""}`);
     });

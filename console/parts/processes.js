@@ -9,33 +9,33 @@ import { stateTable } from "./state.js";
 const SHOWN = 64;
 
 /**
- * @typedef {{ crash?: (process: number) => void, recover?: (process: number) => void }} Deeds
+ * @typedef {{ crash?: (process: number) => void, recover?: (process: number) => void }} ProcessActions
  */
 
 export class Processes {
   /**
-   * @param {import("../film.js").Film} film
-   * @param {Deeds} deeds
+   * @param {import("../recording.js").Recording} recording
+   * @param {ProcessActions} actions
    */
-  constructor(film, deeds) {
-    this.film = film;
-    this.deeds = deeds;
-    this.open = new Set(film.n <= 6 ? Array.from({ length: film.n }, (_, it) => it) : []);
+  constructor(recording, actions) {
+    this.recording = recording;
+    this.actions = actions;
+    this.open = new Set(recording.n <= 6 ? Array.from({ length: recording.n }, (_, it) => it) : []);
     this.element = h("div", { class: "processes" });
     /** @type {Map<number, { element: HTMLElement, name: string }>} */
     this.cards = new Map();
     /** Where each state is. @type {string[]} */
     this.texts = [];
-    /** What was last shown. @type {{ scene: import("../scene.js").Scene, actor: number } | null} */
+    /** What was last shown. @type {{ global: import("../global-state.js").GlobalState, actor: number } | null} */
     this.last = null;
     /** @type {number[]} */
     this.shown = [];
-    this.turn(0);
+    this.showFrom(0);
   }
 
   /** Shows the processes from this one on. @param {number} first */
-  turn(first) {
-    const last = Math.min(first + SHOWN, this.film.n);
+  showFrom(first) {
+    const last = Math.min(first + SHOWN, this.recording.n);
     this.shown = Array.from({ length: last - first }, (_, it) => first + it);
     this.cards.clear();
     const cards = this.shown.map((process) => {
@@ -44,8 +44,8 @@ export class Processes {
       return element;
     });
     this.element.replaceChildren(...cards);
-    if (this.film.n > SHOWN) this.element.append(this.pager(first, last));
-    if (this.last) this.update(this.last.scene, this.last.actor);
+    if (this.recording.n > SHOWN) this.element.append(this.pager(first, last));
+    if (this.last) this.update(this.last.global, this.last.actor);
   }
 
   /**
@@ -62,7 +62,7 @@ export class Processes {
           "data-turn": key,
           on: {
             click: () => {
-              this.turn(to);
+              this.showFrom(to);
               const same = this.element.querySelector(`[data-turn="${key}"]`);
               if (same instanceof HTMLElement) same.focus();
             },
@@ -70,50 +70,50 @@ export class Processes {
         },
         t(`processes.${key}`),
       );
-    const words = t("processes.some", { from: `p${first}`, to: `p${last - 1}`, all: number(this.film.n) });
+    const words = t("processes.some", { from: `p${first}`, to: `p${last - 1}`, all: number(this.recording.n) });
     return h(
       "div",
       { class: "row pager" },
       button("earlier", Math.max(0, first - SHOWN), first === 0),
-      button("later", last, last >= this.film.n),
+      button("later", last, last >= this.recording.n),
       h("span", { class: "faint", text: words }),
     );
   }
 
   /**
-   * @param {import("../scene.js").Scene} scene
+   * @param {import("../global-state.js").GlobalState} global
    * @param {number} actor whose event it is
    */
-  update(scene, actor) {
-    this.last = { scene, actor };
+  update(global, actor) {
+    this.last = { global, actor };
     // Another part of a long film has its own texts.
-    const anew = scene.texts !== this.texts;
-    this.texts = scene.texts;
+    const textsChanged = global.texts !== this.texts;
+    this.texts = global.texts;
     for (const process of this.shown) {
       const card = this.cards.get(process);
       if (!card) continue;
-      const name = signature(scene, process, actor, this.open.has(process));
-      if (name === card.name && !anew) continue;
+      const name = signature(global, process, actor, this.open.has(process));
+      if (name === card.name && !textsChanged) continue;
       card.name = name;
-      this.draw(card.element, scene, process, actor);
+      this.draw(card.element, global, process, actor);
     }
   }
 
   /**
    * @param {HTMLElement} element
-   * @param {import("../scene.js").Scene} scene
+   * @param {import("../global-state.js").GlobalState} global
    * @param {number} process
    * @param {number} actor
    */
-  draw(element, scene, process, actor) {
-    const up = scene.up[process] === 1;
-    const mark = up ? scene.marks[process] : "crashed";
-    const suspects = [...scene.suspects[process]].sort((a, b) => a - b);
+  draw(element, global, process, actor) {
+    const up = global.up[process] === 1;
+    const mark = up ? global.marks[process] : "crashed";
+    const suspects = [...global.suspects[process]].sort((a, b) => a - b);
     element.classList.toggle("actor", process === actor);
     element.classList.toggle("down", !up);
     const isOpen = this.open.has(process);
-    const text = scene.state(process);
-    const before = process === actor && scene.before >= 0 ? scene.texts[scene.before] : undefined;
+    const text = global.state(process);
+    const before = process === actor && global.previousState >= 0 ? global.texts[global.previousState] : undefined;
     const toggle = h(
       "button",
       {
@@ -124,7 +124,7 @@ export class Processes {
       },
       `p${process}`,
     );
-    const deed = up ? this.deeds.crash : this.deeds.recover;
+    const action = up ? this.actions.crash : this.actions.recover;
     const label = t(up ? "processes.crash" : "processes.recover", { process: `p${process}` });
     element.replaceChildren(
       h(
@@ -136,10 +136,10 @@ export class Processes {
           ? h("span", { class: "suspects", text: t("processes.suspects", { who: list(suspects) }) })
           : null,
         h("span", { class: "space" }),
-        deed
+        action
           ? h(
               "button",
-              { type: "button", class: "deed", title: label, "aria-label": label, on: { click: () => deed(process) } },
+              { type: "button", class: "fault-button", title: label, "aria-label": label, on: { click: () => action(process) } },
               icon(up ? "crash" : "recover"),
             )
           : null,
@@ -151,7 +151,7 @@ export class Processes {
   /** @param {number} process */
   toggle(process) {
     if (!this.open.delete(process)) this.open.add(process);
-    if (this.last) this.update(this.last.scene, this.last.actor);
+    if (this.last) this.update(this.last.global, this.last.actor);
     const button = this.cards.get(process)?.element.querySelector("button.name");
     if (button instanceof HTMLElement) button.focus();
   }
@@ -165,13 +165,13 @@ function list(processes) {
 
 /**
  * What a card depends on.
- * @param {import("../scene.js").Scene} scene
+ * @param {import("../global-state.js").GlobalState} global
  * @param {number} process
  * @param {number} actor
  * @param {boolean} open
  */
-function signature(scene, process, actor, open) {
+function signature(global, process, actor, open) {
   const is = process === actor;
-  const suspects = [...scene.suspects[process]].join();
-  return `${scene.states[process]}|${scene.up[process]}|${scene.marks[process]}|${suspects}|${is ? scene.before : is}|${open}`;
+  const suspects = [...global.suspects[process]].join();
+  return `${global.states[process]}|${global.up[process]}|${global.marks[process]}|${suspects}|${is ? global.previousState : is}|${open}`;
 }

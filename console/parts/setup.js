@@ -30,24 +30,24 @@ const TIMINGS = ["", "synchronous", "asynchronous", "rounds:1ms", "eventually:50
  * @param {import("../link.js").Scenario} scenario
  * @param {import("../api.js").Card | undefined} card
  * @param {(scenario: import("../link.js").Scenario) => void} change
- * @param {boolean} [own] whether the seed is chosen here
- * @param {HTMLElement[]} [drawers] what else can be pulled out
+ * @param {boolean} [withSeed] whether the seed is chosen here
+ * @param {HTMLElement[]} [extraDetails] what else can be pulled out
  */
-export function setup(scenario, card, change, own = true, drawers = []) {
+export function setup(scenario, card, change, withSeed = true, extraDetails = []) {
   const set = (/** @type {string} */ key, /** @type {any} */ value) => {
     const { [key]: _, ...rest } = scenario;
     change(value === "" || value === undefined ? rest : { ...rest, [key]: value });
   };
-  const number = (/** @type {string} */ key, /** @type {number} */ least, /** @type {number} */ usual) => {
-    const input = h("input", { type: "number", min: least, max: 4096, value: scenario[key] ?? usual, "data-key": key });
-    input.addEventListener("change", () => set(key, input.value === "" ? usual : Number(input.value)));
+  const number = (/** @type {string} */ key, /** @type {number} */ least, /** @type {number} */ defaultValue) => {
+    const input = h("input", { type: "number", min: least, max: 4096, value: scenario[key] ?? defaultValue, "data-key": key });
+    input.addEventListener("change", () => set(key, input.value === "" ? defaultValue : Number(input.value)));
     return field(t(`key.${key}`), input, t(`hint.${key}`));
   };
-  const text = (/** @type {string} */ key, /** @type {string} */ usual, /** @type {string[]} */ examples = []) => {
+  const text = (/** @type {string} */ key, /** @type {string} */ defaultValue, /** @type {string[]} */ examples = []) => {
     const list = `list-${key}`;
     const input = h("input", {
       type: "text",
-      value: scenario[key] ?? usual,
+      value: scenario[key] ?? defaultValue,
       list: examples.length > 0 ? list : undefined,
       spellcheck: "false",
       autocomplete: "off",
@@ -62,9 +62,9 @@ export function setup(scenario, card, change, own = true, drawers = []) {
             examples.map((it) => h("option", { value: it })),
           )
         : null;
-    const made = field(t(`key.${key}`), input, t(`hint.${key}`));
-    if (known) made.append(known);
-    return made;
+    const labelled = field(t(`key.${key}`), input, t(`hint.${key}`));
+    if (known) labelled.append(known);
+    return labelled;
   };
   const list = (/** @type {string} */ key) => {
     const input = h("input", {
@@ -83,15 +83,15 @@ export function setup(scenario, card, change, own = true, drawers = []) {
     });
     return field(t(`key.${key}`), input, t(`hint.${key}`));
   };
-  const choice = (/** @type {string} */ key, /** @type {string[]} */ options, /** @type {string} */ usual) => {
-    const chosen = scenario[key] ?? usual;
+  const choice = (/** @type {string} */ key, /** @type {string[]} */ options, /** @type {string} */ defaultValue) => {
+    const chosen = scenario[key] ?? defaultValue;
     const all = options.includes(chosen) ? options : [...options, chosen];
     const input = select(
       all.map((value) => ({ value, label: value === "" ? t("setup.usual") : value })),
       chosen,
       { "data-key": key },
     );
-    input.addEventListener("change", () => set(key, input.value === usual ? undefined : input.value));
+    input.addEventListener("change", () => set(key, input.value === defaultValue ? undefined : input.value));
     return field(t(`key.${key}`), input, t(`hint.${key}`));
   };
   const rate = (/** @type {string} */ key) => {
@@ -113,7 +113,7 @@ export function setup(scenario, card, change, own = true, drawers = []) {
   const fifo = h("input", { type: "checkbox", checked: scenario.fifo ?? true, "data-key": "fifo" });
   fifo.addEventListener("change", () => set("fifo", fifo.checked ? undefined : false));
   const traits = card?.traits;
-  const asks = card?.family !== "agreement" && card?.family !== "detector";
+  const hasRequests = card?.family !== "agreement" && card?.family !== "detector";
   return h(
     "div",
     { class: "setup" },
@@ -121,16 +121,16 @@ export function setup(scenario, card, change, own = true, drawers = []) {
       "div",
       { class: "fields" },
       number("processes", 1, 5),
-      asks ? text("requesters", "one", ["one", "all", "2", "3"]) : null,
-      asks ? number("repeat", 1, 1) : null,
+      hasRequests ? text("requesters", "one", ["one", "all", "2", "3"]) : null,
+      hasRequests ? number("repeat", 1, 1) : null,
       text("delay", "constant:1ms", ["constant:1ms", "uniform:1ms..5ms", "exponential:2ms"]),
-      own ? number("seed", 0, 0) : null,
+      withSeed ? number("seed", 0, 0) : null,
       traits && traits.quorums.length > 0 ? choice("quorums", ["", ...traits.quorums], "") : null,
     ),
     faults(scenario, change),
     h(
       "div",
-      { class: "drawers" },
+      { class: "setup-details" },
       h(
         "details",
         { class: "more" },
@@ -156,7 +156,7 @@ export function setup(scenario, card, change, own = true, drawers = []) {
           h("label", { class: "field check", title: t("hint.fifo") }, fifo, h("span", { text: t("key.fifo") })),
         ),
       ),
-      drawers,
+      extraDetails,
     ),
   );
 }
@@ -169,9 +169,9 @@ export function setup(scenario, card, change, own = true, drawers = []) {
 function faults(scenario, change) {
   const chips = Object.entries(scenario.faults ?? {}).flatMap(([kind, all]) =>
     Array.isArray(all)
-      ? all.map((fault, place) => {
+      ? all.map((fault, index) => {
           const label = t("faults.remove", { fault: `${kind} ${fault}` });
-          const act = () => change(withoutFault(scenario, kind, place));
+          const act = () => change(withoutFault(scenario, kind, index));
           return h(
             "span",
             { class: "chip" },

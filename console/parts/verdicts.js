@@ -2,8 +2,8 @@
 
 import { h } from "../dom.js";
 import { formula, number, t } from "../texts.js";
-import { readable } from "../time.js";
-import { sentence } from "./say.js";
+import { formatTime } from "../time.js";
+import { sentence } from "./describe.js";
 
 /**
  * @typedef {{ id: string, status: string, detail: string, promised: boolean, time?: number,
@@ -20,7 +20,7 @@ import { sentence } from "./say.js";
  * The event at which a property was broken, as far as anybody can say.
  * @param {Property} property
  */
-export function brokenIn(property) {
+export function violationEvent(property) {
   const events = (property.events ?? []).map((it) => it.event);
   return events.length > 0 ? Math.max(...events) : -1;
 }
@@ -33,13 +33,13 @@ export function brokenIn(property) {
 export function properties(report, now, go) {
   const row = (/** @type {Property} */ property) => {
     const violated = property.status === "violated";
-    const reached = violated && now.time >= (property.time ?? 0) && now.event >= brokenIn(property);
-    const so = reached || (now.atEnd && violated) ? "violated" : property.status === "not-checked" ? "open" : "holds";
-    const words = so === "holds" && !now.atEnd ? t("status.so-far") : t(`status.${so}`);
-    const glyph = { violated: "✕", open: "–", holds: "✓" }[so];
+    const reached = violated && now.time >= (property.time ?? 0) && now.event >= violationEvent(property);
+    const shownStatus = reached || (now.atEnd && violated) ? "violated" : property.status === "not-checked" ? "open" : "holds";
+    const words = shownStatus === "holds" && !now.atEnd ? t("status.so-far") : t(`status.${shownStatus}`);
+    const glyph = { violated: "✕", open: "–", holds: "✓" }[shownStatus];
     return h(
       "li",
-      { class: `property ${so}` },
+      { class: `property ${shownStatus}` },
       h("span", { class: "glyph", "aria-hidden": "true", text: glyph }),
       h(
         "div",
@@ -48,16 +48,16 @@ export function properties(report, now, go) {
         " ",
         h("span", { class: "status", text: words }),
         h("div", { class: "faint", text: sentence("property", property.id, report.family, "") }),
-        so === "open" && !property.promised
+        shownStatus === "open" && !property.promised
           ? h("div", { class: "faint", text: t("status.not-promised", { id: property.id }) })
-          : so === "violated" || so === "open"
-            ? h("div", { class: so === "violated" ? "detail" : "faint", lang: "en", text: property.detail })
+          : shownStatus === "violated" || shownStatus === "open"
+            ? h("div", { class: shownStatus === "violated" ? "detail" : "faint", lang: "en", text: property.detail })
             : null,
         violated
           ? h(
               "button",
-              { type: "button", class: "link", on: { click: () => go(brokenIn(property)) } },
-              t("status.show", { time: readable(property.time ?? 0) }),
+              { type: "button", class: "link", on: { click: () => go(violationEvent(property)) } },
+              t("status.show", { time: formatTime(property.time ?? 0) }),
             )
           : null,
       ),
@@ -86,9 +86,9 @@ export function assumptions(report) {
 
 /**
  * @param {Report} report
- * @param {import("../scene.js").Scene} scene
+ * @param {import("../global-state.js").GlobalState} global
  */
-export function counts(report, scene) {
+export function counts(report, global) {
   const kinds = Object.entries(report.messages.by_kind);
   for (const layer of Object.values(report.layers)) kinds.push(...Object.entries(layer.by_kind));
   const row = (/** @type {[string, number]} */ [kind, total]) =>
@@ -96,7 +96,7 @@ export function counts(report, scene) {
       "tr",
       {},
       h("th", { scope: "row" }, h("span", { class: "kind", text: kind })),
-      h("td", { class: "number", text: number(scene.sent.get(kind) ?? 0) }),
+      h("td", { class: "number", text: number(global.sent.get(kind) ?? 0) }),
       h("td", { class: "number", text: number(total) }),
     );
   const { cost } = report;

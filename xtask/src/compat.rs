@@ -8,16 +8,16 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::programs::{self, runs, succeeds};
+use crate::programs::{self, is_installed, succeeds};
 
 /// Says whether it is so, as far as this machine can tell.
-pub(crate) fn holds(root: &Path) -> io::Result<bool> {
+pub(crate) fn check(root: &Path) -> io::Result<bool> {
     for program in ["protoc", "etcd"] {
-        if !runs(program) {
-            let way_out =
+        if !is_installed(program) {
+            let hint =
                 "install etcd-server, protobuf-compiler and libprotobuf-dev to check it here too";
-            eprintln!("    {program} is missing: etcd's clients were not tried; {way_out}");
-            return Ok(!env::var("QUORATE_PEERS").is_ok_and(|wish| wish == "required"));
+            eprintln!("    {program} is missing: etcd's clients were not tried; {hint}");
+            return Ok(!env::var("QUORATE_PEERS").is_ok_and(|value| value == "required"));
         }
     }
     let Some(binary) = programs::quorate(root)? else { return Ok(false) };

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::programs::{self, found, runs, succeeds};
+use crate::programs::{self, find_program, is_installed, succeeds};
 
 /// The folder of the browser tests.
 const TESTS: &str = "crates/quorate-console/browser";
@@ -19,15 +19,19 @@ const CHROMIUMS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// Says whether the page is as it should be, as far as this machine can tell.
-pub(crate) fn holds(root: &Path) -> io::Result<bool> {
-    let required = env::var("QUORATE_BROWSER_TESTS").is_ok_and(|wish| wish == "required");
-    let missing = ["node", "npm"].into_iter().find(|program| !runs(program));
+pub(crate) fn check(root: &Path) -> io::Result<bool> {
+    let required = env::var("QUORATE_BROWSER_TESTS").is_ok_and(|value| value == "required");
+    let missing = ["node", "npm"].into_iter().find(|program| !is_installed(program));
     if let Some(program) = missing {
-        return Ok(without(program, "neither types nor browser tests were checked", required));
+        return Ok(report_missing(
+            program,
+            "neither types nor browser tests were checked",
+            required,
+        ));
     }
     let tools = root.join("target/browser");
     if !install(root, &tools)? {
-        return Ok(without(
+        return Ok(report_missing(
             "what npm installs",
             "neither types nor browser tests were checked",
             required,
@@ -38,8 +42,8 @@ pub(crate) fn holds(root: &Path) -> io::Result<bool> {
     if !succeeds(Command::new("node").arg(tsc).args(["-p", TESTS]).current_dir(root))? {
         return Ok(false);
     }
-    let Some(chromium) = CHROMIUMS.into_iter().find(|program| runs(program)) else {
-        return Ok(without("chromium", "the browser tests were not run", required));
+    let Some(chromium) = CHROMIUMS.into_iter().find(|program| is_installed(program)) else {
+        return Ok(report_missing("chromium", "the browser tests were not run", required));
     };
     let Some(binary) = programs::quorate(root)? else { return Ok(false) };
     eprintln!("    the page in {chromium}; its pictures go to target/browser/screens");
@@ -47,14 +51,15 @@ pub(crate) fn holds(root: &Path) -> io::Result<bool> {
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=spec"]).arg(tests).current_dir(root);
     node.env("QUORATE_BIN", binary).env("QUORATE_BROWSER_MODULES", &tools);
-    node.env("QUORATE_CHROMIUM", found(chromium)).env("QUORATE_SCREENS", tools.join("screens"));
+    node.env("QUORATE_CHROMIUM", find_program(chromium))
+        .env("QUORATE_SCREENS", tools.join("screens"));
     succeeds(&mut node)
 }
 
 /// Says what is missing, and whether that may be.
-fn without(what: &str, consequence: &str, required: bool) -> bool {
-    let way_out = "install node 20 or newer, npm and chromium to check it here too";
-    eprintln!("    {what} is missing: {consequence}; {way_out}");
+fn report_missing(what: &str, consequence: &str, required: bool) -> bool {
+    let hint = "install node 20 or newer, npm and chromium to check it here too";
+    eprintln!("    {what} is missing: {consequence}; {hint}");
     !required
 }
 

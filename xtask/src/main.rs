@@ -54,26 +54,28 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["verify", names @ ..] => match verify::choose(names) {
             Ok(steps) => exit_code(verify::run(&root(), &steps)),
-            Err(unknown) => refuse(&format!("there is no step `{unknown}`\n\n{}", verify::list())),
+            Err(unknown) => {
+                exit_with_error(&format!("there is no step `{unknown}`\n\n{}", verify::list()))
+            }
         },
         ["torture", words @ ..] => match torture::run(&root(), words) {
             Ok(code) => ExitCode::from(code),
-            Err(error) => refuse(&error.to_string()),
+            Err(error) => exit_with_error(&error.to_string()),
         },
         ["mutants", words @ ..] => match mutants::run(&root(), words) {
             Ok(code) => code,
-            Err(error) => refuse(&error.to_string()),
+            Err(error) => exit_with_error(&error.to_string()),
         },
         ["performance", words @ ..] => match performance::run(&root(), words) {
             Ok(code) => ExitCode::from(code),
-            Err(error) => refuse(&error.to_string()),
+            Err(error) => exit_with_error(&error.to_string()),
         },
         ["test"] => exit_code(verify::run(&root(), &verify::tests())),
         ["fix"] => exit_code(fix::run(&root(), fix::Snapshots::Keep)),
         ["fix", "--snapshots"] => exit_code(fix::run(&root(), fix::Snapshots::Rewrite)),
-        ["fix", other, ..] => refuse(&format!("`fix` does not know `{other}`\n\n{USAGE}")),
-        [other, ..] => refuse(&format!("there is no command `{other}`\n\n{USAGE}")),
-        [] => refuse(&format!("which command?\n\n{USAGE}")),
+        ["fix", other, ..] => exit_with_error(&format!("`fix` does not know `{other}`\n\n{USAGE}")),
+        [other, ..] => exit_with_error(&format!("there is no command `{other}`\n\n{USAGE}")),
+        [] => exit_with_error(&format!("which command?\n\n{USAGE}")),
     }
 }
 
@@ -82,7 +84,7 @@ fn print_help() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn refuse(why: &str) -> ExitCode {
+fn exit_with_error(why: &str) -> ExitCode {
     eprintln!("error: {}", why.trim_end());
     ExitCode::from(2)
 }
@@ -91,7 +93,7 @@ fn exit_code(passed: io::Result<bool>) -> ExitCode {
     match passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(error) => refuse(&error.to_string()),
+        Err(error) => exit_with_error(&error.to_string()),
     }
 }
 

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 /// The values of a manifest, each under its full key: `["package", "version", "workspace"]` is
 /// `true`.
 pub(crate) struct Manifest {
-    entries: Vec<Entry>,
+    entries: Vec<KeyValue>,
 }
 
-struct Entry {
+struct KeyValue {
     key: Vec<String>,
     value: String,
 }
@@ -40,7 +40,7 @@ impl Manifest {
 
     /// The packages this one needs to be built; what only its tests need is left out.
     pub(crate) fn dependencies(&self) -> BTreeSet<&str> {
-        self.entries.iter().filter_map(Entry::dependency).collect()
+        self.entries.iter().filter_map(KeyValue::dependency).collect()
     }
 
     fn add(&mut self, table: &[String], assignment: &str) {
@@ -49,12 +49,12 @@ impl Manifest {
         let value = value.trim();
         match value.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')) {
             Some(inner) => split_outside(inner, ',').iter().for_each(|part| self.add(&key, part)),
-            None => self.entries.push(Entry { key, value: unquoted(value).to_owned() }),
+            None => self.entries.push(KeyValue { key, value: unquoted(value).to_owned() }),
         }
     }
 }
 
-impl Entry {
+impl KeyValue {
     /// The package a line of a dependency table speaks of, under its real name where it was
     /// renamed.
     fn dependency(&self) -> Option<&str> {

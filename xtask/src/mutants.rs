@@ -4,9 +4,9 @@
 //! directory that has nothing but the module and its tests. With `--nodes` the rules of relays are removed from a copy of the
 //! workspace, and the storm over whole nodes has to notice. A mutant that survives is a rule that nothing tests.
 
-mod limited;
 mod node_rules;
 mod rules;
+mod with_timeout;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ struct Rule {
 }
 
 /// Code whose rules are broken.
-struct Subject {
+struct MutationTarget {
     rules: &'static [Rule],
     /// Its folder, in the workspace and in the copy.
     source: &'static str,
@@ -38,7 +38,7 @@ struct Subject {
 
 /// The state machines of leased-quorum. The tests of single rules take longer to compile than to run, so that they are not
 /// optimized.
-const MACHINES: Subject = Subject {
+const LEASED_QUORUM: MutationTarget = MutationTarget {
     rules: rules::RULES,
     source: "crates/quorate-algorithms/src/mutex/leased_quorum",
     copied: "src/mutex/leased_quorum",
@@ -50,7 +50,7 @@ const MACHINES: Subject = Subject {
 };
 
 /// Relays in nodes.
-const NODES: Subject = Subject {
+const RELAYS: MutationTarget = MutationTarget {
     rules: node_rules::RULES,
     source: "crates/quorate-service/src/core",
     copied: "crates/quorate-service/src/core",
@@ -63,16 +63,16 @@ const NODES: Subject = Subject {
 const TIMEOUT_SECONDS: u64 = 300;
 
 pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
-    let (subject, limits, names) = parse(words)?;
-    let copy = Package::create(root, subject)?;
+    let (target, limits, names) = parse(words)?;
+    let copy = Package::create(root, target)?;
     let whole = copy.test(&limits)?;
     println!("without a mutation: {}", whole.text());
-    if !matches!(whole, Outcome::Passed) {
+    if !matches!(whole, MutantOutcome::Passed) {
         return Ok(ExitCode::FAILURE);
     }
     let mut survivors = Vec::new();
     let chosen = |rule: &&Rule| names.is_empty() || names.contains(&rule.name);
-    for rule in subject.rules.iter().filter(chosen) {
+    for rule in target.rules.iter().filter(chosen) {
         copy.mutate(rule)?;
         let outcome = copy.test(&limits)?;
         println!("{:<48} {}", rule.name, outcome.text());
@@ -89,17 +89,19 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> io::Result<ExitCode> {
 }
 
 /// How much is tested per mutant.
-struct Limits<'a> {
+struct TestLimits<'a> {
     /// Storms per configuration. The storm is left out if there are none.
     storms: &'a str,
     timeout: Duration,
 }
 
 /// Reads the options, and the names of the rules to break.
-fn parse<'a>(words: &[&'a str]) -> io::Result<(&'static Subject, Limits<'a>, Vec<&'a str>)> {
-    let subject = if words.contains(&"--nodes") { &NODES } else { &MACHINES };
+fn parse<'a>(
+    words: &[&'a str],
+) -> io::Result<(&'static MutationTarget, TestLimits<'a>, Vec<&'a str>)> {
+    let target = if words.contains(&"--nodes") { &RELAYS } else { &LEASED_QUORUM };
     let mut limits =
-        Limits { storms: subject.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
+        TestLimits { storms: target.storms, timeout: Duration::from_secs(TIMEOUT_SECONDS) };
     let mut names = Vec::new();
     let mut words = words.iter().filter(|word| **word != "--nodes");
     while let Some(word) = words.next() {
@@ -116,16 +118,16 @@ fn parse<'a>(words: &[&'a str]) -> io::Result<(&'static Subject, Limits<'a>, Vec
             name => names.push(name),
         }
     }
-    let unknown = names.iter().find(|name| subject.rules.iter().all(|rule| rule.name != **name));
+    let unknown = names.iter().find(|name| target.rules.iter().all(|rule| rule.name != **name));
     if let Some(unknown) = unknown {
-        let known: Vec<&str> = subject.rules.iter().map(|rule| rule.name).collect();
+        let known: Vec<&str> = target.rules.iter().map(|rule| rule.name).collect();
         let text = format!("there is no rule `{unknown}`; rules: {}", known.join(", "));
         return Err(io::Error::other(text));
     }
-    Ok((subject, limits, names))
+    Ok((target, limits, names))
 }
 
-enum Outcome {
+enum MutantOutcome {
     Passed,
     /// The suite that failed, and its first complaint.
     Caught(&'static str, String),
@@ -134,7 +136,7 @@ enum Outcome {
     DoesNotCompile(String),
 }
 
-impl Outcome {
+impl MutantOutcome {
     fn is_caught(&self) -> bool {
         matches!(self, Self::Caught(..) | Self::TimedOut(_))
     }
@@ -151,17 +153,17 @@ impl Outcome {
 
 /// The copy of the code.
 struct Package {
-    subject: &'static Subject,
+    target: &'static MutationTarget,
     original: PathBuf,
     folder: PathBuf,
 }
 
 impl Package {
-    fn create(root: &Path, subject: &'static Subject) -> io::Result<Self> {
-        let target =
+    fn create(root: &Path, target: &'static MutationTarget) -> io::Result<Self> {
+        let target_dir =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let is_module = subject.source == MACHINES.source;
-        let folder = target.join(if is_module { "mutants" } else { "mutants-nodes" });
+        let is_module = target.source == LEASED_QUORUM.source;
+        let folder = target_dir.join(if is_module { "mutants" } else { "mutants-nodes" });
         for old in ["src", "tests", "crates", "xtask"] {
             if folder.join(old).exists() {
                 fs::remove_dir_all(folder.join(old))?;
@@ -172,7 +174,7 @@ impl Package {
             false => copy_workspace(root, &folder)?,
         }
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-        Ok(Self { subject, original: root.join(subject.source), folder })
+        Ok(Self { target, original: root.join(target.source), folder })
     }
 
     fn mutate(&self, rule: &Rule) -> io::Result<()> {
@@ -189,12 +191,12 @@ impl Package {
     }
 
     fn copied(&self, rule: &Rule) -> PathBuf {
-        self.folder.join(self.subject.copied).join(rule.file)
+        self.folder.join(self.target.copied).join(rule.file)
     }
 
     /// Runs the suites until one of them fails.
-    fn test(&self, limits: &Limits<'_>) -> io::Result<Outcome> {
-        for (suite, arguments) in self.subject.suites {
+    fn test(&self, limits: &TestLimits<'_>) -> io::Result<MutantOutcome> {
+        for (suite, arguments) in self.target.suites {
             if *suite == "storm" && limits.storms == "0" {
                 continue;
             }
@@ -202,23 +204,26 @@ impl Package {
             let mut build = self.cargo(limits, arguments);
             let build = build.arg("--no-run").output()?;
             if !build.status.success() {
-                return Ok(Outcome::DoesNotCompile(first_error(&build.stderr)));
+                return Ok(MutantOutcome::DoesNotCompile(first_error(&build.stderr)));
             }
             let output = self.folder.join("output.txt");
             let Some(status) =
-                limited::run(&mut self.cargo(limits, arguments), limits.timeout, &output)?
+                with_timeout::run(&mut self.cargo(limits, arguments), limits.timeout, &output)?
             else {
-                return Ok(Outcome::TimedOut(suite));
+                return Ok(MutantOutcome::TimedOut(suite));
             };
             if !status.success() {
                 let text = fs::read(&output)?;
-                return Ok(Outcome::Caught(suite, first_panic(&String::from_utf8_lossy(&text))));
+                return Ok(MutantOutcome::Caught(
+                    suite,
+                    first_panic(&String::from_utf8_lossy(&text)),
+                ));
             }
         }
-        Ok(Outcome::Passed)
+        Ok(MutantOutcome::Passed)
     }
 
-    fn cargo(&self, limits: &Limits<'_>, arguments: &[&str]) -> Command {
+    fn cargo(&self, limits: &TestLimits<'_>, arguments: &[&str]) -> Command {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
         cargo.env("QUORATE_STORMS", limits.storms).env("RUST_BACKTRACE", "0");
@@ -295,8 +300,8 @@ mod tests {
 
     #[test]
     fn every_rule_has_its_own_name_and_is_in_the_code_once() {
-        for subject in [&MACHINES, &NODES] {
-            let (module, rules) = (crate::root().join(subject.source), subject.rules);
+        for target in [&LEASED_QUORUM, &RELAYS] {
+            let (module, rules) = (crate::root().join(target.source), target.rules);
             for (index, rule) in rules.iter().enumerate() {
                 let before = &rules[..index];
                 assert!(before.iter().all(|other| other.name != rule.name), "{}", rule.name);

@@ -38,7 +38,7 @@ pub(crate) fn problems(files: &[TextFile]) -> Vec<Problem> {
 fn problems_of_crate(source: &str, files: &[TextFile]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let root = format!("{source}lib.rs");
-    if !files.iter().any(|file| file.path == root && says_no_std(file)) {
+    if !files.iter().any(|file| file.path == root && declares_no_std(file)) {
         problems.push(Problem::of_file(&root, "must say `#![no_std]`"));
     }
     let sources = files.iter().filter(|file| file.is_rust() && file.path.starts_with(source));
@@ -46,7 +46,7 @@ fn problems_of_crate(source: &str, files: &[TextFile]) -> Vec<Problem> {
     problems
 }
 
-fn says_no_std(file: &TextFile) -> bool {
+fn declares_no_std(file: &TextFile) -> bool {
     file.text.lines().any(|line| line == "#![no_std]")
 }
 
@@ -69,34 +69,34 @@ fn mentions_std(line: &str) -> bool {
 /// Where the reader of a file stands: items marked `#[cfg(test)]` are skipped. That the code is
 /// formatted makes this easy, because an item ends with the first `}` that is indented like its
 /// attribute.
-enum Place<'a> {
+enum ScanState<'a> {
     Code,
     Marked { indent: &'a str },
     Test { indent: &'a str },
 }
 
 fn lines_outside_tests(file: &TextFile) -> impl Iterator<Item = (usize, &str)> {
-    let mut place = Place::Code;
+    let mut state = ScanState::Code;
     file.lines().filter(move |&(_, line)| {
-        let is_code = matches!(place, Place::Code) && !is_test_marker(line);
-        place = next_place(&place, line);
+        let is_code = matches!(state, ScanState::Code) && !is_test_marker(line);
+        state = next_state(&state, line);
         is_code
     })
 }
 
-fn next_place<'a>(place: &Place<'a>, line: &'a str) -> Place<'a> {
-    match *place {
-        Place::Code if is_test_marker(line) => Place::Marked { indent: indent(line) },
-        Place::Code => Place::Code,
-        Place::Marked { indent } if line.ends_with('{') => Place::Test { indent },
-        Place::Marked { .. } if line.ends_with([';', '}']) => Place::Code,
-        Place::Marked { indent } => Place::Marked { indent },
-        Place::Test { indent }
+fn next_state<'a>(state: &ScanState<'a>, line: &'a str) -> ScanState<'a> {
+    match *state {
+        ScanState::Code if is_test_marker(line) => ScanState::Marked { indent: indent(line) },
+        ScanState::Code => ScanState::Code,
+        ScanState::Marked { indent } if line.ends_with('{') => ScanState::Test { indent },
+        ScanState::Marked { .. } if line.ends_with([';', '}']) => ScanState::Code,
+        ScanState::Marked { indent } => ScanState::Marked { indent },
+        ScanState::Test { indent }
             if line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}')) =>
         {
-            Place::Code
+            ScanState::Code
         }
-        Place::Test { indent } => Place::Test { indent },
+        ScanState::Test { indent } => ScanState::Test { indent },
     }
 }
 

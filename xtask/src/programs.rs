@@ -8,17 +8,17 @@ use std::process::{Command, Stdio};
 use crate::cargo::Cargo;
 
 /// Whether a program is there.
-pub(crate) fn runs(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     let mut command = Command::new(program);
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
 /// Where a program is, since some are started by their path.
-pub(crate) fn found(program: &str) -> PathBuf {
+pub(crate) fn find_program(program: &str) -> PathBuf {
     let folders = env::var_os("PATH").unwrap_or_default();
-    let places = env::split_paths(&folders).map(|folder| folder.join(program));
-    places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into())
+    let candidates = env::split_paths(&folders).map(|folder| folder.join(program));
+    candidates.into_iter().find(|path| path.is_file()).unwrap_or_else(|| program.into())
 }
 
 pub(crate) fn succeeds(command: &mut Command) -> io::Result<bool> {

@@ -82,7 +82,7 @@ fn problems_of(file: &TextFile) -> Vec<Problem> {
     if let Some(name) = crate_of_manifest(&file.path) {
         let manifest = Manifest::parse(&file.text);
         problems.extend(not_inherited(file, &manifest));
-        problems.extend(arrows::pointing_up(file, name, &manifest));
+        problems.extend(arrows::forbidden_dependencies(file, name, &manifest));
     }
     problems
 }
@@ -164,16 +164,17 @@ fn is_algorithm(path: &str) -> bool {
 }
 
 fn missing_header_lines(file: &TextFile) -> impl Iterator<Item = Problem> {
-    let missing = HEADER_LABELS.iter().filter(|label| !header_says(&file.text, label));
+    let missing = HEADER_LABELS.iter().filter(|label| !has_header_line(&file.text, label));
     missing.map(|label| {
         Problem::of_file(&file.path, format!("the header lacks a line `//! - **{label}**: ...`"))
     })
 }
 
-fn header_says(text: &str, label: &str) -> bool {
+fn has_header_line(text: &str, label: &str) -> bool {
     let start = format!("- **{label}**:");
     let mut header = text.lines().map_while(|line| line.strip_prefix("//!"));
-    header.any(|line| line.trim().strip_prefix(&start).is_some_and(|said| !said.trim().is_empty()))
+    header
+        .any(|line| line.trim().strip_prefix(&start).is_some_and(|value| !value.trim().is_empty()))
 }
 
 fn scenario_name(path: &str) -> Option<&str> {

@@ -24,7 +24,8 @@ impl TextFile {
 
 /// Every file below `root` that is UTF-8 and that the repository would keep, sorted by path.
 pub(crate) fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
-    let ignored = Ignored::parse(&fs::read_to_string(root.join(".gitignore")).unwrap_or_default());
+    let ignored =
+        IgnorePatterns::parse(&fs::read_to_string(root.join(".gitignore")).unwrap_or_default());
     let mut files = Vec::new();
     visit(root, "", &ignored, &mut files)?;
     files.sort();
@@ -34,7 +35,7 @@ pub(crate) fn text_files(root: &Path) -> io::Result<Vec<TextFile>> {
 fn visit(
     directory: &Path,
     prefix: &str,
-    ignored: &Ignored,
+    ignored: &IgnorePatterns,
     files: &mut Vec<TextFile>,
 ) -> io::Result<()> {
     // Cargo marks a build directory so, whatever its name.
@@ -65,11 +66,11 @@ fn cannot_read(path: &Path, error: &io::Error) -> io::Error {
 /// What the repository does not keep. Of the patterns of `.gitignore` this knows `/path`, `name`
 /// and `*.ending`; one it does not know ignores nothing, so that the checks see rather too much
 /// than too little.
-struct Ignored {
+struct IgnorePatterns {
     patterns: Vec<String>,
 }
 
-impl Ignored {
+impl IgnorePatterns {
     fn parse(gitignore: &str) -> Self {
         let own = ["/.git", "/target"].into_iter();
         let written = gitignore
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_git_ignores_is_ignored() {
-        let ignored = Ignored::parse("# builds\n/fuzz/corpus\n*.snap.new\nscratch/\n\n");
+        let ignored = IgnorePatterns::parse("# builds\n/fuzz/corpus\n*.snap.new\nscratch/\n\n");
         for path in [".git", "target", "fuzz/corpus", "crates/a/tests/b.snap.new", "docs/scratch"] {
             assert!(ignored.contains(path), "{path}");
         }
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_git_keeps_is_kept() {
-        let ignored = Ignored::parse("/fuzz/corpus\n*.snap.new\nscratch/\n!x\n**/y\n");
+        let ignored = IgnorePatterns::parse("/fuzz/corpus\n*.snap.new\nscratch/\n!x\n**/y\n");
         for path in
             [".gitignore", "crates/a/src/target", "corpus", "b.snap", "docs/scratch.md", "a/y"]
         {

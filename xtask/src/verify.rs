@@ -11,12 +11,12 @@ use crate::{compat, console, no_std, tidy, tree};
 /// One named check.
 pub(crate) struct Step {
     name: &'static str,
-    promise: &'static str,
-    work: Work,
-    way_out: Option<&'static str>,
+    description: &'static str,
+    action: StepAction,
+    hint: Option<&'static str>,
 }
 
-enum Work {
+enum StepAction {
     Cargo(Cargo<'static>),
     Tidy,
     NoStd,
@@ -27,37 +27,37 @@ enum Work {
 const STEPS: [Step; 11] = [
     Step {
         name: "fmt",
-        promise: "the code is formatted",
-        work: Work::Cargo(Cargo { environment: &[], arguments: "fmt --all --check" }),
-        way_out: Some("`cargo xtask fix` formats it"),
+        description: "the code is formatted",
+        action: StepAction::Cargo(Cargo { environment: &[], arguments: "fmt --all --check" }),
+        hint: Some("`cargo xtask fix` formats it"),
     },
     Step {
         name: "tidy",
-        promise: "the tree keeps the house rules",
-        work: Work::Tidy,
-        way_out: None,
+        description: "the tree keeps the house rules",
+        action: StepAction::Tidy,
+        hint: None,
     },
     Step {
         name: "no-std",
-        promise: "core and algorithms need no operating system",
-        work: Work::NoStd,
-        way_out: None,
+        description: "core and algorithms need no operating system",
+        action: StepAction::NoStd,
+        hint: None,
     },
     Step {
         name: "clippy",
-        promise: "no lint complains",
-        work: Work::Cargo(Cargo {
+        description: "no lint complains",
+        action: StepAction::Cargo(Cargo {
             environment: &[],
             arguments: "clippy --workspace --all-targets --locked -- -D warnings",
         }),
-        way_out: Some("`cargo xtask fix` applies what clippy can repair"),
+        hint: Some("`cargo xtask fix` applies what clippy can repair"),
     },
     Step {
         name: "test",
-        promise: "every test passes, documentation examples included",
+        description: "every test passes, documentation examples included",
         // Property tests draw the same cases every time, so a failure comes back on the next run
         // although it left no file behind.
-        work: Work::Cargo(Cargo {
+        action: StepAction::Cargo(Cargo {
             environment: &[
                 ("INSTA_UPDATE", "no"),
                 ("PROPTEST_RNG_SEED", "0"),
@@ -65,59 +65,57 @@ const STEPS: [Step; 11] = [
             ],
             arguments: "test --workspace --locked",
         }),
-        way_out: Some(
+        hint: Some(
             "`cargo xtask fix --snapshots` accepts changed outputs, once they are understood",
         ),
     },
     Step {
         name: "console",
-        promise: "the page's scripts have types, and the page works in a browser",
-        work: Work::Console,
-        way_out: None,
+        description: "the page's scripts have types, and the page works in a browser",
+        action: StepAction::Console,
+        hint: None,
     },
     Step {
         name: "compat",
-        promise: "etcd's clients do with quorate what they do with etcd, but for what is listed",
-        work: Work::Compat,
-        way_out: Some(
-            "`UPDATE=1 cargo xtask verify compat` writes a changed list into docs/etcd.md",
-        ),
+        description: "etcd's clients do with quorate what they do with etcd, but for what is listed",
+        action: StepAction::Compat,
+        hint: Some("`UPDATE=1 cargo xtask verify compat` writes a changed list into docs/etcd.md"),
     },
     Step {
         name: "doc",
-        promise: "the documentation builds without warnings",
-        work: Work::Cargo(Cargo {
+        description: "the documentation builds without warnings",
+        action: StepAction::Cargo(Cargo {
             environment: &[("RUSTDOCFLAGS", "-D warnings")],
             arguments: "doc --workspace --no-deps --locked",
         }),
-        way_out: None,
+        hint: None,
     },
     Step {
         name: "bench",
-        promise: "a short slice of each benchmark runs",
-        work: Work::Cargo(Cargo {
+        description: "a short slice of each benchmark runs",
+        action: StepAction::Cargo(Cargo {
             environment: &[],
             arguments: "test --workspace --bench deliveries --bench explorers --locked -- --quick",
         }),
-        way_out: None,
+        hint: None,
     },
     Step {
         name: "worlds",
-        promise: "the largest small worlds hold in full; minutes and some gigabytes of memory",
-        work: Work::Cargo(Cargo {
+        description: "the largest small worlds hold in full; minutes and some gigabytes of memory",
+        action: StepAction::Cargo(Cargo {
             environment: &[("INSTA_UPDATE", "no")],
             arguments: "test --release -p quorate-lab --test leased_quorum --locked -- --ignored",
         }),
-        way_out: None,
+        hint: None,
     },
     Step {
         name: "engines",
-        promise: "the simulators and checkers of others do the same work; downloads and compiles for minutes",
-        work: Work::Cargo(Cargo {
+        description: "the simulators and checkers of others do the same work; downloads and compiles for minutes",
+        action: StepAction::Cargo(Cargo {
             environment: &[],
             arguments: "test -p quorate-bench --test engines --locked -- --ignored",
         }),
-        way_out: None,
+        hint: None,
     },
 ];
 
@@ -143,7 +141,7 @@ pub(crate) fn tests() -> Vec<&'static Step> {
 pub(crate) fn list() -> String {
     let mut text = String::from("Steps of verify:\n");
     for step in &STEPS {
-        let _ = writeln!(text, "  {:<8} {}", step.name, step.promise);
+        let _ = writeln!(text, "  {:<8} {}", step.name, step.description);
     }
     text
 }
@@ -152,8 +150,8 @@ pub(crate) fn list() -> String {
 pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
     let mut total = Duration::ZERO;
     for step in steps {
-        eprintln!("==> {}: {}", step.name, step.work.headline());
-        let (result, took) = timed(|| step.work.passes(root));
+        eprintln!("==> {}: {}", step.name, step.action.headline());
+        let (result, took) = timed(|| step.action.passes(root));
         if !result? {
             eprintln!("{}", failure(step, took));
             return Ok(false);
@@ -166,30 +164,30 @@ pub(crate) fn run(root: &Path, steps: &[&Step]) -> io::Result<bool> {
     Ok(true)
 }
 
-impl Work {
+impl StepAction {
     fn headline(&self) -> String {
         match self {
-            Work::Cargo(cargo) => cargo.to_string(),
-            Work::Tidy => "the house rules".to_owned(),
-            Work::NoStd => "core and algorithms without an operating system".to_owned(),
-            Work::Console => "the page of the lab".to_owned(),
-            Work::Compat => "clients of etcd".to_owned(),
+            StepAction::Cargo(cargo) => cargo.to_string(),
+            StepAction::Tidy => "the house rules".to_owned(),
+            StepAction::NoStd => "core and algorithms without an operating system".to_owned(),
+            StepAction::Console => "the page of the lab".to_owned(),
+            StepAction::Compat => "clients of etcd".to_owned(),
         }
     }
 
     fn passes(&self, root: &Path) -> io::Result<bool> {
         match self {
-            Work::Cargo(cargo) => cargo.succeeds(root),
-            Work::Tidy => Ok(report(&tidy::problems(&tree::text_files(root)?))),
-            Work::NoStd => no_std_holds(root),
-            Work::Console => console::holds(root),
-            Work::Compat => compat::holds(root),
+            StepAction::Cargo(cargo) => cargo.succeeds(root),
+            StepAction::Tidy => Ok(report(&tidy::problems(&tree::text_files(root)?))),
+            StepAction::NoStd => check_no_std(root),
+            StepAction::Console => console::check(root),
+            StepAction::Compat => compat::check(root),
         }
     }
 }
 
 /// The compiler is the better judge, but it needs a target that has no `std`.
-fn no_std_holds(root: &Path) -> io::Result<bool> {
+fn check_no_std(root: &Path) -> io::Result<bool> {
     if let Some(target) = no_std::installed_target(root) {
         let arguments =
             format!("check -p quorate-core -p quorate-algorithms --locked --target {target}");
@@ -212,13 +210,13 @@ fn report(problems: &[tidy::Problem]) -> bool {
 }
 
 fn failure(step: &Step, took: Duration) -> String {
-    let Step { name, way_out, .. } = step;
+    let Step { name, hint, .. } = step;
     let mut text = format!(
         "error: step `{name}` failed after {}; rerun it with: cargo xtask verify {name}",
         seconds(took)
     );
-    if let Some(way_out) = way_out {
-        let _ = write!(text, "\nhint: {way_out}");
+    if let Some(hint) = hint {
+        let _ = write!(text, "\nhint: {hint}");
     }
     text
 }
@@ -277,7 +275,7 @@ mod tests {
     #[test]
     fn no_step_may_touch_the_lock_file() {
         for step in &STEPS {
-            let Work::Cargo(cargo) = &step.work else { continue };
+            let StepAction::Cargo(cargo) = &step.action else { continue };
             assert!(step.name == "fmt" || cargo.arguments.contains("--locked"), "{}", step.name);
         }
     }

@@ -5,9 +5,9 @@
 
 use alloc::vec::Vec;
 
-use quorate_core::agreement::{Agreement, Matter};
+use quorate_core::agreement::{Agreement, AgreementKind};
 use quorate_core::clock_sync::{self, ClockSync};
-use quorate_core::detector::{Detector, Tempo};
+use quorate_core::detector::{DelayBounds, Detector};
 use quorate_core::election::{Candidates, Election, Identifier};
 use quorate_core::multicast::{Group, Multicast};
 use quorate_core::mutex::Mutex;
@@ -54,13 +54,13 @@ pub struct Setup {
     /// What the logical clocks show at the start, from process 0 on; zero where nothing is said.
     pub clocks: Vec<u64>,
     /// How many faults an agreement is to bear.
-    pub bears: usize,
+    pub tolerates: usize,
     /// What everybody needs to check signatures, where the algorithm signs.
     pub keys: PublicKeys,
     /// For whom messages are, where the algorithm multicasts.
     pub to: Group,
     /// What may be known about time, where the algorithm is a detector or has timeouts.
-    pub tempo: Tempo,
+    pub delay_bounds: DelayBounds,
     /// Time-to-live of a lease, where the algorithm has leases.
     pub lease: Span,
     /// How often a waiting client renews its lease before it gives up, where that is bounded.
@@ -100,10 +100,10 @@ impl Setup {
             no_cancel: false,
             hand_over: false,
             clocks: Vec::new(),
-            bears: 0,
+            tolerates: 0,
             keys: PublicKeys::default(),
             to: Group::All,
-            tempo: Tempo { delay, bound: delay },
+            delay_bounds: DelayBounds { delay, bound: delay },
             lease: Span(delay.0 * 60),
             renewals: None,
             candidates: Candidates::new(n, &[]),
@@ -113,7 +113,7 @@ impl Setup {
                 replies: 1,
                 probes: 1,
                 outlier: Span::from_millis(1_000),
-                limits: clock_sync::Limits { delay_least: Span::ZERO, drift: Drift::default() },
+                limits: clock_sync::Limits { delay_min: Span::ZERO, drift: Drift::default() },
             },
         }
     }
@@ -222,10 +222,10 @@ pub trait Algorithm: Process<Message: Sendable> {
     const SIGNS: bool = false;
 
     /// What an agreement is about.
-    const MATTER: Matter = Matter::Proposal;
+    const AGREEMENT_KIND: AgreementKind = AgreementKind::Proposal;
 
     /// How many faults it is built to bear among n processes if nobody says; none where that is no question.
-    fn bears(n: usize) -> Option<usize> {
+    fn tolerates(n: usize) -> Option<usize> {
         let _ = n;
         None
     }
@@ -247,12 +247,12 @@ pub trait Algorithm: Process<Message: Sendable> {
 pub trait Sound: Algorithm {}
 
 /// A mutex that lets some of what it has to say ride on the answers of a VCube diagnosis below it.
-pub trait Rides: Algorithm {
+pub trait Piggybacking: Algorithm {
     /// The two together.
-    type Riding: Mutex + Process<Message: Sendable> + 'static;
+    type WithDiagnosis: Mutex + Process<Message: Sendable> + 'static;
 
     /// Their process `id`.
-    fn build_riding(setup: &Setup, id: ProcessId) -> Self::Riding;
+    fn build_piggybacking(setup: &Setup, id: ProcessId) -> Self::WithDiagnosis;
 }
 
 /// Something to be done with an algorithm whose type is known only by name.
@@ -264,7 +264,7 @@ pub trait Visitor {
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer;
 
     /// Does it with one that can ride on a diagnosis, where that makes a difference.
-    fn riding_mutex<A: Rides + Mutex + 'static>(self) -> Self::Answer
+    fn piggybacking_mutex<A: Piggybacking + Mutex + 'static>(self) -> Self::Answer
     where
         Self: Sized,
     {
@@ -287,12 +287,12 @@ pub trait Visitor {
 }
 
 /// Something to be done with any algorithm, whatever its family.
-pub trait Look {
+pub trait AlgorithmQuery {
     /// What comes of it.
     type Answer;
 
     /// Does it.
-    fn look<A: Algorithm>(self) -> Self::Answer;
+    fn query<A: Algorithm>(self) -> Self::Answer;
 }
 
 macro_rules! catalogue {
@@ -309,9 +309,9 @@ macro_rules! catalogue {
         }
 
         /// The same for one who does not care about families.
-        pub fn look_at<L: Look>(name: &str, look: L) -> Option<L::Answer> {
+        pub fn query_algorithm<L: AlgorithmQuery>(name: &str, query: L) -> Option<L::Answer> {
             $(if name == <$algorithm>::PROFILE.name {
-                return Some(look.look::<$algorithm>());
+                return Some(query.query::<$algorithm>());
             })*
             None
         }
@@ -330,9 +330,9 @@ catalogue! {
     mutex Maekawa,
     mutex MaekawaOriginal,
     mutex AgrawalElAbbadi,
-    riding_mutex Quorum,
+    piggybacking_mutex Quorum,
     mutex QuorumPublished,
-    riding_mutex QuorumWithoutAttempts,
+    piggybacking_mutex QuorumWithoutAttempts,
     mutex LeasedQuorum,
     election AnnounceAll,
     election ChangRoberts,

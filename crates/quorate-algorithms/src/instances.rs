@@ -11,8 +11,8 @@ use quorate_core::{Belief, Effects, Kind, Message, Process, ProcessId, ProcessSe
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Instances<P> {
     /// A copy that nobody has spoken of: it has only heard its detector.
-    blank: P,
-    begun: BTreeMap<u64, P>,
+    template: P,
+    started: BTreeMap<u64, P>,
 }
 
 /// Something of the copy with this number.
@@ -27,42 +27,42 @@ pub struct Numbered<T> {
 
 impl<P: Process> Instances<P> {
     /// Copies of this process.
-    pub const fn new(blank: P) -> Self {
-        Self { blank, begun: BTreeMap::new() }
+    pub const fn new(template: P) -> Self {
+        Self { template, started: BTreeMap::new() }
     }
 
-    fn tell<A>(
+    fn with_instance<A>(
         &mut self,
         instance: u64,
         out: &mut Effects<Self>,
-        tell: impl FnOnce(&mut P, &mut Effects<P>) -> A,
+        step: impl FnOnce(&mut P, &mut Effects<P>) -> A,
     ) -> A {
-        let mut wanted = Effects::new(out.now());
-        let copy = self.begun.entry(instance).or_insert_with(|| {
-            let mut copy = self.blank.clone();
-            copy.on_start(&mut wanted);
+        let mut effects = Effects::new(out.now());
+        let copy = self.started.entry(instance).or_insert_with(|| {
+            let mut copy = self.template.clone();
+            copy.on_start(&mut effects);
             copy
         });
-        let answer = tell(copy, &mut wanted);
-        for effect in wanted {
-            let of_part = effect.of_part(
+        let result = step(copy, &mut effects);
+        for effect in effects {
+            let embedded = effect.embed(
                 |message| Numbered { instance, what: message },
                 |timer| Numbered { instance, what: timer },
             );
-            match of_part {
+            match embedded {
                 Ok(effect) => out.push(effect),
                 Err(output) => out.output(Numbered { instance, what: output }),
             }
         }
-        answer
+        result
     }
 
-    fn tell_all(&mut self, out: &mut Effects<Self>, mut tell: impl FnMut(&mut P, &mut Effects<P>)) {
+    fn with_all(&mut self, out: &mut Effects<Self>, mut step: impl FnMut(&mut P, &mut Effects<P>)) {
         // A copy that nobody has spoken of has nothing to say about it.
-        tell(&mut self.blank, &mut Effects::new(out.now()));
-        let begun: alloc::vec::Vec<u64> = self.begun.keys().copied().collect();
-        for instance in begun {
-            self.tell(instance, out, &mut tell);
+        step(&mut self.template, &mut Effects::new(out.now()));
+        let started: alloc::vec::Vec<u64> = self.started.keys().copied().collect();
+        for instance in started {
+            self.with_instance(instance, out, &mut step);
         }
     }
 }
@@ -79,7 +79,7 @@ impl<P: Process> Process for Instances<P> {
         Numbered { instance, what }: Self::Command,
         out: &mut Effects<Self>,
     ) -> Result<(), P::Misuse> {
-        self.tell(instance, out, |copy, out| copy.on_command(what, out))
+        self.with_instance(instance, out, |copy, out| copy.on_command(what, out))
     }
 
     fn on_message(
@@ -88,28 +88,28 @@ impl<P: Process> Process for Instances<P> {
         Numbered { instance, what }: Self::Message,
         out: &mut Effects<Self>,
     ) {
-        self.tell(instance, out, |copy, out| copy.on_message(from, what, out));
+        self.with_instance(instance, out, |copy, out| copy.on_message(from, what, out));
     }
 
     fn on_timer(&mut self, Numbered { instance, what }: Self::Timer, out: &mut Effects<Self>) {
-        self.tell(instance, out, |copy, out| copy.on_timer(what, out));
+        self.with_instance(instance, out, |copy, out| copy.on_timer(what, out));
     }
 
     fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
-        self.tell_all(out, |copy, out| copy.on_belief(belief, out));
+        self.with_all(out, |copy, out| copy.on_belief(belief, out));
     }
 
     fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
-        self.tell_all(out, |copy, out| copy.on_round_end(round, out));
+        self.with_all(out, |copy, out| copy.on_round_end(round, out));
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
-        self.tell_all(out, P::on_recovery);
+        self.with_all(out, P::on_recovery);
     }
 
     fn waits_for(&self) -> ProcessSet {
         let mut awaited = ProcessSet::new();
-        self.begun.values().for_each(|copy| awaited.union_with(&copy.waits_for()));
+        self.started.values().for_each(|copy| awaited.union_with(&copy.waits_for()));
         awaited
     }
 }

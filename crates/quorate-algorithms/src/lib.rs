@@ -8,7 +8,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod agreement;
-mod beside;
 pub mod catalogue;
 pub mod clock;
 pub mod detector;
@@ -16,7 +15,8 @@ pub mod election;
 mod instances;
 pub mod multicast;
 pub mod mutex;
+mod parallel;
 
-pub use beside::{Beside, Side};
-pub use catalogue::{Algorithm, ClockSetup, Rides, Sendable, Setup, Shape, Sound};
+pub use catalogue::{Algorithm, ClockSetup, Piggybacking, Sendable, Setup, Shape, Sound};
 pub use instances::{Instances, Numbered};
+pub use parallel::{Parallel, Side};

@@ -12,8 +12,8 @@ mod turns;
 
 use quorate_algorithms::mutex::leased_quorum::{
     Ballot, Beat, Candidate, CandidateEffect, CandidateId, Claim, Client, ClientEvent,
-    DirectClient, DirectEffect, Electorate, Entry, Epoch, Life, Memory, Part, PeerMessage,
-    Presented, Rank, Record, Report, RequestId, Standing, Terms, ToCandidate, ToVoter, VoteId,
+    DirectClient, DirectEffect, Electorate, Entry, Epoch, Memory, Part, PeerMessage, Presented,
+    Rank, Record, Report, RequestId, RequestStatus, RestartId, Terms, ToCandidate, ToVoter, VoteId,
     Voter, VoterEffect, Wanted,
 };
 use quorate_core::quorum::AnyCoterie;
@@ -32,17 +32,17 @@ fn terms() -> Terms {
 }
 
 /// One voter, and messages to it.
-struct Bench {
+struct VoterHarness {
     voter: Voter<Name>,
     now: u64,
 }
 
-impl Bench {
+impl VoterHarness {
     fn new() -> Self {
         Self { voter: Voter::new(ProcessId::new(0), electorate(), terms()), now: 1 }
     }
 
-    fn tell(&mut self, from: u64, message: ToVoter<Name>) -> Vec<ToCandidate<Name>> {
+    fn deliver(&mut self, from: u64, message: ToVoter<Name>) -> Vec<ToCandidate<Name>> {
         let mut out = Vec::new();
         self.voter.wake(Time(self.now), &mut out);
         out.clear();
@@ -56,7 +56,7 @@ impl Bench {
 
     fn beat(&mut self, session: u128, number: u64) -> Vec<ToCandidate<Name>> {
         let session = presented(session, number);
-        self.tell(9, ToVoter::Beat { session, seen: None, waiting: Vec::new() })
+        self.deliver(9, ToVoter::Beat { session, seen: None, waiting: Vec::new() })
     }
 
     fn ask(&mut self, claim: Claim, stamp: u64) -> Vec<ToCandidate<Name>> {
@@ -70,7 +70,7 @@ impl Bench {
             rank: Rank::Waits,
             ended: 0,
         };
-        self.tell(claim.candidate.0, request)
+        self.deliver(claim.candidate.0, request)
     }
 
     fn holder(&self) -> Option<Claim> {
@@ -96,40 +96,40 @@ fn vote_in(answers: &[ToCandidate<Name>]) -> Option<VoteId> {
 
 #[test]
 fn the_same_attempt_of_another_candidate_is_stale() {
-    let mut bench = Bench::new();
-    assert!(vote_in(&bench.ask(claim(1, 1, 10), 0)).is_some());
-    let answers = bench.ask(claim(1, 1, 11), 0);
+    let mut harness = VoterHarness::new();
+    assert!(vote_in(&harness.ask(claim(1, 1, 10), 0)).is_some());
+    let answers = harness.ask(claim(1, 1, 11), 0);
     assert!(matches!(answers[..], [ToCandidate::Stale { attempt: 1, .. }]), "{answers:?}");
     // A greater attempt takes the vote over, with its number.
-    let before = vote_in(&bench.ask(claim(1, 1, 10), 0));
-    assert_eq!(vote_in(&bench.ask(claim(1, 2, 11), 0)), before);
-    assert_eq!(bench.holder(), Some(claim(1, 2, 11)));
-    let answers = bench.ask(claim(1, 1, 10), 0);
+    let before = vote_in(&harness.ask(claim(1, 1, 10), 0));
+    assert_eq!(vote_in(&harness.ask(claim(1, 2, 11), 0)), before);
+    assert_eq!(harness.holder(), Some(claim(1, 2, 11)));
+    let answers = harness.ask(claim(1, 1, 10), 0);
     assert!(matches!(answers[..], [ToCandidate::Stale { attempt: 2, .. }]), "{answers:?}");
 }
 
 #[test]
 fn a_repeated_beat_extends_nothing() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 1, 10), 0);
-    bench.now += TTL.0 - 1;
-    bench.beat(1, 1);
-    bench.now += 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), None, "one ttl after the only beat");
-    bench.ask(claim(1, 1, 10), 0);
-    bench.now += TTL.0 - 1;
-    bench.beat(1, 2);
-    bench.now += 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert!(bench.holder().is_some(), "a newer beat extends");
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 1, 10), 0);
+    harness.now += TTL.0 - 1;
+    harness.beat(1, 1);
+    harness.now += 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), None, "one ttl after the only beat");
+    harness.ask(claim(1, 1, 10), 0);
+    harness.now += TTL.0 - 1;
+    harness.beat(1, 2);
+    harness.now += 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert!(harness.holder().is_some(), "a newer beat extends");
 }
 
 #[test]
 fn a_client_that_is_inside_comes_before_those_that_wait() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let waiter = claim(1, 1, 10);
-    let vote = vote_in(&bench.ask(waiter, 5)).expect("the vote is free");
+    let vote = vote_in(&harness.ask(waiter, 5)).expect("the vote is free");
     // It entered with the votes of others, before the older request was heard.
     let inside = claim(2, 1, 11);
     let spare = ToVoter::Request {
@@ -141,44 +141,44 @@ fn a_client_that_is_inside_comes_before_those_that_wait() {
         rank: Rank::First,
         ended: 0,
     };
-    let answers = bench.tell(11, spare);
+    let answers = harness.deliver(11, spare);
     let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == waiter);
     assert!(answers.iter().any(asked_back), "{answers:?}");
-    bench.tell(10, ToVoter::Yield { lock: "a", claim: waiter, vote });
-    assert_eq!(bench.holder(), Some(inside));
+    harness.deliver(10, ToVoter::Yield { lock: "a", claim: waiter, vote });
+    assert_eq!(harness.holder(), Some(inside));
     // It is not asked back, however old another request is.
-    let answers = bench.ask(claim(3, 1, 12), 1);
+    let answers = harness.ask(claim(3, 1, 12), 1);
     assert!(!answers.iter().any(|it| matches!(it, ToCandidate::Inquire { .. })), "{answers:?}");
 }
 
 #[test]
 fn a_candidate_withdraws_only_its_own_attempt_and_only_before_a_token_is_recorded() {
     let withdraw = |claim, untold| ToVoter::Withdraw { lock: "a", claim, untold };
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 2, 11), 0);
-    bench.tell(10, withdraw(claim(1, 1, 10), true));
-    bench.tell(12, withdraw(claim(1, 2, 11), true));
-    assert!(bench.holder().is_some(), "it is not theirs");
-    bench.tell(11, withdraw(claim(1, 2, 11), false));
-    assert_eq!(bench.holder(), None);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 2, 11), 0);
+    harness.deliver(10, withdraw(claim(1, 1, 10), true));
+    harness.deliver(12, withdraw(claim(1, 2, 11), true));
+    assert!(harness.holder().is_some(), "it is not theirs");
+    harness.deliver(11, withdraw(claim(1, 2, 11), false));
+    assert_eq!(harness.holder(), None);
     // It is not final: the client may ask again.
-    let vote = vote_in(&bench.ask(claim(1, 3, 12), 0)).expect("the vote is free");
+    let vote = vote_in(&harness.ask(claim(1, 3, 12), 0)).expect("the vote is free");
     let own = claim(1, 3, 12);
-    bench.tell(12, ToVoter::Raise { lock: "a", claim: own, vote, token: 9, enters: true });
-    bench.tell(12, withdraw(own, false));
-    assert!(bench.holder().is_some(), "a token is recorded");
-    bench.tell(12, withdraw(own, true));
-    assert_eq!(bench.holder(), None, "nobody was told");
+    harness.deliver(12, ToVoter::Raise { lock: "a", claim: own, vote, token: 9, enters: true });
+    harness.deliver(12, withdraw(own, false));
+    assert!(harness.holder().is_some(), "a token is recorded");
+    harness.deliver(12, withdraw(own, true));
+    assert_eq!(harness.holder(), None, "nobody was told");
 }
 
 #[test]
 fn a_release_is_final() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 2, 11), 0);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 2, 11), 0);
     let request = claim(1, 2, 11).request;
-    bench.tell(10, ToVoter::Release { lock: "a", request, attempt: u64::MAX, token: None });
-    assert_eq!(bench.holder(), None);
-    let answers = bench.ask(claim(1, 3, 12), 0);
+    harness.deliver(10, ToVoter::Release { lock: "a", request, attempt: u64::MAX, token: None });
+    assert_eq!(harness.holder(), None);
+    let answers = harness.ask(claim(1, 3, 12), 0);
     assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
 }
 
@@ -188,15 +188,15 @@ fn a_release_up_to_an_attempt_leaves_later_ones_alone() {
         let (lock, request, token) = ("a", claim(1, 1, 10).request, None);
         ToVoter::Release { lock, request, attempt, token }
     };
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 2, 11), 0);
-    bench.tell(10, release(1));
-    assert!(bench.holder().is_some());
-    bench.tell(10, release(2));
-    assert_eq!(bench.holder(), None);
-    let answers = bench.ask(claim(1, 2, 11), 0);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 2, 11), 0);
+    harness.deliver(10, release(1));
+    assert!(harness.holder().is_some());
+    harness.deliver(10, release(2));
+    assert_eq!(harness.holder(), None);
+    let answers = harness.ask(claim(1, 2, 11), 0);
     assert!(matches!(answers[..], [ToCandidate::Gone { attempt: 2, .. }]), "{answers:?}");
-    assert!(vote_in(&bench.ask(claim(1, 3, 11), 0)).is_some());
+    assert!(vote_in(&harness.ask(claim(1, 3, 11), 0)).is_some());
 }
 
 #[test]
@@ -209,73 +209,75 @@ fn what_a_relayed_session_has_lapses_together() {
         let (session, seen, waiting) = (relayed(incarnation, number), None, Vec::new());
         ToVoter::Beat { session, seen, waiting }
     };
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let (lock, claim, stamp, inside, rank) = ("a", claim(1, 1, 10), 0, None, Rank::Waits);
     let session = relayed(7, 1);
-    bench.tell(10, ToVoter::Request { session, lock, claim, stamp, inside, rank, ended: 0 });
-    bench.now += TTL.0 - 1;
-    bench.tell(11, beat(8, 1));
-    bench.now += TTL.0 - 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert!(bench.holder().is_some(), "its client has called another node");
-    bench.now += 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), None);
+    harness.deliver(10, ToVoter::Request { session, lock, claim, stamp, inside, rank, ended: 0 });
+    harness.now += TTL.0 - 1;
+    harness.deliver(11, beat(8, 1));
+    harness.now += TTL.0 - 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert!(harness.holder().is_some(), "its client has called another node");
+    harness.now += 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), None);
 }
 
 #[test]
 fn a_request_whose_client_may_be_inside_comes_first() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let older = claim(1, 1, 10);
-    bench.ask(older, 5);
+    harness.ask(older, 5);
     let (session, lock, claim, inside) = (presented(2, 1), "a", claim(2, 2, 11), None);
     let first =
         ToVoter::Request { session, lock, claim, stamp: 9, inside, rank: Rank::First, ended: 0 };
-    let answers = bench.tell(11, first);
+    let answers = harness.deliver(11, first);
     let asked_back = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Inquire { claim, .. } if *claim == older);
     assert!(answers.iter().any(asked_back), "{answers:?}");
 }
 
 #[test]
 fn requests_come_by_their_ranks_and_those_without_by_their_stamps() {
-    let mut bench = Bench::new();
-    bench.voter.set_wall_clock(100);
-    bench.ask(claim(1, 1, 10), 0);
-    let ask = |bench: &mut Bench, of: u32, rank| {
+    let mut harness = VoterHarness::new();
+    harness.voter.set_wall_clock(100);
+    harness.ask(claim(1, 1, 10), 0);
+    let ask = |harness: &mut VoterHarness, of: u32, rank| {
         let (session, lock, claim) = (presented(of.into(), 1), "a", claim(of.into(), 1, of.into()));
         let (stamp, inside, ended) = (0, None, 0);
-        bench
-            .tell(of.into(), ToVoter::Request { session, lock, claim, stamp, inside, rank, ended });
+        harness.deliver(
+            of.into(),
+            ToVoter::Request { session, lock, claim, stamp, inside, rank, ended },
+        );
     };
-    ask(&mut bench, 2, Rank::Waits);
-    ask(&mut bench, 3, Rank::Found);
-    ask(&mut bench, 4, Rank::First);
-    let order = |bench: &Bench| {
-        let ballot = bench.voter.ballot(&"a").expect("it is in use");
+    ask(&mut harness, 2, Rank::Waits);
+    ask(&mut harness, 3, Rank::Found);
+    ask(&mut harness, 4, Rank::First);
+    let order = |harness: &VoterHarness| {
+        let ballot = harness.voter.ballot(&"a").expect("it is in use");
         ballot.queue().map(|(_, claim)| claim.request.session).collect::<Vec<u128>>()
     };
-    assert_eq!(order(&bench), [4, 3, 2]);
+    assert_eq!(order(&harness), [4, 3, 2]);
     // It has no record any more, and asks after the other one.
-    bench.voter.set_wall_clock(200);
-    ask(&mut bench, 3, Rank::Waits);
-    assert_eq!(order(&bench), [4, 2, 3]);
+    harness.voter.set_wall_clock(200);
+    ask(&mut harness, 3, Rank::Waits);
+    assert_eq!(order(&harness), [4, 2, 3]);
 }
 
 #[test]
 fn a_client_cannot_use_up_numbers_or_clocks() {
-    let mut bench = Bench::new();
-    bench.voter.set_wall_clock(1_000);
+    let mut harness = VoterHarness::new();
+    harness.voter.set_wall_clock(1_000);
     let own = claim(1, 1, 10);
-    let vote = vote_in(&bench.ask(own, u64::MAX)).expect("the vote is free");
-    assert_eq!(bench.voter.clock(), 1_000, "stamps of clients do not move a voter's clock");
+    let vote = vote_in(&harness.ask(own, u64::MAX)).expect("the vote is free");
+    assert_eq!(harness.voter.clock(), 1_000, "stamps of clients do not move a voter's clock");
     let raise = ToVoter::Raise { lock: "a", claim: own, vote, token: u64::MAX, enters: false };
-    assert!(bench.tell(10, raise).is_empty());
+    assert!(harness.deliver(10, raise).is_empty());
     let request = own.request;
-    bench.tell(
+    harness.deliver(
         10,
         ToVoter::Release { lock: "a", request, attempt: u64::MAX, token: Some(u64::MAX) },
     );
-    assert_eq!(bench.voter.last(&"a"), Some(1));
+    assert_eq!(harness.voter.last(&"a"), Some(1));
     let spare = ToVoter::Request {
         session: presented(2, 1),
         lock: "a",
@@ -285,58 +287,58 @@ fn a_client_cannot_use_up_numbers_or_clocks() {
         rank: Rank::Waits,
         ended: 0,
     };
-    assert_eq!(vote_in(&bench.tell(12, spare)).map(|vote| vote.number), Some(2));
+    assert_eq!(vote_in(&harness.deliver(12, spare)).map(|vote| vote.number), Some(2));
 }
 
 #[test]
 fn a_vote_of_another_claim_is_neither_confirmed_nor_given_back() {
-    let mut bench = Bench::new();
-    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("the vote is free");
-    bench.ask(claim(1, 2, 11), 0);
+    let mut harness = VoterHarness::new();
+    let vote = vote_in(&harness.ask(claim(1, 1, 10), 0)).expect("the vote is free");
+    harness.ask(claim(1, 2, 11), 0);
     for claim in [claim(1, 1, 10), claim(2, 1, 12)] {
         let raise = ToVoter::Raise { lock: "a", claim, vote, token: 5, enters: true };
-        assert!(bench.tell(claim.candidate.0, raise).is_empty());
-        bench.tell(claim.candidate.0, ToVoter::Yield { lock: "a", claim, vote });
+        assert!(harness.deliver(claim.candidate.0, raise).is_empty());
+        harness.deliver(claim.candidate.0, ToVoter::Yield { lock: "a", claim, vote });
     }
     let late = VoteId { number: vote.number + 1, ..vote };
-    bench.tell(11, ToVoter::Yield { lock: "a", claim: claim(1, 2, 11), vote: late });
-    assert_eq!((bench.holder(), bench.voter.last(&"a")), (Some(claim(1, 2, 11)), Some(1)));
+    harness.deliver(11, ToVoter::Yield { lock: "a", claim: claim(1, 2, 11), vote: late });
+    assert_eq!((harness.holder(), harness.voter.last(&"a")), (Some(claim(1, 2, 11)), Some(1)));
 }
 
 #[test]
 fn a_candidate_speaks_for_itself_only() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let session = presented(1, 1);
     for (from, of) in [(11, claim(1, 1, 10)), (10, claim(2, 1, 10))] {
         let (lock, claim, stamp, inside, rank) = ("a", of, 0, None, Rank::Waits);
         let request = ToVoter::Request { session, lock, claim, stamp, inside, rank, ended: 0 };
-        assert!(bench.tell(from, request).is_empty());
+        assert!(harness.deliver(from, request).is_empty());
     }
-    assert_eq!(bench.holder(), None);
+    assert_eq!(harness.holder(), None);
 }
 
 #[test]
 fn a_session_keeps_its_ttl() {
-    let mut bench = Bench::new();
-    bench.beat(1, 1);
+    let mut harness = VoterHarness::new();
+    harness.beat(1, 1);
     let other = Presented { ttl: Span(5_000), ..presented(1, 2) };
     let beat = |session| ToVoter::Beat { session, seen: None, waiting: Vec::new() };
-    let answers = bench.tell(9, beat(other));
+    let answers = harness.deliver(9, beat(other));
     assert!(matches!(answers[..], [ToCandidate::Refused { ttl: TTL, .. }]), "{answers:?}");
     let long = Presented { ttl: Span(u64::MAX), ..presented(3, 1) };
-    let answers = bench.tell(9, beat(long));
+    let answers = harness.deliver(9, beat(long));
     assert!(matches!(answers[..], [ToCandidate::Refused { ttl: TTL, .. }]), "{answers:?}");
 }
 
 #[test]
 fn stamps_that_are_too_old_are_lifted() {
-    let mut bench = Bench::new();
-    bench.voter.set_wall_clock(500);
-    bench.beat(1, 1);
-    bench.ask(claim(1, 1, 10), 700);
+    let mut harness = VoterHarness::new();
+    harness.voter.set_wall_clock(500);
+    harness.beat(1, 1);
+    harness.ask(claim(1, 1, 10), 700);
     // A session that was told 500 cannot be older than that.
-    bench.beat(2, 1);
-    let answers = bench.ask(claim(2, 1, 11), 3);
+    harness.beat(2, 1);
+    let answers = harness.ask(claim(2, 1, 11), 3);
     assert!(
         answers.iter().any(|it| matches!(it, ToCandidate::Behind { stamp: 501, place: 1, .. })),
         "{answers:?}"
@@ -347,15 +349,15 @@ fn stamps_that_are_too_old_are_lifted() {
 
 #[test]
 fn a_request_without_a_stamp_comes_after_those_that_wait() {
-    let mut bench = Bench::new();
-    bench.voter.set_wall_clock(500);
+    let mut harness = VoterHarness::new();
+    harness.voter.set_wall_clock(500);
     // The later session is told of the clock first, and asks last.
-    bench.beat(3, 1);
-    bench.ask(claim(1, 1, 10), 0);
-    bench.voter.set_wall_clock(600);
-    bench.ask(claim(2, 1, 11), 0);
-    bench.voter.set_wall_clock(700);
-    let answers = bench.ask(claim(3, 1, 12), 0);
+    harness.beat(3, 1);
+    harness.ask(claim(1, 1, 10), 0);
+    harness.voter.set_wall_clock(600);
+    harness.ask(claim(2, 1, 11), 0);
+    harness.voter.set_wall_clock(700);
+    let answers = harness.ask(claim(3, 1, 12), 0);
     assert!(
         answers.iter().any(|it| matches!(it, ToCandidate::Behind { stamp: 700, place: 2, .. })),
         "{answers:?}"
@@ -364,19 +366,19 @@ fn a_request_without_a_stamp_comes_after_those_that_wait() {
 
 #[test]
 fn a_waiter_keeps_its_place_at_a_voter_it_had_not_asked() {
-    let mut bench = Bench::new();
-    bench.voter.set_wall_clock(100);
+    let mut harness = VoterHarness::new();
+    harness.voter.set_wall_clock(100);
     let waiting = vec![(claim(1, 1, 10).request, 90)];
     let beat = |number, waiting: &Vec<_>| ToVoter::Beat {
         session: presented(1, number),
         seen: None,
         waiting: waiting.clone(),
     };
-    bench.tell(10, beat(1, &waiting));
-    bench.voter.set_wall_clock(10_000);
-    bench.tell(10, beat(2, &waiting));
-    bench.ask(claim(2, 1, 11), 0);
-    let answers = bench.ask(claim(1, 1, 10), 90);
+    harness.deliver(10, beat(1, &waiting));
+    harness.voter.set_wall_clock(10_000);
+    harness.deliver(10, beat(2, &waiting));
+    harness.ask(claim(2, 1, 11), 0);
+    let answers = harness.ask(claim(1, 1, 10), 90);
     let place = answers.iter().find_map(|it| match it {
         ToCandidate::Behind { stamp, .. } => Some(*stamp),
         _ => None,
@@ -386,29 +388,29 @@ fn a_waiter_keeps_its_place_at_a_voter_it_had_not_asked() {
 
 #[test]
 fn a_forced_request_is_dead_and_listed_as_such() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 1, 10), 0);
-    bench.ask(claim(2, 1, 11), 0);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 1, 10), 0);
+    harness.ask(claim(2, 1, 11), 0);
     let mut out = Vec::new();
-    assert!(bench.voter.force(&"a", claim(1, 1, 10).request, &mut out));
-    assert_eq!(bench.holder(), Some(claim(1, 1, 10)), "its client may still rely on it");
-    let answers = bench.ask(claim(1, 2, 12), 0);
+    assert!(harness.voter.force(&"a", claim(1, 1, 10).request, &mut out));
+    assert_eq!(harness.holder(), Some(claim(1, 1, 10)), "its client may still rely on it");
+    let answers = harness.ask(claim(1, 2, 12), 0);
     assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
     let listed = |entry: &Entry<Name>| entry.forced && entry.vote.is_none();
-    assert!(bench.voter.entries(1).iter().any(listed));
-    bench.now += TTL.0;
-    bench.beat(1, 2);
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), None, "both sessions have lapsed");
+    assert!(harness.voter.entries(1).iter().any(listed));
+    harness.now += TTL.0;
+    harness.beat(1, 2);
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), None, "both sessions have lapsed");
 }
 
 #[test]
 fn a_forced_request_that_waited_does_not_come_back() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 1, 10), 0);
-    bench.ask(claim(2, 1, 11), 0);
-    assert!(bench.voter.force(&"a", claim(2, 1, 11).request, &mut Vec::new()));
-    let answers = bench.ask(claim(2, 2, 12), 0);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 1, 10), 0);
+    harness.ask(claim(2, 1, 11), 0);
+    assert!(harness.voter.force(&"a", claim(2, 1, 11).request, &mut Vec::new()));
+    let answers = harness.ask(claim(2, 2, 12), 0);
     assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
 }
 
@@ -441,7 +443,7 @@ fn candidate(attempt: u64, inside: Option<u64>) -> (Candidate<Name>, Claim) {
     (candidate, claim)
 }
 
-fn hears(
+fn deliver_to_candidate(
     candidate: &mut Candidate<Name>,
     voter: u32,
     message: ToCandidate<Name>,
@@ -458,7 +460,7 @@ fn a_grant_of_an_earlier_attempt_lets_nobody_in() {
     let request = client.acquire("a", 0);
     client.change_candidate();
     let granted = |attempt| {
-        let standing = Standing::Granted { token: 1, beat };
+        let standing = RequestStatus::Granted { token: 1, beat };
         Report { request, attempt, stamp: 5, standing }
     };
     let mut events = Vec::new();
@@ -472,10 +474,10 @@ fn a_grant_of_an_earlier_attempt_lets_nobody_in() {
 fn a_vote_that_is_not_listed_is_not_extended() {
     let (mut candidate, claim) = candidate(1, Some(1));
     for voter in [0, 1] {
-        hears(&mut candidate, voter, vote_for(claim, 1, 5));
+        deliver_to_candidate(&mut candidate, voter, vote_for(claim, 1, 5));
     }
     let held = |candidate: &Candidate<Name>| match candidate.report(claim.request) {
-        Some(Report { standing: Standing::Held(Some(beat)), .. }) => Some(beat.number),
+        Some(Report { standing: RequestStatus::Held(Some(beat)), .. }) => Some(beat.number),
         _ => None,
     };
     assert_eq!(held(&candidate), Some(1));
@@ -490,13 +492,13 @@ fn a_vote_that_is_not_listed_is_not_extended() {
         entries,
     };
     for voter in [0, 1] {
-        hears(&mut candidate, voter, echo(Vec::new(), 4));
+        deliver_to_candidate(&mut candidate, voter, echo(Vec::new(), 4));
     }
     assert_eq!(held(&candidate), Some(1));
     let (lock, vote, entered, forced) = ("a", Some(1), None, false);
     for voter in [0, 1] {
         let entry = Entry { lock, claim, vote, entered, forced };
-        hears(&mut candidate, voter, echo(vec![entry], 5));
+        deliver_to_candidate(&mut candidate, voter, echo(vec![entry], 5));
     }
     assert_eq!(held(&candidate), Some(2));
 }
@@ -508,33 +510,37 @@ fn a_vote_with_a_recorded_entry_is_not_given_back() {
         effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Yield { .. })))
     };
     let (mut own, claim) = candidate(2, None);
-    assert!(!yields(&hears(&mut own, 0, inquire(claim))), "the vote itself has not arrived");
-    hears(&mut own, 0, vote_for(claim, 1, 5));
-    assert!(yields(&hears(&mut own, 0, inquire(claim))));
+    assert!(
+        !yields(&deliver_to_candidate(&mut own, 0, inquire(claim))),
+        "the vote itself has not arrived"
+    );
+    deliver_to_candidate(&mut own, 0, vote_for(claim, 1, 5));
+    assert!(yields(&deliver_to_candidate(&mut own, 0, inquire(claim))));
     // An earlier candidate has recorded a token: the client may be inside.
     let (mut own, claim) = candidate(2, None);
     let mut recorded = vote_for(claim, 1, 5);
     let ToCandidate::Vote { entered, .. } = &mut recorded else { unreachable!("it is a vote") };
     *entered = Some((1, 1));
-    hears(&mut own, 0, recorded);
-    assert!(!yields(&hears(&mut own, 0, inquire(claim))));
+    deliver_to_candidate(&mut own, 0, recorded);
+    assert!(!yields(&deliver_to_candidate(&mut own, 0, inquire(claim))));
 }
 
 #[test]
 fn a_voter_keeps_a_vote_with_a_recorded_entry() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let own = claim(1, 1, 10);
-    let vote = vote_in(&bench.ask(own, 0)).expect("the vote is free");
-    bench.tell(10, ToVoter::Raise { lock: "a", claim: own, vote, token: 1, enters: true });
-    bench.tell(10, ToVoter::Yield { lock: "a", claim: own, vote });
-    assert_eq!(bench.holder(), Some(own));
+    let vote = vote_in(&harness.ask(own, 0)).expect("the vote is free");
+    harness.deliver(10, ToVoter::Raise { lock: "a", claim: own, vote, token: 1, enters: true });
+    harness.deliver(10, ToVoter::Yield { lock: "a", claim: own, vote });
+    assert_eq!(harness.holder(), Some(own));
     // Another candidate has taken the request over, and does not know whether the client was told.
     let later = claim(1, 2, 11);
-    bench.ask(later, 0);
-    bench.tell(11, ToVoter::Withdraw { lock: "a", claim: later, untold: true });
-    assert_eq!(bench.holder(), Some(later));
-    bench.tell(12, ToVoter::Release { lock: "a", request: own.request, attempt: 2, token: None });
-    assert_eq!(bench.holder(), None);
+    harness.ask(later, 0);
+    harness.deliver(11, ToVoter::Withdraw { lock: "a", claim: later, untold: true });
+    assert_eq!(harness.holder(), Some(later));
+    harness
+        .deliver(12, ToVoter::Release { lock: "a", request: own.request, attempt: 2, token: None });
+    assert_eq!(harness.holder(), None);
 }
 
 /// Three voters and direct clients, with messages that take no time.

@@ -6,9 +6,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quorate_bench::contest::{self, Plan};
+use quorate_bench::comparison::{self, ComparisonPlan};
 use quorate_bench::peers::Peer;
-use quorate_bench::{Cluster, Effort, Launch, Task, Trouble, Wire, round_trip, work};
+use quorate_bench::{
+    BenchConfig, BenchError, Launch, QuorateCluster, Task, Wire, round_trip, work,
+};
 use quorate_service::{Extras, NodeConfig, launch};
 use tokio::runtime::Builder;
 
@@ -24,8 +26,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::future::pending().await
         });
     }
-    let said = std::env::var("BENCH_MS").ok().and_then(|said| said.parse().ok());
-    let time = Duration::from_millis(said.unwrap_or(100));
+    let bench_ms = std::env::var("BENCH_MS").ok().and_then(|bench_ms| bench_ms.parse().ok());
+    let time = Duration::from_millis(bench_ms.unwrap_or(100));
     if let Some(named) = arguments.iter().find_map(|word| word.strip_prefix("--against=")) {
         return against(named, time);
     }
@@ -36,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let task = runtime.spawn(async move {
         for wire in [Wire::Plain, Wire::Tls] {
-            let cluster = Cluster::start(&node, 3, wire).await?;
+            let cluster = QuorateCluster::start(&node, 3, wire).await?;
             let all = [
                 work::alone(&cluster, time).await?,
                 work::apart(&cluster, 16, time).await?,
@@ -57,9 +59,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 );
             }
         }
-        let cluster = Cluster::start(&node, 3, Wire::Plain).await?;
-        println!("{:?}", work::many(&cluster, if said.is_some() { 100_000 } else { 1_000 }).await?);
-        Ok::<_, Trouble>(())
+        let cluster = QuorateCluster::start(&node, 3, Wire::Plain).await?;
+        println!("{:?}", work::many(&cluster, if bench_ms.is_some() { 100_000 } else { 1_000 }).await?);
+        Ok::<_, BenchError>(())
     });
     Ok(runtime.block_on(task)??)
 }
@@ -72,25 +74,25 @@ fn node() -> std::io::Result<Launch> {
 fn against(named: &str, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
     let peers =
         Peer::ALL.into_iter().filter(|peer| named.split(',').any(|name| name == peer.name()));
-    let plan = Plan {
+    let plan = ComparisonPlan {
         launch: node()?,
         nodes: 3,
         wires: vec![Wire::Tls, Wire::Plain],
         tasks: Task::ALL.to_vec(),
-        effort: Effort::new(time),
+        config: BenchConfig::new(time),
         peers: peers.collect(),
     };
     let raw = round_trip(time)?;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let task =
-        runtime.spawn(async move { contest::run(&plan, raw, |next| println!("{next}")).await });
-    let contest = runtime.block_on(task)?;
+        runtime.spawn(async move { comparison::run(&plan, raw, |next| println!("{next}")).await });
+    let comparison = runtime.block_on(task)?;
     println!(
         "{}\n{}\n{}",
-        contest.text(),
-        contest.section(Some("performance.svg")),
-        contest.value()
+        comparison.text(),
+        comparison.section(Some("performance.svg")),
+        comparison.value()
     );
-    std::fs::write(std::env::temp_dir().join("performance.svg"), contest.chart())?;
+    std::fs::write(std::env::temp_dir().join("performance.svg"), comparison.chart())?;
     Ok(())
 }

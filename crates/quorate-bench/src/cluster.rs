@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::loopback::free_ports;
 use crate::processes::Processes;
-use crate::service::{LockClient, Service, Trouble};
+use crate::service::{BenchError, LockClient, Service};
 
 /// How a node is started: a program, and what comes before the name of the node's file.
 #[derive(Clone, Debug)]
@@ -34,28 +34,28 @@ pub enum Wire {
 
 /// A cluster that runs until it is dropped.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct QuorateCluster {
     endpoints: Vec<String>,
     processes: Processes,
     _folder: TempDir,
 }
 
-impl Cluster {
+impl QuorateCluster {
     /// Starts a cluster of so many nodes and waits until it gives locks.
-    pub async fn start(launch: &Launch, nodes: usize, wire: Wire) -> Result<Self, Trouble> {
-        let folder = tempfile::tempdir().map_err(Trouble::new)?;
-        let doors = free_ports(2 * nodes).map_err(Trouble::new)?;
-        let (peers, clients) = doors.split_at(nodes);
+    pub async fn start(launch: &Launch, nodes: usize, wire: Wire) -> Result<Self, BenchError> {
+        let folder = tempfile::tempdir().map_err(BenchError::new)?;
+        let addresses = free_ports(2 * nodes).map_err(BenchError::new)?;
+        let (peers, clients) = addresses.split_at(nodes);
         if wire == Wire::Tls {
             let nodes = (0..nodes).map(|node| (ProcessId::from_index(node), Vec::new())).collect();
-            let wanted = certs::Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
-            certs::make(&folder.path().join("certs"), &wanted).map_err(Trouble::new)?;
+            let wanted = certs::CertsSpec { nodes, clients: Vec::new(), days: 1, renew: false };
+            certs::make(&folder.path().join("certs"), &wanted).map_err(BenchError::new)?;
         }
         let mut processes = Processes::default();
-        for (node, door) in clients.iter().enumerate() {
-            let file = write_config(folder.path(), node, peers, *door, wire);
+        for (node, address) in clients.iter().enumerate() {
+            let file = write_config(folder.path(), node, peers, *address, wire);
             let mut command = Command::new(&launch.program);
-            processes.start(command.args(&launch.arguments).arg(file.map_err(Trouble::new)?))?;
+            processes.start(command.args(&launch.arguments).arg(file.map_err(BenchError::new)?))?;
         }
         let endpoints = clients.iter().map(ToString::to_string).collect();
         let cluster = Self { endpoints, processes, _folder: folder };
@@ -63,7 +63,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    async fn ready(&self) -> Result<(), Trouble> {
+    async fn ready(&self) -> Result<(), BenchError> {
         let start = Instant::now();
         for endpoint in &self.endpoints {
             loop {
@@ -72,9 +72,9 @@ impl Cluster {
                     Ok(status) if status.votes && status.quorum => break,
                     _ if start.elapsed() < Duration::from_secs(20) => {}
                     Ok(_) => {
-                        return Err(Trouble(format!("{endpoint} does not hear enough others")));
+                        return Err(BenchError(format!("{endpoint} does not hear enough others")));
                     }
-                    Err(error) => return Err(Trouble(format!("{endpoint}: {error}"))),
+                    Err(error) => return Err(BenchError(format!("{endpoint}: {error}"))),
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -106,17 +106,17 @@ fn write_config(
     Ok(file)
 }
 
-impl Service for Cluster {
-    type Client = LockHolder;
+impl Service for QuorateCluster {
+    type Client = QuorateLockClient;
 
-    async fn connect(&self, number: usize, ttl: Duration) -> Result<LockHolder, Trouble> {
+    async fn connect(&self, number: usize, ttl: Duration) -> Result<QuorateLockClient, BenchError> {
         let endpoint = &self.endpoints[number % self.endpoints.len()];
         let client = Client::new([endpoint.as_str()]);
         let session = client
             .session(SessionOptions { ttl, ..SessionOptions::default() })
             .await
-            .map_err(Trouble::new)?;
-        Ok(LockHolder { session, guard: None })
+            .map_err(BenchError::new)?;
+        Ok(QuorateLockClient { session, guard: None })
     }
 
     fn processes(&self) -> &Processes {
@@ -134,21 +134,21 @@ impl Service for Cluster {
 
 /// A client of a quorate cluster.
 #[derive(Debug)]
-pub struct LockHolder {
+pub struct QuorateLockClient {
     session: Session,
     guard: Option<Guard>,
 }
 
-impl LockClient for LockHolder {
-    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
-        let request = self.session.lock(name).map_err(Trouble::new)?;
-        self.guard = Some(request.acquire().await.map_err(Trouble::new)?);
+impl LockClient for QuorateLockClient {
+    async fn acquire(&mut self, name: &str) -> Result<(), BenchError> {
+        let request = self.session.lock(name).map_err(BenchError::new)?;
+        self.guard = Some(request.acquire().await.map_err(BenchError::new)?);
         Ok(())
     }
 
-    async fn release(&mut self) -> Result<(), Trouble> {
+    async fn release(&mut self) -> Result<(), BenchError> {
         match self.guard.take() {
-            Some(guard) => guard.release().await.map_err(Trouble::new),
+            Some(guard) => guard.release().await.map_err(BenchError::new),
             None => Ok(()),
         }
     }

@@ -62,7 +62,7 @@ impl Serialize for Latency {
 
 /// What came of a piece of work.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct Measurement {
     /// Which work.
     pub work: &'static str,
     /// How long it took.
@@ -83,7 +83,7 @@ pub struct Measured {
     pub messages: Option<f64>,
 }
 
-impl Measured {
+impl Measurement {
     /// Cycles in a second.
     pub fn rate(&self) -> f64 {
         self.cycles as f64 / self.seconds

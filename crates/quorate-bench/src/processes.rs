@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
-use crate::service::Trouble;
+use crate::service::BenchError;
 
 /// Processes that end when this is dropped.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Processes {
 
 impl Processes {
     /// Starts one more, which says nothing.
-    pub fn start(&mut self, command: &mut Command) -> Result<(), Trouble> {
+    pub fn start(&mut self, command: &mut Command) -> Result<(), BenchError> {
         self.spawn(command.stdout(Stdio::null()).stderr(Stdio::null()), None)
     }
 
@@ -28,16 +28,16 @@ impl Processes {
         &mut self,
         command: &mut Command,
         log: &Path,
-    ) -> Result<(), Trouble> {
-        let file = File::create(log).map_err(Trouble::new)?;
-        let same = file.try_clone().map_err(Trouble::new)?;
+    ) -> Result<(), BenchError> {
+        let file = File::create(log).map_err(BenchError::new)?;
+        let same = file.try_clone().map_err(BenchError::new)?;
         self.spawn(command.stdout(file).stderr(same), Some(log.to_owned()))
     }
 
-    fn spawn(&mut self, command: &mut Command, log: Option<PathBuf>) -> Result<(), Trouble> {
+    fn spawn(&mut self, command: &mut Command, log: Option<PathBuf>) -> Result<(), BenchError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.stdin(Stdio::null()).spawn();
-        self.children.push(child.map_err(|error| Trouble(format!("{program}: {error}")))?);
+        self.children.push(child.map_err(|error| BenchError(format!("{program}: {error}")))?);
         self.logs.push(log);
         Ok(())
     }
@@ -48,12 +48,12 @@ impl Processes {
     }
 
     /// The last line that one has said, or else this trouble.
-    pub(crate) fn last_words(&self, number: usize, trouble: &Trouble) -> String {
+    pub(crate) fn last_log_line(&self, number: usize, error: &BenchError) -> String {
         let log = self.logs.get(number).cloned().flatten();
-        let said = log.and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        last.map_or_else(|| trouble.to_string(), ToOwned::to_owned)
+        let output = log.and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output).into_owned();
+        let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
+        last.map_or_else(|| error.to_string(), ToOwned::to_owned)
     }
 
     /// Ends one as a crash would.
@@ -85,7 +85,7 @@ impl Processes {
 
 /// Allows as many open files as the system lets us have, here and in what is started from here: a thousand clients and more
 /// have a connection each, and many systems begin with a thousand files.
-pub fn allow_many_files() {
+pub fn raise_open_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     // Where it is refused, whoever runs out of files says so.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 
 use crate::measure::Latency;
-use crate::service::Trouble;
+use crate::service::BenchError;
 
 /// The size of a message.
 const BYTES: usize = 64;
@@ -18,36 +18,36 @@ const BYTES: usize = 64;
 pub struct RoundTrip {
     /// Each on a core of its own: what everything else is compared with, since servers and clients are apart, too. On a
     /// machine with one core there is no such thing, and both are on that.
-    pub apart: Latency,
+    pub two_cores: Latency,
     /// Both on one core, where nobody has to be woken elsewhere.
-    pub beside: Latency,
+    pub one_core: Latency,
 }
 
 impl RoundTrip {
     /// The median that everything else is compared with, in microseconds.
     pub fn median(&self) -> f64 {
-        self.apart.percentile(50.0)
+        self.two_cores.percentile(50.0)
     }
 }
 
 impl std::fmt::Display for RoundTrip {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (half, most) = (self.apart.percentile(50.0), self.apart.percentile(99.0));
-        let beside = self.beside.percentile(50.0);
+        let (half, most) = (self.two_cores.percentile(50.0), self.two_cores.percentile(99.0));
+        let one_core = self.one_core.percentile(50.0);
         write!(
             f,
-            "a message and its answer on loopback: {half:.1} us, 99 %: {most:.1} us; both ends on one core: {beside:.1} us"
+            "a message and its answer on loopback: {half:.1} us, 99 %: {most:.1} us; both ends on one core: {one_core:.1} us"
         )
     }
 }
 
 /// Messages and answers of 64 bytes between two threads, each with a runtime of its own, for so long in all.
-pub fn round_trip(time: Duration) -> Result<RoundTrip, Trouble> {
+pub fn round_trip(time: Duration) -> Result<RoundTrip, BenchError> {
     let cores = allowed_cores();
     let (first, last) = (cores.first().copied(), cores.last().copied());
     Ok(RoundTrip {
-        apart: between(time / 2, [first, last])?,
-        beside: between(time / 2, [first, first])?,
+        two_cores: measure_between(time / 2, [first, last])?,
+        one_core: measure_between(time / 2, [first, first])?,
     })
 }
 
@@ -59,7 +59,7 @@ fn allowed_cores() -> Vec<usize> {
 }
 
 /// Keeps this thread on a core. Where that is refused, figures are those of wherever it runs.
-fn stay(core: Option<usize>) {
+fn pin_to_core(core: Option<usize>) {
     if let Some(core) = core {
         let mut only = CpuSet::new();
         only.set(core);
@@ -67,15 +67,18 @@ fn stay(core: Option<usize>) {
     }
 }
 
-fn between(time: Duration, [asks, answers]: [Option<usize>; 2]) -> Result<Latency, Trouble> {
-    let (address, door) = std::sync::mpsc::channel();
+fn measure_between(
+    time: Duration,
+    [client_core, server_core]: [Option<usize>; 2],
+) -> Result<Latency, BenchError> {
+    let (address_sender, address_receiver) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            stay(answers);
+            pin_to_core(server_core);
             let runtime = Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await?;
-                let _ = address.send(listener.local_addr()?);
+                let _ = address_sender.send(listener.local_addr()?);
                 let (mut stream, _) = listener.accept().await?;
                 stream.set_nodelay(true)?;
                 let mut bytes = [0; BYTES];
@@ -86,18 +89,18 @@ fn between(time: Duration, [asks, answers]: [Option<usize>; 2]) -> Result<Latenc
             })
         });
         // A thread of its own, too: whoever stays on a core stays there.
-        let asking = scope.spawn(move || {
-            stay(asks);
+        let client = scope.spawn(move || {
+            pin_to_core(client_core);
             let runtime = Builder::new_current_thread().enable_all().build();
-            let address = door.recv().map_err(Trouble::new)?;
-            let runtime = runtime.map_err(Trouble::new)?;
-            runtime.block_on(ask(address, time)).map_err(Trouble::new)
+            let address = address_receiver.recv().map_err(BenchError::new)?;
+            let runtime = runtime.map_err(BenchError::new)?;
+            runtime.block_on(measure(address, time)).map_err(BenchError::new)
         });
-        asking.join().map_err(|_| Trouble::new("the thread that asks has ended"))?
+        client.join().map_err(|_| BenchError::new("the thread that asks has ended"))?
     })
 }
 
-async fn ask(address: std::net::SocketAddr, time: Duration) -> std::io::Result<Latency> {
+async fn measure(address: std::net::SocketAddr, time: Duration) -> std::io::Result<Latency> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let (mut bytes, mut latency) = ([7; BYTES], Latency::default());

@@ -8,9 +8,9 @@ use crate::processes::Processes;
 /// Something went wrong, in words.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Trouble(pub String);
+pub struct BenchError(pub String);
 
-impl Trouble {
+impl BenchError {
     /// In the words of whatever went wrong.
     pub fn new(what: impl ToString) -> Self {
         Self(what.to_string())
@@ -28,7 +28,7 @@ pub trait Service: Send + Sync {
         &self,
         number: usize,
         ttl: Duration,
-    ) -> impl Future<Output = Result<Self::Client, Trouble>> + Send;
+    ) -> impl Future<Output = Result<Self::Client, BenchError>> + Send;
 
     /// The processes of the servers.
     fn processes(&self) -> &Processes;
@@ -40,8 +40,8 @@ pub trait Service: Send + Sync {
 /// A client of a service.
 pub trait LockClient: Send + 'static {
     /// Takes a lock, whenever it is free.
-    fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), Trouble>> + Send;
+    fn acquire(&mut self, name: &str) -> impl Future<Output = Result<(), BenchError>> + Send;
 
     /// Frees what was taken last.
-    fn release(&mut self) -> impl Future<Output = Result<(), Trouble>> + Send;
+    fn release(&mut self) -> impl Future<Output = Result<(), BenchError>> + Send;
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tempfile::TempDir;
 
-use crate::service::Trouble;
+use crate::service::BenchError;
 
 /// A folder in the machine's memory, as Linux has it.
 const MEMORY: &str = "/dev/shm";
@@ -20,14 +20,14 @@ pub enum Storage {
 
 impl Storage {
     /// A new folder there, which goes when it is dropped.
-    pub(crate) fn folder(self) -> Result<TempDir, Trouble> {
+    pub(crate) fn folder(self) -> Result<TempDir, BenchError> {
         let made = match self {
             Self::Disk => tempfile::tempdir(),
             Self::Memory => tempfile::tempdir_in(MEMORY),
         };
         made.map_err(|error| match self {
-            Self::Disk => Trouble(format!("no temporary folder: {error}")),
-            Self::Memory => Trouble(format!("no folder in {MEMORY}: {error}")),
+            Self::Disk => BenchError(format!("no temporary folder: {error}")),
+            Self::Memory => BenchError(format!("no folder in {MEMORY}: {error}")),
         })
     }
 

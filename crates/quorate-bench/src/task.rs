@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::measure::Measured;
-use crate::service::{Service, Trouble};
+use crate::measure::Measurement;
+use crate::service::{BenchError, Service};
 use crate::work;
 
 /// A task.
@@ -58,7 +58,7 @@ impl Task {
 
 /// How much of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct BenchConfig {
     /// How long what can go on for ever lasts.
     pub time: Duration,
     /// How many clients have a lock each.
@@ -73,7 +73,7 @@ pub struct Effort {
     pub warm_up: Duration,
 }
 
-impl Effort {
+impl BenchConfig {
     /// As `quorate bench` does it.
     pub const fn new(time: Duration) -> Self {
         let warm_up = Duration::from_secs(8);
@@ -81,27 +81,29 @@ impl Effort {
     }
 
     /// A queue is given up after so long: without one, a thousand that try again and again take minutes.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 }
 
 /// Does a task that is for all. Whatever happens, it is over after some time.
 pub async fn perform(
     service: &impl Service,
     task: Task,
-    effort: &Effort,
-) -> Result<Measured, Trouble> {
-    let Effort { time, apart, together, queue, kills, .. } = *effort;
+    config: &BenchConfig,
+) -> Result<Measurement, BenchError> {
+    let BenchConfig { time, apart, together, queue, kills, .. } = *config;
     let done = async {
         match task {
             Task::Alone => work::alone(service, time).await,
             Task::Apart => work::apart(service, apart, time).await,
             Task::Together => work::together(service, together, time).await,
-            Task::Queue => work::queue(service, queue, Effort::PATIENCE).await,
+            Task::Queue => work::queue(service, queue, BenchConfig::QUEUE_TIMEOUT).await,
             Task::Killed => work::killed(service, kills).await,
-            Task::Many | Task::Idle => Err(Trouble(format!("{} is for quorate only", task.name()))),
+            Task::Many | Task::Idle => {
+                Err(BenchError(format!("{} is for quorate only", task.name())))
+            }
         }
     };
     let limit = 10 * time + Duration::from_secs(30);
-    let late = || Trouble(format!("not done within {} s", limit.as_secs()));
+    let late = || BenchError(format!("not done within {} s", limit.as_secs()));
     tokio::time::timeout(limit, done).await.unwrap_or_else(|_| Err(late()))
 }

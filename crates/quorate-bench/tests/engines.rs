@@ -3,14 +3,18 @@
 
 use std::time::Duration;
 
-use quorate_bench::engines::{Engine, race};
+use quorate_bench::engines::{Engine, compare};
 
 #[tokio::test]
 #[ignore = "downloads and compiles for minutes: cargo xtask verify engines"]
 async fn everybody_does_the_same_work() {
-    let race = race(&Engine::ALL, Duration::from_millis(200), |_| {}).await;
-    assert!(race.absent.is_empty(), "{:?}", race.absent);
+    let comparison = compare(&Engine::ALL, Duration::from_millis(200), |_| {}).await;
+    assert!(comparison.absent.is_empty(), "{:?}", comparison.absent);
     // Three pieces of work for two simulators, and one in two ways for the checker; who did other work would be absent.
-    assert_eq!(race.laps.len(), 8, "{}", race.text());
-    assert!(race.laps.iter().all(|lap| lap.ours > 0.0 && lap.theirs > 0.0), "{}", race.text());
+    assert_eq!(comparison.results.len(), 8, "{}", comparison.text());
+    assert!(
+        comparison.results.iter().all(|result| result.ours > 0.0 && result.theirs > 0.0),
+        "{}",
+        comparison.text()
+    );
 }

@@ -4,24 +4,24 @@
 
 use std::time::Duration;
 
-use quorate_bench::peers::{self, Absent, Peer, Ran};
-use quorate_bench::{Effort, Storage, Task};
+use quorate_bench::peers::{self, Absent, Peer, PeerRun};
+use quorate_bench::{BenchConfig, Storage, Task};
 
 const TASKS: [Task; 5] = [Task::Alone, Task::Apart, Task::Together, Task::Queue, Task::Killed];
 
 /// What a service does in a moment, or nothing where it is not installed.
-async fn ran(peer: Peer) -> Option<Ran> {
-    let required = std::env::var("QUORATE_PEERS").is_ok_and(|said| said == "required");
-    let effort = Effort {
+async fn run_peer(peer: Peer) -> Option<PeerRun> {
+    let required = std::env::var("QUORATE_PEERS").is_ok_and(|value| value == "required");
+    let config = BenchConfig {
         apart: 3,
         together: 3,
         queue: 12,
         kills: 1,
         warm_up: Duration::ZERO,
-        ..Effort::new(Duration::from_millis(200))
+        ..BenchConfig::new(Duration::from_millis(200))
     };
-    match peers::run(peer, Storage::Memory, &TASKS, &effort, |_| {}).await.came {
-        Ok(ran) => Some(ran),
+    match peers::run(peer, Storage::Memory, &TASKS, &config, |_| {}).await.outcome {
+        Ok(run) => Some(run),
         Err(Absent::Missing(what)) if required && peer != Peer::Zookeeper => {
             panic!("{} is required: {what}", peer.name())
         }
@@ -35,11 +35,11 @@ async fn ran(peer: Peer) -> Option<Ran> {
 
 /// Every task is done, and somebody else has the lock whenever that is what it is about.
 async fn works(peer: Peer) {
-    let Some(ran) = ran(peer).await else { return };
-    assert!(ran.version.contains(char::is_numeric), "{}", ran.version);
-    assert_eq!(ran.results.iter().map(|(task, _)| *task).collect::<Vec<_>>(), TASKS);
-    for (task, result) in ran.results {
-        let done = result.unwrap_or_else(|trouble| panic!("{}: {trouble}", task.name()));
+    let Some(run) = run_peer(peer).await else { return };
+    assert!(run.version.contains(char::is_numeric), "{}", run.version);
+    assert_eq!(run.results.iter().map(|(task, _)| *task).collect::<Vec<_>>(), TASKS);
+    for (task, result) in run.results {
+        let done = result.unwrap_or_else(|error| panic!("{}: {error}", task.name()));
         match task {
             Task::Queue => assert_eq!((done.cycles, done.hand_offs), (12, 12)),
             Task::Killed => {

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{ProcessId, Span, Time};
-use quorate_sim::fault::{CrashMid, Occasion, OnLink, Recover, Suspect};
-use quorate_sim::notation::{Link, SectionOf, When, Who, Window};
+use quorate_sim::fault::{CrashMid, LinkAt, ProcessAt, Recover, Suspect};
+use quorate_sim::notation::{Link, ProcessSelector, SectionOf, When, Window};
 use quorate_sim::{Delay, LinkDelay, Scenario};
 
-use crate::world::{Happening, State};
+use crate::world::{ActionKind, State};
 use crate::{Action, World};
 
 /// How much later than the last step everything else happens.
@@ -23,7 +23,7 @@ type Times = (u64, Option<u64>);
 
 /// What is to be written down, step by step.
 #[derive(Default)]
-struct Notes {
+struct ScenarioBuilder {
     /// When each message of a link left, and when it arrived.
     links: BTreeMap<(u8, u8), Vec<Times>>,
     /// Which of them are under way, in order.
@@ -31,129 +31,145 @@ struct Notes {
     /// Those that were lost: they take no delay from their link's list.
     lost: BTreeSet<(u8, u8, usize)>,
     inside_since: BTreeMap<u8, u64>,
-    stays: BTreeMap<u8, Vec<u64>>,
+    durations: BTreeMap<u8, Vec<u64>>,
     crashed: BTreeMap<u8, u64>,
-    told: BTreeMap<(u8, u8), u64>,
+    notified: BTreeMap<(u8, u8), u64>,
     suspected: BTreeMap<(u8, u8), u64>,
 }
 
 /// Writes the steps of a counterexample into a scenario of the same world.
 pub fn scenario_of(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
-    if steps.iter().any(|step| matches!(step.what, Happening::RoundEnd(_))) {
+    if steps.iter().any(|step| matches!(step.kind, ActionKind::RoundEnd(_))) {
         return in_rounds(world, steps, scenario);
     }
-    let mut notes = Notes::default();
-    let mut state = world.first();
-    notes.departures(&state, 0);
+    let mut builder = ScenarioBuilder::default();
+    let mut state = world.initial_state();
+    builder.record_sends(&state, 0);
     for (step, action) in (1..).zip(steps) {
-        let process = notes.before(action, step, scenario);
+        let process = builder.record_step(action, step, scenario);
         let next = world.after(&state, *action);
-        notes.departures(&next, step);
+        builder.record_sends(&next, step);
         if let Some(process) = process {
             let inside = |state: &State| world.is_inside(state, process);
             match (inside(&state), inside(&next)) {
-                (false, true) => drop(notes.inside_since.insert(process, step)),
-                (true, false) => notes.left(process, step),
+                (false, true) => drop(builder.inside_since.insert(process, step)),
+                (true, false) => builder.record_exit(process, step),
                 _ => {}
             }
         }
         state = next;
     }
     let end = steps.len() as u64 + LATER;
-    notes.late_requests(world, end, scenario);
-    notes.write(end, scenario);
+    builder.late_requests(world, end, scenario);
+    builder.write(end, scenario);
 }
 
 /// The same where there are rounds: what happens within one has no order that matters, so only who crashes is written
 /// down, and in which round. A round takes a millisecond.
 fn in_rounds(world: &World<'_>, steps: &[Action], scenario: &mut Scenario) {
-    let mut state = world.first();
+    let mut state = world.initial_state();
     for action in steps {
         let begin = (state.round() - 1) * MILLISECOND;
-        let (process, time) = match action.what {
-            Happening::RoundEnd(process) | Happening::Expire { process, .. } => (process, begin),
-            Happening::Instant => continue,
-            Happening::Ask(process) => {
+        let (process, time) = match action.kind {
+            ActionKind::RoundEnd(process) | ActionKind::Expire { process, .. } => (process, begin),
+            ActionKind::Tick => continue,
+            ActionKind::Command(process) => {
                 let at = When::At(Time(begin));
-                scenario.request.push(Occasion { who: who(process), at });
+                scenario.request.push(ProcessAt { process: process_selector(process), at });
                 (process, begin)
             }
-            Happening::Recover(process) => {
+            ActionKind::Recover(process) => {
                 let at = When::At(Time(begin + MILLISECOND / 2));
-                scenario.faults.recover.push(Recover { who: who(process), at, memory: true });
+                scenario.faults.recover.push(Recover {
+                    process: process_selector(process),
+                    at,
+                    memory: true,
+                });
                 (process, begin)
             }
-            Happening::Crash(victim) => {
+            ActionKind::Crash(victim) => {
                 let at = When::At(Time(begin + MILLISECOND / 2));
-                scenario.faults.crash.push(Occasion { who: who(victim), at });
+                scenario.faults.crash.push(ProcessAt { process: process_selector(victim), at });
                 (victim, begin)
             }
             // It has heard all that was sent to it, or nothing: nobody can tell.
-            Happening::Deliver { to, .. } => (to, begin + MILLISECOND / 2),
-            Happening::Tell { observer, .. }
-            | Happening::Suspect { observer, .. }
-            | Happening::Trust { observer, .. } => (observer, begin),
-            Happening::Lose { to, .. } => (to, begin),
+            ActionKind::Deliver { to, .. } => (to, begin + MILLISECOND / 2),
+            ActionKind::NotifyCrash { observer, .. }
+            | ActionKind::Suspect { observer, .. }
+            | ActionKind::Trust { observer, .. } => (observer, begin),
+            ActionKind::Lose { to, .. } => (to, begin),
         };
         if let Some(sends) = action.crash_after {
             let at = When::At(Time(time));
-            scenario.faults.crash_mid.push(CrashMid { who: who(process), at, sends: sends.into() });
+            scenario.faults.crash_mid.push(CrashMid {
+                process: process_selector(process),
+                at,
+                sends: sends.into(),
+            });
         }
         state = world.after(&state, *action);
     }
 }
 
-impl Notes {
+impl ScenarioBuilder {
     /// What a step does to messages and to the plan of faults; whose step it is.
-    fn before(&mut self, action: &Action, step: u64, scenario: &mut Scenario) -> Option<u8> {
+    fn record_step(&mut self, action: &Action, step: u64, scenario: &mut Scenario) -> Option<u8> {
         let at = When::At(Time(step * MILLISECOND));
-        let process = match action.what {
-            Happening::Deliver { from, to, place } => {
-                let message = self.take(from, to, place);
+        let process = match action.kind {
+            ActionKind::Deliver { from, to, index } => {
+                let message = self.take(from, to, index);
                 self.links.entry((from, to)).or_default()[message].1 = Some(step);
                 to
             }
-            Happening::Ask(process) => {
+            ActionKind::Command(process) => {
                 if !self.inside_since.contains_key(&process) {
-                    scenario.request.push(Occasion { who: who(process), at });
+                    scenario.request.push(ProcessAt { process: process_selector(process), at });
                 }
                 process
             }
-            Happening::Tell { observer, victim } => {
-                self.told.insert((observer, victim), step);
+            ActionKind::NotifyCrash { observer, victim } => {
+                self.notified.insert((observer, victim), step);
                 observer
             }
-            Happening::Suspect { observer, victim } => {
+            ActionKind::Suspect { observer, victim } => {
                 self.suspected.insert((observer, victim), step);
                 observer
             }
-            Happening::Trust { observer, victim } => {
+            ActionKind::Trust { observer, victim } => {
                 let since = self.suspected.remove(&(observer, victim)).unwrap_or(0);
                 scenario.faults.suspect.push(suspicion(observer, victim, since, Some(step)));
                 observer
             }
-            Happening::RoundEnd(process) | Happening::Expire { process, .. } => process,
-            Happening::Instant => return None,
-            Happening::Recover(process) => {
-                scenario.faults.recover.push(Recover { who: who(process), at, memory: true });
+            ActionKind::RoundEnd(process) | ActionKind::Expire { process, .. } => process,
+            ActionKind::Tick => return None,
+            ActionKind::Recover(process) => {
+                scenario.faults.recover.push(Recover {
+                    process: process_selector(process),
+                    at,
+                    memory: true,
+                });
                 process
             }
-            Happening::Crash(victim) => {
-                scenario.faults.crash.push(Occasion { who: who(victim), at });
+            ActionKind::Crash(victim) => {
+                scenario.faults.crash.push(ProcessAt { process: process_selector(victim), at });
                 self.crash(victim, step);
                 return None;
             }
-            Happening::Lose { from, to, place } => {
-                let message = self.take(from, to, place);
+            ActionKind::Lose { from, to, index } => {
+                let message = self.take(from, to, index);
                 let sent = self.links.entry((from, to)).or_default()[message].0;
                 self.lost.insert((from, to, message));
                 let at = When::At(Time(sent * MILLISECOND));
-                scenario.faults.lose.push(OnLink { link: link(from, to), at });
+                scenario.faults.lose.push(LinkAt { link: link(from, to), at });
                 return None;
             }
         };
         if let Some(sends) = action.crash_after {
-            scenario.faults.crash_mid.push(CrashMid { who: who(process), at, sends: sends.into() });
+            scenario.faults.crash_mid.push(CrashMid {
+                process: process_selector(process),
+                at,
+                sends: sends.into(),
+            });
             self.crash(process, step);
         }
         Some(process)
@@ -163,18 +179,23 @@ impl Notes {
     fn late_requests(&self, world: &World<'_>, end: u64, scenario: &mut Scenario) {
         let at = When::At(Time(end * MILLISECOND));
         for process in 0..world.n as u8 {
-            let bound = world.is_bound_to_ask(process);
-            if bound && !scenario.request.iter().any(|request| request.who == who(process)) {
-                scenario.request.push(Occasion { who: who(process), at });
+            let bound = world.must_request(process);
+            if bound
+                && !scenario
+                    .request
+                    .iter()
+                    .any(|request| request.process == process_selector(process))
+            {
+                scenario.request.push(ProcessAt { process: process_selector(process), at });
             }
         }
         if scenario.request.is_empty() {
-            scenario.request.push(Occasion { who: who(0), at });
+            scenario.request.push(ProcessAt { process: process_selector(0), at });
         }
     }
 
-    fn take(&mut self, from: u8, to: u8, place: u8) -> usize {
-        self.under_way.entry((from, to)).or_default().remove(place.into())
+    fn take(&mut self, from: u8, to: u8, index: u8) -> usize {
+        self.under_way.entry((from, to)).or_default().remove(index.into())
     }
 
     fn crash(&mut self, victim: u8, step: u64) {
@@ -183,14 +204,14 @@ impl Notes {
         self.under_way.retain(|(_, to), _| *to != victim);
     }
 
-    fn left(&mut self, process: u8, step: u64) {
+    fn record_exit(&mut self, process: u8, step: u64) {
         if let Some(since) = self.inside_since.remove(&process) {
-            self.stays.entry(process).or_default().push(step - since);
+            self.durations.entry(process).or_default().push(step - since);
         }
     }
 
     /// Sees what has been sent: more is under way on a link than before.
-    fn departures(&mut self, state: &State, step: u64) {
+    fn record_sends(&mut self, state: &State, step: u64) {
         let mut counts: BTreeMap<(u8, u8), usize> = BTreeMap::new();
         state.links().for_each(|link| *counts.entry(link).or_default() += 1);
         for (link, count) in counts {
@@ -208,9 +229,9 @@ impl Notes {
             let delay = |(sent, arrived): (u64, Option<u64>)| {
                 Span((arrived.unwrap_or(end) - sent) * MILLISECOND)
             };
-            let arrives = |place: &usize| !self.lost.contains(&(from, to, *place));
+            let arrives = |index: &usize| !self.lost.contains(&(from, to, *index));
             let messages = messages.into_iter().enumerate();
-            let messages = messages.filter(|(place, _)| arrives(place));
+            let messages = messages.filter(|(index, _)| arrives(index));
             let delays: Vec<Span> = messages.map(|(_, times)| delay(times)).collect();
             if delays.is_empty() {
                 continue;
@@ -218,27 +239,27 @@ impl Notes {
             let delay = Delay::List(delays);
             scenario.link_delay.push(LinkDelay { link: link(from, to), delay });
         }
-        let stays = |(process, stays): (u8, Vec<u64>)| SectionOf {
+        let durations = |(process, durations): (u8, Vec<u64>)| SectionOf {
             process: ProcessId::new(process.into()),
-            stays: stays.into_iter().map(|stay| Span(stay * MILLISECOND)).collect(),
+            durations: durations.into_iter().map(|duration| Span(duration * MILLISECOND)).collect(),
         };
-        scenario.section_of = self.stays.into_iter().map(stays).collect();
+        scenario.section_of = self.durations.into_iter().map(durations).collect();
         let still_inside = self.inside_since.keys().map(|process| SectionOf {
             process: ProcessId::new((*process).into()),
-            stays: vec![Span(end * MILLISECOND)],
+            durations: vec![Span(end * MILLISECOND)],
         });
         let mut still_inside: Vec<SectionOf> = still_inside.collect();
         for own in &mut scenario.section_of {
             if let Some(at) = still_inside.iter().position(|still| still.process == own.process) {
-                own.stays.extend(still_inside.swap_remove(at).stays);
+                own.durations.extend(still_inside.swap_remove(at).durations);
             }
         }
         scenario.section_of.extend(still_inside);
         for observer in 0..scenario.processes as u8 {
             for (victim, crashed) in self.crashed.iter().filter(|(victim, _)| **victim != observer)
             {
-                let told = self.told.get(&(observer, *victim)).copied().unwrap_or(end);
-                let delay = Delay::Constant(Span(told.saturating_sub(*crashed) * MILLISECOND));
+                let notified = self.notified.get(&(observer, *victim)).copied().unwrap_or(end);
+                let delay = Delay::Constant(Span(notified.saturating_sub(*crashed) * MILLISECOND));
                 let link = link(observer, *victim);
                 scenario.detection_pair.push(LinkDelay { link, delay });
             }
@@ -251,12 +272,12 @@ impl Notes {
 
 const MILLISECOND: u64 = 1_000_000;
 
-fn who(process: u8) -> Who {
-    Who::Process(ProcessId::new(process.into()))
+fn process_selector(process: u8) -> ProcessSelector {
+    ProcessSelector::Process(ProcessId::new(process.into()))
 }
 
 fn link(from: u8, to: u8) -> Link {
-    Link { from: who(from), to: who(to) }
+    Link { from: process_selector(from), to: process_selector(to) }
 }
 
 fn suspicion(observer: u8, victim: u8, since: u64, until: Option<u64>) -> Suspect {

@@ -42,19 +42,19 @@ pub fn estimate<M: Model + ?Sized>(model: &M, states: u64, depth: u32) -> Option
 
 /// The length of a way from the start to an end, turned at random, the same for the same seed.
 fn walk<M: Model + ?Sized>(model: &M, seed: u64) -> Option<u32> {
-    let mut state = model.starts().into_iter().next()?;
+    let mut state = model.initial_states().into_iter().next()?;
     let mut successors = Vec::new();
-    let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut rng = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for length in 0..LONGEST {
         successors.clear();
         model.successors(&state, &mut successors);
         if successors.is_empty() {
             return Some(length);
         }
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        let turn = dice % successors.len() as u64;
+        rng ^= rng << 13;
+        rng ^= rng >> 7;
+        rng ^= rng << 17;
+        let turn = rng % successors.len() as u64;
         state = successors.swap_remove(turn as usize).state;
     }
     None

@@ -11,7 +11,7 @@ use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
 use crate::lasso::Edges;
-use crate::visited::{START, Sorted, Visited};
+use crate::visited::{FingerprintBatch, START, Visited};
 use crate::{Fingerprint, Model};
 
 /// How far to go.
@@ -55,7 +55,7 @@ pub enum End<A> {
     /// Every state was visited and nothing is wrong.
     Exhausted,
     /// Something is wrong.
-    Broken(Found<A>),
+    Broken(Counterexample<A>),
     /// States come again, and what was left out to save work might have mattered: explore without reductions.
     Cyclic,
     /// Every state was visited, and what should have come about in some never did.
@@ -70,7 +70,7 @@ pub enum End<A> {
 
 /// A counterexample.
 #[derive(Clone, Debug)]
-pub struct Found<A> {
+pub struct Counterexample<A> {
     /// What is broken.
     pub property: Property,
     /// What happens from the start on.
@@ -92,14 +92,14 @@ struct Expanded<S> {
     /// New states as far as that is known.
     fresh: Vec<Fresh<S>>,
     /// Their fingerprints.
-    prints: Sorted,
+    prints: FingerprintBatch,
     /// The states of the batch, and where the steps of each end.
     parents: Vec<(u32, u32)>,
     /// Where each step goes, as far as that is known, and its class.
     edges: Vec<(u32, u16)>,
     steps: u64,
     /// Whether a step leads to a state that was reached no later than its own.
-    back: bool,
+    has_back_edge: bool,
     /// What is wrong with a state itself, if nothing that must happen can.
     stuck: Option<(u32, Property)>,
 }
@@ -107,33 +107,38 @@ struct Expanded<S> {
 /// A state that may be new, and what is worth knowing of it.
 struct Fresh<S> {
     /// From where, and by which successor.
-    way: (u32, u16),
+    origin: (u32, u16),
     /// Its place among the steps of the batch.
     step: u32,
     waiting: u8,
-    seen: u64,
+    goals_reached: u64,
     broken: Option<Property>,
     state: S,
 }
 
 impl<S> Fresh<S> {
-    fn new<M: Model<State = S> + ?Sized>(model: &M, way: (u32, u16), step: u32, state: S) -> Self {
-        let (waiting, seen) = (model.waiting(&state), model.seen(&state));
-        Self { way, step, waiting, seen, broken: model.broken(&state), state }
+    fn new<M: Model<State = S> + ?Sized>(
+        model: &M,
+        origin: (u32, u16),
+        step: u32,
+        state: S,
+    ) -> Self {
+        let (waiting, goals_reached) = (model.waiting(&state), model.goals_reached(&state));
+        Self { origin, step, waiting, goals_reached, broken: model.broken(&state), state }
     }
 }
 
 /// A step to a state that is not known yet.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Explores a model. `look` is told now and then how far it has come, and may stop it.
+/// Explores a model. `on_progress` is told now and then how far it has come, and may stop it.
 pub fn explore<M: Model + ?Sized>(
     model: &M,
     bounds: Bounds,
-    mut look: impl FnMut(&Progress) -> ControlFlow<()>,
+    mut on_progress: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> Exploration<M::Action> {
     let mut search = Search::new(model);
-    let end = search.run(bounds, &mut look);
+    let end = search.run(bounds, &mut on_progress);
     let bytes_most = search.bytes_most;
     Exploration { progress: search.progress, bytes_most, end }
 }
@@ -146,10 +151,10 @@ struct Search<'m, M: Model + ?Sized> {
     edges: Edges,
     waiting: Vec<u8>,
     /// The first state of the next depth.
-    deeper: u32,
+    next_depth_start: u32,
     /// Whether a step leads to a state that is not deeper: without one, no state comes again.
-    back: bool,
-    seen: u64,
+    has_back_edge: bool,
+    goals_reached: u64,
     progress: Progress,
     bytes_most: u64,
 }
@@ -163,9 +168,9 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
             next: Vec::new(),
             edges: Edges::default(),
             waiting: Vec::new(),
-            deeper: 0,
-            back: false,
-            seen: 0,
+            next_depth_start: 0,
+            has_back_edge: false,
+            goals_reached: 0,
             progress: Progress::default(),
             bytes_most: 0,
         }
@@ -174,16 +179,16 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
     fn run(
         &mut self,
         bounds: Bounds,
-        look: &mut impl FnMut(&Progress) -> ControlFlow<()>,
+        on_progress: &mut impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> End<M::Action> {
-        let states = self.model.starts();
+        let states = self.model.initial_states();
         let prints: Vec<Fingerprint> =
             states.iter().map(|state| self.model.fingerprint(state)).collect();
-        let mut starts = Expanded::none();
-        starts.prints = Sorted::new(prints.into_iter());
+        let mut initial_states = Expanded::none();
+        initial_states.prints = FingerprintBatch::new(prints.into_iter());
         let fresh = |state| Fresh::new(self.model, (START, 0), 0, state);
-        starts.fresh = states.into_iter().map(fresh).collect();
-        if let Some(broken) = self.add(vec![starts]) {
+        initial_states.fresh = states.into_iter().map(fresh).collect();
+        if let Some(broken) = self.add(vec![initial_states]) {
             return broken;
         }
         while !self.next.is_empty() {
@@ -191,7 +196,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
             if self.progress.depth == bounds.depth {
                 return End::Depth;
             }
-            self.deeper = self.visited.next_number();
+            self.next_depth_start = self.visited.next_number();
             let frontier = std::mem::take(&mut self.frontier);
             for block in frontier.chunks(BLOCK) {
                 if let Some(end) = self.expand(block) {
@@ -201,30 +206,31 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
                 if self.progress.bytes > bounds.memory || self.visited.is_full() {
                     return End::Memory;
                 }
-                if look(&self.progress).is_break() {
+                if on_progress(&self.progress).is_break() {
                     return End::Stopped;
                 }
             }
             self.progress.depth += u32::from(!self.next.is_empty());
         }
         // Most worlds come to an end whatever happens, and then nobody can wait for ever but at the end.
-        if self.back && self.edges.has_cycle() {
+        if self.has_back_edge && self.edges.has_cycle() {
             if self.model.is_reduced() {
                 return End::Cyclic;
             }
-            if let Some(found) = self.starving() {
+            if let Some(found) = self.find_starvation() {
                 return found;
             }
         }
-        match self.seen & self.model.hopes() == self.model.hopes() {
+        match self.goals_reached & self.model.goals() == self.model.goals() {
             true => End::Exhausted,
             false => End::Vacuous,
         }
     }
 
     fn expand(&mut self, block: &[(u32, M::State)]) -> Option<End<M::Action>> {
-        let (model, visited, deeper) = (self.model, &self.visited, self.deeper);
-        let expand = |batch: &[(u32, M::State)]| Expanded::of(model, visited, deeper, batch);
+        let (model, visited, next_depth_start) = (self.model, &self.visited, self.next_depth_start);
+        let expand =
+            |batch: &[(u32, M::State)]| Expanded::of(model, visited, next_depth_start, batch);
         let expanded: Vec<Expanded<M::State>> = block.par_chunks(BATCH).map(expand).collect();
         self.add(expanded)
     }
@@ -233,7 +239,7 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
     fn add(&mut self, expanded: Vec<Expanded<M::State>>) -> Option<End<M::Action>> {
         let base = self.visited.next_number();
         let mut count = 0;
-        let parts: Vec<(u32, &Sorted)> = expanded
+        let parts: Vec<(u32, &FingerprintBatch)> = expanded
             .iter()
             .map(|part| {
                 let offset = count;
@@ -241,22 +247,22 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
                 (offset, &part.prints)
             })
             .collect();
-        let ways = expanded.iter().flat_map(|part| part.fresh.iter().map(|fresh| fresh.way));
+        let origins = expanded.iter().flat_map(|part| part.fresh.iter().map(|fresh| fresh.origin));
         let mut numbers: Vec<u32> = (base..base + count).collect();
-        for (place, number) in self.visited.add(&parts, ways) {
+        for (place, number) in self.visited.add(&parts, origins) {
             numbers[place as usize] = number;
         }
         let mut numbers = (base..).zip(numbers);
-        let mindful = self.model.patience().is_some();
-        for Expanded { fresh, parents, mut edges, steps, back, stuck, .. } in expanded {
+        let tracks_waiting = self.model.starvation_property().is_some();
+        for Expanded { fresh, parents, mut edges, steps, has_back_edge, stuck, .. } in expanded {
             self.progress.steps += steps;
-            self.back |= back;
+            self.has_back_edge |= has_back_edge;
             if let Some((state, property)) = stuck {
                 let waiting = self.waiting.get(state as usize).copied().unwrap_or(0);
                 return Some(self.found(property, state, Vec::new(), waiting));
             }
             for (fresh, (own, number)) in fresh.into_iter().zip(&mut numbers) {
-                if mindful {
+                if tracks_waiting {
                     self.waiting.push(fresh.waiting);
                 }
                 if let Some((to, _)) = edges.get_mut(fresh.step as usize) {
@@ -266,13 +272,13 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
                     continue;
                 }
                 self.progress.states += 1;
-                self.seen |= fresh.seen;
+                self.goals_reached |= fresh.goals_reached;
                 if let Some(property) = fresh.broken {
                     return Some(self.found(property, number, Vec::new(), 0));
                 }
                 self.next.push((number, fresh.state));
             }
-            if mindful {
+            if tracks_waiting {
                 self.edges.add(&parents, &edges);
             }
         }
@@ -289,10 +295,10 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
     }
 
     /// Whether somebody can wait for ever while things go on.
-    fn starving(&self) -> Option<End<M::Action>> {
-        let property = self.model.patience()?;
-        let someone = self.waiting.iter().fold(0, |all, waiting| all | waiting);
-        let bits = (0..u8::BITS).map(|bit| 1_u8 << bit).filter(|bit| someone & bit != 0);
+    fn find_starvation(&self) -> Option<End<M::Action>> {
+        let property = self.model.starvation_property()?;
+        let any_waiting = self.waiting.iter().fold(0, |all, waiting| all | waiting);
+        let bits = (0..u8::BITS).map(|bit| 1_u8 << bit).filter(|bit| any_waiting & bit != 0);
         let lasso = bits.into_iter().find_map(|bit| {
             self.edges
                 .fair_cycle(|state| self.waiting[state as usize] & bit != 0)
@@ -310,18 +316,18 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
         cycle: Vec<u32>,
         waiting: u8,
     ) -> End<M::Action> {
-        let (start, way) = self.visited.way_to(number);
-        let mut state = self.model.starts().swap_remove(start as usize);
+        let (start, path) = self.visited.path_to(number);
+        let mut state = self.model.initial_states().swap_remove(start as usize);
         let mut successors = Vec::new();
         let mut steps = Vec::new();
-        for ordinal in way {
+        for ordinal in path {
             successors.clear();
             self.model.successors(&state, &mut successors);
             let taken = successors.swap_remove(ordinal as usize);
             steps.push(taken.action);
             state = taken.state;
         }
-        let mut round = Vec::new();
+        let mut cycle_actions = Vec::new();
         for next in cycle {
             successors.clear();
             self.model.successors(&state, &mut successors);
@@ -330,10 +336,10 @@ impl<'m, M: Model + ?Sized> Search<'m, M> {
             };
             let place = successors.iter().position(leads_there).expect("a cycle is made of steps");
             let taken = successors.swap_remove(place);
-            round.push(taken.action);
+            cycle_actions.push(taken.action);
             state = taken.state;
         }
-        End::Broken(Found { property, steps, cycle: round, waiting })
+        End::Broken(Counterexample { property, steps, cycle: cycle_actions, waiting })
     }
 }
 
@@ -341,11 +347,11 @@ impl<S> Expanded<S> {
     fn none() -> Self {
         Self {
             fresh: Vec::new(),
-            prints: Sorted::new([].into_iter()),
+            prints: FingerprintBatch::new([].into_iter()),
             parents: Vec::new(),
             edges: Vec::new(),
             steps: 0,
-            back: false,
+            has_back_edge: false,
             stuck: None,
         }
     }
@@ -353,11 +359,11 @@ impl<S> Expanded<S> {
     fn of<M: Model<State = S> + ?Sized>(
         model: &M,
         visited: &Visited,
-        deeper: u32,
+        next_depth_start: u32,
         batch: &[(u32, S)],
     ) -> Self {
         // Who never waits cannot starve, and the way round is of no interest.
-        let keeps_edges = model.patience().is_some();
+        let keeps_edges = model.starvation_property().is_some();
         let mut found = Self::none();
         let mut successors = Vec::with_capacity(batch.len() * 4);
         let mut prints = Vec::with_capacity(batch.len() * 4);
@@ -366,7 +372,7 @@ impl<S> Expanded<S> {
             model.successors(state, &mut successors);
             let own = &successors[first..];
             if !own.iter().any(|successor| successor.class.is_some()) {
-                let broken = model.broken_at_rest(state).map(|property| (*number, property));
+                let broken = model.broken_when_quiescent(state).map(|property| (*number, property));
                 found.stuck = found.stuck.or(broken);
             }
             prints.extend(own.iter().map(|successor| model.fingerprint(&successor.state)));
@@ -375,7 +381,7 @@ impl<S> Expanded<S> {
         found.steps = successors.len() as u64;
         let known = visited.numbers(&prints);
         let fresh = prints.iter().zip(&known).filter(|(_, known)| known.is_none());
-        found.prints = Sorted::new(fresh.map(|(print, _)| *print));
+        found.prints = FingerprintBatch::new(fresh.map(|(print, _)| *print));
         found.fresh.reserve_exact(found.prints.len());
         if keeps_edges {
             found.edges.reserve_exact(successors.len());
@@ -388,10 +394,10 @@ impl<S> Expanded<S> {
             {
                 (parent, first, end) = (*next, step, *its_end);
             }
-            found.back |= known[step].is_some_and(|known| known < deeper);
+            found.has_back_edge |= known[step].is_some_and(|known| known < next_depth_start);
             if known[step].is_none() {
-                let way = (parent, (step - first) as u16);
-                found.fresh.push(Fresh::new(model, way, step as u32, successor.state));
+                let origin = (parent, (step - first) as u16);
+                found.fresh.push(Fresh::new(model, origin, step as u32, successor.state));
             }
             if keeps_edges {
                 let class = successor.class.map_or(u16::MAX, |class| class.0);

@@ -8,14 +8,14 @@ pub type Fingerprint = u128;
 
 /// The fingerprint of anything that can be hashed.
 pub fn fingerprint_of(value: &impl Hash) -> Fingerprint {
-    let mut mixer = Mixer::default();
-    value.hash(&mut mixer);
-    mixer.fingerprint()
+    let mut hasher = FingerprintHasher::default();
+    value.hash(&mut hasher);
+    hasher.fingerprint()
 }
 
 /// A hasher of two lanes, the same on every machine and in every run.
 #[derive(Clone, Copy, Debug)]
-pub struct Mixer {
+pub struct FingerprintHasher {
     left: u64,
     right: u64,
 }
@@ -23,13 +23,13 @@ pub struct Mixer {
 const LEFT: u64 = 0x9e37_79b9_7f4a_7c15;
 const RIGHT: u64 = 0xd6e8_feb8_6659_fd93;
 
-impl Default for Mixer {
+impl Default for FingerprintHasher {
     fn default() -> Self {
         Self { left: LEFT, right: RIGHT }
     }
 }
 
-impl Mixer {
+impl FingerprintHasher {
     /// Both lanes, stirred once more.
     pub fn fingerprint(self) -> Fingerprint {
         let left = folded(self.left ^ self.right.rotate_left(32), LEFT);
@@ -44,7 +44,7 @@ const fn folded(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-impl Hasher for Mixer {
+impl Hasher for FingerprintHasher {
     fn write(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];

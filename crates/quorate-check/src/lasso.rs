@@ -49,14 +49,14 @@ impl Edges {
     }
 
     /// A state from which a fair cycle goes through states of this kind only, and the states after it, itself last.
-    pub(crate) fn fair_cycle(&self, kind: impl Fn(u32) -> bool) -> Option<(u32, Vec<u32>)> {
+    pub(crate) fn fair_cycle(&self, filter: impl Fn(u32) -> bool) -> Option<(u32, Vec<u32>)> {
         let fair = |component: &[u32], edges: &Self| edges.is_fair(component);
-        let mut components = Components::new(self, &kind, fair);
+        let mut components = Components::new(self, &filter, fair);
         for root in 0..self.ranges.len() as u32 {
-            if kind(root)
+            if filter(root)
                 && let Some(component) = components.from(root)
             {
-                return Some(self.round(&component));
+                return Some(self.shortest_cycle(&component));
             }
         }
         None
@@ -89,22 +89,22 @@ impl Edges {
     }
 
     /// A shortest cycle of a component through its first state.
-    fn round(&self, component: &[u32]) -> (u32, Vec<u32>) {
+    fn shortest_cycle(&self, component: &[u32]) -> (u32, Vec<u32>) {
         let first = component[0];
         let mut came_from = vec![u32::MAX; component.len()];
         let mut queue = std::collections::VecDeque::from([first]);
         while let Some(state) = queue.pop_front() {
             for (to, _) in self.of(state) {
                 if *to == first {
-                    let mut round = vec![first];
+                    let mut cycle = vec![first];
                     let mut at = state;
                     while at != first {
-                        round.push(at);
+                        cycle.push(at);
                         let place = component.binary_search(&at).expect("a state of the component");
                         at = came_from[place];
                     }
-                    round.reverse();
-                    return (first, round);
+                    cycle.reverse();
+                    return (first, cycle);
                 }
                 if let Ok(place) = component.binary_search(to)
                     && came_from[place] == u32::MAX
@@ -121,11 +121,11 @@ impl Edges {
 /// Tarjan's strongly connected components, without recursion.
 struct Components<'e, K, W> {
     edges: &'e Edges,
-    kind: &'e K,
+    filter: &'e K,
     /// Which components are looked for.
     wanted: W,
     /// The order in which each state was met, from 1 on.
-    met: Vec<u32>,
+    discovery: Vec<u32>,
     low: Vec<u32>,
     on_stack: Vec<bool>,
     stack: Vec<u32>,
@@ -133,15 +133,15 @@ struct Components<'e, K, W> {
 }
 
 impl<'e, K: Fn(u32) -> bool, W: Fn(&[u32], &Edges) -> bool> Components<'e, K, W> {
-    fn new(edges: &'e Edges, kind: &'e K, wanted: W) -> Self {
+    fn new(edges: &'e Edges, filter: &'e K, wanted: W) -> Self {
         let n = edges.ranges.len();
-        let (met, low, on_stack) = (vec![0; n], vec![0; n], vec![false; n]);
-        Self { edges, kind, wanted, met, low, on_stack, stack: Vec::new(), count: 0 }
+        let (discovery, low, on_stack) = (vec![0; n], vec![0; n], vec![false; n]);
+        Self { edges, filter, wanted, discovery, low, on_stack, stack: Vec::new(), count: 0 }
     }
 
-    fn meet(&mut self, state: u32) {
+    fn discover(&mut self, state: u32) {
         self.count += 1;
-        self.met[state as usize] = self.count;
+        self.discovery[state as usize] = self.count;
         self.low[state as usize] = self.count;
         self.on_stack[state as usize] = true;
         self.stack.push(state);
@@ -149,23 +149,24 @@ impl<'e, K: Fn(u32) -> bool, W: Fn(&[u32], &Edges) -> bool> Components<'e, K, W>
 
     /// The first wanted component among those reached from this state, if there is one.
     fn from(&mut self, root: u32) -> Option<Vec<u32>> {
-        if self.met[root as usize] != 0 {
+        if self.discovery[root as usize] != 0 {
             return None;
         }
-        self.meet(root);
+        self.discover(root);
         let mut path: Vec<(u32, usize)> = vec![(root, 0)];
         while let Some((state, step)) = path.last_mut() {
             let state = *state;
             if let Some((to, _)) = self.edges.of(state).get(*step) {
                 *step += 1;
-                if !(self.kind)(*to) {
+                if !(self.filter)(*to) {
                     continue;
                 }
-                if self.met[*to as usize] == 0 {
-                    self.meet(*to);
+                if self.discovery[*to as usize] == 0 {
+                    self.discover(*to);
                     path.push((*to, 0));
                 } else if self.on_stack[*to as usize] {
-                    self.low[state as usize] = self.low[state as usize].min(self.met[*to as usize]);
+                    self.low[state as usize] =
+                        self.low[state as usize].min(self.discovery[*to as usize]);
                 }
                 continue;
             }
@@ -173,7 +174,7 @@ impl<'e, K: Fn(u32) -> bool, W: Fn(&[u32], &Edges) -> bool> Components<'e, K, W>
             if let Some((above, _)) = path.last() {
                 self.low[*above as usize] = self.low[*above as usize].min(self.low[state as usize]);
             }
-            if self.low[state as usize] == self.met[state as usize] {
+            if self.low[state as usize] == self.discovery[state as usize] {
                 let mut component = Vec::new();
                 while let Some(member) = self.stack.pop() {
                     self.on_stack[member as usize] = false;

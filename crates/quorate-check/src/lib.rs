@@ -15,11 +15,11 @@ mod world;
 
 pub use counterexample::scenario_of;
 pub use estimate::estimate;
-pub use explore::{Bounds, End, Exploration, Found, Progress, explore};
-pub use fingerprint::{Fingerprint, Mixer, fingerprint_of};
-pub use model::{Class, Model, Successor};
+pub use explore::{Bounds, Counterexample, End, Exploration, Progress, explore};
+pub use fingerprint::{Fingerprint, FingerprintHasher, fingerprint_of};
+pub use model::{FairnessClass, Model, Successor};
 pub use users::{
-    AgreementPlace, AgreementUsers, ElectionPlace, ElectionUsers, MulticastPlace, MulticastUsers,
-    MutexPlace, MutexUsers, Users,
+    AgreementUserState, AgreementUsers, ElectionUserState, ElectionUsers, MulticastUserState,
+    MulticastUsers, MutexUserState, MutexUsers, Users,
 };
-pub use world::{Action, Budget, Happening, State, World};
+pub use world::{Action, ActionKind, Budget, State, World};

@@ -14,7 +14,7 @@ pub trait Model: Sync {
     type Action: Clone + Debug + Send + Sync;
 
     /// Where it starts.
-    fn starts(&self) -> Vec<Self::State>;
+    fn initial_states(&self) -> Vec<Self::State>;
 
     /// What a state is remembered by: equal states have equal fingerprints.
     fn fingerprint(&self, state: &Self::State) -> Fingerprint;
@@ -30,25 +30,25 @@ pub trait Model: Sync {
     fn broken(&self, state: &Self::State) -> Option<Property>;
 
     /// The property that does not hold if nothing happens any more that must, if there is one.
-    fn broken_at_rest(&self, state: &Self::State) -> Option<Property>;
+    fn broken_when_quiescent(&self, state: &Self::State) -> Option<Property>;
 
     /// Who waits in this state, as bits: nobody may do so for ever.
     fn waiting(&self, state: &Self::State) -> u8;
 
     /// The property that is broken if somebody waits for ever; none if nobody minds.
-    fn patience(&self) -> Option<Property>;
+    fn starvation_property(&self) -> Option<Property>;
 
-    /// What has come about in this state, as bits: in some state each of [`Self::hopes`] has to.
-    fn seen(&self, state: &Self::State) -> u64;
+    /// What has come about in this state, as bits: in some state each of [`Self::goals`] has to.
+    fn goals_reached(&self, state: &Self::State) -> u64;
 
     /// What has to come about in some state, or nothing was shown.
-    fn hopes(&self) -> u64;
+    fn goals(&self) -> u64;
 
     /// Whether something is left out that may matter if states come again: some of what can happen, or who is who.
     fn is_reduced(&self) -> bool;
 
     /// Whether something has happened that the model has no room for, so that there is no point in going on.
-    fn is_void(&self) -> bool {
+    fn is_unsupported(&self) -> bool {
         false
     }
 
@@ -62,7 +62,7 @@ pub struct Successor<S, A> {
     /// What.
     pub action: A,
     /// Whether it must happen sooner or later, and what it is the same as in other states.
-    pub class: Option<Class>,
+    pub class: Option<FairnessClass>,
     /// What comes of it.
     pub state: S,
 }
@@ -70,4 +70,4 @@ pub struct Successor<S, A> {
 /// Actions of one class are the same in different states: the next message of a link is. What can happen for ever
 /// and has a class must happen some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Class(pub u16);
+pub struct FairnessClass(pub u16);

@@ -17,13 +17,13 @@ pub(crate) struct Visited {
 
 /// Fingerprints, by the table that they belong to, each with its place among those that are added together.
 #[derive(Debug)]
-pub(crate) struct Sorted {
+pub(crate) struct FingerprintBatch {
     prints: Vec<(u32, [u32; 4])>,
     /// Where those of each table end.
     ends: [u32; TABLES],
 }
 
-impl Sorted {
+impl FingerprintBatch {
     /// Of fingerprints in the order of their places.
     pub(crate) fn new(prints: impl Iterator<Item = Fingerprint> + Clone) -> Self {
         let mut ends = [0; TABLES];
@@ -115,11 +115,11 @@ impl Visited {
     /// order. Those that are known already are named, each with the number that it has.
     pub(crate) fn add(
         &mut self,
-        parts: &[(u32, &Sorted)],
-        ways: impl Iterator<Item = (u32, u16)>,
+        parts: &[(u32, &FingerprintBatch)],
+        origins: impl Iterator<Item = (u32, u16)>,
     ) -> Vec<(u32, u32)> {
         let base = self.next_number();
-        self.parents.extend(ways);
+        self.parents.extend(origins);
         let known = self.tables.par_iter_mut().enumerate().map(|(place, table)| {
             let mut known = Vec::new();
             for (offset, sorted) in parts {
@@ -140,16 +140,16 @@ impl Visited {
     }
 
     /// Which successor to take from the start on to get to a state.
-    pub(crate) fn way_to(&self, mut number: u32) -> (u32, Vec<u16>) {
-        let mut way = Vec::new();
+    pub(crate) fn path_to(&self, mut number: u32) -> (u32, Vec<u16>) {
+        let mut path = Vec::new();
         while let (parent, ordinal) = self.parents[number as usize]
             && parent != START
         {
-            way.push(ordinal);
+            path.push(ordinal);
             number = parent;
         }
-        way.reverse();
-        (number, way)
+        path.reverse();
+        (number, path)
     }
 
     /// The bytes it takes, and those that it takes for a while as tables grow.
@@ -215,9 +215,9 @@ mod tests {
     use super::*;
     use crate::fingerprint_of;
 
-    fn sorted(values: impl Iterator<Item = u32> + Clone) -> (Sorted, usize) {
+    fn sorted(values: impl Iterator<Item = u32> + Clone) -> (FingerprintBatch, usize) {
         let count = values.clone().count();
-        (Sorted::new(values.map(|value| fingerprint_of(&value))), count)
+        (FingerprintBatch::new(values.map(|value| fingerprint_of(&value))), count)
     }
 
     #[test]
@@ -234,8 +234,8 @@ mod tests {
         let mut visited = Visited::new();
         let ((first, count), (second, _)) =
             (sorted([7, 8, 7].into_iter()), sorted([8, 9].into_iter()));
-        let ways = vec![(START, 0); 5].into_iter();
-        let mut known = visited.add(&[(0, &first), (count as u32, &second)], ways);
+        let origins = vec![(START, 0); 5].into_iter();
+        let mut known = visited.add(&[(0, &first), (count as u32, &second)], origins);
         known.sort_unstable();
         assert_eq!(known, [(2, 0), (3, 1)]);
         assert_eq!(visited.number(fingerprint_of(&9_u32)), Some(4));

@@ -9,12 +9,12 @@
 //! - Timers run only where a bound on the time of a message is given (`timing.rs`); elsewhere a process that sets one
 //!   makes the exploration void.
 //!
-//! A state is made of numbers (`state.rs`): each process with its user is kept once (`shelf.rs`), and so is what comes of
+//! A state is made of numbers (`state.rs`): each process with its user is kept once (`interner.rs`), and so is what comes of
 //! telling it something (`transition.rs`).
 
-mod cast;
+mod interner;
+mod node_store;
 mod reduction;
-mod shelf;
 mod state;
 mod symmetry;
 mod timing;
@@ -26,13 +26,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_core::{Process, ProcessId, Property, Span};
 
-use crate::{Class, Fingerprint, Model, Successor, Users};
+use crate::{FairnessClass, Fingerprint, Model, Successor, Users};
 
-use cast::{Cast, Insides, Look};
-use shelf::Shelf;
-use state::Letter;
+use interner::Interner;
+use node_store::{NodeStore, NodeSummary, TypedNodeStore};
+use state::Envelope;
 use symmetry::Renaming;
-use transition::{Input, Outcome};
+use transition::{Input, Transition};
 
 pub use state::State;
 
@@ -52,29 +52,29 @@ pub struct Budget {
     pub suspicions: u8,
 }
 
-/// The model. Its processes and their users are known by numbers: see `cast.rs`.
+/// The model. Its processes and their users are known by numbers: see `node_store.rs`.
 pub struct World<'w> {
     pub(crate) n: usize,
-    insides: Box<dyn Insides + 'w>,
+    store: Box<dyn NodeStore + 'w>,
     /// How much may go wrong.
     pub budget: Budget,
     /// Whether links keep the order of messages.
     pub fifo: bool,
     /// Whether deliveries to different processes that commute are gone through in one order only.
-    pub reduce: bool,
+    pub partial_order_reduction: bool,
     /// Whether worlds that differ only in who is who are taken for one.
-    pub nameless: bool,
+    pub symmetry_reduction: bool,
     /// The property to look for, if not for all.
     pub only: Option<Property>,
     /// Whether states may come again.
-    pub restless: bool,
+    pub never_quiescent: bool,
     /// Who does not crash, as bits.
     pub immune: u64,
     /// Whether timers run.
-    in_time: bool,
+    timed: bool,
     /// Set when an order of deliveries was left out, so that a way may not be a shortest one.
     skipped: AtomicBool,
-    outcomes: Shelf<Outcome>,
+    transitions: Interner<Transition>,
     renamings: OnceLock<Vec<Renaming>>,
 }
 
@@ -82,14 +82,14 @@ pub struct World<'w> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     /// What happens.
-    pub what: Happening,
+    pub kind: ActionKind,
     /// After how many sends the process crashes, if it does.
     pub crash_after: Option<u8>,
 }
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum ActionKind {
     /// A message arrives: the one at this place among those of its link.
     Deliver {
         /// From whom.
@@ -97,12 +97,12 @@ pub enum Happening {
         /// To whom.
         to: u8,
         /// Which of those under way.
-        place: u8,
+        index: u8,
     },
     /// A user asks what it wishes.
-    Ask(u8),
+    Command(u8),
     /// An observer is told of a crash.
-    Tell {
+    NotifyCrash {
         /// Whom.
         observer: u8,
         /// Of whose.
@@ -119,7 +119,7 @@ pub enum Happening {
         /// To whom.
         to: u8,
         /// Which of those under way.
-        place: u8,
+        index: u8,
     },
     /// An observer wrongly begins to suspect.
     Suspect {
@@ -142,30 +142,32 @@ pub enum Happening {
         /// Whose.
         process: u8,
         /// Which.
-        place: u8,
+        index: u8,
     },
     /// Time goes by.
-    Instant,
+    Tick,
 }
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what {
-            Happening::Deliver { from, to, .. } => write!(f, "p{to} hears from p{from}")?,
-            Happening::Ask(process) => write!(f, "p{process} is asked")?,
-            Happening::Tell { observer, victim } => {
+        match self.kind {
+            ActionKind::Deliver { from, to, .. } => write!(f, "p{to} hears from p{from}")?,
+            ActionKind::Command(process) => write!(f, "p{process} is asked")?,
+            ActionKind::NotifyCrash { observer, victim } => {
                 write!(f, "p{observer} is told that p{victim} has crashed")?;
             }
-            Happening::Crash(victim) => write!(f, "p{victim} crashes")?,
-            Happening::Recover(process) => write!(f, "p{process} comes back")?,
-            Happening::Lose { from, to, .. } => write!(f, "a message of p{from} to p{to} is lost")?,
-            Happening::Suspect { observer, victim } => {
+            ActionKind::Crash(victim) => write!(f, "p{victim} crashes")?,
+            ActionKind::Recover(process) => write!(f, "p{process} comes back")?,
+            ActionKind::Lose { from, to, .. } => {
+                write!(f, "a message of p{from} to p{to} is lost")?
+            }
+            ActionKind::Suspect { observer, victim } => {
                 write!(f, "p{observer} wrongly suspects p{victim}")?;
             }
-            Happening::Trust { observer, victim } => write!(f, "p{observer} trusts p{victim}")?,
-            Happening::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
-            Happening::Expire { process, .. } => write!(f, "a timer of p{process} runs out")?,
-            Happening::Instant => write!(f, "time goes by, as long as a message takes at most")?,
+            ActionKind::Trust { observer, victim } => write!(f, "p{observer} trusts p{victim}")?,
+            ActionKind::RoundEnd(process) => write!(f, "the round is over for p{process}")?,
+            ActionKind::Expire { process, .. } => write!(f, "a timer of p{process} runs out")?,
+            ActionKind::Tick => write!(f, "time goes by, as long as a message takes at most")?,
         }
         match self.crash_after {
             Some(1) => write!(f, " and crashes after 1 send"),
@@ -184,44 +186,44 @@ impl<'w> World<'w> {
         P: Process + 'w,
         U: Users<Command = P::Command, Output = P::Output> + 'w,
     {
-        Self::of(n, Box::new(Cast::new(n, make, users)))
+        Self::of(n, Box::new(TypedNodeStore::new(n, make, users)))
     }
 
-    fn of(n: usize, insides: Box<dyn Insides + 'w>) -> Self {
+    fn of(n: usize, store: Box<dyn NodeStore + 'w>) -> Self {
         Self {
             n,
-            insides,
+            store,
             budget: Budget::default(),
             fifo: true,
-            reduce: true,
-            nameless: true,
+            partial_order_reduction: true,
+            symmetry_reduction: true,
             only: None,
-            restless: false,
+            never_quiescent: false,
             immune: 0,
-            in_time: false,
+            timed: false,
             skipped: AtomicBool::new(false),
-            outcomes: Shelf::default(),
+            transitions: Interner::default(),
             renamings: OnceLock::new(),
         }
     }
 
-    fn reduces(&self) -> bool {
-        self.reduce && !self.restless && !self.in_time
+    fn uses_partial_order_reduction(&self) -> bool {
+        self.partial_order_reduction && !self.never_quiescent && !self.timed
     }
 
     /// Whether a process that crashes may come back.
-    fn remembers(&self) -> bool {
+    fn may_recover(&self) -> bool {
         self.budget.recoveries > 0
     }
 
-    fn is_looked_for(&self, property: Property) -> bool {
+    fn is_checked(&self, property: Property) -> bool {
         self.only.is_none_or(|only| only == property)
     }
 
     /// Who may be called what, worked out once.
     fn renamings(&self) -> &[Renaming] {
         let work_out =
-            || if self.nameless && !self.in_time { self.symmetries() } else { Vec::new() };
+            || if self.symmetry_reduction && !self.timed { self.symmetries() } else { Vec::new() };
         self.renamings.get_or_init(work_out)
     }
 
@@ -232,187 +234,188 @@ impl<'w> World<'w> {
 
     /// The same world, explored without leaving anything out.
     #[must_use]
-    pub fn in_full(mut self) -> Self {
-        (self.reduce, self.nameless, self.renamings) = (false, false, OnceLock::new());
+    pub fn without_reductions(mut self) -> Self {
+        (self.partial_order_reduction, self.symmetry_reduction, self.renamings) =
+            (false, false, OnceLock::new());
         self
     }
 
     /// The same world, in which timers run and a message takes so long at most.
     #[must_use]
-    pub fn in_time(mut self, bound: Span) -> Self {
-        self.insides.run_timers(bound);
+    pub fn with_timers(mut self, bound: Span) -> Self {
+        self.store.enable_timers(bound);
         Self {
             budget: self.budget,
             fifo: self.fifo,
             only: self.only,
-            restless: self.restless,
+            never_quiescent: self.never_quiescent,
             immune: self.immune,
-            in_time: true,
-            ..Self::of(self.n, self.insides)
+            timed: true,
+            ..Self::of(self.n, self.store)
         }
     }
 
     /// Whether a process has set a timer and none runs, so that nothing was shown.
-    pub fn has_strayed(&self) -> bool {
-        self.insides.has_strayed()
+    pub fn needs_timing(&self) -> bool {
+        self.store.needs_timing()
     }
 
     /// The first state.
-    pub(crate) fn first(&self) -> State {
-        let nodes = (0..self.n as u8).map(|id| self.insides.begin(id));
+    pub(crate) fn initial_state(&self) -> State {
+        let nodes = (0..self.n as u8).map(|id| self.store.initial_node(id));
         let mut state = State::new(nodes, self.budget);
         for process in 0..self.n as u8 {
-            self.tell_one(&mut state, process, Input::Start, None);
+            self.step_process(&mut state, process, Input::Start, None);
         }
-        self.settle(&mut state);
+        self.end_finished_round(&mut state);
         state
     }
 
     /// Whether the user at a process is bound to ask at the start.
-    pub(crate) fn is_bound_to_ask(&self, process: u8) -> bool {
-        self.insides.look(self.insides.begin(process)).wish == Some(true)
+    pub(crate) fn must_request(&self, process: u8) -> bool {
+        self.store.summary(self.store.initial_node(process)).next_command == Some(true)
     }
 
     /// Whether a process is up and its user inside.
     pub(crate) fn is_inside(&self, state: &State, process: u8) -> bool {
-        state.is_up(process) && self.look(state, process).is_inside
+        state.is_up(process) && self.summary(state, process).is_inside
     }
 
-    fn look(&self, state: &State, process: u8) -> &Look {
-        self.insides.look(state.node(process))
+    fn summary(&self, state: &State, process: u8) -> &NodeSummary {
+        self.store.summary(state.node(process))
     }
 
     /// Tells a process something and does what it wants; the number of recipients of its first multicast.
-    fn tell_one(
+    fn step_process(
         &self,
         state: &mut State,
         process: u8,
         input: Input,
         crash_after: Option<u8>,
     ) -> u8 {
-        let outcome = self.outcome(process, state.node(process), input, crash_after);
-        for (to, message) in &outcome.posts {
-            state.post(Letter::new(process, *to, *message));
+        let transition = self.transition(process, state.node(process), input, crash_after);
+        for (to, message) in &transition.sent {
+            state.enqueue(Envelope::new(process, *to, *message));
         }
         match crash_after {
-            Some(_) => self.lay_down(state, process, outcome.node),
-            None => state.set_node(process, outcome.node),
+            Some(_) => self.crash(state, process, transition.node),
+            None => state.set_node(process, transition.node),
         }
-        outcome.multicast
+        transition.multicast
     }
 
     /// A process is down, and its node is this.
-    fn lay_down(&self, state: &mut State, victim: u8, node: u32) {
-        state.lay_down(victim, node);
+    fn crash(&self, state: &mut State, victim: u8, node: u32) {
+        state.crash(victim, node);
         state.budget.crashes -= 1;
         for observer in state.up() {
             match state.suspected.contains(observer, victim) {
                 // It was wrong, and now is right.
                 true => {
                     state.suspected.remove(observer, victim);
-                    self.note_told(state, observer, victim);
+                    self.record_notified(state, observer, victim);
                 }
-                false => state.news.insert(observer, victim),
+                false => state.pending_notices.insert(observer, victim),
             }
         }
     }
 
-    fn note_told(&self, state: &mut State, observer: u8, victim: u8) {
-        if self.remembers() {
-            state.told.insert(observer, victim);
+    fn record_notified(&self, state: &mut State, observer: u8, victim: u8) {
+        if self.may_recover() {
+            state.notified.insert(observer, victim);
         }
     }
 
     /// A process is up again. Who was told of its crash is told of its return; it is told who is down, whether it knew or
     /// not, and who no longer is.
-    fn stand_up(&self, state: &mut State, process: u8) {
+    fn recover(&self, state: &mut State, process: u8) {
         for other in state.up() {
-            if state.news.contains(other, process) {
-                state.news.remove(other, process);
+            if state.pending_notices.contains(other, process) {
+                state.pending_notices.remove(other, process);
             }
             for (observer, victim) in [(other, process), (process, other)] {
-                if state.told.contains(observer, victim) {
-                    state.told.remove(observer, victim);
+                if state.notified.contains(observer, victim) {
+                    state.notified.remove(observer, victim);
                     state.suspected.insert(observer, victim);
                 }
             }
         }
-        state.stand_up(process);
+        state.recover(process);
         state.budget.recoveries -= 1;
         for other in state.down() {
-            state.news.insert(process, other);
+            state.pending_notices.insert(process, other);
         }
     }
 
     /// What comes of something that befalls a process; the number of recipients of its first multicast.
-    fn befall(&self, state: &State, what: Happening, crash_after: Option<u8>) -> (State, u8) {
+    fn apply(&self, state: &State, kind: ActionKind, crash_after: Option<u8>) -> (State, u8) {
         let mut next = state.clone();
-        let (process, input) = match what {
-            Happening::Deliver { from, to, place } => {
-                let letter = next.take(from, to, place);
-                (to, Input::Message { from, message: letter.message() })
+        let (process, input) = match kind {
+            ActionKind::Deliver { from, to, index } => {
+                let envelope = next.take(from, to, index);
+                (to, Input::Message { from, message: envelope.message() })
             }
-            Happening::Ask(process) => (process, Input::Wish),
-            Happening::Tell { observer, victim } => {
-                next.news.remove(observer, victim);
-                self.note_told(&mut next, observer, victim);
+            ActionKind::Command(process) => (process, Input::Command),
+            ActionKind::NotifyCrash { observer, victim } => {
+                next.pending_notices.remove(observer, victim);
+                self.record_notified(&mut next, observer, victim);
                 (observer, Input::Crashed(victim))
             }
-            Happening::Suspect { observer, victim } => {
+            ActionKind::Suspect { observer, victim } => {
                 next.budget.suspicions -= 1;
                 next.suspected.insert(observer, victim);
                 (observer, Input::Crashed(victim))
             }
-            Happening::Trust { observer, victim } => {
+            ActionKind::Trust { observer, victim } => {
                 next.suspected.remove(observer, victim);
                 (observer, Input::Alive(victim))
             }
-            Happening::RoundEnd(process) => {
-                next.rounding &= !(1 << process);
+            ActionKind::RoundEnd(process) => {
+                next.round_end_pending &= !(1 << process);
                 (process, Input::RoundEnd(next.round - 1))
             }
-            Happening::Expire { process, place } => (process, Input::Expired(place)),
-            Happening::Instant => {
-                next.grow_late();
-                next.rewrite(|message| self.insides.older_message(message));
-                for process in (0..self.n as u8).filter(|id| self.look(state, *id).exists) {
-                    self.tell_one(&mut next, process, Input::Instant, None);
+            ActionKind::Expire { process, index } => (process, Input::Expired(index)),
+            ActionKind::Tick => {
+                next.mark_late();
+                next.map_messages(|message| self.store.aged_message(message));
+                for process in (0..self.n as u8).filter(|id| self.summary(state, *id).exists) {
+                    self.step_process(&mut next, process, Input::Tick, None);
                 }
                 return (next, 0);
             }
-            Happening::Recover(process) => {
-                self.stand_up(&mut next, process);
+            ActionKind::Recover(process) => {
+                self.recover(&mut next, process);
                 (process, Input::Recovered)
             }
-            Happening::Crash(victim) => {
-                let node = self.insides.down(victim, state.node(victim), self.remembers());
-                self.lay_down(&mut next, victim, node);
-                self.settle(&mut next);
+            ActionKind::Crash(victim) => {
+                let node = self.store.crashed_node(victim, state.node(victim), self.may_recover());
+                self.crash(&mut next, victim, node);
+                self.end_finished_round(&mut next);
                 return (next, 0);
             }
-            Happening::Lose { from, to, place } => {
-                next.take(from, to, place);
+            ActionKind::Lose { from, to, index } => {
+                next.take(from, to, index);
                 next.budget.losses -= 1;
-                self.settle(&mut next);
+                self.end_finished_round(&mut next);
                 return (next, 0);
             }
         };
-        let multicast = self.tell_one(&mut next, process, input, crash_after);
+        let multicast = self.step_process(&mut next, process, input, crash_after);
         self.rebase(&mut next);
-        self.settle(&mut next);
+        self.end_finished_round(&mut next);
         (next, if self.immune & (1 << process) == 0 { multicast } else { 0 })
     }
 
     /// Ends the round if nothing is left of it.
-    fn settle(&self, state: &mut State) {
-        if state.rounding != 0 || state.letters().len() > 0 {
+    fn end_finished_round(&self, state: &mut State) {
+        if state.round_end_pending != 0 || state.envelopes().len() > 0 {
             return;
         }
-        let awaits = |process: &u8| self.look(state, *process).awaits_round;
+        let awaits = |process: &u8| self.summary(state, *process).awaits_round;
         let awaiting = state.up().filter(awaits).fold(0, |all, process| all | 1 << process);
-        let will = |process| self.look(state, process).wish == Some(true);
-        if awaiting != 0 && !state.up().any(will) {
-            state.rounding = awaiting;
+        let must = |process| self.summary(state, process).next_command == Some(true);
+        if awaiting != 0 && !state.up().any(must) {
+            state.round_end_pending = awaiting;
             state.round += 1;
         }
     }
@@ -420,46 +423,47 @@ impl<'w> World<'w> {
     /// Lowers all numbers of which only differences matter, where states are to come again. In time they are moments, which
     /// instants lower.
     fn rebase(&self, state: &mut State) {
-        if !self.restless || self.in_time {
+        if !self.never_quiescent || self.timed {
             return;
         }
-        let nodes = state.nodes().iter().map(|node| self.insides.look(*node).least);
-        let letters = state.letters().map(|letter| self.insides.message(letter.message()).least);
-        let least = nodes.chain(letters).min().unwrap_or(0);
+        let nodes = state.nodes().iter().map(|node| self.store.summary(*node).least);
+        let envelopes =
+            state.envelopes().map(|envelope| self.store.message(envelope.message()).least);
+        let least = nodes.chain(envelopes).min().unwrap_or(0);
         if least == 0 || least == u64::MAX {
             return;
         }
         for process in 0..self.n as u8 {
-            state.set_node(process, self.insides.lowered(process, state.node(process), least));
+            state.set_node(process, self.store.lowered(process, state.node(process), least));
         }
-        state.rewrite(|message| self.insides.lowered_message(message, least));
+        state.map_messages(|message| self.store.lowered_message(message, least));
     }
 
     /// What comes of an action.
-    pub(crate) fn after(&self, state: &State, Action { what, crash_after }: Action) -> State {
-        self.befall(state, what, crash_after).0
+    pub(crate) fn after(&self, state: &State, Action { kind, crash_after }: Action) -> State {
+        self.apply(state, kind, crash_after).0
     }
 
     /// Adds what comes of something, and what comes of it if the process crashes on the way.
     fn push(
         &self,
         state: &State,
-        what: Happening,
-        class: Option<Class>,
+        kind: ActionKind,
+        class: Option<FairnessClass>,
         successors: &mut Vec<Next>,
     ) {
-        let (next, multicast) = self.befall(state, what, None);
+        let (next, multicast) = self.apply(state, kind, None);
         successors.push(Successor {
-            action: Action { what, crash_after: None },
+            action: Action { kind, crash_after: None },
             class,
             state: next,
         });
         if state.budget.crashes > 0 {
             for sends in 0..multicast {
                 let crash_after = Some(sends);
-                let (next, _) = self.befall(state, what, crash_after);
+                let (next, _) = self.apply(state, kind, crash_after);
                 successors.push(Successor {
-                    action: Action { what, crash_after },
+                    action: Action { kind, crash_after },
                     class: None,
                     state: next,
                 });
@@ -468,64 +472,69 @@ impl<'w> World<'w> {
     }
 
     /// What can happen at one process.
-    fn at(&self, state: &State, process: u8, successors: &mut Vec<Next>) {
-        if let Some(will) = self.look(state, process).wish {
-            let class = will.then_some(Class(u16::from(process)));
-            self.push(state, Happening::Ask(process), class, successors);
+    fn process_successors(&self, state: &State, process: u8, successors: &mut Vec<Next>) {
+        if let Some(must) = self.summary(state, process).next_command {
+            let class = must.then_some(FairnessClass(u16::from(process)));
+            self.push(state, ActionKind::Command(process), class, successors);
         }
-        let (mut place, mut last) = (0, None);
-        for letter in state.letters() {
-            let same_link = last == Some(letter.link());
-            (place, last) = (if same_link { place + 1 } else { 0 }, Some(letter.link()));
-            if letter.to() != process || (self.fifo && same_link) {
+        let (mut index, mut last) = (0, None);
+        for envelope in state.envelopes() {
+            let same_link = last == Some(envelope.link());
+            (index, last) = (if same_link { index + 1 } else { 0 }, Some(envelope.link()));
+            if envelope.to() != process || (self.fifo && same_link) {
                 continue;
             }
-            let (from, to) = (letter.from(), letter.to());
-            let what = Happening::Deliver { from, to, place };
-            self.push(state, what, Some(class_of(8, from, to)), successors);
+            let (from, to) = (envelope.from(), envelope.to());
+            let kind = ActionKind::Deliver { from, to, index };
+            self.push(state, kind, Some(class_of(8, from, to)), successors);
         }
-        if !(state.news.any_of(process) || state.suspected.any_of(process)) {
+        if !(state.pending_notices.any_of(process) || state.suspected.any_of(process)) {
             return;
         }
         for victim in 0..self.n as u8 {
-            if state.news.contains(process, victim) {
+            if state.pending_notices.contains(process, victim) {
                 let class = Some(class_of(72, process, victim));
-                self.push(state, Happening::Tell { observer: process, victim }, class, successors);
+                self.push(
+                    state,
+                    ActionKind::NotifyCrash { observer: process, victim },
+                    class,
+                    successors,
+                );
             }
             if state.suspected.contains(process, victim) {
                 let class = Some(class_of(136, process, victim));
-                let what = Happening::Trust { observer: process, victim };
-                self.push(state, what, class, successors);
+                let kind = ActionKind::Trust { observer: process, victim };
+                self.push(state, kind, class, successors);
             }
         }
     }
 
     /// What may go wrong.
-    fn mishaps(&self, state: &State, successors: &mut Vec<Next>) {
+    fn fault_successors(&self, state: &State, successors: &mut Vec<Next>) {
         if state.budget.crashes > 0 {
             let mortal = state.up().filter(|victim| self.immune & (1 << victim) == 0);
-            mortal.for_each(|victim| self.push(state, Happening::Crash(victim), None, successors));
+            mortal.for_each(|victim| self.push(state, ActionKind::Crash(victim), None, successors));
         }
         if state.budget.recoveries > 0 {
-            let back = state.down().filter(|process| self.look(state, *process).exists);
+            let back = state.down().filter(|process| self.summary(state, *process).exists);
             back.for_each(|process| {
-                self.push(state, Happening::Recover(process), None, successors)
+                self.push(state, ActionKind::Recover(process), None, successors)
             });
         }
         if state.budget.losses > 0 {
-            let (mut place, mut last) = (0, None);
-            for letter in state.letters() {
-                let same_link = last == Some(letter.link());
-                (place, last) = (if same_link { place + 1 } else { 0 }, Some(letter.link()));
-                let what = Happening::Lose { from: letter.from(), to: letter.to(), place };
-                self.push(state, what, None, successors);
+            let (mut index, mut last) = (0, None);
+            for envelope in state.envelopes() {
+                let same_link = last == Some(envelope.link());
+                (index, last) = (if same_link { index + 1 } else { 0 }, Some(envelope.link()));
+                let kind = ActionKind::Lose { from: envelope.from(), to: envelope.to(), index };
+                self.push(state, kind, None, successors);
             }
         }
         if state.budget.suspicions > 0 {
             for observer in state.up() {
                 let whom = state.up().filter(|victim| *victim != observer);
                 for victim in whom.filter(|victim| !state.suspected.contains(observer, *victim)) {
-                    self.push(state, Happening::Suspect { observer, victim }, None, successors);
+                    self.push(state, ActionKind::Suspect { observer, victim }, None, successors);
                 }
             }
         }
@@ -533,11 +542,11 @@ impl<'w> World<'w> {
 }
 
 /// Classes of the same sort of action begin at `base`.
-fn class_of(base: u16, a: u8, b: u8) -> Class {
-    Class(base + u16::from(a) * PROCESSES_MOST as u16 + u16::from(b))
+fn class_of(base: u16, a: u8, b: u8) -> FairnessClass {
+    FairnessClass(base + u16::from(a) * PROCESSES_MOST as u16 + u16::from(b))
 }
 
-fn named(process: u8) -> ProcessId {
+fn process_id(process: u8) -> ProcessId {
     ProcessId::new(process.into())
 }
 
@@ -545,71 +554,72 @@ impl Model for World<'_> {
     type State = State;
     type Action = Action;
 
-    fn starts(&self) -> Vec<State> {
-        vec![self.first()]
+    fn initial_states(&self) -> Vec<State> {
+        vec![self.initial_state()]
     }
 
     fn fingerprint(&self, state: &State) -> Fingerprint {
         match self.renamings() {
             [] => state.fingerprint(self.fifo),
-            renamings => self.nameless(state, renamings),
+            renamings => self.canonical_fingerprint(state, renamings),
         }
     }
 
     fn successors(&self, state: &State, successors: &mut Vec<Next>) {
-        if state.rounding != 0 {
+        if state.round_end_pending != 0 {
             // At the end of a round nobody hears of what the others do: one order is as good as another.
-            let process = state.rounding.trailing_zeros() as u8;
-            let class = Some(Class(200 + u16::from(process)));
-            self.push(state, Happening::RoundEnd(process), class, successors);
+            let process = state.round_end_pending.trailing_zeros() as u8;
+            let class = Some(FairnessClass(200 + u16::from(process)));
+            self.push(state, ActionKind::RoundEnd(process), class, successors);
             return;
         }
-        if self.reduces() && self.successors_of_one(state, successors) {
+        if self.uses_partial_order_reduction() && self.persistent_set_successors(state, successors)
+        {
             self.skipped.store(true, Ordering::Relaxed);
             return;
         }
-        state.up().for_each(|process| self.at(state, process, successors));
-        if self.in_time {
-            self.by_time(state, successors);
+        state.up().for_each(|process| self.process_successors(state, process, successors));
+        if self.timed {
+            self.time_successors(state, successors);
         }
-        self.mishaps(state, successors);
+        self.fault_successors(state, successors);
     }
 
     fn broken(&self, state: &State) -> Option<Property> {
-        self.insides.broken(state.nodes()).filter(|property| self.is_looked_for(*property))
+        self.store.broken(state.nodes()).filter(|property| self.is_checked(*property))
     }
 
-    fn broken_at_rest(&self, state: &State) -> Option<Property> {
+    fn broken_when_quiescent(&self, state: &State) -> Option<Property> {
         let broken = match self.waiting(state) {
-            0 => self.insides.broken_at_rest(state.nodes()),
-            _ => Some(self.insides.patience()),
+            0 => self.store.broken_when_quiescent(state.nodes()),
+            _ => Some(self.store.starvation_property()),
         };
-        broken.filter(|property| self.is_looked_for(*property))
+        broken.filter(|property| self.is_checked(*property))
     }
 
     fn waiting(&self, state: &State) -> u8 {
-        let waits = |process: &u8| self.look(state, *process).waits;
-        state.up().filter(waits).fold(0, |all, process| all | 1 << process)
+        let is_waiting = |process: &u8| self.summary(state, *process).is_waiting;
+        state.up().filter(is_waiting).fold(0, |all, process| all | 1 << process)
     }
 
-    fn patience(&self) -> Option<Property> {
-        Some(self.insides.patience()).filter(|property| self.is_looked_for(*property))
+    fn starvation_property(&self) -> Option<Property> {
+        Some(self.store.starvation_property()).filter(|property| self.is_checked(*property))
     }
 
-    fn seen(&self, state: &State) -> u64 {
-        u64::from(state.nodes().iter().any(|node| self.insides.look(*node).is_pleased))
+    fn goals_reached(&self, state: &State) -> u64 {
+        u64::from(state.nodes().iter().any(|node| self.store.summary(*node).is_satisfied))
     }
 
-    fn hopes(&self) -> u64 {
+    fn goals(&self) -> u64 {
         1
     }
 
     fn is_reduced(&self) -> bool {
-        self.reduces() || !self.renamings().is_empty()
+        self.uses_partial_order_reduction() || !self.renamings().is_empty()
     }
 
-    fn is_void(&self) -> bool {
-        self.has_strayed()
+    fn is_unsupported(&self) -> bool {
+        self.needs_timing()
     }
 
     fn bytes(&self, state: &State) -> usize {

@@ -10,7 +10,7 @@ use quorate_check::{
     AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Model, MutexUsers, World,
     estimate, explore,
 };
-use quorate_core::agreement::{Matter, Value};
+use quorate_core::agreement::{AgreementKind, Value};
 use quorate_core::quorum::Majority;
 use quorate_core::{ProcessId, Property, Span};
 
@@ -29,7 +29,7 @@ fn central(n: usize, crashes: u8) -> World<'static> {
     let mut world = World::new(n, move |id| Central::new(id, server), users(n, 1));
     world.budget = Budget { crashes, ..Budget::default() };
     world.immune = 1;
-    world.reduce = false;
+    world.partial_order_reduction = false;
     world
 }
 
@@ -37,7 +37,7 @@ fn central(n: usize, crashes: u8) -> World<'static> {
 fn clients_that_are_alike_are_one_world_and_not_several() {
     for crashes in [0, 2] {
         let mut named = central(4, crashes);
-        named.nameless = false;
+        named.symmetry_reduction = false;
         let (all, holds) = explored(&named);
         assert!(holds);
         let (few, holds) = explored(&central(4, crashes));
@@ -49,9 +49,9 @@ fn clients_that_are_alike_are_one_world_and_not_several() {
 
 #[test]
 fn names_that_mean_something_are_kept() {
-    let world = |nameless| {
+    let world = |symmetry_reduction| {
         let mut world = World::new(3, |id| RicartAgrawala::new(3, id), users(3, 1));
-        world.nameless = nameless;
+        world.symmetry_reduction = symmetry_reduction;
         explored(&world)
     };
     assert_eq!(world(true), world(false));
@@ -60,14 +60,14 @@ fn names_that_mean_something_are_kept() {
 #[test]
 fn nothing_that_is_left_out_matters() {
     let coterie = Majority::new(3);
-    let maekawa = |reduce| {
+    let maekawa = |partial_order_reduction| {
         let mut world = World::new(3, |id| Maekawa::new(id, &coterie), users(3, 1));
-        world.reduce = reduce;
+        world.partial_order_reduction = partial_order_reduction;
         explored(&world)
     };
-    let lamport = |reduce| {
+    let lamport = |partial_order_reduction| {
         let mut world = World::new(3, |id| Lamport::new(3, id), users(3, 1));
-        world.reduce = reduce;
+        world.partial_order_reduction = partial_order_reduction;
         explored(&world)
     };
     for (full, reduced) in [(maekawa(false), maekawa(true)), (lamport(false), lamport(true))] {
@@ -78,7 +78,7 @@ fn nothing_that_is_left_out_matters() {
 #[test]
 fn how_many_states_there_are_is_told_from_a_part_of_them() {
     let mut world = World::new(4, |id| RicartAgrawala::new(4, id), users(4, 1));
-    world.reduce = false;
+    world.partial_order_reduction = false;
     let bounds = Bounds { memory: 1 << 30, depth: 8 };
     let part = explore(&world, bounds, |_| ControlFlow::Continue(())).progress;
     let guess = estimate(&world, part.states, part.depth).expect("every way ends");
@@ -89,13 +89,13 @@ fn how_many_states_there_are_is_told_from_a_part_of_them() {
 #[test]
 fn rounds_end_when_everything_has_arrived() {
     let values: Vec<_> = [3, 2, 1].map(|value| Some(Value(value))).into();
-    let users = AgreementUsers { matter: Matter::Proposal, values };
+    let users = AgreementUsers { agreement_kind: AgreementKind::Proposal, values };
     let crashing = |crashes| Budget { crashes, ..Budget::default() };
     // To bear one crash takes two rounds.
     let mut long = World::new(3, |_| SyncConsensus::new(1), users.clone());
     long.budget = crashing(1);
     assert!(explored(&long).1);
-    assert!(!long.has_strayed());
+    assert!(!long.needs_timing());
     let mut short = World::new(3, |_| SyncConsensusShort::new(1), users);
     short.budget = crashing(1);
     let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
@@ -113,7 +113,7 @@ fn bullies(crashes: u8, longer: u64) -> Exploration<quorate_check::Action> {
     };
     let mut world = World::new(3, |id| Bully::build(&setup, id), users);
     world.budget = Budget { crashes, ..Budget::default() };
-    let world = world.in_time(Span(setup.tempo.bound.0 * longer));
+    let world = world.with_timers(Span(setup.delay_bounds.bound.0 * longer));
     let bounds = Bounds { memory: 1 << 30, depth: u32::MAX };
     explore(&world, bounds, |_| ControlFlow::Continue(()))
 }

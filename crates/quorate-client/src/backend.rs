@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     /// Who.
-    pub system: System,
+    pub kind: BackendKind,
     /// Where, each as `HOST:PORT`.
     pub endpoints: Vec<String>,
 }
@@ -17,7 +17,7 @@ pub struct Backend {
 /// Who gives the locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum System {
+pub enum BackendKind {
     /// A cluster of quorate, in plain text or with TLS, as credentials say.
     Quorate,
     /// A cluster of etcd, in plain text.
@@ -31,13 +31,13 @@ pub enum System {
 pub enum BadBackend {
     /// Nothing of that name is known.
     #[error("`{0}://` is not known; there are quorate://, etcd:// and, with TLS, etcds://")]
-    System(String),
+    Scheme(String),
     /// Not where something can listen.
     #[error("`{0}` is not HOST:PORT, as in etcd://127.0.0.1:2379 or quorate://[::1]:7480")]
     Endpoint(String),
 }
 
-impl System {
+impl BackendKind {
     /// How long a session of it lasts without a word, if that long is asked for: etcd counts whole seconds, two at least.
     pub fn ttl(self, asked: Duration) -> Duration {
         match self {
@@ -64,11 +64,11 @@ impl FromStr for Backend {
 
     fn from_str(text: &str) -> Result<Self, BadBackend> {
         let (scheme, rest) = text.trim().split_once("://").unwrap_or(("quorate", text.trim()));
-        let known = [System::Quorate, System::Etcd, System::EtcdTls];
-        let system = known.into_iter().find(|system| system.scheme() == scheme);
-        let system = system.ok_or_else(|| BadBackend::System(scheme.to_owned()))?;
+        let known = [BackendKind::Quorate, BackendKind::Etcd, BackendKind::EtcdTls];
+        let kind = known.into_iter().find(|kind| kind.scheme() == scheme);
+        let kind = kind.ok_or_else(|| BadBackend::Scheme(scheme.to_owned()))?;
         let endpoints = rest.trim_end_matches('/').split(',').map(endpoint);
-        Ok(Self { system, endpoints: endpoints.collect::<Result<_, _>>()? })
+        Ok(Self { kind, endpoints: endpoints.collect::<Result<_, _>>()? })
     }
 }
 
@@ -89,7 +89,7 @@ fn endpoint(text: &str) -> Result<String, BadBackend> {
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", self.system.scheme(), self.endpoints.join(","))
+        write!(f, "{}://{}", self.kind.scheme(), self.endpoints.join(","))
     }
 }
 
@@ -97,20 +97,23 @@ impl fmt::Display for Backend {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<(System, Vec<String>), BadBackend> {
-        text.parse().map(|Backend { system, endpoints }| (system, endpoints))
+    fn read(text: &str) -> Result<(BackendKind, Vec<String>), BadBackend> {
+        text.parse().map(|Backend { kind, endpoints }| (kind, endpoints))
     }
 
     #[test]
     fn who_and_where_are_read() {
         let one = |endpoint: &str| vec![endpoint.to_owned()];
-        assert_eq!(read("127.0.0.1:7480"), Ok((System::Quorate, one("127.0.0.1:7480"))));
-        assert_eq!(read("quorate://[::1]:7480/"), Ok((System::Quorate, one("[::1]:7480"))));
+        assert_eq!(read("127.0.0.1:7480"), Ok((BackendKind::Quorate, one("127.0.0.1:7480"))));
+        assert_eq!(read("quorate://[::1]:7480/"), Ok((BackendKind::Quorate, one("[::1]:7480"))));
         assert_eq!(read("etcds://etcd.example.org:2379"), {
-            Ok((System::EtcdTls, one("etcd.example.org:2379")))
+            Ok((BackendKind::EtcdTls, one("etcd.example.org:2379")))
         });
         let three = read("etcd://a:1, b:2,c_d:65535").expect("three members");
-        assert_eq!(three, (System::Etcd, vec!["a:1".into(), "b:2".into(), "c_d:65535".into()]));
+        assert_eq!(
+            three,
+            (BackendKind::Etcd, vec!["a:1".into(), "b:2".into(), "c_d:65535".into()])
+        );
         let shown: Backend = "etcd://a:1,b:2".parse().expect("two members");
         assert_eq!(shown.to_string(), "etcd://a:1,b:2");
     }
@@ -140,9 +143,9 @@ mod tests {
 
     #[test]
     fn etcd_counts_whole_seconds_from_two_up() {
-        let ttl = |ms| System::Etcd.ttl(Duration::from_millis(ms)).as_secs();
+        let ttl = |ms| BackendKind::Etcd.ttl(Duration::from_millis(ms)).as_secs();
         assert_eq!([0, 1_000, 2_000, 2_001, 10_000].map(ttl), [2, 2, 2, 3, 10]);
         let ms = Duration::from_millis(1_500);
-        assert_eq!(System::Quorate.ttl(ms), ms);
+        assert_eq!(BackendKind::Quorate.ttl(ms), ms);
     }
 }

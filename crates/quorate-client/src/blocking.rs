@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::backend::{Backend, System};
+use crate::backend::{Backend, BackendKind};
 use crate::credentials::Credentials;
 use crate::error::Error;
 use crate::session::SessionOptions;
@@ -33,19 +33,20 @@ impl Session {
         options: SessionOptions,
     ) -> Result<Self, Error> {
         let endpoints = endpoints.into_iter().map(Into::into).collect();
-        Self::of(Backend { system: System::Quorate, endpoints }, credentials, options)
+        Self::open_backend(Backend { kind: BackendKind::Quorate, endpoints }, credentials, options)
     }
 
     /// Of whatever gives the locks.
-    pub fn of(
+    pub fn open_backend(
         backend: Backend,
         credentials: Credentials,
         options: SessionOptions,
     ) -> Result<Self, Error> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| Error::Unreachable(error.to_string()))?;
-        let session = runtime
-            .block_on(async { crate::Client::of(backend, credentials)?.session(options).await })?;
+        let session = runtime.block_on(async {
+            crate::Client::with_backend(backend, credentials)?.session(options).await
+        })?;
         Ok(Self { session: Some(session), runtime })
     }
 

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_protocol::{About, Answer, Call, Change, Name, NodeStatus, SessionKey, TokenStanding};
+use quorate_protocol::{
+    Call, CallResponse, HolderChange, Name, NodeStatus, RequestInfo, SessionKey, TokenStatus,
+};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::backend::{Backend, System};
+use crate::backend::{Backend, BackendKind};
 use crate::connection;
 use crate::credentials::{Credentials, Dialler};
 use crate::direct::Cluster;
@@ -18,7 +20,7 @@ use crate::spans::Spans;
 #[derive(Clone)]
 pub struct Client {
     jobs: mpsc::UnboundedSender<Job>,
-    system: System,
+    kind: BackendKind,
     /// For sessions that reach the voters themselves.
     pub(crate) cluster: Option<Arc<Cluster>>,
     pub(crate) spans: Spans,
@@ -28,14 +30,14 @@ pub struct Client {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The requests, in the order of names.
-    pub requests: Vec<About>,
+    pub requests: Vec<RequestInfo>,
     /// Nodes that did not answer: requests through them are missing.
     pub silent: std::collections::BTreeSet<u32>,
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").field("system", &self.system).finish_non_exhaustive()
+        f.debug_struct("Client").field("system", &self.kind).finish_non_exhaustive()
     }
 }
 
@@ -44,25 +46,25 @@ impl std::fmt::Debug for Client {
 pub(crate) enum Job {
     Call {
         call: Call,
-        patience: Option<Duration>,
-        reply: oneshot::Sender<Result<Answer, Error>>,
+        timeout: Option<Duration>,
+        reply: oneshot::Sender<Result<CallResponse, Error>>,
     },
     /// What is said of this session goes there.
-    Listen(SessionKey, Arc<SessionState>),
-    Forget(SessionKey),
+    Subscribe(SessionKey, Arc<SessionState>),
+    Unsubscribe(SessionKey),
     /// Changes of names with this prefix go there.
-    Watch(String, mpsc::UnboundedSender<Change>),
+    Watch(String, mpsc::UnboundedSender<HolderChange>),
 }
 
 /// How long a call waits for a node to be reached, where it does not say.
-const REACH: Duration = Duration::from_secs(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Client {
     /// Of the cluster with these nodes, tried one after the other. Nothing is connected before something is asked. Needs a
     /// runtime of tokio around it.
     pub fn new<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Self {
         let endpoints = endpoints.into_iter().map(Into::into).collect();
-        Self::of_quorate(endpoints, Dialler::plain())
+        Self::for_quorate(endpoints, Dialler::plain())
     }
 
     /// The same, showing something and speaking TLS.
@@ -71,7 +73,7 @@ impl Client {
         credentials: Credentials,
     ) -> Result<Self, Error> {
         let endpoints = endpoints.into_iter().map(Into::into).collect();
-        Ok(Self::of_quorate(endpoints, Dialler::new(credentials)?))
+        Ok(Self::for_quorate(endpoints, Dialler::new(credentials)?))
     }
 
     /// Of whatever gives the locks, as [`Backend`] has it: `quorate://HOST:PORT`, or `etcd://HOST:PORT` with the feature
@@ -81,45 +83,45 @@ impl Client {
     /// # fn example() -> Result<(), quorate_client::Error> {
     /// use quorate_client::{Client, Credentials};
     ///
-    /// let client = Client::of("etcd://127.0.0.1:2379".parse()?, Credentials::default())?;
+    /// let client = Client::with_backend("etcd://127.0.0.1:2379".parse()?, Credentials::default())?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn of(backend: Backend, credentials: Credentials) -> Result<Self, Error> {
-        let Backend { system, endpoints } = backend;
-        match system {
-            System::Quorate => Self::with_credentials(endpoints, credentials),
+    pub fn with_backend(backend: Backend, credentials: Credentials) -> Result<Self, Error> {
+        let Backend { kind, endpoints } = backend;
+        match kind {
+            BackendKind::Quorate => Self::with_credentials(endpoints, credentials),
             #[cfg(feature = "etcd")]
-            System::Etcd | System::EtcdTls => {
-                let members = crate::etcd::Members::new(system, endpoints, credentials)?;
-                let (jobs, to_do) = mpsc::unbounded_channel();
-                tokio::spawn(crate::etcd::run(members, to_do));
-                Ok(Self { jobs, system, cluster: None, spans: Spans::default() })
+            BackendKind::Etcd | BackendKind::EtcdTls => {
+                let members = crate::etcd::Members::new(kind, endpoints, credentials)?;
+                let (jobs, job_receiver) = mpsc::unbounded_channel();
+                tokio::spawn(crate::etcd::run(members, job_receiver));
+                Ok(Self { jobs, kind, cluster: None, spans: Spans::default() })
             }
             #[cfg(not(feature = "etcd"))]
-            System::Etcd | System::EtcdTls => Err(Error::Unsupported(
+            BackendKind::Etcd | BackendKind::EtcdTls => Err(Error::Unsupported(
                 "this program was built without the feature `etcd` of quorate-client".to_owned(),
             )),
         }
     }
 
-    fn of_quorate(endpoints: Vec<String>, dialler: Dialler) -> Self {
-        let (jobs, to_do) = mpsc::unbounded_channel();
+    fn for_quorate(endpoints: Vec<String>, dialler: Dialler) -> Self {
+        let (jobs, job_receiver) = mpsc::unbounded_channel();
         let worker = connection::Worker::new(endpoints.clone(), dialler.clone());
-        tokio::spawn(worker.run(to_do));
+        tokio::spawn(worker.run(job_receiver));
         let cluster = Some(Arc::new(Cluster { endpoints, dialler }));
-        Self { jobs, system: System::Quorate, cluster, spans: Spans::default() }
+        Self { jobs, kind: BackendKind::Quorate, cluster, spans: Spans::default() }
     }
 
     /// Who gives the locks.
-    pub fn system(&self) -> System {
-        self.system
+    pub fn backend_kind(&self) -> BackendKind {
+        self.kind
     }
 
     /// Tells of each request and each lock that was held, as a line of OTLP in JSON, from now on: for OpenTelemetry. The
     /// nodes tell their parts of the same traces.
-    pub fn tell_spans(&self, sink: impl Fn(&str) + Send + Sync + 'static) {
-        self.spans.tell(Box::new(sink));
+    pub fn export_spans(&self, sink: impl Fn(&str) + Send + Sync + 'static) {
+        self.spans.set_sink(Box::new(sink));
     }
 
     pub(crate) fn post(&self, job: Job) -> Result<(), Error> {
@@ -129,12 +131,12 @@ impl Client {
     pub(crate) async fn call(
         &self,
         call: Call,
-        patience: Option<Duration>,
-    ) -> Result<Answer, Error> {
+        timeout: Option<Duration>,
+    ) -> Result<CallResponse, Error> {
         let (reply, answer) = oneshot::channel();
-        self.post(Job::Call { call, patience, reply })?;
+        self.post(Job::Call { call, timeout, reply })?;
         match answer.await {
-            Ok(Ok(Answer::Failed(failure))) => Err(failure.into()),
+            Ok(Ok(CallResponse::Failed(failure))) => Err(failure.into()),
             Ok(answer) => answer,
             Err(_) => Err(Error::Closed),
         }
@@ -146,8 +148,8 @@ impl Client {
     }
 
     /// Who has and who wants what, of names that begin so: the holder first, then the queue in its order. etcd knows
-    /// leases only: `who` is `lease` and its number, `place` is empty, `node` and `for_ms` are zero.
-    pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<About>, Error> {
+    /// leases only: `client_name` is `lease` and its number, `client_location` is empty, `node` and `for_ms` are zero.
+    pub async fn list(&self, prefix: &str, most: u32) -> Result<Vec<RequestInfo>, Error> {
         Ok(self.listing(prefix, most).await?.requests)
     }
 
@@ -163,8 +165,8 @@ impl Client {
             }
             let (prefix, exact) = (prefix.to_owned(), false);
             let call = Call::List { prefix, exact, after, most: left };
-            let Answer::Page(page) = self.call(call, Some(REACH)).await? else {
-                return Err(Error::Confused);
+            let CallResponse::Page(page) = self.call(call, Some(DEFAULT_TIMEOUT)).await? else {
+                return Err(Error::UnexpectedAnswer);
             };
             listing.requests.extend(page.requests);
             listing.silent.extend(page.silent);
@@ -176,36 +178,42 @@ impl Client {
     }
 
     /// Whether nobody can have had a greater token. etcd knows while somebody has it; else it is [`Failure::Free`](crate::Failure::Free).
-    pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStanding, Error> {
-        match self.call(Call::CheckToken { name, token }, Some(REACH)).await? {
-            Answer::Token(standing) => Ok(standing),
-            _ => Err(Error::Confused),
+    pub async fn check_token(&self, name: Name, token: u64) -> Result<TokenStatus, Error> {
+        match self.call(Call::CheckToken { name, token }, Some(DEFAULT_TIMEOUT)).await? {
+            CallResponse::Token(status) => Ok(status),
+            _ => Err(Error::UnexpectedAnswer),
         }
     }
 
     /// Takes a lock away from whoever has it. The reason is written down. Not with etcd.
     pub async fn force_release(&self, name: Name, reason: &str) -> Result<(), Error> {
-        match self.call(Call::Expel { name, reason: reason.to_owned() }, Some(REACH)).await? {
-            Answer::Done => Ok(()),
-            _ => Err(Error::Confused),
+        match self
+            .call(Call::ForceRelease { name, reason: reason.to_owned() }, Some(DEFAULT_TIMEOUT))
+            .await?
+        {
+            CallResponse::Done => Ok(()),
+            _ => Err(Error::UnexpectedAnswer),
         }
     }
 
     /// How the node and its cluster are. Not with etcd.
     pub async fn status(&self) -> Result<NodeStatus, Error> {
-        match self.call(Call::Status, Some(REACH)).await? {
-            Answer::Status(status) => Ok(*status),
-            _ => Err(Error::Confused),
+        match self.call(Call::Status, Some(DEFAULT_TIMEOUT)).await? {
+            CallResponse::Status(status) => Ok(*status),
+            _ => Err(Error::UnexpectedAnswer),
         }
     }
 
     /// All changes from now on of names that begin so; after a break, through another node. Not with etcd.
-    pub async fn watch(&self, prefix: &str) -> Result<mpsc::UnboundedReceiver<Change>, Error> {
-        let (changes, told) = mpsc::unbounded_channel();
+    pub async fn watch(
+        &self,
+        prefix: &str,
+    ) -> Result<mpsc::UnboundedReceiver<HolderChange>, Error> {
+        let (changes, receiver) = mpsc::unbounded_channel();
         self.post(Job::Watch(prefix.to_owned(), changes))?;
-        match self.call(Call::Watch { prefix: prefix.to_owned() }, Some(REACH)).await? {
-            Answer::Done => Ok(told),
-            _ => Err(Error::Confused),
+        match self.call(Call::Watch { prefix: prefix.to_owned() }, Some(DEFAULT_TIMEOUT)).await? {
+            CallResponse::Done => Ok(receiver),
+            _ => Err(Error::UnexpectedAnswer),
         }
     }
 }

@@ -18,11 +18,11 @@ pub struct Moment(pub u64);
 impl Moment {
     /// This one.
     pub fn now() -> Self {
-        Self::of(now())
+        Self::from_time(now())
     }
 
     /// The whole microsecond that a time is in: never later than the time.
-    pub(crate) fn of(time: Time) -> Self {
+    pub(crate) fn from_time(time: Time) -> Self {
         Self(time.0 / 1_000)
     }
 

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{Answer, Ask, Call, Change, Failure, Mode, Name, Say, SessionKey, greeting};
+use quorate_protocol::{
+    Call, CallResponse, ClientMessage, Failure, HolderChange, Mode, Name, ServerMessage,
+    SessionKey, handshake,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,21 +18,21 @@ use crate::clock::Moment;
 use crate::credentials::{Dialler, Stream};
 use crate::error::Error;
 use crate::guard::Loss;
-use crate::reach::first_that_answers;
 use crate::session::SessionState;
+use crate::staggered::first_that_answers;
 
 struct Pending {
     call: Call,
     /// When nobody waits any longer for a node to be reached.
     until: Option<Moment>,
-    reply: oneshot::Sender<Result<Answer, Error>>,
+    reply: oneshot::Sender<Result<CallResponse, Error>>,
 }
 
 /// How long a node may take to read what it is asked.
-const WRITE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time after which a node is taken for one that cannot be reached.
-const CONNECT: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Does the jobs of a client, at these nodes.
 pub(crate) struct Worker {
@@ -38,18 +41,18 @@ pub(crate) struct Worker {
     current: usize,
     pending: BTreeMap<u64, Pending>,
     sessions: BTreeMap<SessionKey, Arc<SessionState>>,
-    watchers: Vec<(String, mpsc::UnboundedSender<Change>)>,
-    numbers: u64,
+    watchers: Vec<(String, mpsc::UnboundedSender<HolderChange>)>,
+    last_number: u64,
     /// Why there is no connection.
-    trouble: String,
+    last_error: String,
     /// Locks that are held, by session and request: another node is told of them.
     granted: BTreeMap<(SessionKey, u64), Grant>,
     /// Acquire calls that tell a node of a lock that is held, by their number.
     repeated: BTreeMap<u64, (SessionKey, u64)>,
     /// Client addresses of the other nodes.
-    others: Vec<String>,
+    other_nodes: Vec<String>,
     /// Number of the call that asks for them.
-    asks_others: u64,
+    member_query: u64,
     /// The node stops.
     leaving: bool,
 }
@@ -70,12 +73,12 @@ impl Worker {
             pending: BTreeMap::new(),
             sessions: BTreeMap::new(),
             watchers: Vec::new(),
-            numbers: 0,
-            trouble: String::new(),
+            last_number: 0,
+            last_error: String::new(),
             granted: BTreeMap::new(),
             repeated: BTreeMap::new(),
-            others: Vec::new(),
-            asks_others: 0,
+            other_nodes: Vec::new(),
+            member_query: 0,
             leaving: false,
         }
     }
@@ -86,47 +89,49 @@ impl Worker {
             self.watchers.retain(|(_, watcher)| !watcher.is_closed());
             if self.pending.is_empty() && self.sessions.is_empty() && self.watchers.is_empty() {
                 let Some(job) = jobs.recv().await else { return };
-                self.take(job, &mut BytesMut::new());
+                self.on_job(job, &mut BytesMut::new());
                 continue;
             }
             match self.connect().await {
                 Ok(stream) => {
                     pause = Duration::from_millis(10);
-                    match self.talk(stream, &mut jobs).await {
+                    match self.run_connection(stream, &mut jobs).await {
                         Ok(()) => return,
-                        Err(error) => self.trouble = error.to_string(),
+                        Err(error) => self.last_error = error.to_string(),
                     }
                 }
                 Err((endpoint, error)) => {
-                    self.trouble = format!("{endpoint}: {error}");
-                    let unfit = matches!(
+                    self.last_error = format!("{endpoint}: {error}");
+                    let incompatible = matches!(
                         error,
-                        greeting::Unfit::Stranger
-                            | greeting::Unfit::Version { .. }
-                            | greeting::Unfit::Refused(_)
+                        handshake::ClientHandshakeError::NotQuorate
+                            | handshake::ClientHandshakeError::Version { .. }
+                            | handshake::ClientHandshakeError::Refused(_)
                     );
-                    if unfit && self.endpoints.len() == 1 {
+                    if incompatible && self.endpoints.len() == 1 {
                         for (_, pending) in std::mem::take(&mut self.pending) {
-                            let _ =
-                                pending.reply.send(Err(Error::Unreachable(self.trouble.clone())));
+                            let _ = pending
+                                .reply
+                                .send(Err(Error::Unreachable(self.last_error.clone())));
                         }
                     }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_millis(500));
                 }
             }
-            self.give_up();
+            self.expire_pending();
             while let Ok(job) = jobs.try_recv() {
-                self.take(job, &mut BytesMut::new());
+                self.on_job(job, &mut BytesMut::new());
             }
         }
     }
 
     /// The node stops: the next one is tried, or one that it has told of where no other is known.
-    fn go_on(&mut self) {
+    fn switch_node(&mut self) {
         if self.endpoints.len() == 1 {
-            let others = self.others.iter().filter(|other| !self.endpoints.contains(other));
-            self.endpoints.extend(others.cloned().collect::<Vec<_>>());
+            let other_nodes =
+                self.other_nodes.iter().filter(|other| !self.endpoints.contains(other));
+            self.endpoints.extend(other_nodes.cloned().collect::<Vec<_>>());
         }
         self.current += 1;
     }
@@ -139,8 +144,8 @@ impl Worker {
             sessions.get(key).is_some_and(|state| state.is_valid(*request))
         });
         for ((session, request), grant) in &self.granted {
-            self.numbers += 1;
-            self.repeated.insert(self.numbers, (*session, *request));
+            self.last_number += 1;
+            self.repeated.insert(self.last_number, (*session, *request));
             let call = Call::Acquire {
                 session: *session,
                 request: *request,
@@ -150,12 +155,14 @@ impl Worker {
                 why: grant.why.clone(),
                 inside: Some(grant.token),
             };
-            frame::put(&Ask { number: self.numbers, sent, call }, bytes);
+            frame::put(&ClientMessage { number: self.last_number, sent, call }, bytes);
         }
     }
 
     /// Connects to the present node, or to another one if that one does not answer soon.
-    async fn connect(&mut self) -> Result<Box<dyn Stream>, (String, greeting::Unfit)> {
+    async fn connect(
+        &mut self,
+    ) -> Result<Box<dyn Stream>, (String, handshake::ClientHandshakeError)> {
         let n = self.endpoints.len();
         let first = self.current.checked_rem(n).unwrap_or(0);
         let endpoints = (0..n).map(|next| self.endpoints[(first + next) % n].clone());
@@ -164,11 +171,11 @@ impl Worker {
             async move {
                 let connect = async {
                     let mut stream = dialler.dial(&endpoint).await?;
-                    greeting::greet(&mut stream, dialler.token.as_deref()).await?;
+                    handshake::initiate(&mut stream, dialler.token.as_deref()).await?;
                     Ok(stream)
                 };
                 let late = || std::io::Error::from(std::io::ErrorKind::TimedOut);
-                let connected = tokio::time::timeout(CONNECT, connect).await;
+                let connected = tokio::time::timeout(CONNECT_TIMEOUT, connect).await;
                 connected.unwrap_or_else(|_| Err(late().into()))
             }
         });
@@ -192,44 +199,47 @@ impl Worker {
     }
 
     /// Fails what has waited long enough for a node.
-    fn give_up(&mut self) {
+    fn expire_pending(&mut self) {
         let now = Moment::now();
         let late = |_: &u64, pending: &mut Pending| pending.until.is_some_and(|until| until <= now);
         for (_, pending) in self.pending.extract_if(.., late).collect::<Vec<_>>() {
-            let _ = pending.reply.send(Err(Error::Unreachable(self.trouble.clone())));
+            let _ = pending.reply.send(Err(Error::Unreachable(self.last_error.clone())));
         }
         // Nobody waits for it any more.
         self.pending.retain(|_, pending| !pending.reply.is_closed());
     }
 
     /// Talks until the connection breaks; done when the client is dropped.
-    async fn talk(
+    async fn run_connection(
         &mut self,
         stream: Box<dyn Stream>,
         jobs: &mut mpsc::UnboundedReceiver<Job>,
     ) -> std::io::Result<()> {
         let (read, mut write) = tokio::io::split(stream);
-        let mut reader = Reader::new(read, frame::SAY_MOST);
+        let mut reader = Reader::new(read, frame::SERVER_FRAME_MAX);
         let mut bytes = BytesMut::new();
         let sent = Moment::now().0;
         self.repeat_grants(sent, &mut bytes);
         // What was asked before may not have been heard.
         for (number, pending) in &self.pending {
-            let ask = Ask { number: *number, sent, call: pending.call.clone() };
-            frame::put(&ask, &mut bytes);
+            let message = ClientMessage { number: *number, sent, call: pending.call.clone() };
+            frame::put(&message, &mut bytes);
         }
         for (prefix, _) in &self.watchers {
-            self.numbers += 1;
+            self.last_number += 1;
             let call = Call::Watch { prefix: prefix.clone() };
-            frame::put(&Ask { number: self.numbers, sent, call }, &mut bytes);
+            frame::put(&ClientMessage { number: self.last_number, sent, call }, &mut bytes);
         }
-        self.numbers += 1;
-        self.asks_others = self.numbers;
-        frame::put(&Ask { number: self.numbers, sent, call: Call::Status }, &mut bytes);
-        let mut look = tokio::time::interval(Duration::from_millis(100));
+        self.last_number += 1;
+        self.member_query = self.last_number;
+        frame::put(
+            &ClientMessage { number: self.last_number, sent, call: Call::Status },
+            &mut bytes,
+        );
+        let mut overdue_check = tokio::time::interval(Duration::from_millis(100));
         loop {
             if std::mem::take(&mut self.leaving) {
-                self.go_on();
+                self.switch_node();
                 return Err(std::io::Error::other("the node leaves"));
             }
             if !bytes.is_empty() {
@@ -238,48 +248,48 @@ impl Worker {
                     write.write_all(&bytes).await?;
                     write.flush().await
                 };
-                tokio::time::timeout(WRITE, written).await.map_err(late)??;
+                tokio::time::timeout(WRITE_TIMEOUT, written).await.map_err(late)??;
                 bytes.clear();
             }
             tokio::select! {
-                say = reader.next::<Say>() => match say? {
-                    Some(say) => self.hear(say),
+                message = reader.next::<ServerMessage>() => match message? {
+                    Some(message) => self.on_message(message),
                     None => return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)),
                 },
                 job = jobs.recv() => match job {
-                    Some(job) => self.take(job, &mut bytes),
+                    Some(job) => self.on_job(job, &mut bytes),
                     None => return Ok(()),
                 },
                 // A node that is stopped or cut off closes no connection: it only says nothing.
-                _ = look.tick() => if self.is_overdue() {
+                _ = overdue_check.tick() => if self.is_overdue() {
                     self.current += 1;
                     return Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it says nothing"));
                 },
             }
-            while let Some(say) = reader.take::<Say>()? {
-                self.hear(say);
+            while let Some(message) = reader.take::<ServerMessage>()? {
+                self.on_message(message);
             }
             while let Ok(job) = jobs.try_recv() {
-                self.take(job, &mut bytes);
+                self.on_job(job, &mut bytes);
             }
         }
     }
 
-    fn take(&mut self, job: Job, bytes: &mut BytesMut) {
+    fn on_job(&mut self, job: Job, bytes: &mut BytesMut) {
         match job {
-            Job::Call { call, patience, reply } => {
-                self.numbers += 1;
-                let number = self.numbers;
+            Job::Call { call, timeout, reply } => {
+                self.last_number += 1;
+                let number = self.last_number;
                 let sent = Moment::now();
                 if let Call::Release { session, request } = &call {
                     self.granted.remove(&(*session, *request));
                 }
-                let until = patience.map(|patience| Moment(sent.0 + patience.as_micros() as u64));
-                frame::put(&Ask { number, sent: sent.0, call: call.clone() }, bytes);
+                let until = timeout.map(|timeout| Moment(sent.0 + timeout.as_micros() as u64));
+                frame::put(&ClientMessage { number, sent: sent.0, call: call.clone() }, bytes);
                 self.pending.insert(number, Pending { call, until, reply });
             }
-            Job::Listen(key, state) => drop(self.sessions.insert(key, state)),
-            Job::Forget(key) => {
+            Job::Subscribe(key, state) => drop(self.sessions.insert(key, state)),
+            Job::Unsubscribe(key) => {
                 self.sessions.remove(&key);
                 self.granted.retain(|(of, _), _| *of != key);
             }
@@ -287,32 +297,34 @@ impl Worker {
         }
     }
 
-    fn hear(&mut self, say: Say) {
-        match say {
-            Say::Answer(number, Answer::Status(status)) if number == self.asks_others => {
-                self.others = status.members.into_iter().filter_map(|it| it.clients).collect();
+    fn on_message(&mut self, message: ServerMessage) {
+        match message {
+            ServerMessage::Response(number, CallResponse::Status(status))
+                if number == self.member_query =>
+            {
+                self.other_nodes = status.members.into_iter().filter_map(|it| it.clients).collect();
             }
-            Say::Answer(number, answer) if self.repeated.contains_key(&number) => {
+            ServerMessage::Response(number, answer) if self.repeated.contains_key(&number) => {
                 let Some((session, request)) = self.repeated.remove(&number) else { return };
                 let Some(state) = self.sessions.get(&session) else { return };
                 match answer {
-                    Answer::Granted { reliance, .. } => {
-                        let until = Moment(reliance.since.saturating_add(reliance.micros));
+                    CallResponse::Granted { validity, .. } => {
+                        let until = Moment(validity.since.saturating_add(validity.micros));
                         state.extend(request, until);
                     }
-                    Answer::Failed(Failure::NoSession) => state.end(),
-                    Answer::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
+                    CallResponse::Failed(Failure::NoSession) => state.end(),
+                    CallResponse::Failed(Failure::NoRequest) => state.lose(request, Loss::NoQuorum),
                     // What it holds is known by the next answer to a keep-alive.
                     _ => {}
                 }
             }
-            Say::Answer(number, Answer::Failed(Failure::Leaving))
+            ServerMessage::Response(number, CallResponse::Failed(Failure::Leaving))
                 if self.endpoints.len() > 1 && self.pending.contains_key(&number) =>
             {
                 // It is asked again at another node.
                 self.leaving = true;
             }
-            Say::Answer(number, answer) => {
+            ServerMessage::Response(number, answer) => {
                 if let Some(pending) = self.pending.remove(&number) {
                     // What is relied on is known before whoever waits goes on.
                     let key = match &pending.call {
@@ -322,12 +334,12 @@ impl Worker {
                     };
                     if let Some(state) = key.and_then(|key| self.sessions.get(key)) {
                         match &answer {
-                            Answer::Alive { reliance, held, .. } => {
-                                state.keep(held, *reliance);
+                            CallResponse::Alive { validity, held, .. } => {
+                                state.apply_keep_alive(held, *validity);
                             }
-                            Answer::Granted { token, reliance } => {
+                            CallResponse::Granted { token, validity } => {
                                 // Nothing is said of what else the session has.
-                                let until = reliance.since.saturating_add(reliance.micros);
+                                let until = validity.since.saturating_add(validity.micros);
                                 if let Call::Acquire { session, request, name, why, .. } =
                                     &pending.call
                                 {
@@ -337,33 +349,33 @@ impl Worker {
                                     self.granted.insert((*session, *request), grant);
                                 }
                             }
-                            Answer::Failed(Failure::NoSession) => state.end(),
+                            CallResponse::Failed(Failure::NoSession) => state.end(),
                             _ => {}
                         }
                     }
                     let _ = pending.reply.send(Ok(answer));
                 }
             }
-            Say::Lost { session, request, expelled } => {
+            ServerMessage::Lost { session, request, revoked } => {
                 if let Some(state) = self.sessions.get(&session) {
-                    let loss = if expelled { Loss::Expelled } else { Loss::NoQuorum };
+                    let loss = if revoked { Loss::Expelled } else { Loss::NoQuorum };
                     state.lose(request, loss);
                 }
             }
-            Say::Position { session, request, position } => {
+            ServerMessage::Position { session, request, position } => {
                 if let Some(state) = self.sessions.get(&session) {
-                    state.place(request, position);
+                    state.set_position(request, position);
                 }
             }
-            Say::Changed(change) => {
+            ServerMessage::Changed(change) => {
                 self.watchers.retain(|(prefix, watcher)| {
                     let wants = change.name.text().starts_with(prefix.as_str());
                     !watcher.is_closed() && (!wants || watcher.send(change.clone()).is_ok())
                 });
             }
-            Say::Leaving => self.leaving = true,
+            ServerMessage::Leaving => self.leaving = true,
             // Only direct clients are told.
-            Say::FromVoter(_) => {}
+            ServerMessage::FromVoter(_) => {}
         }
     }
 }

@@ -50,13 +50,13 @@ impl Dialler {
     }
 
     pub(crate) fn new(credentials: Credentials) -> Result<Self, Error> {
-        Self::speaking(credentials, &[])
+        Self::with_alpn(credentials, &[])
     }
 
     /// The same for one of these protocols, by which TLS is told what will be spoken.
-    pub(crate) fn speaking(credentials: Credentials, protocols: &[&[u8]]) -> Result<Self, Error> {
+    pub(crate) fn with_alpn(credentials: Credentials, protocols: &[&[u8]]) -> Result<Self, Error> {
         let Credentials { token, authority, certificate } = credentials;
-        let unusable = |what: &str| Error::Credentials(what.to_owned());
+        let unusable = |reason: &str| Error::Credentials(reason.to_owned());
         let Some(authority) = authority else {
             return match certificate {
                 Some(_) => {

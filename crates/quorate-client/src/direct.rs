@@ -8,14 +8,14 @@
 //! ```
 //!
 //! How a session is opened: attach at the first node that answers, which tells the voters' addresses, the quorum system and
-//! the terms; attach at all others at once. The session is direct if a quorum of voters is connected within [`DECIDE`], and
+//! the terms; attach at all others at once. The session is direct if a quorum of voters is connected within [`QUORUM_TIMEOUT`], and
 //! relayed otherwise. That is decided once: a session that holds something never changes over.
 
 mod addresses;
 mod attach;
 mod driver;
-mod interest;
 mod link;
+mod session_lock;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -28,29 +28,29 @@ use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::Electorate;
 use quorate_core::{ProcessId, ProcessSet, Span};
-use quorate_protocol::{Attached, Failure, SessionKey, greeting};
+use quorate_protocol::{Attached, Failure, SessionKey, handshake};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::clock::{self, Moment};
 use crate::credentials::Dialler;
 use crate::error::Error;
-use crate::reach::first_that_answers;
 use crate::session::{SessionOptions, SessionState};
+use crate::staggered::first_that_answers;
 use addresses::Addresses;
-use attach::{Connection, Identity, Unusable};
+use attach::{AttachError, Connection, SessionIdentity};
 use driver::{Driver, Parameters};
-use link::{Dial, Link, LinkEvent, What};
+use link::{DialParameters, Link, LinkEvent, LinkEventKind};
 pub(crate) use task::{Command, Granted};
 
 /// Time within which a quorum of voters has to be connected.
-const DECIDE: Duration = Duration::from_millis(300);
+const QUORUM_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Interval at which a node is asked again for addresses that it does not know yet.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+const ADDRESS_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Longest pause between two attempts to reach a voter.
-const PAUSE_MOST: Duration = Duration::from_secs(2);
+const MAX_REDIAL_PAUSE: Duration = Duration::from_secs(2);
 
 /// Endpoints and credentials of a cluster.
 pub(crate) struct Cluster {
@@ -103,25 +103,26 @@ pub(crate) async fn open(
     state: &Arc<SessionState>,
 ) -> Result<Opened, Error> {
     let key = SessionKey(u128::from_be_bytes(random()));
-    let (who, place) = (options.who.clone(), options.place.clone());
-    let identity = Arc::new(Identity { key, who, place });
-    let (endpoint, first) = match first_node(cluster, &identity, options.reach).await? {
+    let (client_name, client_location) =
+        (options.client_name.clone(), options.client_location.clone());
+    let identity = Arc::new(SessionIdentity { key, client_name, client_location });
+    let (endpoint, first) = match first_node(cluster, &identity, options.connect_timeout).await? {
         Some(found) => found,
         None => return Ok(Opened::Relayed),
     };
-    let told = first.attached.clone();
-    let (Some(electorate), Some(terms)) = (told.electorate(), told.terms()) else {
+    let attached = first.attached.clone();
+    let (Some(electorate), Some(terms)) = (attached.electorate(), attached.terms()) else {
         return Ok(Opened::Relayed);
     };
     let asked = Span(u64::try_from(options.ttl.as_nanos()).unwrap_or(u64::MAX));
     let ttl = terms.clamp(asked);
-    let addresses = Arc::new(Addresses::new(&told, &endpoint));
+    let addresses = Arc::new(Addresses::new(&attached, &endpoint));
     let mut connecting = Connecting::start(cluster, &identity, &addresses, first, ttl);
-    let Some(up) = connecting.decide(&electorate).await else {
+    let Some(up) = connecting.wait_for_quorum(&electorate).await else {
         return Ok(Opened::Relayed);
     };
     let (session, incarnation) = (key.id(), u64::from_be_bytes(random()));
-    let candidate = told.candidate();
+    let candidate = attached.candidate();
     let parameters = Parameters { session, incarnation, ttl, terms, candidate, electorate };
     let now = clock::now();
     let mut driver = Driver::new(parameters, now);
@@ -133,7 +134,7 @@ pub(crate) async fn open(
         commands: taken,
         state: Arc::clone(state),
         identity,
-        candidate: told.candidate,
+        candidate: attached.candidate,
         addresses,
         replies: BTreeMap::new(),
     };
@@ -146,43 +147,43 @@ pub(crate) async fn open(
 struct Connecting {
     links: Vec<Link>,
     addresses: Arc<Addresses>,
-    identity: Arc<Identity>,
-    told: Attached,
+    identity: Arc<SessionIdentity>,
+    attached: Attached,
     /// They look which voters the endpoints belong to that the user has named.
-    scouts: JoinSet<()>,
+    endpoint_probes: JoinSet<()>,
 }
 
 impl Connecting {
     fn start(
         cluster: &Cluster,
-        identity: &Arc<Identity>,
+        identity: &Arc<SessionIdentity>,
         addresses: &Arc<Addresses>,
         first: Connection,
         ttl: Span,
     ) -> Self {
-        let told = first.attached.clone();
-        let pause_most = PAUSE_MOST.min(Duration::from_nanos(ttl.0 / 4));
+        let attached = first.attached.clone();
+        let max_pause = MAX_REDIAL_PAUSE.min(Duration::from_nanos(ttl.0 / 4));
         let mut first = Some(first);
-        let links = ProcessId::all(told.n as usize).map(|voter| {
-            let dial = Dial {
+        let links = ProcessId::all(attached.n as usize).map(|voter| {
+            let dial = DialParameters {
                 voter,
-                candidate: told.candidate,
+                candidate: attached.candidate,
                 identity: Arc::clone(identity),
                 dialler: cluster.dialler.clone(),
                 addresses: Arc::clone(addresses),
-                pause_most,
+                max_pause,
             };
-            let is_first = voter.index() == told.node as usize;
+            let is_first = voter.index() == attached.node as usize;
             Link::new(dial, first.take_if(|_| is_first))
         });
         let links = links.collect();
-        let mut scouts = JoinSet::new();
+        let mut endpoint_probes = JoinSet::new();
         // Advertised addresses may be unreachable from here, while those that the user names are not.
-        for endpoint in cluster.endpoints.iter().filter(|it| !addresses.contain(it)) {
+        for endpoint in cluster.endpoints.iter().filter(|it| !addresses.contains(it)) {
             let endpoint = endpoint.clone();
             let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
-            let (addresses, candidate) = (Arc::clone(addresses), told.candidate);
-            scouts.spawn(async move {
+            let (addresses, candidate) = (Arc::clone(addresses), attached.candidate);
+            endpoint_probes.spawn(async move {
                 let found = attach::attach(&dialler, &endpoint, &identity, Some(candidate)).await;
                 if let Ok(connection) = found {
                     addresses.learn(&connection.attached);
@@ -191,33 +192,33 @@ impl Connecting {
             });
         }
         let (addresses, identity) = (Arc::clone(addresses), Arc::clone(identity));
-        Self { links, addresses, identity, told, scouts }
+        Self { links, addresses, identity, attached, endpoint_probes }
     }
 
     /// The voters that are connected, once they contain a quorum; `None` if they do not in time.
-    async fn decide(&mut self, electorate: &Electorate) -> Option<ProcessSet> {
+    async fn wait_for_quorum(&mut self, electorate: &Electorate) -> Option<ProcessSet> {
         let mut up = ProcessSet::new();
-        let mut again = tokio::time::interval(ASK_AGAIN);
-        let late = tokio::time::sleep(DECIDE);
+        let mut address_poll = tokio::time::interval(ADDRESS_POLL_INTERVAL);
+        let late = tokio::time::sleep(QUORUM_TIMEOUT);
         tokio::pin!(late);
         while !electorate.is_quorum(&up) {
             tokio::select! {
-                events = events(&mut self.links) => for LinkEvent { voter, what } in events {
-                    match what {
-                        What::Up => drop(up.insert(voter)),
-                        What::Down | What::Leaving => drop(up.remove(voter)),
-                        What::Heard(_) | What::Refused(..) => {}
+                events = events(&mut self.links) => for LinkEvent { voter, kind } in events {
+                    match kind {
+                        LinkEventKind::Up => drop(up.insert(voter)),
+                        LinkEventKind::Down | LinkEventKind::Leaving => drop(up.remove(voter)),
+                        LinkEventKind::Received(_) | LinkEventKind::Refused(..) => {}
                     }
                 },
-                _ = again.tick() => if self.addresses.are_incomplete() {
-                    let bytes = self.identity.attach_again(self.told.candidate);
-                    self.links[self.told.node as usize].send(&bytes, &[]);
+                _ = address_poll.tick() => if self.addresses.are_incomplete() {
+                    let bytes = self.identity.attach_again(self.attached.candidate);
+                    self.links[self.attached.node as usize].send(&bytes, &[]);
                 },
                 () = &mut late => return None,
             }
         }
         // What is left of them goes on by itself.
-        self.scouts.detach_all();
+        self.endpoint_probes.detach_all();
         Some(up)
     }
 }
@@ -236,33 +237,34 @@ async fn events(links: &mut [Link]) -> Vec<LinkEvent> {
 /// Attaches at the first node that answers; `None` if a node answers that offers no direct sessions.
 async fn first_node(
     cluster: &Cluster,
-    identity: &Arc<Identity>,
-    reach: Duration,
+    identity: &Arc<SessionIdentity>,
+    timeout: Duration,
 ) -> Result<Option<(String, Connection)>, Error> {
-    let until = Moment::now().later(reach);
+    let until = Moment::now().later(timeout);
     let mut pause = Duration::from_millis(10);
     loop {
         let round = tokio::time::timeout(until.from_now(), any_node(cluster, identity)).await;
-        let trouble = match round {
+        let last_error = match round {
             Ok(Ok(found)) => return Ok(Some(found)),
-            Ok(Err((_, Unusable::Failed(failure)))) if failure != Failure::Leaving => {
+            Ok(Err((_, AttachError::Failed(failure)))) if failure != Failure::Leaving => {
                 return Ok(None);
             }
-            Ok(Err((endpoint, unusable))) => {
-                let trouble = format!("{endpoint}: {unusable}");
-                let unfit = !matches!(
-                    unusable,
-                    Unusable::Unfit(greeting::Unfit::Io(_)) | Unusable::Failed(_)
+            Ok(Err((endpoint, error))) => {
+                let last_error = format!("{endpoint}: {error}");
+                let incompatible = !matches!(
+                    error,
+                    AttachError::Handshake(handshake::ClientHandshakeError::Io(_))
+                        | AttachError::Failed(_)
                 );
-                if unfit && cluster.endpoints.len() == 1 {
-                    return Err(Error::Unreachable(trouble));
+                if incompatible && cluster.endpoints.len() == 1 {
+                    return Err(Error::Unreachable(last_error));
                 }
-                trouble
+                last_error
             }
             Err(_) => "no node has answered in time".to_owned(),
         };
         if until.from_now() <= pause {
-            return Err(Error::Unreachable(trouble));
+            return Err(Error::Unreachable(last_error));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(500));
@@ -272,8 +274,8 @@ async fn first_node(
 /// Attaches at one of all endpoints. Of several failures, the first one that is not merely a broken connection is told.
 async fn any_node(
     cluster: &Cluster,
-    identity: &Arc<Identity>,
-) -> Result<(String, Connection), (String, Unusable)> {
+    identity: &Arc<SessionIdentity>,
+) -> Result<(String, Connection), (String, AttachError)> {
     let endpoints = cluster.endpoints.iter().cloned();
     let attached = first_that_answers(endpoints, |endpoint| {
         let (dialler, identity) = (cluster.dialler.clone(), Arc::clone(identity));
@@ -283,10 +285,12 @@ async fn any_node(
         Ok((position, found)) => return Ok((cluster.endpoints[position].clone(), found)),
         Err(failures) => failures,
     };
-    let broken = |it: &(String, Unusable)| matches!(it.1, Unusable::Unfit(greeting::Unfit::Io(_)));
-    let told = failures.iter().position(|it| !broken(it)).or(failures.len().checked_sub(1));
+    let broken = |it: &(String, AttachError)| {
+        matches!(it.1, AttachError::Handshake(handshake::ClientHandshakeError::Io(_)))
+    };
+    let reported = failures.iter().position(|it| !broken(it)).or(failures.len().checked_sub(1));
     let nowhere = || (String::new(), std::io::Error::other("there is no endpoint").into());
-    Err(told.map_or_else(nowhere, |told| failures.swap_remove(told)))
+    Err(reported.map_or_else(nowhere, |reported| failures.swap_remove(reported)))
 }
 
 /// Random bytes from the operating system.

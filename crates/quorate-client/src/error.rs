@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use quorate_protocol::greeting::Unfit;
+use quorate_protocol::handshake::ClientHandshakeError;
 use quorate_protocol::{BadName, Failure};
 
 use crate::backend::BadBackend;
@@ -17,7 +17,7 @@ pub enum Error {
     Unreachable(String),
     /// What is there is not what was expected.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Handshake(#[from] ClientHandshakeError),
     /// A name that cannot be one.
     #[error(transparent)]
     Name(#[from] BadName),
@@ -32,7 +32,7 @@ pub enum Error {
     Credentials(String),
     /// An answer to another question.
     #[error("the node answered something else than was asked")]
-    Confused,
+    UnexpectedAnswer,
     /// The client is no more.
     #[error("the client has been closed")]
     Closed,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_protocol::{Answer, Call, Failure, Mode, Name, SessionKey, TEXT_MOST};
+use quorate_protocol::{Call, CallResponse, Failure, Mode, Name, SessionKey, TEXT_MOST};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::Moment;
 use crate::direct::{Command, DirectSession, Granted};
 use crate::error::Error;
-use crate::session::{Fate, Inner, Route};
+use crate::session::{Inner, LockStatus, Route};
 use crate::shares::Joined;
 
 /// A lock that is to be asked for.
@@ -53,26 +53,31 @@ impl LockRequest {
 
     /// Asks, and waits.
     pub async fn acquire(self) -> Result<Guard, Error> {
-        self.acquire_telling(|_| {}).await
+        self.acquire_with_progress(|_| {}).await
     }
 
     /// Asks, and tells while it waits where it is in the queue.
-    pub async fn acquire_telling(self, mut tell: impl FnMut(u32)) -> Result<Guard, Error> {
+    pub async fn acquire_with_progress(
+        self,
+        mut on_position: impl FnMut(u32),
+    ) -> Result<Guard, Error> {
         let Self { session, name, wait, why } = self;
         let began = Moment::now();
         let shares = matches!(session.route, Route::Relayed(_));
-        let (request, mut fate, shared) = loop {
+        let (request, mut status, shared) = loop {
             let request = session.next_request();
-            let fate = session.state.listen(request);
+            let status = session.state.track(request);
             let joined = match shares {
-                true => session.shares.join(&name, request, &fate),
+                true => session.shares.join(&name, request, &status),
                 false => Joined::First,
             };
-            let Joined::Shared(other, fate_of_other) = joined else { break (request, fate, false) };
-            session.state.forget(request);
-            let shares = shared(&session, &name, (other, fate_of_other), wait, began);
-            if let Some(fate) = shares.await {
-                break (other, fate?, true);
+            let Joined::Shared(other, status_of_other) = joined else {
+                break (request, status, false);
+            };
+            session.state.untrack(request);
+            let shares = shared(&session, &name, (other, status_of_other), wait, began);
+            if let Some(status) = shares.await {
+                break (other, status?, true);
             }
             // It has failed: this one asks itself.
         };
@@ -82,11 +87,11 @@ impl LockRequest {
             request,
             name: name.clone(),
             token: 0,
-            fate: fate.clone(),
-            open: true,
+            status: status.clone(),
+            release_on_drop: true,
             since: began,
         };
-        if let (true, Some(token)) = (shared, fate.borrow().token) {
+        if let (true, Some(token)) = (shared, status.borrow().token) {
             guard.token = token;
         }
         if shared {
@@ -98,7 +103,7 @@ impl LockRequest {
                 Route::Direct(session) => {
                     let granted = direct(session, request, name.clone(), wait, why).await?;
                     let took = Duration::from_micros(Moment::now().0.saturating_sub(began.0));
-                    inner.client.spans.request(granted.request, request, &name, took);
+                    inner.client.spans.record_request(granted.request, request, &name, took);
                     Ok(granted.token)
                 }
                 Route::Relayed(key) => relayed(&inner, *key, request, name, wait, why).await,
@@ -109,16 +114,16 @@ impl LockRequest {
             tokio::select! {
                 biased;
                 granted = &mut granted => break granted,
-                Ok(()) = fate.changed() => {
-                    let Fate { lost, position, .. } = *fate.borrow_and_update();
+                Ok(()) = status.changed() => {
+                    let LockStatus { lost, position, .. } = *status.borrow_and_update();
                     if lost == Some(Loss::SessionOver) {
                         break Err(Error::Failed(Failure::NoSession));
                     }
-                    position.into_iter().for_each(&mut tell);
+                    position.into_iter().for_each(&mut on_position);
                 }
             }
         };
-        guard.tell_span("acquire", granted.is_err());
+        guard.record_span("acquire", granted.is_err());
         match granted {
             Ok(token) => {
                 (guard.token, guard.since) = (token, Moment::now());
@@ -127,9 +132,9 @@ impl LockRequest {
             Err(error) => {
                 // It may have been heard all the same: dropping the guard takes it back.
                 if matches!(error, Error::Failed(_)) && shares {
-                    guard.open = false;
+                    guard.release_on_drop = false;
                     guard.session.shares.fail(&guard.name, request);
-                    guard.session.state.forget(request);
+                    guard.session.state.untrack(request);
                 }
                 Err(error)
             }
@@ -141,13 +146,14 @@ impl LockRequest {
 async fn shared(
     session: &Inner,
     name: &Name,
-    (request, mut fate): (u64, watch::Receiver<Fate>),
+    (request, mut status): (u64, watch::Receiver<LockStatus>),
     wait: Option<Duration>,
     began: Moment,
-) -> Option<Result<watch::Receiver<Fate>, Error>> {
+) -> Option<Result<watch::Receiver<LockStatus>, Error>> {
     let granted = async {
-        let granted = fate.wait_for(|fate| fate.token.is_some() || fate.lost.is_some()).await;
-        granted.is_ok_and(|fate| fate.lost.is_none())
+        let granted =
+            status.wait_for(|status| status.token.is_some() || status.lost.is_some()).await;
+        granted.is_ok_and(|status| status.lost.is_none())
     };
     let left = wait.map(|wait| began.later(wait).from_now());
     let granted = match left {
@@ -155,7 +161,7 @@ async fn shared(
         None => Ok(granted.await),
     };
     match granted {
-        Ok(true) => Some(Ok(fate)),
+        Ok(true) => Some(Ok(status)),
         Ok(false) => {
             session.shares.leave(name, request);
             None
@@ -203,13 +209,13 @@ async fn relayed(
 ) -> Result<u64, Error> {
     let (mode, wait_ms) = (Mode::Exclusive, wait.map(|wait| wait.as_millis() as u64));
     let call = Call::Acquire { session, request, name, mode, wait_ms, why, inside: None };
-    let patience = wait.map(|wait| wait + Duration::from_secs(2));
-    match inner.client.call(call, patience).await? {
-        Answer::Granted { token, .. } => {
-            inner.state.told(request, token);
+    let timeout = wait.map(|wait| wait + Duration::from_secs(2));
+    match inner.client.call(call, timeout).await? {
+        CallResponse::Granted { token, .. } => {
+            inner.state.set_token(request, token);
             Ok(token)
         }
-        _ => Err(Error::Confused),
+        _ => Err(Error::UnexpectedAnswer),
     }
 }
 
@@ -220,8 +226,8 @@ pub struct Guard {
     request: u64,
     name: Name,
     token: u64,
-    fate: watch::Receiver<Fate>,
-    open: bool,
+    status: watch::Receiver<LockStatus>,
+    release_on_drop: bool,
     /// Since when it is asked for, and then since when it is held.
     since: Moment,
 }
@@ -235,13 +241,13 @@ impl Guard {
     /// Greater than that of anybody who had this lock before: tell it to whatever the lock guards. It may grow while the lock
     /// is held, if a node died when it had just granted the lock.
     pub fn token(&self) -> u64 {
-        self.fate.borrow().token.map_or(self.token, |token| token.max(self.token))
+        self.status.borrow().token.map_or(self.token, |token| token.max(self.token))
     }
 
     /// Until when it may be relied on if nothing more is heard. Later, if more is.
     pub fn deadline(&self) -> Moment {
         let session = self.session.state.deadline();
-        self.fate.borrow().until.unwrap_or(session)
+        self.status.borrow().until.unwrap_or(session)
     }
 
     /// Whether it may be relied on just now. Ask after anything that may have taken long. Once it may not, it never may
@@ -249,26 +255,26 @@ impl Guard {
     pub fn is_held(&self) -> bool {
         // The order matters: whatever makes the deadline later has told before what was lost.
         let session = self.session.state.deadline();
-        let fate = self.fate.borrow();
-        let valid = Moment::now() < fate.until.unwrap_or(session);
-        valid && fate.lost.is_none() && !self.session.state.is_over()
+        let status = self.status.borrow();
+        let valid = Moment::now() < status.until.unwrap_or(session);
+        valid && status.lost.is_none() && !self.session.state.has_ended()
     }
 
     /// Why it is lost, if it is known to be.
     pub fn loss(&self) -> Option<Loss> {
-        let over = self.session.state.is_over().then_some(Loss::SessionOver);
-        self.fate.borrow().lost.or(over)
+        let over = self.session.state.has_ended().then_some(Loss::SessionOver);
+        self.status.borrow().lost.or(over)
     }
 
     /// Waits until it is lost, or so near its deadline that one should stop what it guards: an eighth of the session's
     /// time is left to do so.
-    pub async fn in_danger(&self) {
-        self.in_danger_before(self.session.ttl / 8).await;
+    pub async fn expiring(&self) {
+        self.expiring_within(self.session.ttl / 8).await;
     }
 
     /// The same with another time to stop.
-    pub async fn in_danger_before(&self, margin: Duration) {
-        let mut fate = self.fate.clone();
+    pub async fn expiring_within(&self, margin: Duration) {
+        let mut status = self.status.clone();
         loop {
             let deadline = self.deadline().earlier(margin);
             if self.loss().is_some() || deadline <= Moment::now() {
@@ -277,7 +283,7 @@ impl Guard {
             tokio::select! {
                 () = deadline.reached() => {}
                 () = self.session.state.changed() => {}
-                _ = fate.changed() => {}
+                _ = status.changed() => {}
             }
         }
     }
@@ -297,42 +303,41 @@ impl Guard {
             Route::Relayed(key) => {
                 let call = Call::Proclaim { session: *key, request, value };
                 match self.session.client.call(call, Some(Duration::from_secs(5))).await? {
-                    Answer::Done => Ok(()),
-                    _ => Err(Error::Confused),
+                    CallResponse::Done => Ok(()),
+                    _ => Err(Error::UnexpectedAnswer),
                 }
             }
         }
     }
 
-    fn tell_span(&self, name: &'static str, failed: bool) {
+    fn record_span(&self, name: &'static str, failed: bool) {
         let took = Duration::from_micros(Moment::now().0.saturating_sub(self.since.0));
         let mut attributes = vec![("quorate.lock", self.name.to_string())];
         if self.token > 0 {
             attributes.push(("quorate.token", self.token.to_string()));
         }
-        let whose = (self.session.key(), self.request);
-        self.session.client.spans.put(whose, name, took, attributes, failed);
+        let ids = (self.session.key(), self.request);
+        self.session.client.spans.record(ids, name, took, attributes, failed);
     }
 
     /// Frees it. Returns once the voters of a direct session have been written to, or the node of another one knows.
     pub async fn release(mut self) -> Result<(), Error> {
-        self.open = false;
-        self.tell_span("hold", self.loss().is_some());
+        self.release_on_drop = false;
+        self.record_span("hold", self.loss().is_some());
         if let Route::Direct(session) = &self.session.route {
-            self.session.state.forget(self.request);
+            self.session.state.untrack(self.request);
             return session.release(self.request).await;
         }
         if !self.session.shares.leave(&self.name, self.request) {
             return Ok(());
         }
-        self.session.state.forget(self.request);
+        self.session.state.untrack(self.request);
         let key = self.session.key();
         let release = Call::Release { session: key, request: self.request };
         match self.session.client.call(release, Some(Duration::from_secs(5))).await {
-            Ok(Answer::Done) | Err(Error::Failed(Failure::NoRequest | Failure::NoSession)) => {
-                Ok(())
-            }
-            Ok(_) => Err(Error::Confused),
+            Ok(CallResponse::Done)
+            | Err(Error::Failed(Failure::NoRequest | Failure::NoSession)) => Ok(()),
+            Ok(_) => Err(Error::UnexpectedAnswer),
             Err(error) => Err(error),
         }
     }
@@ -340,15 +345,15 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if !self.open {
+        if !self.release_on_drop {
             return;
         }
         if self.token > 0 {
-            self.tell_span("hold", self.loss().is_some());
+            self.record_span("hold", self.loss().is_some());
         }
         match &self.session.route {
             Route::Direct(session) => {
-                self.session.state.forget(self.request);
+                self.session.state.untrack(self.request);
                 let _ = session.post(Command::Release { ticket: self.request, unwritten: None });
             }
             Route::Relayed(_) => self.session.leave(&self.name, self.request),

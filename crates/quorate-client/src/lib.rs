@@ -8,7 +8,7 @@
 //! let session = client.session(SessionOptions::default()).await?;
 //! let guard = session.lock("deploy")?.why("release 7").acquire().await?;
 //! tokio::select! {
-//!     () = guard.in_danger() => { /* stop: somebody else may have the lock soon */ }
+//!     () = guard.expiring() => { /* stop: somebody else may have the lock soon */ }
 //!     () = deploy(guard.token()) => guard.release().await?,
 //! }
 //! # Ok(())
@@ -24,7 +24,7 @@
 //! take its locks along. Nodes tell clients each other's addresses: naming one of them is enough while that one runs. A
 //! client that reaches only one node is relayed by it.
 //!
-//! [`Client::of`] takes a [`Backend`]: with the feature `etcd` a cluster of etcd gives the same locks, `etcd://HOST:PORT`.
+//! [`Client::with_backend`] takes a [`Backend`]: with the feature `etcd` a cluster of etcd gives the same locks, `etcd://HOST:PORT`.
 
 mod backend;
 pub mod blocking;
@@ -37,20 +37,20 @@ mod error;
 #[cfg(feature = "etcd")]
 mod etcd;
 mod guard;
-mod reach;
 mod session;
 mod shares;
 mod spans;
+mod staggered;
 
-pub use backend::{Backend, BadBackend, System};
+pub use backend::{Backend, BackendKind, BadBackend};
 pub use client::{Client, Listing};
 pub use clock::Moment;
 pub use credentials::Credentials;
 pub use error::Error;
 pub use guard::{Guard, LockRequest, Loss};
 pub use quorate_protocol::{
-    About, BadName, Change, Failure, Kind, MemberStatus, Name, NodeStatus, Standing, TokenStanding,
-    escaped,
+    BadName, Failure, HolderChange, Kind, MemberStatus, Name, NodeStatus, RequestInfo,
+    RequestState, TokenStatus, escaped,
 };
 pub use session::{Session, SessionOptions};
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use quorate_protocol::{Answer, BadName, Call, Failure, Held, Kind, Name, Reliance, SessionKey};
+use quorate_protocol::{
+    BadName, Call, CallResponse, Failure, HeldLock, Kind, Name, SessionKey, Validity,
+};
 use tokio::sync::{Notify, watch};
 
 use crate::client::{Client, Job};
@@ -21,11 +23,11 @@ pub struct SessionOptions {
     /// If nothing is heard of it for so long, it is over and its locks are free.
     pub ttl: Duration,
     /// Who, for others to see.
-    pub who: String,
+    pub client_name: String,
     /// Where, for others to see.
-    pub place: String,
+    pub client_location: String,
     /// How long a node may take to be reached.
-    pub reach: Duration,
+    pub connect_timeout: Duration,
     /// Lets a node collect the votes, although the client could do so itself. Such a session needs one connection, which
     /// sessions of the same client share; if its node stops, another one goes on.
     pub relayed: bool,
@@ -33,12 +35,12 @@ pub struct SessionOptions {
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        let who = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+        let client_name = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
         let host = host.map_or_else(|_| "somewhere".to_owned(), |host| host.trim().to_owned());
-        let place = format!("{host}, process {}", std::process::id());
-        let (ttl, reach) = (Duration::from_secs(10), Duration::from_secs(5));
-        Self { ttl, who, place, reach, relayed: false }
+        let client_location = format!("{host}, process {}", std::process::id());
+        let (ttl, connect_timeout) = (Duration::from_secs(10), Duration::from_secs(5));
+        Self { ttl, client_name, client_location, connect_timeout, relayed: false }
     }
 }
 
@@ -49,13 +51,13 @@ pub(crate) struct SessionState {
     deadline: AtomicU64,
     /// A change of the deadline, or the end.
     changed: Notify,
-    over: AtomicBool,
-    requests: Mutex<BTreeMap<u64, watch::Sender<Fate>>>,
+    ended: AtomicBool,
+    requests: Mutex<BTreeMap<u64, watch::Sender<LockStatus>>>,
 }
 
 /// What has become of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct LockStatus {
     pub(crate) lost: Option<Loss>,
     /// The token, once it has the lock.
     pub(crate) token: Option<u64>,
@@ -69,12 +71,12 @@ impl SessionState {
         Self {
             deadline: AtomicU64::new(0),
             changed: Notify::new(),
-            over: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             requests: Mutex::default(),
         }
     }
 
-    fn requests(&self) -> MutexGuard<'_, BTreeMap<u64, watch::Sender<Fate>>> {
+    fn requests(&self) -> MutexGuard<'_, BTreeMap<u64, watch::Sender<LockStatus>>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,7 +90,7 @@ impl SessionState {
 
     /// Waits until it is time to say again that the session is alive: well before what is relied on ends, whichever ends
     /// first, the session or what nodes lend each other. The latter counts from when a lock is had, which may be soon.
-    async fn wait_for_next(&self, ttl: Duration) {
+    async fn wait_until_keep_alive_due(&self, ttl: Duration) {
         let mut next = None::<Moment>;
         loop {
             let changed = self.changed.notified();
@@ -99,28 +101,28 @@ impl SessionState {
             next = Some(due);
             tokio::select! {
                 () = due.reached() => return,
-                () = changed => if self.is_over() {
+                () = changed => if self.has_ended() {
                     return;
                 },
             }
         }
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     /// What the node has said is counted from when it was asked. An answer that was long under way says less than a later
     /// one, and what it takes back counts.
-    pub(crate) fn rely(&self, reliance: Reliance) {
+    pub(crate) fn set_validity(&self, validity: Validity) {
         // Before the first answer to a keep-alive there is no deadline that could have passed: a lock may be granted earlier.
         let known = Some(self.deadline()).filter(|deadline| deadline.0 > 0);
         if known.is_some_and(|deadline| deadline <= Moment::now()) {
             // Another session may have had a lock since: it does not become valid again.
-            self.keep_only(&[]);
+            self.retain_held(&[]);
         }
         // Readers look at the deadline first: those that see the new one also see what is lost.
-        self.set_deadline(Moment(reliance.since.saturating_add(reliance.micros)));
+        self.set_deadline(Moment(validity.since.saturating_add(validity.micros)));
         self.changed.notify_waiters();
     }
 
@@ -129,31 +131,31 @@ impl SessionState {
     }
 
     pub(crate) fn end(&self) {
-        self.over.store(true, Ordering::Release);
+        self.ended.store(true, Ordering::Release);
         for request in self.requests().values() {
-            request.send_modify(|fate| fate.lost = fate.lost.or(Some(Loss::SessionOver)));
+            request.send_modify(|status| status.lost = status.lost.or(Some(Loss::SessionOver)));
         }
         self.changed.notify_waiters();
     }
 
     pub(crate) fn lose(&self, request: u64, loss: Loss) {
         if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| fate.lost = fate.lost.or(Some(loss)));
+            request.send_modify(|status| status.lost = status.lost.or(Some(loss)));
         }
     }
 
     /// This request has the lock, until then if it has a validity of its own.
     pub(crate) fn grant(&self, request: u64, token: u64, until: Option<Moment>) {
         if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| (fate.token, fate.until) = (Some(token), until));
+            request.send_modify(|status| (status.token, status.until) = (Some(token), until));
         }
     }
 
     /// This request has the lock. A connection that knows for how long has said so before; otherwise it is as valid as the
     /// session.
-    pub(crate) fn told(&self, request: u64, token: u64) {
+    pub(crate) fn set_token(&self, request: u64, token: u64) {
         if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| fate.token = fate.token.or(Some(token)));
+            request.send_modify(|status| status.token = status.token.or(Some(token)));
         }
     }
 
@@ -161,14 +163,14 @@ impl SessionState {
     /// a guard that was seen invalid never becomes valid again.
     pub(crate) fn extend(&self, request: u64, until: Moment) -> bool {
         let requests = self.requests();
-        let held = |request: &&watch::Sender<Fate>| request.borrow().token.is_some();
+        let held = |request: &&watch::Sender<LockStatus>| request.borrow().token.is_some();
         let Some(request) = requests.get(&request).filter(held) else { return true };
         let mut was_valid = true;
-        request.send_modify(|fate| {
-            was_valid = fate.until.is_some_and(|known| Moment::now() < known);
+        request.send_modify(|status| {
+            was_valid = status.until.is_some_and(|known| Moment::now() < known);
             match was_valid {
-                true => fate.until = fate.until.max(Some(until)),
-                false => fate.lost = fate.lost.or(Some(Loss::NoQuorum)),
+                true => status.until = status.until.max(Some(until)),
+                false => status.lost = status.lost.or(Some(Loss::NoQuorum)),
             }
         });
         was_valid
@@ -176,21 +178,23 @@ impl SessionState {
 
     /// Whether this request holds its lock and may be relied on now.
     pub(crate) fn is_valid(&self, request: u64) -> bool {
-        let fate = self.requests().get(&request).map(|request| *request.borrow());
-        let held = fate.is_some_and(|fate| fate.token.is_some() && fate.lost.is_none());
+        let status = self.requests().get(&request).map(|request| *request.borrow());
+        let held = status.is_some_and(|status| status.token.is_some() && status.lost.is_none());
         held && Moment::now() < self.deadline()
     }
 
     /// Everything that the node does not list as held is lost, whether or not word of the loss has come. The token of a lock
     /// that is held on may grow, if a node died when it had just granted the lock.
-    pub(crate) fn keep_only(&self, held: &[Held]) {
+    pub(crate) fn retain_held(&self, held: &[HeldLock]) {
         for (number, request) in self.requests().iter() {
             let listed = held.iter().find(|it| it.request == *number).map(|it| it.token);
-            request.send_if_modified(|fate| {
-                let Some(token) = fate.token.filter(|_| fate.lost.is_none()) else { return false };
+            request.send_if_modified(|status| {
+                let Some(token) = status.token.filter(|_| status.lost.is_none()) else {
+                    return false;
+                };
                 match listed.filter(|listed| *listed >= token) {
-                    Some(listed) => fate.token = Some(listed),
-                    None => fate.lost = Some(Loss::NoQuorum),
+                    Some(listed) => status.token = Some(listed),
+                    None => status.lost = Some(Loss::NoQuorum),
                 }
                 listed != Some(token)
             });
@@ -198,28 +202,28 @@ impl SessionState {
     }
 
     /// The node lists what is held, and until when that may be relied on.
-    pub(crate) fn keep(&self, held: &[Held], reliance: Reliance) {
-        let until = Moment(reliance.since.saturating_add(reliance.micros));
-        self.keep_only(held);
+    pub(crate) fn apply_keep_alive(&self, held: &[HeldLock], validity: Validity) {
+        let until = Moment(validity.since.saturating_add(validity.micros));
+        self.retain_held(held);
         for held in held {
             self.extend(held.request, until);
         }
-        self.rely(reliance);
+        self.set_validity(validity);
     }
 
-    pub(crate) fn place(&self, request: u64, position: u32) {
+    pub(crate) fn set_position(&self, request: u64, position: u32) {
         if let Some(request) = self.requests().get(&request) {
-            request.send_modify(|fate| fate.position = Some(position));
+            request.send_modify(|status| status.position = Some(position));
         }
     }
 
-    pub(crate) fn listen(&self, request: u64) -> watch::Receiver<Fate> {
-        let (sender, receiver) = watch::channel(Fate::default());
+    pub(crate) fn track(&self, request: u64) -> watch::Receiver<LockStatus> {
+        let (sender, receiver) = watch::channel(LockStatus::default());
         self.requests().insert(request, sender);
         receiver
     }
 
-    pub(crate) fn forget(&self, request: u64) {
+    pub(crate) fn untrack(&self, request: u64) {
         self.requests().remove(&request);
     }
 }
@@ -261,16 +265,20 @@ impl Session {
                 Opened::Relayed => {}
             }
         }
-        let ttl = client.system().ttl(options.ttl);
+        let ttl = client.backend_kind().ttl(options.ttl);
         let ttl_ms = u32::try_from(ttl.as_millis()).unwrap_or(u32::MAX);
-        let open = Call::Open { ttl_ms, who: options.who, place: options.place };
-        let Answer::Opened { session: key, ttl_ms } =
-            client.call(open, Some(options.reach)).await?
+        let open = Call::Open {
+            ttl_ms,
+            client_name: options.client_name,
+            client_location: options.client_location,
+        };
+        let CallResponse::Opened { session: key, ttl_ms } =
+            client.call(open, Some(options.connect_timeout)).await?
         else {
-            return Err(Error::Confused);
+            return Err(Error::UnexpectedAnswer);
         };
         let ttl = Duration::from_millis(ttl_ms.into());
-        client.post(Job::Listen(key, Arc::clone(&state)))?;
+        client.post(Job::Subscribe(key, Arc::clone(&state)))?;
         let session = Self::new(client, state, ttl, Route::Relayed(key));
         tokio::spawn(keep_alive(Arc::downgrade(&session.inner), key, ttl));
         Ok(session)
@@ -318,7 +326,7 @@ impl Session {
             Route::Relayed(key) => {
                 let client = &self.inner.client;
                 let done = client.call(Call::Close(*key), Some(Duration::from_secs(2))).await;
-                client.post(Job::Forget(*key))?;
+                client.post(Job::Unsubscribe(*key))?;
                 done.map(drop)
             }
         }
@@ -335,10 +343,10 @@ impl Inner {
         if !self.shares.leave(name, request) {
             return;
         }
-        self.state.forget(request);
+        self.state.untrack(request);
         let (reply, _) = tokio::sync::oneshot::channel();
         let call = Call::Release { session: self.key(), request };
-        let _ = self.client.post(Job::Call { call, patience: Some(self.ttl), reply });
+        let _ = self.client.post(Job::Call { call, timeout: Some(self.ttl), reply });
     }
 
     pub(crate) fn key(&self) -> SessionKey {
@@ -354,9 +362,9 @@ impl Drop for Inner {
         // A direct session ends with its handle.
         let Route::Relayed(key) = self.route else { return };
         let (reply, _) = tokio::sync::oneshot::channel();
-        let patience = Some(Duration::from_secs(1));
-        let _ = self.client.post(Job::Call { call: Call::Close(key), patience, reply });
-        let _ = self.client.post(Job::Forget(key));
+        let timeout = Some(Duration::from_secs(1));
+        let _ = self.client.post(Job::Call { call: Call::Close(key), timeout, reply });
+        let _ = self.client.post(Job::Unsubscribe(key));
     }
 }
 
@@ -364,13 +372,13 @@ impl Drop for Inner {
 async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Duration) {
     loop {
         let Some(inner) = session.upgrade() else { return };
-        if inner.state.is_over() {
+        if inner.state.has_ended() {
             return;
         }
         let relied = inner.state.deadline().from_now();
         // A node that is stopped or cut off says nothing: there has to be time left to call another one.
-        let patience = if relied.is_zero() { ttl } else { relied.min(ttl) / 4 };
-        let call = inner.client.call(Call::KeepAlive(key), Some(patience));
+        let timeout = if relied.is_zero() { ttl } else { relied.min(ttl) / 4 };
+        let call = inner.client.call(Call::KeepAlive(key), Some(timeout));
         let (answer, state) = (call.await, Arc::clone(&inner.state));
         drop(inner);
         match answer {
@@ -381,7 +389,7 @@ async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Durat
                 if state.deadline() > Moment::now() => {}
             Err(_) => return state.end(),
         }
-        state.wait_for_next(ttl).await;
+        state.wait_until_keep_alive_due(ttl).await;
     }
 }
 
@@ -389,21 +397,21 @@ async fn keep_alive(session: std::sync::Weak<Inner>, key: SessionKey, ttl: Durat
 mod tests {
     use super::*;
 
-    fn reliance(micros: u64) -> Reliance {
-        Reliance { since: Moment::now().0, micros }
+    fn validity(micros: u64) -> Validity {
+        Validity { since: Moment::now().0, micros }
     }
 
-    fn held(request: u64, token: u64) -> Held {
-        Held { request, name: Name::lock("x").expect("a name"), token }
+    fn held(request: u64, token: u64) -> HeldLock {
+        HeldLock { request, name: Name::lock("x").expect("a name"), token }
     }
 
     #[test]
     fn what_a_keep_alive_does_not_list_is_lost() {
         let state = SessionState::new();
-        let [kept, gone, other, waits] = [1, 2, 3, 4].map(|request| state.listen(request));
-        state.rely(reliance(60_000_000));
+        let [kept, gone, other, waits] = [1, 2, 3, 4].map(|request| state.track(request));
+        state.set_validity(validity(60_000_000));
         [1, 2, 3].into_iter().for_each(|request| state.grant(request, 10 + request, None));
-        state.keep_only(&[held(1, 12), held(3, 9)]);
+        state.retain_held(&[held(1, 12), held(3, 9)]);
         assert_eq!((kept.borrow().lost, waits.borrow().lost), (None, None));
         assert_eq!(kept.borrow().token, Some(12), "a token may grow");
         assert_eq!(gone.borrow().lost, Some(Loss::NoQuorum));
@@ -413,17 +421,17 @@ mod tests {
     #[test]
     fn a_lock_whose_time_has_passed_does_not_come_back() {
         let state = SessionState::new();
-        let fate = state.listen(1);
-        state.rely(reliance(0));
+        let status = state.track(1);
+        state.set_validity(validity(0));
         state.grant(1, 11, None);
-        state.rely(reliance(60_000_000));
-        assert_eq!(fate.borrow().lost, Some(Loss::NoQuorum));
+        state.set_validity(validity(60_000_000));
+        assert_eq!(status.borrow().lost, Some(Loss::NoQuorum));
     }
 
     #[test]
     fn a_guard_that_was_invalid_is_not_extended() {
         let state = SessionState::new();
-        let [ended, valid] = [1, 2].map(|request| state.listen(request));
+        let [ended, valid] = [1, 2].map(|request| state.track(request));
         let now = Moment::now();
         let (before, later) = (now, now.later(Duration::from_secs(60)));
         state.grant(1, 11, Some(before));
@@ -440,12 +448,12 @@ mod tests {
     #[test]
     fn the_first_keep_alive_leaves_a_lock_that_was_granted_before() {
         let state = SessionState::new();
-        let fate = state.listen(1);
+        let status = state.track(1);
         state.grant(1, 11, Some(Moment::now().later(Duration::from_secs(60))));
-        state.keep(&[held(1, 11)], reliance(0));
-        assert_eq!(fate.borrow().lost, None);
+        state.apply_keep_alive(&[held(1, 11)], validity(0));
+        assert_eq!(status.borrow().lost, None);
         // From now on there is a deadline, which has passed.
-        state.keep(&[held(1, 11)], reliance(1_000_000));
-        assert_eq!(fate.borrow().lost, Some(Loss::NoQuorum), "it does not become valid again");
+        state.apply_keep_alive(&[held(1, 11)], validity(1_000_000));
+        assert_eq!(status.borrow().lost, Some(Loss::NoQuorum), "it does not become valid again");
     }
 }

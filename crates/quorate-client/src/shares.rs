@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use quorate_protocol::Name;
 use tokio::sync::watch;
 
-use crate::session::Fate;
+use crate::session::LockStatus;
 
 /// The locks that a session asks for or holds.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Shares {
 struct Share {
     request: u64,
     users: usize,
-    fate: watch::Receiver<Fate>,
+    status: watch::Receiver<LockStatus>,
 }
 
 /// How a guard gets a lock.
@@ -26,7 +26,7 @@ pub(crate) enum Joined {
     /// It asks for the lock.
     First,
     /// Another guard has asked for it, with this request.
-    Shared(u64, watch::Receiver<Fate>),
+    Shared(u64, watch::Receiver<LockStatus>),
 }
 
 impl Shares {
@@ -35,14 +35,20 @@ impl Shares {
     }
 
     /// One guard more. The first one asks with the request that it brings along.
-    pub(crate) fn join(&self, name: &Name, request: u64, fate: &watch::Receiver<Fate>) -> Joined {
+    pub(crate) fn join(
+        &self,
+        name: &Name,
+        request: u64,
+        status: &watch::Receiver<LockStatus>,
+    ) -> Joined {
         let mut shares = self.by_name();
-        if let Some(share) = shares.get_mut(name).filter(|share| share.fate.borrow().lost.is_none())
+        if let Some(share) =
+            shares.get_mut(name).filter(|share| share.status.borrow().lost.is_none())
         {
             share.users += 1;
-            return Joined::Shared(share.request, share.fate.clone());
+            return Joined::Shared(share.request, share.status.clone());
         }
-        shares.insert(name.clone(), Share { request, users: 1, fate: fate.clone() });
+        shares.insert(name.clone(), Share { request, users: 1, status: status.clone() });
         Joined::First
     }
 
@@ -76,17 +82,17 @@ mod tests {
     #[test]
     fn the_last_guard_releases() {
         let (shares, name) = (Shares::default(), Name::lock("x").expect("a name"));
-        let (sender, fate) = watch::channel(Fate::default());
-        assert!(matches!(shares.join(&name, 1, &fate), Joined::First));
-        assert!(matches!(shares.join(&name, 2, &fate), Joined::Shared(1, _)));
+        let (sender, status) = watch::channel(LockStatus::default());
+        assert!(matches!(shares.join(&name, 1, &status), Joined::First));
+        assert!(matches!(shares.join(&name, 2, &status), Joined::Shared(1, _)));
         assert!(!shares.leave(&name, 1));
         assert!(shares.leave(&name, 1));
         // A lock that is lost is asked for anew, and the release of the lost one does not concern that.
-        assert!(matches!(shares.join(&name, 3, &fate), Joined::First));
-        sender.send_modify(|fate| fate.lost = Some(crate::guard::Loss::NoQuorum));
-        let (_sender, fate) = watch::channel(Fate::default());
-        assert!(matches!(shares.join(&name, 4, &fate), Joined::First));
+        assert!(matches!(shares.join(&name, 3, &status), Joined::First));
+        sender.send_modify(|status| status.lost = Some(crate::guard::Loss::NoQuorum));
+        let (_sender, status) = watch::channel(LockStatus::default());
+        assert!(matches!(shares.join(&name, 4, &status), Joined::First));
         assert!(shares.leave(&name, 3), "the lost one was alone");
-        assert!(matches!(shares.join(&name, 5, &fate), Joined::Shared(4, _)));
+        assert!(matches!(shares.join(&name, 5, &status), Joined::Shared(4, _)));
     }
 }

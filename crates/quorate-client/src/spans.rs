@@ -20,14 +20,20 @@ impl std::fmt::Debug for Spans {
 }
 
 impl Spans {
-    pub(crate) fn tell(&self, sink: Sink) {
+    pub(crate) fn set_sink(&self, sink: Sink) {
         let _ = self.0.set(sink);
     }
 
     /// The request of a direct session to the voters, a part of the client's call, has taken so long.
-    pub(crate) fn request(&self, request: RequestId, call: u64, name: &Name, took: Duration) {
+    pub(crate) fn record_request(
+        &self,
+        request: RequestId,
+        call: u64,
+        name: &Name,
+        took: Duration,
+    ) {
         let Some(sink) = self.0.get() else { return };
-        let (end, session) = (calendar(), request.session);
+        let (end, session) = (unix_nanos(), request.session);
         let id = span_id(session, "request", request_number(request));
         let parent = Some(span_id(session, "acquire", call));
         let start = end.saturating_sub(took.as_nanos() as u64);
@@ -38,7 +44,7 @@ impl Spans {
     }
 
     /// A request has taken so long, or a lock was held so long, until now.
-    pub(crate) fn put(
+    pub(crate) fn record(
         &self,
         (session, request): (SessionKey, u64),
         name: &'static str,
@@ -47,7 +53,7 @@ impl Spans {
         failed: bool,
     ) {
         let Some(sink) = self.0.get() else { return };
-        let end = calendar();
+        let end = unix_nanos();
         let session = session.id();
         let id = span_id(session, name, request);
         let start = end.saturating_sub(took.as_nanos() as u64);
@@ -58,7 +64,7 @@ impl Spans {
 
 /// In nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "traces are told in the time of the real world")]
-fn calendar() -> u64 {
+fn unix_nanos() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.unwrap_or_default().as_nanos() as u64
 }

@@ -20,10 +20,10 @@ after(async () => {
 /** A test with a page of its own, which must not have done anything wrong in the end. */
 function withPage(name, body, options) {
   test(name, async () => {
-    const { page, misdeeds, close } = await openPage(browser, lab.address, options);
+    const { page, problems, close } = await openPage(browser, lab.address, options);
     try {
       await body(page);
-      assert.deepEqual(misdeeds, []);
+      assert.deepEqual(problems, []);
     } finally {
       await close();
     }
@@ -36,7 +36,7 @@ const PAGES = [
   ["quorums", "#/quorums", ".matrix td"],
   ["experiments", "#/experiments", ".choice"],
   ["lessons", "#/lessons", ".diagram svg"],
-  ["open", "#/open", ".shelf button"],
+  ["open", "#/open", ".scenario-list button"],
 ];
 const FIVE = "#/run?algorithm=ricart-agrawala&processes=5&requesters=all";
 const where = (page) => page.locator(".where").textContent();
@@ -226,7 +226,7 @@ withPage("a link leads to the same run", async (page) => {
 
 // A run with more events than are sent at once: the lab makes it again for the part that is wanted.
 const LONG = "#/run?algorithm=ricart-agrawala&processes=128&requesters=all";
-const here = (page) => page.locator(".stage:not([data-loading])").waitFor();
+const here = (page) => page.locator(".run-view:not([data-loading])").waitFor();
 
 withPage("any part of a long run is seen, stepped and drawn", async (page) => {
   await visit(page, lab.address, LONG);
@@ -393,7 +393,7 @@ withPage("another language keeps the moment, the run and the address", async (pa
   await say("en");
   assert.match(await where(page), /^event 10 of /);
   assert.ok(await page.locator(".question details").evaluate((it) => it.open), "the answer stays open");
-  await visit(page, lab.address, "#/open", ".shelf button");
+  await visit(page, lab.address, "#/open", ".scenario-list button");
   await page.locator("#pasted").fill('algorithm = "central"\nprocesses = 3\nrequesters = "all"');
   await page.locator("#show").click();
   await page.locator(".diagram svg").waitFor();
@@ -406,7 +406,7 @@ withPage("another language keeps the moment, the run and the address", async (pa
 });
 
 withPage("garbage is read, refused and never acted on", async (page) => {
-  await visit(page, lab.address, "#/open", ".shelf button");
+  await visit(page, lab.address, "#/open", ".scenario-list button");
   const garbage = [
     "<img src=x onerror=alert(1)><script>alert(2)</script>",
     '{"event":1,"time":0,"process":0,"type":"fault","fault":"<script>alert(3)</script>"}\n{"no":"record"}',
@@ -437,7 +437,7 @@ withPage("garbage is read, refused and never acted on", async (page) => {
   assert.equal(await page.evaluate(() => /** @type {any} */ ({}).polluted ?? /** @type {any} */ ({}).x), undefined);
   // A trace whose texts look like markup is shown as text.
   const trace = '{"event":1,"time":0,"process":0,"type":"fault","fault":"<b>bold</b>"}\n';
-  await visit(page, lab.address, "#/open", ".shelf button");
+  await visit(page, lab.address, "#/open", ".scenario-list button");
   await page.locator("#pasted").fill(trace);
   await page.locator("#show").click();
   await page.locator(".diagram svg").waitFor();
@@ -446,9 +446,9 @@ withPage("garbage is read, refused and never acted on", async (page) => {
 });
 
 withPage("a scenario from the shelf and a trace are shown", async (page) => {
-  await visit(page, lab.address, "#/open", ".shelf button");
+  await visit(page, lab.address, "#/open", ".scenario-list button");
   await page.getByLabel("Search scenarios").fill("two enter");
-  await page.locator(".shelf button").first().click();
+  await page.locator(".scenario-list button").first().click();
   await page.locator(".verdict.violated").waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator("[data-file=trace]").click()]);
   const trace = readFileSync(await download.path(), "utf8");
@@ -569,7 +569,7 @@ withPage("every lesson opens with its run", async (page) => {
   assert.ok(count >= 20);
   for (let lesson = 1; lesson <= count; lesson += 1) {
     await visit(page, lab.address, `#/lessons/${lesson}`);
-    assert.equal(await page.locator(".problem, .stage > .note").count(), 0, `lesson ${lesson}`);
+    assert.equal(await page.locator(".problem, .run-view > .note").count(), 0, `lesson ${lesson}`);
     await page.locator(".question details summary").click();
   }
 });
@@ -627,7 +627,7 @@ withPage("it is quick enough to be used: figures, not promises", async (page) =>
 test("the cluster shows its nodes, and who has and waits for what as it happens", async () => {
   const cluster = await openCluster();
   const commands = [run(cluster.address, ["lock", "deploy", "--why", "release 7", "--", "sleep", "60"])];
-  const { page, misdeeds, close } = await openPage(browser, cluster.address);
+  const { page, problems, close } = await openPage(browser, cluster.address);
   try {
     await visit(page, cluster.address, "#/cluster", ".cube g.up:nth-of-type(5)");
     await page.getByText("release 7").first().waitFor();
@@ -648,7 +648,7 @@ test("the cluster shows its nodes, and who has and waits for what as it happens"
     }
     // The lab is behind the same page.
     await visit(page, cluster.address, FIVE, ".diagram svg");
-    assert.deepEqual(misdeeds, []);
+    assert.deepEqual(problems, []);
   } finally {
     commands.forEach((command) => command.close());
     await close();

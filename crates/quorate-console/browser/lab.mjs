@@ -61,22 +61,22 @@ export async function openPage(browser, address, options = {}) {
   });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
-  const misdeeds = [];
+  const problems = [];
   page.on("console", (message) => {
     // A refusal is an answer, and Chromium reports it all the same.
     const refusal = /Failed to load resource: the server responded with a status of 4\d\d/.test(message.text());
-    if (["error", "warning"].includes(message.type()) && !refusal) misdeeds.push(`console: ${message.text()}`);
+    if (["error", "warning"].includes(message.type()) && !refusal) problems.push(`console: ${message.text()}`);
   });
-  page.on("pageerror", (error) => misdeeds.push(`error: ${error.message}`));
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => {
-    misdeeds.push(`dialog: ${dialog.message()}`);
+    problems.push(`dialog: ${dialog.message()}`);
     dialog.dismiss();
   });
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(address) && !url.startsWith("blob:")) misdeeds.push(`request to ${url}`);
+    if (!url.startsWith(address) && !url.startsWith("blob:")) problems.push(`request to ${url}`);
   });
-  return { page, misdeeds, close: () => context.close() };
+  return { page, problems, close: () => context.close() };
 }
 
 /** Opens an address of the lab, and waits until there is something to see. */

@@ -5,27 +5,27 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::RustEmbed;
 
-use crate::refusal::Refusal;
+use crate::api_error::ApiError;
 
 /// What is under `console/`.
 #[derive(RustEmbed)]
 #[folder = "../../console/"]
-pub(crate) struct Page;
+pub(crate) struct ConsoleFiles;
 
 /// What is under `scenarios/`.
 #[derive(RustEmbed)]
 #[folder = "../../scenarios/"]
-pub(crate) struct Scenarios;
+pub(crate) struct ScenarioFiles;
 
 /// What there is behind the page, which says so to its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Behind {
+pub(crate) struct Backends {
     pub(crate) lab: bool,
     pub(crate) cluster: bool,
 }
 
-impl Behind {
-    const fn words(self) -> &'static str {
+impl Backends {
+    const fn names(self) -> &'static str {
         match (self.lab, self.cluster) {
             (true, true) => "lab cluster",
             (false, true) => "cluster",
@@ -35,31 +35,36 @@ impl Behind {
 }
 
 /// A file of the page; the page itself where no file is named.
-pub(crate) async fn serve(State(behind): State<Behind>, uri: Uri, headers: HeaderMap) -> Response {
+pub(crate) async fn serve(
+    State(backends): State<Backends>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
         path => path,
     };
-    let served = kind(path).and_then(|kind| Some((kind, Page::get(path)?)));
-    let Some((kind, file)) = served else {
-        return Refusal::unknown("there is no such page").into_response();
+    let served =
+        content_type(path).and_then(|content_type| Some((content_type, ConsoleFiles::get(path)?)));
+    let Some((content_type, file)) = served else {
+        return ApiError::not_found("there is no such page").into_response();
     };
     let hash = hexadecimal(&file.metadata.sha256_hash()[..16]);
-    let tag = format!("\"{hash}-{}\"", behind.words().replace(' ', "-"));
+    let tag = format!("\"{hash}-{}\"", backends.names().replace(' ', "-"));
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == *tag) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
-    let told = [(header::CONTENT_TYPE, kind.to_owned()), (header::ETAG, tag)];
+    let response_headers = [(header::CONTENT_TYPE, content_type.to_owned()), (header::ETAG, tag)];
     if path != "index.html" {
-        return (told, file.data).into_response();
+        return (response_headers, file.data).into_response();
     }
     let text = String::from_utf8_lossy(&file.data);
-    let html = format!("<html data-has=\"{}\"", behind.words());
-    (told, text.replacen("<html", &html, 1)).into_response()
+    let html = format!("<html data-has=\"{}\"", backends.names());
+    (response_headers, text.replacen("<html", &html, 1)).into_response()
 }
 
 /// The type of a file, if it is one of the page's.
-fn kind(path: &str) -> Option<&'static str> {
+fn content_type(path: &str) -> Option<&'static str> {
     Some(match path.rsplit_once('.')?.1 {
         "html" => "text/html; charset=utf-8",
         "js" => "text/javascript; charset=utf-8",

@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::http::StatusCode;
-use quorate_lab::experiment::{Experiment, Findings, Options, Progress};
+use quorate_lab::experiment::{Experiment, ExperimentProgress, Findings, Options};
 
-use crate::refusal::Refusal;
+use crate::api_error::ApiError;
 
 /// How many are remembered.
-const REMEMBERED: usize = 8;
+const JOBS_MOST: usize = 8;
 
 /// The experiments of this server, the latest first.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     all: Mutex<VecDeque<Arc<Job>>>,
-    begun: AtomicUsize,
+    started: AtomicUsize,
 }
 
 /// An experiment that was begun.
@@ -32,15 +32,15 @@ pub(crate) struct Job {
 
 impl Jobs {
     /// Begins an experiment on a thread of its own; one at a time, since it takes all the cores.
-    pub(crate) fn begin(&self, name: &str, options: Options) -> Result<Arc<Job>, Refusal> {
+    pub(crate) fn begin(&self, name: &str, options: Options) -> Result<Arc<Job>, ApiError> {
         let experiment = Experiment::by_name(name)?;
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|job| job.outcome().is_none()) {
             let problem = "an experiment is under way; wait for it, or cancel it";
-            return Err(Refusal::new(StatusCode::CONFLICT, problem));
+            return Err(ApiError::new(StatusCode::CONFLICT, problem));
         }
         let job = Arc::new(Job {
-            id: self.begun.fetch_add(1, Ordering::Relaxed) + 1,
+            id: self.started.fetch_add(1, Ordering::Relaxed) + 1,
             name: experiment.name,
             cells: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
@@ -48,16 +48,17 @@ impl Jobs {
             outcome: OnceLock::new(),
         });
         all.push_front(job.clone());
-        all.truncate(REMEMBERED);
-        let under_way = job.clone();
-        tokio::task::spawn_blocking(move || under_way.run(experiment, &options));
+        all.truncate(JOBS_MOST);
+        let running = job.clone();
+        tokio::task::spawn_blocking(move || running.run(experiment, &options));
         Ok(job)
     }
 
-    pub(crate) fn get(&self, id: usize) -> Result<Arc<Job>, Refusal> {
+    pub(crate) fn get(&self, id: usize) -> Result<Arc<Job>, ApiError> {
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().find(|job| job.id == id).cloned();
-        found.ok_or_else(|| Refusal::unknown("that experiment is not remembered; begin it again"))
+        found
+            .ok_or_else(|| ApiError::not_found("that experiment is not remembered; begin it again"))
     }
 }
 
@@ -77,11 +78,11 @@ impl Job {
     }
 
     /// What came of it, if it is over and something did.
-    pub(crate) fn findings(&self) -> Result<&Findings, Refusal> {
+    pub(crate) fn findings(&self) -> Result<&Findings, ApiError> {
         match self.outcome() {
             Some(Ok(findings)) => Ok(findings),
-            Some(Err(problem)) => Err(Refusal::bad(problem)),
-            None => Err(Refusal::new(StatusCode::CONFLICT, "the experiment is still under way")),
+            Some(Err(problem)) => Err(ApiError::bad_request(problem)),
+            None => Err(ApiError::new(StatusCode::CONFLICT, "the experiment is still under way")),
         }
     }
 
@@ -95,7 +96,7 @@ impl Job {
     }
 }
 
-impl Progress for Job {
+impl ExperimentProgress for Job {
     fn begin(&self, cells: usize) {
         self.cells.fetch_add(cells, Ordering::Relaxed);
     }
@@ -106,7 +107,7 @@ impl Progress for Job {
 
     fn end(&self) {}
 
-    fn is_wanted(&self) -> bool {
+    fn should_continue(&self) -> bool {
         !self.cancelled.load(Ordering::Relaxed)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assets::{Page, Scenarios};
+use crate::assets::{ConsoleFiles, ScenarioFiles};
 
 /// A text in each of the console's languages: `en`, `pt` and `es`.
 type Texts = BTreeMap<String, String>;
@@ -31,7 +31,7 @@ pub struct Lesson {
 
 /// The lessons in the order of their files' names; an error names the file that is wrong.
 pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
-    let mut files: Vec<String> = Page::iter()
+    let mut files: Vec<String> = ConsoleFiles::iter()
         .filter(|path| path.starts_with("lessons/"))
         .map(|path| path.into_owned())
         .collect();
@@ -41,10 +41,10 @@ pub fn lessons() -> Result<Vec<(Lesson, String)>, String> {
 
 /// A lesson and the text of its scenario.
 fn lesson(path: &str) -> Result<(Lesson, String), String> {
-    let file = Page::get(path).ok_or("it is not there")?;
+    let file = ConsoleFiles::get(path).ok_or("it is not there")?;
     let text = str::from_utf8(&file.data).map_err(|error| error.to_string())?;
     let lesson: Lesson = toml::from_str(text).map_err(|error| error.to_string())?;
-    let scenario = Scenarios::get(&lesson.scenario)
+    let scenario = ScenarioFiles::get(&lesson.scenario)
         .ok_or_else(|| format!("there is no scenario {}", lesson.scenario))?;
     let scenario =
         String::from_utf8(scenario.data.into_owned()).map_err(|error| error.to_string())?;

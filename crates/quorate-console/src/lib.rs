@@ -8,19 +8,19 @@
 //! the page may load nothing from elsewhere.
 
 mod api;
+mod api_error;
 mod assets;
-mod camera;
-mod earlier;
-mod film;
 mod jobs;
+mod language;
 mod lessons;
-mod refusal;
+mod prefix;
+mod recorder;
+mod recording;
 mod runs;
 mod server;
-mod timetable;
-mod words;
+mod step_index;
 
-pub use film::FilmBounds;
 pub use lessons::{Lesson, lessons};
-pub use runs::{Bounds, Runner};
-pub use server::{Server, Settings, page};
+pub use recording::RecordingBounds;
+pub use runs::{RunBounds, Runner};
+pub use server::{LabServer, LabSettings, router};

@@ -10,16 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
-use quorate_draw::spacetime::{Diagram, Draft, DraftBounds};
+use quorate_draw::spacetime::{Diagram, DiagramBounds, DiagramBuilder};
 use quorate_run::CannotRun;
 use quorate_sim::trace::{self, Format, Record, TraceSink};
 use quorate_sim::{Conditions, Outcome, Report, RunError, Scenario};
 use tokio::sync::Semaphore;
 
-use crate::camera::{Camera, First, Part};
-use crate::film::{Film, FilmBounds};
-use crate::refusal::Refusal;
-use crate::timetable::Timetable;
+use crate::api_error::ApiError;
+use crate::recorder::{FirstPass, Recorder, SegmentPass};
+use crate::recording::{Recording, RecordingBounds};
+use crate::step_index::StepIndex;
 
 /// What runs a scenario.
 pub type Runner =
@@ -27,7 +27,7 @@ pub type Runner =
 
 /// How large a run may be, and how many there may be.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct RunBounds {
     /// The most processes.
     pub processes: usize,
     /// The most events; a longer run is stopped there.
@@ -35,268 +35,290 @@ pub struct Bounds {
     /// The bytes that processes and messages under way may take.
     pub memory: u64,
     /// How much of a run the page is sent at once.
-    pub film: FilmBounds,
+    pub recording: RecordingBounds,
     /// How much of a run is drawn.
-    pub draft: DraftBounds,
+    pub diagram: DiagramBounds,
     /// How many runs go on at once.
-    pub at_once: usize,
+    pub concurrent_runs: usize,
     /// How many requests may wait for their turn.
-    pub waiting: usize,
+    pub queued_requests: usize,
 }
 
-impl Default for Bounds {
+impl Default for RunBounds {
     fn default() -> Self {
         Self {
             processes: 4_096,
             events: 2_000_000,
             memory: 512 << 20,
-            film: FilmBounds::default(),
-            draft: DraftBounds { parts: 2_000_000, bodies: 50_000 },
-            at_once: 2,
-            waiting: 16,
+            recording: RecordingBounds::default(),
+            diagram: DiagramBounds { items: 2_000_000, bodies: 50_000 },
+            concurrent_runs: 2,
+            queued_requests: 16,
         }
     }
 }
 
 /// How many runs are remembered, so that a window of a diagram needs no second run, and about how many bytes they may
 /// take together. The last one is remembered whatever it takes.
-const REMEMBERED: usize = 6;
-const BYTES_MOST: usize = 256 << 20;
+const CACHED_RUNS_MOST: usize = 6;
+const CACHE_BYTES_MOST: usize = 256 << 20;
 
 /// A run that was made.
 #[derive(Debug)]
-pub(crate) struct Shot {
+pub(crate) struct RecordedRun {
     /// What came of it; none of a trace that somebody brought.
     pub(crate) report: Option<Report>,
     /// How it begins.
-    pub(crate) film: Film,
+    pub(crate) recording: Recording,
     pub(crate) diagram: Diagram,
-    pub(crate) timetable: Timetable,
+    pub(crate) step_index: StepIndex,
     /// Everything that a trace says which somebody brought: it cannot be run again.
     records: Option<Vec<Record>>,
 }
 
-impl Shot {
+impl RecordedRun {
     fn bytes(&self) -> usize {
         let records = self.records.iter().flatten().map(Record::bytes).sum::<usize>();
-        self.diagram.bytes() + self.timetable.bytes() + records
+        self.diagram.bytes() + self.step_index.bytes() + records
     }
 }
 
 /// Makes runs.
 #[derive(Debug)]
 pub(crate) struct Runs {
-    pub(crate) bounds: Bounds,
+    pub(crate) bounds: RunBounds,
     runner: Runner,
-    turns: Arc<Semaphore>,
-    places: Semaphore,
+    run_permits: Arc<Semaphore>,
+    queue_permits: Semaphore,
     /// The latest used first.
-    remembered: Mutex<VecDeque<(String, Arc<Shot>)>>,
-    brought: AtomicU64,
+    cache: Mutex<VecDeque<(String, Arc<RecordedRun>)>>,
+    imported_traces: AtomicU64,
 }
 
 impl Runs {
-    pub(crate) fn new(bounds: Bounds, runner: Runner) -> Self {
+    pub(crate) fn new(bounds: RunBounds, runner: Runner) -> Self {
         Self {
             bounds,
             runner,
-            turns: Arc::new(Semaphore::new(bounds.at_once)),
-            places: Semaphore::new(bounds.at_once + bounds.waiting),
-            remembered: Mutex::default(),
-            brought: AtomicU64::new(0),
+            run_permits: Arc::new(Semaphore::new(bounds.concurrent_runs)),
+            queue_permits: Semaphore::new(bounds.concurrent_runs + bounds.queued_requests),
+            cache: Mutex::default(),
+            imported_traces: AtomicU64::new(0),
         }
     }
 
     /// Refuses what is too large before anything is done for it.
-    pub(crate) fn admit(&self, scenario: &Scenario) -> Result<(), Refusal> {
+    pub(crate) fn check_size(&self, scenario: &Scenario) -> Result<(), ApiError> {
         let most = self.bounds.processes;
         if scenario.processes > most {
             let found = scenario.processes;
             let problem = format!(
                 "processes: at most {most} are run here, not {found}; `quorate sim` has no such bound"
             );
-            return Err(Refusal::too_large(problem));
+            return Err(ApiError::too_large(problem));
         }
         Ok(())
     }
 
     /// Runs a scenario that was checked, or remembers it.
-    pub(crate) async fn shoot(&self, scenario: Scenario) -> Result<Arc<Shot>, Refusal> {
-        self.admit(&scenario)?;
-        let name = toml::to_string(&scenario).map_err(Refusal::bad)?;
-        if let Some(shot) = self.remember(&name) {
-            return Ok(shot);
+    pub(crate) async fn run(&self, scenario: Scenario) -> Result<Arc<RecordedRun>, ApiError> {
+        self.check_size(&scenario)?;
+        let name = toml::to_string(&scenario).map_err(ApiError::bad_request)?;
+        if let Some(run) = self.cached(&name) {
+            return Ok(run);
         }
         let (runner, bounds) = (self.runner, self.bounds);
-        let shot = self.work(move |wanted| shoot(&scenario, runner, bounds, wanted)).await??;
-        Ok(self.keep(name, shot))
+        let run = self
+            .run_blocking(move |wanted| record_run(&scenario, runner, bounds, wanted))
+            .await??;
+        Ok(self.store_in_cache(name, run))
     }
 
     /// A trace that somebody brought, under a name for it.
-    pub(crate) async fn bring(&self, text: Bytes) -> Result<(u64, Arc<Shot>), Refusal> {
-        let name = self.brought.fetch_add(1, Ordering::Relaxed) + 1;
+    pub(crate) async fn import_trace(
+        &self,
+        text: Bytes,
+    ) -> Result<(u64, Arc<RecordedRun>), ApiError> {
+        let name = self.imported_traces.fetch_add(1, Ordering::Relaxed) + 1;
         let bounds = self.bounds;
-        let shot = self.work(move |_| develop(&text, bounds)).await??;
-        Ok((name, self.keep(trace_name(name), shot)))
+        let run = self.run_blocking(move |_| record_trace(&text, bounds)).await??;
+        Ok((name, self.store_in_cache(trace_cache_key(name), run)))
     }
 
     /// The trace that was brought under that name.
-    pub(crate) fn brought(&self, name: u64) -> Result<Arc<Shot>, Refusal> {
-        let forgotten = || Refusal::unknown("that trace is forgotten; bring it again");
-        self.remember(&trace_name(name)).ok_or_else(forgotten)
+    pub(crate) fn imported_trace(&self, name: u64) -> Result<Arc<RecordedRun>, ApiError> {
+        let forgotten = || ApiError::not_found("that trace is forgotten; bring it again");
+        self.cached(&trace_cache_key(name)).ok_or_else(forgotten)
     }
 
     /// The film of another part of a run: around a step.
-    pub(crate) async fn part(
+    pub(crate) async fn record_segment(
         &self,
-        shot: Arc<Shot>,
+        run: Arc<RecordedRun>,
         scenario: Option<Scenario>,
         step: usize,
-    ) -> Result<Film, Refusal> {
+    ) -> Result<Recording, ApiError> {
         let (runner, bounds) = (self.runner, self.bounds);
-        self.work(move |wanted| {
-            let processes = shot.diagram.processes();
-            let mut film = Film::around(step, &shot.timetable, processes, bounds.film);
-            match (&shot.records, scenario) {
+        self.run_blocking(move |wanted| {
+            let processes = run.diagram.processes();
+            let mut recording =
+                Recording::around(step, &run.step_index, processes, bounds.recording);
+            match (&run.records, scenario) {
                 (Some(records), _) => {
-                    records.iter().try_for_each(|it| film.record(it)).map_err(Refusal::bad)?;
+                    records
+                        .iter()
+                        .try_for_each(|it| recording.record(it))
+                        .map_err(ApiError::bad_request)?;
                 }
                 (None, Some(scenario)) => {
-                    let mut camera = Camera::new(Part { film: &mut film }, wanted);
-                    let made = runner(&scenario, conditions(bounds), Some(&mut camera));
-                    match (made, camera.is_done()) {
+                    let mut recorder =
+                        Recorder::new(SegmentPass { recording: &mut recording }, wanted);
+                    let made = runner(&scenario, conditions(bounds), Some(&mut recorder));
+                    match (made, recorder.is_done()) {
                         (Ok(_), _) | (Err(CannotRun::Run(RunError::Trace(_))), true) => {}
-                        (Err(error), _) => return Err(cancelled(error)),
+                        (Err(error), _) => return Err(map_run_error(error)),
                     }
                 }
-                (None, None) => return Err(Refusal::bad("expected `toml`, `scenario` or `trace`")),
+                (None, None) => {
+                    return Err(ApiError::bad_request("expected `toml`, `scenario` or `trace`"));
+                }
             }
-            Ok(film)
+            Ok(recording)
         })
         .await?
     }
 
     /// Makes a run again and writes its trace.
-    pub(crate) async fn retrace(
+    pub(crate) async fn write_trace(
         &self,
         scenario: Scenario,
         out: impl Write + Send + 'static,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let (runner, bounds) = (self.runner, self.bounds);
-        self.work(move |_| {
+        self.run_blocking(move |_| {
             let mut writer = Format::JsonLines.writer(scenario.processes, out);
-            runner(&scenario, conditions(bounds), Some(&mut *writer)).map_err(cancelled)?;
+            runner(&scenario, conditions(bounds), Some(&mut *writer)).map_err(map_run_error)?;
             Ok(())
         })
         .await?
     }
 
-    fn keep(&self, name: String, shot: Shot) -> Arc<Shot> {
-        let shot = Arc::new(shot);
-        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.push_front((name.clone(), shot.clone()));
-        remembered.truncate(REMEMBERED);
+    fn store_in_cache(&self, name: String, run: RecordedRun) -> Arc<RecordedRun> {
+        let run = Arc::new(run);
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.push_front((name.clone(), run.clone()));
+        cache.truncate(CACHED_RUNS_MOST);
         let mut bytes = 0;
-        remembered.retain(|(known, shot)| {
-            bytes += shot.bytes();
-            bytes <= BYTES_MOST || *known == name
+        cache.retain(|(known, run)| {
+            bytes += run.bytes();
+            bytes <= CACHE_BYTES_MOST || *known == name
         });
-        shot
+        run
     }
 
-    fn remember(&self, name: &str) -> Option<Arc<Shot>> {
-        let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = remembered.iter().position(|(known, _)| known == name)?;
-        let found = remembered.remove(place)?;
-        let shot = found.1.clone();
-        remembered.push_front(found);
-        Some(shot)
+    fn cached(&self, name: &str) -> Option<Arc<RecordedRun>> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = cache.iter().position(|(known, _)| known == name)?;
+        let found = cache.remove(index)?;
+        let run = found.1.clone();
+        cache.push_front(found);
+        Some(run)
     }
 
     /// Does something that takes long on a thread of its own, when it is its turn. It is told when nobody waits for
     /// it any more, and if it panics, that is the answer.
-    pub(crate) async fn work<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ApiError> {
         let busy = |_| {
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many runs are waiting; try again")
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many runs are waiting; try again")
         };
-        let _place = self.places.try_acquire().map_err(busy)?;
-        let turn = self.turns.clone().acquire_owned().await.expect("turns are never closed");
-        let waiter = Waiter(Arc::new(AtomicBool::new(true)));
-        let wanted = waiter.0.clone();
+        let _queue_permit = self.queue_permits.try_acquire().map_err(busy)?;
+        let permit =
+            self.run_permits.clone().acquire_owned().await.expect("turns are never closed");
+        let cancel_on_drop = CancelOnDrop(Arc::new(AtomicBool::new(true)));
+        let wanted = cancel_on_drop.0.clone();
         let done = tokio::task::spawn_blocking(move || {
             // The turn ends with the work, not with whoever waits for it.
-            let _turn = turn;
+            let _permit = permit;
             work(&wanted)
         });
         done.await.map_err(|_| {
-            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke; the server is well")
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke; the server is well")
         })
     }
 }
 
 /// Somebody who waits for a run; gone when dropped.
-struct Waiter(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Waiter {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
 }
 
-fn conditions(bounds: Bounds) -> Conditions {
+fn conditions(bounds: RunBounds) -> Conditions {
     Conditions { count_self: true, memory: bounds.memory, events: bounds.events }
 }
 
 /// A camera that nobody waits for ends the run.
-fn cancelled(error: CannotRun) -> Refusal {
+fn map_run_error(error: CannotRun) -> ApiError {
     match error {
         CannotRun::Run(RunError::Trace(_)) => CannotRun::Cancelled.into(),
         error => error.into(),
     }
 }
 
-fn shoot(
+fn record_run(
     scenario: &Scenario,
     runner: Runner,
-    bounds: Bounds,
+    bounds: RunBounds,
     wanted: &AtomicBool,
-) -> Result<Shot, Refusal> {
-    let mut camera = Camera::new(First::new(scenario.processes, bounds), wanted);
-    let outcome = runner(scenario, conditions(bounds), Some(&mut camera)).map_err(cancelled)?;
-    Ok(camera.lens.developed(Some(outcome.report), None))
+) -> Result<RecordedRun, ApiError> {
+    let mut recorder = Recorder::new(FirstPass::new(scenario.processes, bounds), wanted);
+    let outcome =
+        runner(scenario, conditions(bounds), Some(&mut recorder)).map_err(map_run_error)?;
+    Ok(recorder.sink.into_recorded_run(Some(outcome.report), None))
 }
 
-fn trace_name(name: u64) -> String {
+fn trace_cache_key(name: u64) -> String {
     // No scenario is spelled like this.
     format!("trace {name}")
 }
 
 /// A trace as a film; it tells no states.
-fn develop(text: &[u8], bounds: Bounds) -> Result<Shot, Refusal> {
-    let (processes, records) = trace::read(text).map_err(Refusal::bad)?;
+fn record_trace(text: &[u8], bounds: RunBounds) -> Result<RecordedRun, ApiError> {
+    let (processes, records) = trace::read(text).map_err(ApiError::bad_request)?;
     if processes > bounds.processes {
         let most = bounds.processes;
-        return Err(Refusal::too_large(format!(
+        return Err(ApiError::too_large(format!(
             "the trace names p{}; at most {most} processes are shown",
             processes - 1
         )));
     }
-    let mut first = First::new(processes, bounds);
-    records.iter().try_for_each(|record| first.record(record)).map_err(Refusal::bad)?;
-    Ok(first.developed(None, Some(records)))
+    let mut first = FirstPass::new(processes, bounds);
+    records.iter().try_for_each(|record| first.record(record)).map_err(ApiError::bad_request)?;
+    Ok(first.into_recorded_run(None, Some(records)))
 }
 
-impl First {
-    fn new(processes: usize, bounds: Bounds) -> Self {
-        let timetable = Timetable::default();
-        Self { film: Film::new(bounds.film), draft: Draft::new(processes, bounds.draft), timetable }
+impl FirstPass {
+    fn new(processes: usize, bounds: RunBounds) -> Self {
+        let step_index = StepIndex::default();
+        Self {
+            recording: Recording::new(bounds.recording),
+            diagram: DiagramBuilder::new(processes, bounds.diagram),
+            step_index,
+        }
     }
 
-    fn developed(self, report: Option<Report>, records: Option<Vec<Record>>) -> Shot {
-        let Self { film, draft, timetable } = self;
-        Shot { report, film, diagram: draft.diagram(), timetable, records }
+    fn into_recorded_run(
+        self,
+        report: Option<Report>,
+        records: Option<Vec<Record>>,
+    ) -> RecordedRun {
+        let Self { recording, diagram, step_index } = self;
+        RecordedRun { report, recording, diagram: diagram.build(), step_index, records }
     }
 }

@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use axum::{Router, middleware};
-use quorate_web::Guard;
+use quorate_web::HostGuard;
 
-use crate::assets::Behind;
+use crate::assets::Backends;
 use crate::jobs::Jobs;
-use crate::runs::{Bounds, Runner, Runs};
+use crate::runs::{RunBounds, Runner, Runs};
 use crate::{api, assets};
 
 /// How many threads wait for requests; runs have threads of their own.
@@ -17,23 +17,23 @@ const WORKERS: usize = 2;
 
 /// Where to listen, and what a request may ask for.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct LabSettings {
     /// The address; port 0 takes a free one.
     pub address: SocketAddr,
     /// Names, apart from addresses and `localhost`, by which browsers may call this server.
     pub names: Vec<String>,
     /// How large a run may be.
-    pub bounds: Bounds,
+    pub bounds: RunBounds,
     /// What runs a scenario.
     pub runner: Runner,
 }
 
-impl Default for Settings {
+impl Default for LabSettings {
     fn default() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             names: Vec::new(),
-            bounds: Bounds::default(),
+            bounds: RunBounds::default(),
             runner: quorate_run::run,
         }
     }
@@ -41,36 +41,36 @@ impl Default for Settings {
 
 /// A console that is listening.
 #[derive(Debug)]
-pub struct Server {
+pub struct LabServer {
     listener: TcpListener,
     address: SocketAddr,
-    settings: Settings,
+    settings: LabSettings,
 }
 
 /// The page for a node of a cluster, which keeps strangers out itself; with a lab behind it if that is wanted.
-pub fn page(lab: Option<&Settings>) -> Router {
-    pages(lab, true)
+pub fn router(lab: Option<&LabSettings>) -> Router {
+    build_router(lab, true)
 }
 
-fn pages(lab: Option<&Settings>, cluster: bool) -> Router {
+fn build_router(lab: Option<&LabSettings>, cluster: bool) -> Router {
     let files =
-        Router::new().fallback(assets::serve).with_state(Behind { lab: lab.is_some(), cluster });
+        Router::new().fallback(assets::serve).with_state(Backends { lab: lab.is_some(), cluster });
     let Some(settings) = lab else { return files };
     let runs = Runs::new(settings.bounds, settings.runner);
-    let lab = Arc::new(Lab { runs, jobs: Jobs::default() });
+    let lab = Arc::new(LabState { runs, jobs: Jobs::default() });
     files.nest("/api", api::router(lab))
 }
 
 /// What all requests share.
 #[derive(Debug)]
-pub(crate) struct Lab {
+pub(crate) struct LabState {
     pub(crate) runs: Runs,
     pub(crate) jobs: Jobs,
 }
 
-impl Server {
-    /// Listens, so that the address is known; nothing is answered before [`Server::run`].
-    pub fn bind(settings: Settings) -> io::Result<Self> {
+impl LabServer {
+    /// Listens, so that the address is known; nothing is answered before [`LabServer::run`].
+    pub fn bind(settings: LabSettings) -> io::Result<Self> {
         let listener = TcpListener::bind(settings.address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -105,10 +105,13 @@ impl Server {
 
     async fn serve(self) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
-        let guard = Guard::new(self.address, self.settings.names.clone());
-        let app = pages(Some(&self.settings), false)
-            .layer(middleware::from_fn_with_state(Arc::new(guard), quorate_web::check))
-            .layer(middleware::map_response(quorate_web::seal));
+        let guard = HostGuard::new(self.address, self.settings.names.clone());
+        let app = build_router(Some(&self.settings), false)
+            .layer(middleware::from_fn_with_state(
+                Arc::new(guard),
+                quorate_web::check_host_and_origin,
+            ))
+            .layer(middleware::map_response(quorate_web::add_security_headers));
         tokio::select! {
             served = async { axum::serve(listener, app).await } => served,
             interrupted = tokio::signal::ctrl_c() => interrupted,

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::Process;
-use crate::message::REGARDLESS;
+use crate::message::UNCONDITIONAL_LIE;
 
 /// Something to agree on. For generals 0 is to retreat and 1 to attack; for a transaction 0 is to abort and 1 to commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,13 +25,13 @@ impl Value {
     /// truth 0 or 1, where the choice says so.
     #[must_use]
     pub const fn forged(self, choice: u64) -> Self {
-        let truth = if choice >= REGARDLESS { 0 } else { self.0 };
+        let truth = if choice >= UNCONDITIONAL_LIE { 0 } else { self.0 };
         Self(truth ^ (choice & 1))
     }
 
     /// The same where there may be nothing, and as much may be said.
     pub fn forged_or_none(value: Option<Self>, choice: u64) -> Option<Self> {
-        let made_up = (choice >= REGARDLESS || choice & 1 == 1).then_some(Self(choice & 1));
+        let made_up = (choice >= UNCONDITIONAL_LIE || choice & 1 == 1).then_some(Self(choice & 1));
         value.map_or(made_up, |value| Some(value.forged(choice)))
     }
 }
@@ -69,7 +69,7 @@ pub enum Decision {
 
 /// What is agreed on: who proposes, what makes a decision valid, and what values are called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Matter {
+pub enum AgreementKind {
     /// One of the values that everybody proposes.
     #[default]
     Proposal,
@@ -81,9 +81,9 @@ pub enum Matter {
     Vote,
 }
 
-impl Matter {
+impl AgreementKind {
     /// What everybody proposes if nobody says: n to 1, so that the last process has the least; to attack; to commit.
-    pub const fn usual(self, n: usize, index: usize) -> Value {
+    pub const fn default_value(self, n: usize, index: usize) -> Value {
         match self {
             Self::Proposal | Self::Vector => Value((n - index) as u64),
             Self::Order => Value::ATTACK,
@@ -92,48 +92,48 @@ impl Matter {
     }
 
     /// The value in words: `attack`.
-    pub const fn say(self, value: Value) -> impl fmt::Display {
-        Said { matter: self, value }
+    pub const fn display_value(self, value: Value) -> impl fmt::Display {
+        ValueDisplay { kind: self, value }
     }
 
     /// The decision in words: `attack`, or `4 3 - 1` for a vector.
-    pub fn tell(self, decision: &Decision) -> impl fmt::Display {
-        Told { matter: self, decision }
+    pub fn display_decision(self, decision: &Decision) -> impl fmt::Display {
+        DecisionDisplay { kind: self, decision }
     }
 }
 
-struct Said {
-    matter: Matter,
+struct ValueDisplay {
+    kind: AgreementKind,
     value: Value,
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for ValueDisplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.matter, self.value) {
-            (Matter::Order, Value::RETREAT) => f.pad("retreat"),
-            (Matter::Order, Value::ATTACK) => f.pad("attack"),
-            (Matter::Vote, Value::ABORT) => f.pad("abort"),
-            (Matter::Vote, Value::COMMIT) => f.pad("commit"),
+        match (self.kind, self.value) {
+            (AgreementKind::Order, Value::RETREAT) => f.pad("retreat"),
+            (AgreementKind::Order, Value::ATTACK) => f.pad("attack"),
+            (AgreementKind::Vote, Value::ABORT) => f.pad("abort"),
+            (AgreementKind::Vote, Value::COMMIT) => f.pad("commit"),
             (_, value) => value.fmt(f),
         }
     }
 }
 
-struct Told<'a> {
-    matter: Matter,
+struct DecisionDisplay<'a> {
+    kind: AgreementKind,
     decision: &'a Decision,
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for DecisionDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = match self.decision {
-            Decision::Value(value) => return self.matter.say(*value).fmt(f),
+            Decision::Value(value) => return self.kind.display_value(*value).fmt(f),
             Decision::Vector(entries) => entries,
         };
         for (place, entry) in entries.iter().enumerate() {
             let gap = if place == 0 { "" } else { " " };
             match entry {
-                Some(value) => write!(f, "{gap}{}", self.matter.say(*value))?,
+                Some(value) => write!(f, "{gap}{}", self.kind.display_value(*value))?,
                 None => write!(f, "{gap}-")?,
             }
         }
@@ -166,13 +166,14 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn decisions_are_told_in_words() {
-        let told = |matter: Matter, value| matter.tell(&Decision::Value(value)).to_string();
-        assert_eq!(told(Matter::Order, Value::ATTACK), "attack");
-        assert_eq!(told(Matter::Vote, Value::ABORT), "abort");
-        assert_eq!(told(Matter::Order, Value(7)), "7");
+    fn decisions_are_displayed_in_words() {
+        let text =
+            |kind: AgreementKind, value| kind.display_decision(&Decision::Value(value)).to_string();
+        assert_eq!(text(AgreementKind::Order, Value::ATTACK), "attack");
+        assert_eq!(text(AgreementKind::Vote, Value::ABORT), "abort");
+        assert_eq!(text(AgreementKind::Order, Value(7)), "7");
         let vector = Decision::Vector([Some(Value(4)), None, Some(Value(2))].into());
-        assert_eq!(Matter::Vector.tell(&vector).to_string(), "4 - 2");
+        assert_eq!(AgreementKind::Vector.display_decision(&vector).to_string(), "4 - 2");
     }
 
     #[test]
@@ -180,9 +181,9 @@ mod tests {
         assert_eq!(Value::ATTACK.forged(1), Value::RETREAT);
         assert_eq!(Value::RETREAT.forged(7), Value::ATTACK);
         assert_eq!(Value::ATTACK.forged(2), Value::ATTACK);
-        assert_eq!(Value::ATTACK.forged(REGARDLESS), Value::RETREAT);
-        assert_eq!(Value(7).forged(REGARDLESS + 1), Value::ATTACK);
+        assert_eq!(Value::ATTACK.forged(UNCONDITIONAL_LIE), Value::RETREAT);
+        assert_eq!(Value(7).forged(UNCONDITIONAL_LIE + 1), Value::ATTACK);
         assert_eq!(Value::forged_or_none(None, 2), None);
-        assert_eq!(Value::forged_or_none(None, REGARDLESS), Some(Value::RETREAT));
+        assert_eq!(Value::forged_or_none(None, UNCONDITIONAL_LIE), Some(Value::RETREAT));
     }
 }

@@ -59,7 +59,7 @@ impl<P: Process<Command = Command, Output = Output, Misuse = Misuse>> ClockSync 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// The least time that a message takes.
-    pub delay_least: Span,
+    pub delay_min: Span,
     /// No clock gains or loses more than this.
     pub drift: Drift,
 }
@@ -79,18 +79,18 @@ impl Reading {
     pub fn new(asked: Time, heard: Time, theirs: Time, limits: Limits) -> Self {
         let trip = heard - asked;
         // One's own clock may have shown too little for the trip.
-        let trip = trip + limits.drift.doubt(trip);
+        let trip = trip + limits.drift.uncertainty(trip);
         let half = Span(trip.0.div_ceil(2));
         Self {
             offset: (theirs + half).ahead_of(heard),
-            error: Span(half.0.saturating_sub(limits.delay_least.0)),
+            error: Span(half.0.saturating_sub(limits.delay_min.0)),
         }
     }
 
     /// The same reading so much later by one's own clock.
     #[must_use]
     pub fn aged(self, by: Span, limits: Limits) -> Self {
-        Self { error: self.error + limits.drift.doubt(by), ..self }
+        Self { error: self.error + limits.drift.uncertainty(by), ..self }
     }
 }
 
@@ -98,7 +98,7 @@ impl Reading {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { delay_least: Span(10), drift: Drift::NONE };
+    const LIMITS: Limits = Limits { delay_min: Span(10), drift: Drift::NONE };
 
     #[test]
     fn half_of_the_round_trip_has_passed() {

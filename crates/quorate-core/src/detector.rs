@@ -29,7 +29,7 @@ pub trait Detector: Process<Output = Belief> {
 
 /// What is known about time, from which a detector takes its pace; a guess where nothing is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tempo {
+pub struct DelayBounds {
     /// How long a message usually takes.
     pub delay: Span,
     /// The longest that it takes to arrive and be handled.

@@ -42,7 +42,7 @@ pub enum Effect<P: Process> {
 
 impl<P: Process> Effect<P> {
     /// The same for a process of which this one is a part; an output is for the whole to deal with.
-    pub fn of_part<W: Process>(
+    pub fn embed<W: Process>(
         self,
         message_of: impl FnOnce(P::Message) -> W::Message,
         timer_of: impl FnOnce(P::Timer) -> W::Timer,
@@ -90,13 +90,13 @@ impl Recipients {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effects<P: Process> {
     now: Time,
-    wanted: Vec<Effect<P>>,
+    effects: Vec<Effect<P>>,
 }
 
 impl<P: Process> Effects<P> {
     /// An empty buffer for an input at this moment of the process's own clock.
     pub fn new(now: Time) -> Self {
-        Self { now, wanted: Vec::new() }
+        Self { now, effects: Vec::new() }
     }
 
     /// What the process's own clock shows. It may be wrong, like any clock of one machine.
@@ -108,8 +108,8 @@ impl<P: Process> Effects<P> {
     #[inline]
     pub fn send(&mut self, to: ProcessId, message: P::Message) {
         // By far the most common effect: with room to spare it is written straight into its place.
-        if self.wanted.len() < self.wanted.capacity() {
-            self.wanted.push(Effect::Send { to, message });
+        if self.effects.len() < self.effects.capacity() {
+            self.effects.push(Effect::Send { to, message });
         } else {
             self.push(Effect::Send { to, message });
         }
@@ -153,23 +153,23 @@ impl<P: Process> Effects<P> {
     /// Adds any effect.
     #[inline(never)]
     pub fn push(&mut self, effect: Effect<P>) {
-        self.wanted.push(effect);
+        self.effects.push(effect);
     }
 
     /// What is wanted so far.
     pub fn as_slice(&self) -> &[Effect<P>] {
-        &self.wanted
+        &self.effects
     }
 
     /// Whether nothing is wanted.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.wanted.is_empty()
+        self.effects.is_empty()
     }
 
     /// Takes everything out, in order, and keeps the memory.
     pub fn drain(&mut self) -> impl Iterator<Item = Effect<P>> + '_ {
-        self.wanted.drain(..)
+        self.effects.drain(..)
     }
 
     /// The driver's clock for the next input.
@@ -188,6 +188,6 @@ impl<P: Process> IntoIterator for Effects<P> {
     type Item = Effect<P>;
     type IntoIter = vec::IntoIter<Effect<P>>;
     fn into_iter(self) -> Self::IntoIter {
-        self.wanted.into_iter()
+        self.effects.into_iter()
     }
 }

@@ -19,7 +19,7 @@ pub enum Either<A, B> {
 }
 
 impl<A: Process, B: Process<Output = A::Output>> Either<A, B> {
-    fn tell(
+    fn with_chosen(
         &mut self,
         out: &mut Effects<Self>,
         first: impl FnOnce(&mut A, &mut Effects<A>),
@@ -27,20 +27,20 @@ impl<A: Process, B: Process<Output = A::Output>> Either<A, B> {
     ) {
         match self {
             Self::First(process) => {
-                let mut wanted = Effects::new(out.now());
-                first(process, &mut wanted);
-                for effect in wanted {
-                    match effect.of_part(Layered::Upper, Layered::Upper) {
+                let mut effects = Effects::new(out.now());
+                first(process, &mut effects);
+                for effect in effects {
+                    match effect.embed(Layered::Upper, Layered::Upper) {
                         Ok(effect) => out.push(effect),
                         Err(output) => out.output(output),
                     }
                 }
             }
             Self::Second(process) => {
-                let mut wanted = Effects::new(out.now());
-                second(process, &mut wanted);
-                for effect in wanted {
-                    match effect.of_part(Layered::Lower, Layered::Lower) {
+                let mut effects = Effects::new(out.now());
+                second(process, &mut effects);
+                for effect in effects {
+                    match effect.embed(Layered::Lower, Layered::Lower) {
                         Ok(effect) => out.push(effect),
                         Err(output) => out.output(output),
                     }
@@ -58,7 +58,7 @@ impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
     type Misuse = Infallible;
 
     fn on_start(&mut self, out: &mut Effects<Self>) {
-        self.tell(out, A::on_start, B::on_start);
+        self.with_chosen(out, A::on_start, B::on_start);
     }
 
     fn on_command(&mut self, command: Infallible, _: &mut Effects<Self>) -> Result<(), Infallible> {
@@ -66,16 +66,16 @@ impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, out: &mut Effects<Self>) {
-        const ODD: &str = "a message of another algorithm";
+        const FOREIGN_MESSAGE: &str = "a message of another algorithm";
         match message {
-            Layered::Upper(message) => self.tell(
+            Layered::Upper(message) => self.with_chosen(
                 out,
                 |process, out| process.on_message(from, message, out),
-                |_, out| out.ignored(ODD),
+                |_, out| out.ignored(FOREIGN_MESSAGE),
             ),
-            Layered::Lower(message) => self.tell(
+            Layered::Lower(message) => self.with_chosen(
                 out,
-                |_, out| out.ignored(ODD),
+                |_, out| out.ignored(FOREIGN_MESSAGE),
                 |process, out| process.on_message(from, message, out),
             ),
         }
@@ -84,16 +84,16 @@ impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
     fn on_timer(&mut self, timer: Self::Timer, out: &mut Effects<Self>) {
         match timer {
             Layered::Upper(timer) => {
-                self.tell(out, |process, out| process.on_timer(timer, out), |_, _| ());
+                self.with_chosen(out, |process, out| process.on_timer(timer, out), |_, _| ());
             }
             Layered::Lower(timer) => {
-                self.tell(out, |_, _| (), |process, out| process.on_timer(timer, out));
+                self.with_chosen(out, |_, _| (), |process, out| process.on_timer(timer, out));
             }
         }
     }
 
     fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
-        self.tell(
+        self.with_chosen(
             out,
             |process, out| process.on_belief(belief, out),
             |process, out| process.on_belief(belief, out),
@@ -101,7 +101,7 @@ impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
     }
 
     fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
-        self.tell(
+        self.with_chosen(
             out,
             |process, out| process.on_round_end(round, out),
             |process, out| process.on_round_end(round, out),
@@ -109,7 +109,7 @@ impl<A: Process, B: Process<Output = A::Output>> Process for Either<A, B> {
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
-        self.tell(out, A::on_recovery, B::on_recovery);
+        self.with_chosen(out, A::on_recovery, B::on_recovery);
     }
 
     fn waits_for(&self) -> ProcessSet {

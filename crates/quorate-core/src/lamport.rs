@@ -31,13 +31,13 @@ impl LamportClock {
 
     /// Never behind what was heard, without counting the receipt as an event of its own: enough
     /// where only one's own ticks are ever compared.
-    pub fn hear(&mut self, time: u64) {
+    pub fn merge(&mut self, time: u64) {
         self.time = self.time.max(time);
     }
 
     /// Rule 2: hearing of `time` puts the clock past it. Returns the time of the receipt.
     pub fn witness(&mut self, time: u64) -> u64 {
-        self.hear(time);
+        self.merge(time);
         self.tick()
     }
 }

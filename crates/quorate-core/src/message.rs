@@ -5,12 +5,12 @@ use core::hash::Hash;
 
 /// A choice of a lie from here on does not depend on the truth: conspirators who tell the same lie tell it whatever
 /// they have heard, from each other as well.
-pub const REGARDLESS: u64 = 1 << 63;
+pub const UNCONDITIONAL_LIE: u64 = 1 << 63;
 
 /// A message of an algorithm.
 pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     /// The kinds of message there are, in a fixed order; what is counted is counted per kind. None where the type does
-    /// not say which messages there are: then whoever counts has to be told (see [`crate::Veiled`]).
+    /// not say which messages there are: then whoever counts has to be told (see [`crate::Erased`]).
     const KINDS: &'static [Kind];
 
     /// The place of this message's kind in [`Self::KINDS`].
@@ -29,8 +29,8 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
 
     /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
     /// explores states may lower all of them together, so that states come again.
-    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
-        let _ = show;
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        let _ = visit;
     }
 
     /// The same with every process that it names called by another name; see [`crate::Process::renamed`].
@@ -40,7 +40,7 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
     }
 
     /// The same kind of message with other contents, as a liar would send it. `choice` picks one of
-    /// many lies; where there are two things to say, an odd one is the other, and one from [`REGARDLESS`] on is said
+    /// many lies; where there are two things to say, an odd one is the other, and one from [`UNCONDITIONAL_LIE`] on is said
     /// whatever the truth. A message without contents has nothing to
     /// lie about.
     #[must_use]
@@ -53,9 +53,9 @@ pub trait Message: Clone + Eq + Hash + Debug + Send + Sync {
 /// The message of those who have nothing to say to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Silence {}
+pub enum NoMessage {}
 
-impl Message for Silence {
+impl Message for NoMessage {
     const KINDS: &'static [Kind] = &[];
 
     fn kind(&self) -> usize {

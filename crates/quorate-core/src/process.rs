@@ -64,8 +64,8 @@ pub trait Process: Clone + Eq + Hash + Debug + Send + Sync {
 
     /// Shows every number of which only the differences to others matter, such as a count of all hops so far: whoever
     /// explores states may lower all of them together, so that states come again.
-    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
-        let _ = show;
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        let _ = visit;
     }
     /// The same with every process that it names called by another name: whoever explores states may take two worlds for
     /// one that differ only in who is who. None where names mean something, such as which of two requests goes first.

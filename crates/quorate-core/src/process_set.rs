@@ -18,7 +18,7 @@ impl ProcessSet {
     /// The empty set.
     #[inline]
     pub const fn new() -> Self {
-        Self { words: Words::NONE }
+        Self { words: Words::EMPTY }
     }
 
     /// The processes 0 to n - 1.
@@ -48,14 +48,14 @@ impl ProcessSet {
     /// Adds a process; tells whether it was new.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) -> bool {
-        let (word, bit) = place(process);
+        let (word, bit) = word_and_bit(process);
         self.words.set(word, bit)
     }
 
     /// Takes a process out; tells whether it was in.
     #[inline]
     pub fn remove(&mut self, process: ProcessId) -> bool {
-        let (word, bit) = place(process);
+        let (word, bit) = word_and_bit(process);
         let Some(found) = self.words.get_mut(word) else { return false };
         let was_in = *found & bit != 0;
         *found &= !bit;
@@ -68,7 +68,7 @@ impl ProcessSet {
     /// Whether the process is a member.
     #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
-        let (word, bit) = place(process);
+        let (word, bit) = word_and_bit(process);
         self.words.get(word) & bit != 0
     }
 
@@ -106,7 +106,7 @@ impl ProcessSet {
 
     /// The smallest process from this one on that is not a member.
     pub fn next_absent(&self, from: ProcessId) -> ProcessId {
-        let (first, bit) = place(from);
+        let (first, bit) = word_and_bit(from);
         let words = self.words.as_slice();
         let mut earlier = bit - 1;
         for (word, found) in words.iter().enumerate().skip(first) {
@@ -176,7 +176,7 @@ impl Default for ProcessSet {
 }
 
 #[inline]
-fn place(process: ProcessId) -> (usize, u64) {
+fn word_and_bit(process: ProcessId) -> (usize, u64) {
     (process.index() / BITS, 1 << (process.index() % BITS))
 }
 
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_hundred_and_twenty_eight_members_need_no_allocation() {
-        assert!(matches!(ProcessSet::all(128).words, Words::Few(_)));
+        assert!(matches!(ProcessSet::all(128).words, Words::Inline(_)));
         assert!(size_of::<ProcessSet>() <= 24);
     }
 

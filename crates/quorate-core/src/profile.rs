@@ -25,7 +25,7 @@ pub struct Profile {
     /// What an entry, an election or a decision costs, in words.
     pub cost: &'static str,
     /// Whether its processes go on exchanging messages when nobody wants anything.
-    pub restless: bool,
+    pub never_quiescent: bool,
 }
 
 /// A broken algorithm kept to be seen breaking. No service may run one.
@@ -337,7 +337,7 @@ pub struct Cost {
     /// From a crash to when everybody knows of it, in rounds of a detector.
     pub detection_rounds: Option<u64>,
     /// How many messages are under way or remembered at once, where that is known beforehand.
-    pub at_once: Option<u64>,
+    pub stored_messages_max: Option<u64>,
 }
 
 impl Cost {
@@ -354,7 +354,7 @@ impl Cost {
             client_delay: 0..=0,
             synchronisation_delay: 0..=0,
             detection_rounds: None,
-            at_once: None,
+            stored_messages_max: None,
         }
     }
 
@@ -376,13 +376,13 @@ impl Cost {
 
     /// With so many messages under way or remembered at once.
     #[must_use]
-    pub fn with_at_once(self, messages: u64) -> Self {
-        Self { at_once: Some(messages), ..self }
+    pub fn with_stored_messages_max(self, messages: u64) -> Self {
+        Self { stored_messages_max: Some(messages), ..self }
     }
 
     /// A single process has nobody to wait for.
     #[must_use]
-    pub fn alone_free(self, n: usize) -> Self {
+    pub fn without_delays_if_single(self, n: usize) -> Self {
         if n == 1 { self.with_delays(0..=0, 0..=0) } else { self }
     }
 }

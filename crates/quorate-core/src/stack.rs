@@ -2,7 +2,7 @@
 //!
 //! A mutex over a failure detector, a multicast under an agreement: each layer has its own messages
 //! and timers and knows nothing of its neighbour's insides. What the lower layer puts out, the
-//! upper one is told; what the upper one puts out goes to the user or, where [`Over::route`] says so,
+//! upper one is told; what the upper one puts out goes to the user or, where [`UpperLayer::route`] says so,
 //! down as a command. Every message stays marked with its layer and is counted there.
 
 use core::fmt::Debug;
@@ -12,12 +12,12 @@ use crate::detector::Detector;
 use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
 
 /// A process that can stand over another.
-pub trait Over<L: Process>: Process {
+pub trait UpperLayer<L: Process>: Process {
     /// What the two together tell their user: the upper layer's outputs, without those that go down.
     type Up: Clone + Eq + Hash + Debug + Send + Sync;
 
     /// The layer below has put something out.
-    fn on_below(&mut self, output: L::Output, out: &mut Effects<Self>);
+    fn on_lower_output(&mut self, output: L::Output, out: &mut Effects<Self>);
 
     /// Where an output goes: to the user, or down as a command.
     fn route(output: Self::Output) -> Route<Self::Up, L::Command>;
@@ -33,10 +33,10 @@ pub enum Route<O, C> {
 }
 
 /// Every process hears a detector below it the same way as it hears its driver's.
-impl<U: Process, D: Detector> Over<D> for U {
+impl<U: Process, D: Detector> UpperLayer<D> for U {
     type Up = U::Output;
 
-    fn on_below(&mut self, belief: Belief, out: &mut Effects<Self>) {
+    fn on_lower_output(&mut self, belief: Belief, out: &mut Effects<Self>) {
         out.push(Effect::Believed(belief));
         self.on_belief(belief, out);
     }
@@ -63,7 +63,7 @@ pub struct Stack<U, L> {
     lower: L,
 }
 
-impl<U: Over<L>, L: Process> Stack<U, L> {
+impl<U: UpperLayer<L>, L: Process> Stack<U, L> {
     /// Puts one over the other.
     pub const fn new(upper: U, lower: L) -> Self {
         Self { upper, lower }
@@ -79,61 +79,63 @@ impl<U: Over<L>, L: Process> Stack<U, L> {
         &self.lower
     }
 
-    fn tell_upper<R>(
+    fn with_upper<R>(
         &mut self,
         out: &mut Effects<Self>,
-        tell: impl FnOnce(&mut U, &mut Effects<U>) -> R,
+        step: impl FnOnce(&mut U, &mut Effects<U>) -> R,
     ) -> R {
-        let mut wanted = Effects::new(out.now());
-        let answer = tell(&mut self.upper, &mut wanted);
-        self.pass_upper(wanted, out);
-        answer
+        let mut effects = Effects::new(out.now());
+        let result = step(&mut self.upper, &mut effects);
+        self.apply_upper_effects(effects, out);
+        result
     }
 
-    fn tell_lower<R>(
+    fn with_lower<R>(
         &mut self,
         out: &mut Effects<Self>,
-        tell: impl FnOnce(&mut L, &mut Effects<L>) -> R,
+        step: impl FnOnce(&mut L, &mut Effects<L>) -> R,
     ) -> R {
-        let mut wanted = Effects::new(out.now());
-        let answer = tell(&mut self.lower, &mut wanted);
-        self.pass_lower(wanted, out);
-        answer
+        let mut effects = Effects::new(out.now());
+        let result = step(&mut self.lower, &mut effects);
+        self.apply_lower_effects(effects, out);
+        result
     }
 
     /// Passes on what the upper layer wants. Out of line: it is the same whatever the layer was told.
     #[inline(never)]
-    fn pass_upper(&mut self, wanted: Effects<U>, out: &mut Effects<Self>) {
-        for effect in wanted {
-            match effect.of_part(Layered::Upper, Layered::Upper) {
+    fn apply_upper_effects(&mut self, effects: Effects<U>, out: &mut Effects<Self>) {
+        for effect in effects {
+            match effect.embed(Layered::Upper, Layered::Upper) {
                 Ok(effect) => out.push(effect),
                 Err(output) => match U::route(output) {
                     Route::Up(output) => out.output(output),
-                    Route::Down(command) => self.pass_down(command, out),
+                    Route::Down(command) => self.command_lower(command, out),
                 },
             }
         }
     }
 
-    fn pass_down(&mut self, command: L::Command, out: &mut Effects<Self>) {
-        if self.tell_lower(out, |lower, out| lower.on_command(command, out)).is_err() {
+    fn command_lower(&mut self, command: L::Command, out: &mut Effects<Self>) {
+        if self.with_lower(out, |lower, out| lower.on_command(command, out)).is_err() {
             out.ignored("the layer below refused a command");
         }
     }
 
     /// The same for the lower layer.
     #[inline(never)]
-    fn pass_lower(&mut self, wanted: Effects<L>, out: &mut Effects<Self>) {
-        for effect in wanted {
-            match effect.of_part(Layered::Lower, Layered::Lower) {
+    fn apply_lower_effects(&mut self, effects: Effects<L>, out: &mut Effects<Self>) {
+        for effect in effects {
+            match effect.embed(Layered::Lower, Layered::Lower) {
                 Ok(effect) => out.push(effect),
-                Err(output) => self.tell_upper(out, |upper, out| upper.on_below(output, out)),
+                Err(output) => {
+                    self.with_upper(out, |upper, out| upper.on_lower_output(output, out))
+                }
             }
         }
     }
 }
 
-impl<U: Over<L>, L: Process> Process for Stack<U, L> {
+impl<U: UpperLayer<L>, L: Process> Process for Stack<U, L> {
     type Command = U::Command;
     type Message = Layered<U::Message, L::Message>;
     type Timer = Layered<U::Timer, L::Timer>;
@@ -141,8 +143,8 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
     type Misuse = U::Misuse;
 
     fn on_start(&mut self, out: &mut Effects<Self>) {
-        self.tell_lower(out, L::on_start);
-        self.tell_upper(out, U::on_start);
+        self.with_lower(out, L::on_start);
+        self.with_upper(out, U::on_start);
     }
 
     fn on_command(
@@ -150,41 +152,41 @@ impl<U: Over<L>, L: Process> Process for Stack<U, L> {
         command: U::Command,
         out: &mut Effects<Self>,
     ) -> Result<(), U::Misuse> {
-        self.tell_upper(out, |upper, out| upper.on_command(command, out))
+        self.with_upper(out, |upper, out| upper.on_command(command, out))
     }
 
     fn on_message(&mut self, from: ProcessId, message: Self::Message, out: &mut Effects<Self>) {
         match message {
             Layered::Upper(message) => {
-                self.tell_upper(out, |upper, out| upper.on_message(from, message, out))
+                self.with_upper(out, |upper, out| upper.on_message(from, message, out))
             }
             Layered::Lower(message) => {
-                self.tell_lower(out, |lower, out| lower.on_message(from, message, out))
+                self.with_lower(out, |lower, out| lower.on_message(from, message, out))
             }
         }
     }
 
     fn on_timer(&mut self, timer: Self::Timer, out: &mut Effects<Self>) {
         match timer {
-            Layered::Upper(timer) => self.tell_upper(out, |upper, out| upper.on_timer(timer, out)),
-            Layered::Lower(timer) => self.tell_lower(out, |lower, out| lower.on_timer(timer, out)),
+            Layered::Upper(timer) => self.with_upper(out, |upper, out| upper.on_timer(timer, out)),
+            Layered::Lower(timer) => self.with_lower(out, |lower, out| lower.on_timer(timer, out)),
         }
     }
 
     fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
-        self.tell_lower(out, |lower, out| lower.on_belief(belief, out));
-        self.tell_upper(out, |upper, out| upper.on_belief(belief, out));
+        self.with_lower(out, |lower, out| lower.on_belief(belief, out));
+        self.with_upper(out, |upper, out| upper.on_belief(belief, out));
     }
 
     fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
-        self.tell_lower(out, |lower, out| lower.on_round_end(round, out));
-        self.tell_upper(out, |upper, out| upper.on_round_end(round, out));
+        self.with_lower(out, |lower, out| lower.on_round_end(round, out));
+        self.with_upper(out, |upper, out| upper.on_round_end(round, out));
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         // A detector below says again whom it suspects, to one that already knows it was away.
-        self.tell_upper(out, U::on_recovery);
-        self.tell_lower(out, L::on_recovery);
+        self.with_upper(out, U::on_recovery);
+        self.with_lower(out, L::on_recovery);
     }
 
     fn forge(&self, message: &Self::Message, choice: u64) -> Self::Message {
@@ -232,15 +234,15 @@ impl<U: Message, L: Message> Message for Layered<U, L> {
 }
 
 /// A stack with more kinds than this does not compile.
-const MOST_KINDS: usize = 64;
+const KINDS_MAX: usize = 64;
 
 /// The kinds of two layers one after the other, joined by the compiler.
 struct Joined<U, L>(core::marker::PhantomData<(U, L)>);
 
 impl<U: Message, L: Message> Joined<U, L> {
-    const TABLE: [Kind; MOST_KINDS] = {
+    const TABLE: [Kind; KINDS_MAX] = {
         // A layer may have nothing to say; places that are not used are cut off below.
-        let mut table = [Kind::view(""); MOST_KINDS];
+        let mut table = [Kind::view(""); KINDS_MAX];
         let mut next = 0;
         while next < U::KINDS.len() + L::KINDS.len() {
             table[next] = if next < U::KINDS.len() {
@@ -365,10 +367,10 @@ mod tests {
         fn on_message(&mut self, _: ProcessId, _: Word, _: &mut Effects<Self>) {}
     }
 
-    impl Over<Shouter> for Talker {
+    impl UpperLayer<Shouter> for Talker {
         type Up = &'static str;
 
-        fn on_below(&mut self, word: &'static str, out: &mut Effects<Self>) {
+        fn on_lower_output(&mut self, word: &'static str, out: &mut Effects<Self>) {
             out.output(word);
         }
         fn route(output: &'static str) -> Route<&'static str, &'static str> {
@@ -376,28 +378,28 @@ mod tests {
         }
     }
 
-    fn told<P: Process>(tell: impl FnOnce(&mut Effects<P>)) -> Vec<Effect<P>> {
+    fn effects_of<P: Process>(step: impl FnOnce(&mut Effects<P>)) -> Vec<Effect<P>> {
         let mut out = Effects::new(Time::ZERO);
-        tell(&mut out);
+        step(&mut out);
         out.into_iter().collect()
     }
 
     #[test]
     fn the_upper_layer_hears_the_detector_below_it() {
         let mut stack = Stack::new(Talker, Watcher);
-        let wanted = told(|out| stack.on_timer(Layered::Lower(()), out));
+        let effects = effects_of(|out| stack.on_timer(Layered::Lower(()), out));
         let goodbye =
             Effect::Send { to: ProcessId::new(1), message: Layered::Upper(Word("goodbye")) };
-        assert_eq!(wanted, [Effect::Believed(Belief::Crashed(ProcessId::new(1))), goodbye]);
+        assert_eq!(effects, [Effect::Believed(Belief::Crashed(ProcessId::new(1))), goodbye]);
     }
 
     #[test]
     fn each_layer_keeps_its_own_messages_and_timers() {
         let mut stack = Stack::new(Talker, Watcher);
-        let wanted = told(|out| stack.on_start(out));
-        assert!(matches!(&wanted[0], Effect::Multicast { message: Layered::Lower(Beat), .. }));
+        let effects = effects_of(|out| stack.on_start(out));
+        assert!(matches!(&effects[0], Effect::Multicast { message: Layered::Lower(Beat), .. }));
         assert!(matches!(
-            &wanted[1],
+            &effects[1],
             Effect::SetTimer { timer: Layered::Lower(()), after: Span(5) }
         ));
     }
@@ -415,8 +417,8 @@ mod tests {
     #[test]
     fn an_output_may_go_down_as_a_command_and_come_back() {
         let mut stack = Stack::new(Talker, Shouter);
-        let wanted =
-            told(|out| stack.on_message(ProcessId::new(0), Layered::Upper(Word("hey")), out));
-        assert_eq!(wanted, [Effect::Output("hey!")]);
+        let effects =
+            effects_of(|out| stack.on_message(ProcessId::new(0), Layered::Upper(Word("hey")), out));
+        assert_eq!(effects, [Effect::Output("hey!")]);
     }
 }

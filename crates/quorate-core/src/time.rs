@@ -58,14 +58,14 @@ impl Drift {
 
     /// At most how much longer or shorter a stretch really is that a clock shows to be so long, if it gains or loses no
     /// more than this. Such a clock does not show whole nanoseconds: there is room for one more.
-    pub fn doubt(self, shown: Span) -> Span {
+    pub fn uncertainty(self, shown: Span) -> Span {
         if self == Self::NONE {
             return Span::ZERO;
         }
         let size = u128::from(self.0.unsigned_abs());
         let rest = (Self::ONE as u128).saturating_sub(size).max(1);
-        let doubt = ((u128::from(shown.0) + 1) * size).div_ceil(rest) + 1;
-        Span(doubt.min(u64::MAX.into()) as u64)
+        let uncertainty = ((u128::from(shown.0) + 1) * size).div_ceil(rest) + 1;
+        Span(uncertainty.min(u64::MAX.into()) as u64)
     }
 }
 
@@ -201,9 +201,9 @@ mod tests {
 
     #[test]
     fn a_drifting_clock_leaves_a_doubt() {
-        assert_eq!(Drift(100_000).doubt(Span(1_000_000_000)), Span(100_012));
-        assert_eq!(Drift::NONE.doubt(Span(1_000_000_000)), Span::ZERO);
-        assert_eq!(Drift(Drift::ONE).doubt(Span(u64::MAX)), Span(u64::MAX));
+        assert_eq!(Drift(100_000).uncertainty(Span(1_000_000_000)), Span(100_012));
+        assert_eq!(Drift::NONE.uncertainty(Span(1_000_000_000)), Span::ZERO);
+        assert_eq!(Drift(Drift::ONE).uncertainty(Span(u64::MAX)), Span(u64::MAX));
     }
 
     #[test]

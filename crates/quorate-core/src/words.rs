@@ -8,7 +8,7 @@ use core::cmp::Ordering;
 use core::hash::{Hash, Hasher};
 
 /// As many words as a vector would take anyway.
-const IN_PLACE: usize = 2;
+const INLINE_WORDS: usize = 2;
 
 /// How many bits a word has.
 pub(crate) const BITS: usize = u64::BITS as usize;
@@ -17,35 +17,35 @@ pub(crate) const BITS: usize = u64::BITS as usize;
 #[derive(Debug)]
 pub(crate) enum Words {
     /// In place; there may be zeros at the end.
-    Few([u64; IN_PLACE]),
+    Inline([u64; INLINE_WORDS]),
     /// On the heap; the last one is not zero. Where few are left they stay there, and the memory is used again.
-    Many(Vec<u64>),
+    Heap(Vec<u64>),
 }
 
 impl Words {
     /// No word at all.
-    pub(crate) const NONE: Self = Self::Few([0; IN_PLACE]);
+    pub(crate) const EMPTY: Self = Self::Inline([0; INLINE_WORDS]);
 
     /// So many bits that are set, and none behind them.
     pub(crate) fn ones(bits: usize) -> Self {
-        let word = |place: usize| match bits.saturating_sub(place * BITS) {
+        let word = |index: usize| match bits.saturating_sub(index * BITS) {
             left @ 0..BITS => (1 << left) - 1,
             _ => u64::MAX,
         };
         match bits.div_ceil(BITS) {
-            0..=IN_PLACE => Self::Few([word(0), word(1)]),
-            many => Self::Many((0..many).map(word).collect()),
+            0..=INLINE_WORDS => Self::Inline([word(0), word(1)]),
+            count => Self::Heap((0..count).map(word).collect()),
         }
     }
 
     /// These words.
     pub(crate) fn new(words: &[u64]) -> Self {
         match *words {
-            [] => Self::NONE,
-            [first] => Self::Few([first, 0]),
-            [first, second] => Self::Few([first, second]),
+            [] => Self::EMPTY,
+            [first] => Self::Inline([first, 0]),
+            [first, second] => Self::Inline([first, second]),
             _ => {
-                let mut words = Self::Many(words.to_vec());
+                let mut words = Self::Heap(words.to_vec());
                 words.trim();
                 words
             }
@@ -56,8 +56,8 @@ impl Words {
     #[inline]
     pub(crate) fn as_slice(&self) -> &[u64] {
         match self {
-            Self::Few(words) => words,
-            Self::Many(words) => words,
+            Self::Inline(words) => words,
+            Self::Heap(words) => words,
         }
     }
 
@@ -65,10 +65,10 @@ impl Words {
     #[inline]
     pub(crate) fn trimmed(&self) -> &[u64] {
         match self {
-            Self::Few([0, 0]) => &[],
-            Self::Few(words @ [_, 0]) => &words[..1],
-            Self::Few(words) => words,
-            Self::Many(words) => words,
+            Self::Inline([0, 0]) => &[],
+            Self::Inline(words @ [_, 0]) => &words[..1],
+            Self::Inline(words) => words,
+            Self::Heap(words) => words,
         }
     }
 
@@ -76,54 +76,54 @@ impl Words {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         match self {
-            Self::Few([first, second]) => first | second == 0,
-            Self::Many(words) => words.is_empty(),
+            Self::Inline([first, second]) => first | second == 0,
+            Self::Heap(words) => words.is_empty(),
         }
     }
 
     /// The word at a place; zero where there is none.
     #[inline]
-    pub(crate) fn get(&self, place: usize) -> u64 {
+    pub(crate) fn get(&self, index: usize) -> u64 {
         match self {
-            Self::Few(words) => words.get(place).copied().unwrap_or(0),
-            Self::Many(words) => words.get(place).copied().unwrap_or(0),
+            Self::Inline(words) => words.get(index).copied().unwrap_or(0),
+            Self::Heap(words) => words.get(index).copied().unwrap_or(0),
         }
     }
 
     /// The word at a place, if there is room for it.
     #[inline]
-    pub(crate) fn get_mut(&mut self, place: usize) -> Option<&mut u64> {
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut u64> {
         match self {
-            Self::Few(words) => words.get_mut(place),
-            Self::Many(words) => words.get_mut(place),
+            Self::Inline(words) => words.get_mut(index),
+            Self::Heap(words) => words.get_mut(index),
         }
     }
 
     /// Sets a bit at a place; tells whether that is news.
     #[inline]
-    pub(crate) fn set(&mut self, place: usize, bit: u64) -> bool {
-        if let Self::Few(words) = self
-            && let Some(word) = words.get_mut(place)
+    pub(crate) fn set(&mut self, index: usize, bit: u64) -> bool {
+        if let Self::Inline(words) = self
+            && let Some(word) = words.get_mut(index)
         {
             return set(word, bit);
         }
-        set(&mut self.many(place + 1)[place], bit)
+        set(&mut self.heap_mut(index + 1)[index], bit)
     }
 
     /// Makes all zero, keeping the memory.
     #[inline]
     pub(crate) fn clear(&mut self) {
         match self {
-            Self::Few(words) => *words = [0; IN_PLACE],
-            Self::Many(words) => words.clear(),
+            Self::Inline(words) => *words = [0; INLINE_WORDS],
+            Self::Heap(words) => words.clear(),
         }
     }
 
     /// Sets bits that others have.
     #[inline]
     pub(crate) fn unite(&mut self, others: &Self) {
-        if let (Self::Few(mine), Self::Few(theirs)) = (&mut *self, others) {
-            return change(mine, theirs, |mine, theirs| mine | theirs);
+        if let (Self::Inline(mine), Self::Inline(theirs)) = (&mut *self, others) {
+            return combine(mine, theirs, |mine, theirs| mine | theirs);
         }
         self.unite_many(others.trimmed());
     }
@@ -132,8 +132,10 @@ impl Words {
     #[inline]
     pub(crate) fn intersect(&mut self, others: &Self) {
         match self {
-            Self::Few(mine) => change(mine, &others.front(), |mine, theirs| mine & theirs),
-            Self::Many(_) => self.intersect_many(others.trimmed()),
+            Self::Inline(mine) => {
+                combine(mine, &others.inline_words(), |mine, theirs| mine & theirs)
+            }
+            Self::Heap(_) => self.intersect_many(others.trimmed()),
         }
     }
 
@@ -141,8 +143,10 @@ impl Words {
     #[inline]
     pub(crate) fn subtract(&mut self, others: &Self) {
         match self {
-            Self::Few(mine) => change(mine, &others.front(), |mine, theirs| mine & !theirs),
-            Self::Many(_) => self.subtract_many(others.trimmed()),
+            Self::Inline(mine) => {
+                combine(mine, &others.inline_words(), |mine, theirs| mine & !theirs)
+            }
+            Self::Heap(_) => self.subtract_many(others.trimmed()),
         }
     }
 
@@ -150,11 +154,11 @@ impl Words {
     #[inline]
     pub(crate) fn without(&self, others: &Self) -> Self {
         match self {
-            Self::Few(mine) => {
-                let theirs = others.front();
-                Self::Few([mine[0] & !theirs[0], mine[1] & !theirs[1]])
+            Self::Inline(mine) => {
+                let theirs = others.inline_words();
+                Self::Inline([mine[0] & !theirs[0], mine[1] & !theirs[1]])
             }
-            Self::Many(_) => {
+            Self::Heap(_) => {
                 let mut left = self.clone();
                 left.subtract(others);
                 left
@@ -166,11 +170,11 @@ impl Words {
     #[inline]
     pub(crate) fn is_subset(&self, others: &Self) -> bool {
         match self {
-            Self::Few(mine) => {
-                let theirs = others.front();
+            Self::Inline(mine) => {
+                let theirs = others.inline_words();
                 mine[0] & !theirs[0] == 0 && mine[1] & !theirs[1] == 0
             }
-            Self::Many(mine) => {
+            Self::Heap(mine) => {
                 let theirs = others.trimmed();
                 mine.len() <= theirs.len()
                     && mine.iter().zip(theirs).all(|(mine, theirs)| mine & !theirs == 0)
@@ -182,11 +186,11 @@ impl Words {
     #[inline]
     pub(crate) fn is_disjoint(&self, others: &Self) -> bool {
         match self {
-            Self::Few(mine) => {
-                let theirs = others.front();
+            Self::Inline(mine) => {
+                let theirs = others.inline_words();
                 mine[0] & theirs[0] == 0 && mine[1] & theirs[1] == 0
             }
-            Self::Many(mine) => {
+            Self::Heap(mine) => {
                 let theirs = others.as_slice();
                 mine.iter().zip(theirs).all(|(mine, theirs)| mine & theirs == 0)
             }
@@ -197,7 +201,7 @@ impl Words {
     #[inline]
     pub(crate) fn count(&self) -> usize {
         match self {
-            Self::Few([first, 0]) => first.count_ones() as usize,
+            Self::Inline([first, 0]) => first.count_ones() as usize,
             words => words.as_slice().iter().map(|word| word.count_ones() as usize).sum(),
         }
     }
@@ -205,7 +209,7 @@ impl Words {
     /// Drops zeros at the end from the heap.
     #[inline]
     pub(crate) fn trim(&mut self) {
-        if let Self::Many(words) = self {
+        if let Self::Heap(words) = self {
             while words.last() == Some(&0) {
                 words.pop();
             }
@@ -214,14 +218,14 @@ impl Words {
 
     #[inline(never)]
     fn unite_many(&mut self, others: &[u64]) {
-        let mine = self.many(others.len());
+        let mine = self.heap_mut(others.len());
         mine.iter_mut().zip(others).for_each(|(mine, theirs)| *mine |= theirs);
         self.trim();
     }
 
     #[inline(never)]
     fn intersect_many(&mut self, others: &[u64]) {
-        let mine = self.many(0);
+        let mine = self.heap_mut(0);
         mine.truncate(others.len());
         mine.iter_mut().zip(others).for_each(|(mine, theirs)| *mine &= theirs);
         self.trim();
@@ -229,26 +233,26 @@ impl Words {
 
     #[inline(never)]
     fn subtract_many(&mut self, others: &[u64]) {
-        self.many(0).iter_mut().zip(others).for_each(|(mine, theirs)| *mine &= !theirs);
+        self.heap_mut(0).iter_mut().zip(others).for_each(|(mine, theirs)| *mine &= !theirs);
         self.trim();
     }
 
     /// As many words as there would be in place.
     #[inline]
-    fn front(&self) -> [u64; IN_PLACE] {
+    fn inline_words(&self) -> [u64; INLINE_WORDS] {
         match self {
-            Self::Few(words) => *words,
-            Self::Many(_) => [self.get(0), self.get(1)],
+            Self::Inline(words) => *words,
+            Self::Heap(_) => [self.get(0), self.get(1)],
         }
     }
 
     /// The words on the heap, at least so many; zeros at the end are to be trimmed.
     #[inline(never)]
-    fn many(&mut self, len: usize) -> &mut Vec<u64> {
-        if let Self::Few(_) = self {
-            *self = Self::Many(self.trimmed().to_vec());
+    fn heap_mut(&mut self, len: usize) -> &mut Vec<u64> {
+        if let Self::Inline(_) = self {
+            *self = Self::Heap(self.trimmed().to_vec());
         }
-        let Self::Many(words) = self else { unreachable!("they have just been moved") };
+        let Self::Heap(words) = self else { unreachable!("they have just been moved") };
         if words.len() < len {
             words.resize(len, 0);
         }
@@ -264,7 +268,11 @@ fn set(word: &mut u64, bit: u64) -> bool {
 }
 
 #[inline]
-fn change(mine: &mut [u64; IN_PLACE], theirs: &[u64; IN_PLACE], by: impl Fn(u64, u64) -> u64) {
+fn combine(
+    mine: &mut [u64; INLINE_WORDS],
+    theirs: &[u64; INLINE_WORDS],
+    by: impl Fn(u64, u64) -> u64,
+) {
     *mine = [by(mine[0], theirs[0]), by(mine[1], theirs[1])];
 }
 
@@ -272,15 +280,15 @@ impl Clone for Words {
     #[inline]
     fn clone(&self) -> Self {
         match self {
-            Self::Few(words) => Self::Few(*words),
-            Self::Many(words) => Self::new(words),
+            Self::Inline(words) => Self::Inline(*words),
+            Self::Heap(words) => Self::new(words),
         }
     }
 
     #[inline]
     fn clone_from(&mut self, other: &Self) {
         match (self, other) {
-            (Self::Many(mine), theirs) => {
+            (Self::Heap(mine), theirs) => {
                 mine.clear();
                 mine.extend_from_slice(theirs.trimmed());
             }
@@ -293,7 +301,7 @@ impl PartialEq for Words {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Few(mine), Self::Few(theirs)) => mine == theirs,
+            (Self::Inline(mine), Self::Inline(theirs)) => mine == theirs,
             _ => self.trimmed() == other.trimmed(),
         }
     }

@@ -2,16 +2,16 @@
 //! colour is never the only carrier of meaning.
 
 pub mod chart;
-mod look;
 #[cfg(feature = "png")]
 mod png;
 pub mod spacetime;
 mod svg;
 mod text;
+mod theme;
 pub mod topology;
 mod vocabulary;
 
-pub use look::Theme;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};
-pub use vocabulary::{Phrase, Saying, Vocabulary};
+pub use theme::Theme;
+pub use vocabulary::{LocalizedText, Phrase, Vocabulary};

@@ -12,7 +12,7 @@ const SCALE: f32 = 2.0;
 const SIDE_MOST: f32 = 16_000.0;
 
 /// Fonts that are found on most machines, the likeliest first.
-const USUAL: [&str; 7] =
+const COMMON_FONTS: [&str; 7] =
     ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "Verdana", "Segoe UI"];
 
 /// Why there is no PNG.
@@ -38,9 +38,9 @@ pub fn png(svg: &str) -> Result<Vec<u8>, PngError> {
     let known = |name: &&str| {
         fonts.query(&Query { families: &[Family::Name(name)], ..Query::default() }).is_some()
     };
-    let usual = USUAL.into_iter().find(known).map(str::to_owned);
+    let common = COMMON_FONTS.into_iter().find(known).map(str::to_owned);
     let any = || fonts.faces().find_map(|face| face.families.first()).map(|(name, _)| name.clone());
-    let family = usual.or_else(any).ok_or(PngError::NoFont)?;
+    let family = common.or_else(any).ok_or(PngError::NoFont)?;
     fonts.set_sans_serif_family(&family);
     let options = Options { font_family: family, fontdb: Arc::new(fonts), ..Options::default() };
     let tree =

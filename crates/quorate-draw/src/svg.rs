@@ -3,8 +3,8 @@
 
 use std::fmt::{self, Display, Write};
 
-use crate::look::{FONT, Theme, sheet};
 use crate::text::escaped;
+use crate::theme::{FONT, Theme, style_sheet};
 
 /// A drawing.
 #[derive(Debug, Default)]
@@ -77,13 +77,15 @@ impl Svg {
     }
 
     pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        let hang = match anchor {
+        let text_anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
             Anchor::End => " text-anchor=\"end\"",
         };
         let (x, y, text) = (Px(x), Px(y), escaped(text));
-        self.raw(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{hang}>{text}</text>"));
+        self.raw(format_args!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{text_anchor}>{text}</text>"
+        ));
     }
 
     /// The whole picture: its size, what it shows in a few words and in a few sentences, and its rules.
@@ -101,7 +103,7 @@ impl Svg {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"quorate-draw\" width=\"{wide}\" height=\"{high}\" \
              viewBox=\"0 0 {wide} {high}\" role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
              <style>\n{}</style>\n<rect class=\"paper\" width=\"{wide}\" height=\"{high}\"/>\n{}</svg>\n",
-            sheet(theme, &rules),
+            style_sheet(theme, &rules),
             self.body
         )
     }

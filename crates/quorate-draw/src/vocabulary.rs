@@ -53,7 +53,7 @@ phrases! {
     Down "down" "down",
     // What happens to them in a moment.
     Crashes "crashes" "crashes",
-    Returns "returns" "comes back",
+    Recovers "returns" "comes back",
     NoMemory "no-memory" "no memory",
     Wins "wins" "wins the election",
     Follows "follows" "learns who leads",
@@ -63,27 +63,27 @@ phrases! {
     GivesUp "gives-up" "gives up",
     Multicasts "multicasts" "multicasts",
     Delivers "delivers" "delivers",
-    Sets "sets" "sets its clock",
-    Fails "fails" "cannot set its clock",
+    SetsClock "sets" "sets its clock",
+    CannotSetClock "fails" "cannot set its clock",
     Suspects "suspects" "suspects",
     Trusts "trusts" "trusts again",
     Refuses "refuses" "refuses a command",
     Timer "timer" "a timer runs out",
     // The rest of the legend.
     Lost "lost" "lost",
-    Open "open" "under way at the end",
+    InFlight "open" "under way at the end",
     Partition "partition" "partition; letters name the groups",
     Flag "flag" "another fault, listed below",
-    Broken "broken" "a property is broken",
-    Culprit "culprit" "what led there",
+    Violation "broken" "a property is broken",
+    ViolationCause "culprit" "what led there",
     // What a mouse over something shows.
-    StayTitle "stay-title" "{who}: {what} from {from} until {until}",
-    SignTitle "sign-title" "{who} {what} at {time}",
+    ActivityTitle "stay-title" "{who}: {what} from {from} until {until}",
+    MarkerTitle "sign-title" "{who} {what} at {time}",
     TheEnd "the-end" "the end",
     MessageTitle "message-title" "{kind} {route}: sent at {time}, {fate}.",
-    AgainTitle "again-title" "{kind} {route}: sent at {time}, a second time, {fate}.",
+    DuplicateTitle "again-title" "{kind} {route}: sent at {time}, a second time, {fate}.",
     Arrives "arrives" "arrives at {time}",
-    Vanishes "vanishes" "does not arrive: {why}",
+    NotDelivered "vanishes" "does not arrive: {why}",
     WhyLost "why-lost" "the link lost it",
     WhyCut "why-cut" "the link is cut",
     WhyPartition "why-partition" "a partition is between them",
@@ -91,7 +91,7 @@ phrases! {
     WhyReceiveOmission "why-receive-omission" "its receiver omits it",
     WhyTreason "why-treason" "a traitor keeps it back",
     WhyReceiverDown "why-receiver-down" "its receiver is down",
-    StillOpen "still-open" "is still under way at the end",
+    StillInFlight "still-open" "is still under way at the end",
     PartitionTitle "partition-title" "partition from {from} until {until}: {groups}",
     PartitionShort "partition-short" "partition {groups}",
     RoundEnds "round-ends" "round {round} ends",
@@ -102,34 +102,34 @@ phrases! {
     Window "window" "The window from {from} to {to} of a run that ends at {end}.",
     SomeMessages "some-messages" "{drawn} of {all} messages are drawn: all that were lost or led to a violation as far as there is room, and an even choice of the others; a shorter window shows more.",
     SomeProcesses "some-processes" "{drawn} of {all} processes are drawn; {count} message to or from the others is not.|{drawn} of {all} processes are drawn; {count} messages to or from the others are not.",
-    ToOneself "to-oneself" "{count} message to oneself, which takes no time, is not drawn.|{count} messages to oneself, which take no time, are not drawn.",
+    ToSelf "to-oneself" "{count} message to oneself, which takes no time, is not drawn.|{count} messages to oneself, which take no time, are not drawn.",
     Unsent "unsent" "{count} message arrived that the trace does not know to have been sent.|{count} messages arrived that the trace does not know to have been sent.",
     LeftOut "left-out" "The run goes on: {count} later record of its trace is not in the picture.|The run goes on: {count} later records of its trace are not in the picture.",
     // The picture in words.
-    InWords "in-words" "{processes} and {messages} from {from} to {to}, time from left to right.",
+    Description "in-words" "{processes} and {messages} from {from} to {to}, time from left to right.",
     Processes "processes" "{count} process|{count} processes",
     Messages "messages" "{count} message|{count} messages",
     Entries "entries" "{count} entry into the critical section.|{count} entries into the critical section.",
-    Deeds "deeds" "Processes: {what}.",
-    PartitionTold "partition-told" "At {time} a partition into {groups}.",
+    ProcessEvents "deeds" "Processes: {what}.",
+    PartitionDescription "partition-told" "At {time} a partition into {groups}.",
     // Quorums and topologies.
     QuorumOf "quorum-of" "{system}: the quorum of {who} has {size} of {all}",
     NoQuorumOf "no-quorum-of" "{system}: no quorum is left to {who}",
     InQuorum "in-quorum" "in the quorum",
     IsInQuorum "is-in-quorum" "{who} is in the quorum",
     HasFailed "has-failed" "{who} has failed",
-    WhoseQuorum "whose-quorum" "whose quorum it is",
+    QuorumOwner "whose-quorum" "whose quorum it is",
     NotInQuorum "not-in-quorum" "not in it",
     Failed "failed" "failed",
     SomeNodes "some-nodes" "{drawn} of {all} processes are drawn.",
-    NodesInWords "nodes-in-words" "{count} process.|{count} processes.",
-    FailedInWords "failed-in-words" "Failed: {who}.",
-    NoQuorumInWords "no-quorum-in-words" "{who} has no quorum.",
-    QuorumInWords "quorum-in-words" "The quorum of {who}: {members}.",
+    TopologyDescription "nodes-in-words" "{count} process.|{count} processes.",
+    FailedDescription "failed-in-words" "Failed: {who}.",
+    NoQuorumDescription "no-quorum-in-words" "{who} has no quorum.",
+    QuorumDescription "quorum-in-words" "The quorum of {who}: {members}.",
     Row "row" "row",
     Column "column" "column",
     Cluster "cluster" "cluster {number} of {who}",
-    Everybody "everybody" "{name}: everybody talks to everybody",
+    Complete "everybody" "{name}: everybody talks to everybody",
     Ring "ring" "{name}: a ring of {all}",
     Server "server" "{name}: {who} serves all others",
     Tree "tree" "{name}: a tree of {all}",
@@ -140,82 +140,86 @@ phrases! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vocabulary {
     /// By the place of the phrase; none is English.
-    own: Option<Arc<[Option<String>]>>,
+    translations: Option<Arc<[Option<String>]>>,
 }
 
 impl Vocabulary {
     /// The phrases that are found by their names; English for all others.
     pub fn new(find: impl Fn(&str) -> Option<String>) -> Self {
-        let own: Vec<Option<String>> = Phrase::ALL.iter().map(|phrase| find(phrase.id())).collect();
-        Self { own: Some(own.into()) }
+        let translations: Vec<Option<String>> =
+            Phrase::ALL.iter().map(|phrase| find(phrase.id())).collect();
+        Self { translations: Some(translations.into()) }
     }
 
     /// A phrase that has nothing to be filled in.
-    pub fn say(&self, phrase: Phrase) -> &str {
-        let own = self.own.as_ref().and_then(|own| own[phrase as usize].as_deref());
-        own.unwrap_or(phrase.english())
+    pub fn text(&self, phrase: Phrase) -> &str {
+        let translation = self
+            .translations
+            .as_ref()
+            .and_then(|translations| translations[phrase as usize].as_deref());
+        translation.unwrap_or(phrase.english())
     }
 
     /// A phrase with this in its places.
-    pub fn fill(&self, phrase: Phrase, holes: &[(&str, &dyn Display)]) -> String {
-        filled(self.say(phrase), holes)
+    pub fn format(&self, phrase: Phrase, values: &[(&str, &dyn Display)]) -> String {
+        substitute(self.text(phrase), values)
     }
 
     /// A phrase about so many, which it may call `{count}`, with this in its other places.
-    pub fn fill_many(
+    pub fn format_count(
         &self,
         phrase: Phrase,
         count: usize,
-        holes: &[(&str, &dyn Display)],
+        values: &[(&str, &dyn Display)],
     ) -> String {
-        let forms = self.say(phrase);
+        let forms = self.text(phrase);
         let (one, many) = forms.split_once('|').unwrap_or((forms, forms));
         let number = self.count(count);
         let mut all: Vec<(&str, &dyn Display)> = vec![("count", &number)];
-        all.extend_from_slice(holes);
-        filled(if count == 1 { one } else { many }, &all)
+        all.extend_from_slice(values);
+        substitute(if count == 1 { one } else { many }, &all)
     }
 
     /// A number with its digits in groups.
     pub fn count(&self, number: usize) -> String {
-        grouped(number, self.say(Phrase::Comma))
+        grouped(number, self.text(Phrase::Comma))
     }
 }
 
 /// Something to be said in a language that is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saying {
+pub enum LocalizedText {
     /// The same in every language.
     Plain(String),
     /// A phrase and what is filled in.
     Phrase(Phrase, Vec<(&'static str, String)>),
 }
 
-impl Saying {
-    pub(crate) fn none() -> Self {
+impl LocalizedText {
+    pub(crate) fn empty() -> Self {
         Self::Plain(String::new())
     }
 
-    pub(crate) fn say(&self, words: &Vocabulary) -> String {
+    pub(crate) fn text(&self, vocabulary: &Vocabulary) -> String {
         match self {
             Self::Plain(text) => text.clone(),
-            Self::Phrase(phrase, holes) => {
-                let holes: Vec<(&str, &dyn Display)> =
-                    holes.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
-                words.fill(*phrase, &holes)
+            Self::Phrase(phrase, values) => {
+                let values: Vec<(&str, &dyn Display)> =
+                    values.iter().map(|(name, value)| (*name, value as &dyn Display)).collect();
+                vocabulary.format(*phrase, &values)
             }
         }
     }
 }
 
 /// Fills in once: what is filled in may have braces of its own.
-fn filled(text: &str, holes: &[(&str, &dyn Display)]) -> String {
+fn substitute(text: &str, values: &[(&str, &dyn Display)]) -> String {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         whole.push_str(before);
         let Some((name, left)) = after.split_once('}') else { break };
-        match holes.iter().find(|(known, _)| *known == name) {
+        match values.iter().find(|(known, _)| *known == name) {
             Some((_, value)) => whole.push_str(&value.to_string()),
             None => whole.push_str(&format!("{{{name}}}")),
         }
@@ -232,22 +236,22 @@ mod tests {
     #[test]
     fn english_is_spoken_unless_told_otherwise() {
         let some = Vocabulary::new(|id| (id == "draw.waits").then(|| "espera".to_owned()));
-        assert_eq!(some.say(Phrase::Waits), "espera");
-        assert_eq!(some.say(Phrase::Down), "down");
-        assert_eq!(Vocabulary::default().say(Phrase::Waits), "waits");
+        assert_eq!(some.text(Phrase::Waits), "espera");
+        assert_eq!(some.text(Phrase::Down), "down");
+        assert_eq!(Vocabulary::default().text(Phrase::Waits), "waits");
     }
 
     #[test]
     fn one_and_many_are_told_apart() {
-        let words = Vocabulary::default();
-        assert_eq!(words.fill_many(Phrase::Messages, 1, &[]), "1 message");
-        assert_eq!(words.fill_many(Phrase::Messages, 2_000, &[]), "2,000 messages");
+        let vocabulary = Vocabulary::default();
+        assert_eq!(vocabulary.format_count(Phrase::Messages, 1, &[]), "1 message");
+        assert_eq!(vocabulary.format_count(Phrase::Messages, 2_000, &[]), "2,000 messages");
     }
 
     #[test]
     fn what_is_filled_in_is_not_filled_in_again() {
-        let words = Vocabulary::default();
-        let filled = words.fill(Phrase::Violated, &[("property", &"{time}"), ("time", &3)]);
+        let vocabulary = Vocabulary::default();
+        let filled = vocabulary.format(Phrase::Violated, &[("property", &"{time}"), ("time", &3)]);
         assert_eq!(filled, "{time} violated at 3: {detail}");
     }
 }

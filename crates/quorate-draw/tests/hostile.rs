@@ -3,11 +3,11 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use quorate_draw::spacetime::{Diagram, View};
+use quorate_draw::spacetime::{Diagram, DiagramView};
 use quorate_draw::{Theme, Vocabulary};
 use quorate_sim::Mark;
 use quorate_sim::monitor::Evidence;
-use quorate_sim::trace::{Letter, Record, Sight, What};
+use quorate_sim::trace::{Annotation, Record, RecordKind, TraceEnvelope};
 
 /// The elements that pictures are made of.
 const KNOWN: [&str; 9] = ["svg", "title", "desc", "style", "g", "path", "rect", "circle", "text"];
@@ -36,9 +36,9 @@ fn any_time() -> impl Strategy<Value = u64> {
     prop_oneof![0u64..20, 0u64..20_000_000, any::<u64>()]
 }
 
-fn any_letter() -> impl Strategy<Value = Letter> {
+fn any_envelope() -> impl Strategy<Value = TraceEnvelope> {
     (0u64..6, 0u32..9, 0u32..9, any_text(), any_text(), any_text()).prop_map(
-        |(message, from, to, kind, layer, body)| Letter {
+        |(message, from, to, kind, layer, body)| TraceEnvelope {
             message,
             from,
             to,
@@ -49,7 +49,7 @@ fn any_letter() -> impl Strategy<Value = Letter> {
     )
 }
 
-fn any_what() -> impl Strategy<Value = What> {
+fn any_record_kind() -> impl Strategy<Value = RecordKind> {
     let mark = prop::sample::select(vec![
         Mark::Requested,
         Mark::Entered,
@@ -67,44 +67,37 @@ fn any_what() -> impl Strategy<Value = What> {
         Mark::Failed,
         Mark::Crashed,
     ]);
-    let sight = (prop::option::of(mark), any_text()).prop_map(|(mark, says)| Sight { mark, says });
-    let evidence = (any_time(), 0u32..9, any_text()).prop_map(|(time, process, what)| Evidence {
-        event: time,
-        time,
-        process,
-        what,
+    let annotation =
+        (prop::option::of(mark), any_text()).prop_map(|(mark, text)| Annotation { mark, text });
+    let evidence = (any_time(), 0u32..9, any_text()).prop_map(|(time, process, description)| {
+        Evidence { event: time, time, process, description }
     });
     prop_oneof![
-        3 => any_letter().prop_map(What::Send),
-        3 => any_letter().prop_map(What::Deliver),
-        1 => any_letter().prop_map(What::Duplicate),
-        1 => (any_letter(), any_text()).prop_map(|(letter, why)| What::Lose { letter, why: why.into() }),
-        3 => (any_text(), sight).prop_map(|(output, sight)| What::Output { output, sight }),
-        1 => Just(What::Crash),
-        1 => any::<bool>().prop_map(|memory| What::Recover { memory }),
-        1 => (any::<u32>(), any::<bool>()).prop_map(|(about, crashed)| What::Belief { about, crashed }),
-        1 => any::<u64>().prop_map(|round| What::RoundEnd { round }),
-        1 => vec(vec(any::<u32>(), 0..4), 0..4).prop_map(|groups| What::Partition { groups }),
-        1 => Just(What::Heal),
-        1 => any_text().prop_map(|fault| What::Fault { fault, processes: Vec::new() }),
-        1 => (any_text(), any_text()).prop_map(|(command, why)| What::Refuse { command, why }),
+        3 => any_envelope().prop_map(RecordKind::Send),
+        3 => any_envelope().prop_map(RecordKind::Deliver),
+        1 => any_envelope().prop_map(RecordKind::Duplicate),
+        1 => (any_envelope(), any_text()).prop_map(|(envelope, why)| RecordKind::Lose { envelope, why: why.into() }),
+        3 => (any_text(), annotation).prop_map(|(output, annotation)| RecordKind::Output { output, annotation }),
+        1 => Just(RecordKind::Crash),
+        1 => any::<bool>().prop_map(|memory| RecordKind::Recover { memory }),
+        1 => (any::<u32>(), any::<bool>()).prop_map(|(about, crashed)| RecordKind::Belief { about, crashed }),
+        1 => any::<u64>().prop_map(|round| RecordKind::RoundEnd { round }),
+        1 => vec(vec(any::<u32>(), 0..4), 0..4).prop_map(|groups| RecordKind::Partition { groups }),
+        1 => Just(RecordKind::Heal),
+        1 => any_text().prop_map(|fault| RecordKind::Fault { fault, processes: Vec::new() }),
+        1 => (any_text(), any_text()).prop_map(|(command, why)| RecordKind::Refuse { command, why }),
         1 => (any_text(), any_time(), any_text(), vec(evidence, 0..4)).prop_map(|(property, moment, detail, events)| {
-            What::Violation { property: property.into(), moment, detail, events }
+            RecordKind::Violation { property: property.into(), moment, detail, events }
         }),
     ]
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
-    (0u64..20, any_time(), 0u32..9, any_what()).prop_map(|(event, time, process, what)| Record {
-        event,
-        time,
-        process,
-        what,
-        cause: None,
-    })
+    (0u64..20, any_time(), 0u32..9, any_record_kind())
+        .prop_map(|(event, time, process, kind)| Record { event, time, process, kind, cause: None })
 }
 
-fn any_view() -> impl Strategy<Value = View> {
+fn any_view() -> impl Strategy<Value = DiagramView> {
     let theme = prop::sample::select(vec![Theme::Auto, Theme::Light, Theme::Dark]);
     let processes = vec(any::<u32>().prop_map(|process| process % 10), 0..4);
     (
@@ -117,16 +110,18 @@ fn any_view() -> impl Strategy<Value = View> {
         any::<bool>(),
         prop::option::of(any_text()),
     )
-        .prop_map(|(from, to, width, theme, processes, most, labels, words)| View {
-            from,
-            to,
-            width,
-            theme,
-            processes,
-            most,
-            labels,
-            legend: labels,
-            words: Vocabulary::new(|_| words.clone()),
+        .prop_map(|(from, to, width, theme, processes, max_arrows, labels, phrase)| {
+            DiagramView {
+                from,
+                to,
+                width,
+                theme,
+                processes,
+                max_arrows,
+                labels,
+                legend: labels,
+                vocabulary: Vocabulary::new(|_| phrase.clone()),
+            }
         })
 }
 

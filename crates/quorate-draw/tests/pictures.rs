@@ -5,7 +5,7 @@ use std::path::Path;
 
 use quorate_core::quorum::AnySystem;
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
-use quorate_draw::spacetime::{Diagram, Draft, DraftBounds, View};
+use quorate_draw::spacetime::{Diagram, DiagramBounds, DiagramBuilder, DiagramView};
 use quorate_draw::topology::Topology;
 use quorate_draw::{Theme, Vocabulary};
 use quorate_sim::trace::{Record, read};
@@ -24,8 +24,8 @@ fn diagram(name: &str) -> Diagram {
     Diagram::new(processes, &records).titled(name)
 }
 
-fn light() -> View {
-    View { theme: Theme::Light, ..View::default() }
+fn light() -> DiagramView {
+    DiagramView { theme: Theme::Light, ..DiagramView::default() }
 }
 
 #[test]
@@ -45,15 +45,15 @@ fn every_message_of_a_small_run_is_an_arrow() {
         let (_, records) = trace(name);
         let mut sent: BTreeMap<u64, usize> = BTreeMap::new();
         for record in &records {
-            use quorate_sim::trace::What::{Deliver, Duplicate, Lose, Send};
-            if let Send(letter) | Duplicate(letter) = &record.what {
-                *sent.entry(letter.message).or_default() += 1;
+            use quorate_sim::trace::RecordKind::{Deliver, Duplicate, Lose, Send};
+            if let Send(envelope) | Duplicate(envelope) = &record.kind {
+                *sent.entry(envelope.message).or_default() += 1;
             }
             // Those to oneself arrive when they leave, and are told of in a note.
-            if let Deliver(letter) | Lose { letter, .. } = &record.what
-                && letter.from == letter.to
+            if let Deliver(envelope) | Lose { envelope, .. } = &record.kind
+                && envelope.from == envelope.to
             {
-                sent.remove(&letter.message);
+                sent.remove(&envelope.message);
             }
         }
         assert_eq!(arrows, sent.values().sum::<usize>(), "{name}");
@@ -82,18 +82,18 @@ fn a_violation_names_its_moment_and_its_culprits() {
 fn a_window_shows_its_part() {
     let diagram = diagram("mutex");
     let whole = diagram.svg(&light());
-    let view = View { from: 500_000, to: Some(1_500_000), ..light() };
+    let view = DiagramView { from: 500_000, to: Some(1_500_000), ..light() };
     let part = diagram.svg(&view);
     assert!(part.contains("The window from 500us to 1.5ms of a run that ends at"), "{part}");
     assert!(part.matches("data-message").count() < whole.matches("data-message").count());
-    let one = View { processes: vec![2, 0], ..light() };
+    let one = DiagramView { processes: vec![2, 0], ..light() };
     let two = diagram.svg(&one);
     assert!(two.contains("2 of 3 processes are drawn") && !two.contains(">p1<"), "{two}");
 }
 
 #[test]
 fn thinning_is_told() {
-    let thin = View { most: 3, ..light() };
+    let thin = DiagramView { max_arrows: 3, ..light() };
     let svg = diagram("detector").svg(&thin);
     assert!(svg.contains("3 of "), "{svg}");
     assert_eq!(svg.matches("data-message").count(), 3);
@@ -102,9 +102,9 @@ fn thinning_is_told() {
 #[test]
 fn a_draft_that_is_full_says_what_is_left_out() {
     let (processes, records) = trace("mutex");
-    let mut draft = Draft::new(processes, DraftBounds { parts: 3, bodies: 1 });
-    records.iter().for_each(|record| draft.hear(record));
-    let svg = draft.diagram().svg(&light());
+    let mut builder = DiagramBuilder::new(processes, DiagramBounds { items: 3, bodies: 1 });
+    records.iter().for_each(|record| builder.observe(record));
+    let svg = builder.build().svg(&light());
     assert!(svg.contains("later records of its trace are not in the picture"), "{svg}");
     assert_eq!(svg.matches("data-message").count(), 3);
     assert_eq!(svg.matches("Request(1)").count(), 1, "what the first message says: {svg}");
@@ -112,8 +112,8 @@ fn a_draft_that_is_full_says_what_is_left_out() {
 
 #[test]
 fn a_picture_speaks_the_language_that_it_is_given() {
-    let words = Vocabulary::new(|id| Some(format!("[{id}]")));
-    let svg = diagram("violation").svg(&View { words, ..light() });
+    let vocabulary = Vocabulary::new(|id| Some(format!("[{id}]")));
+    let svg = diagram("violation").svg(&DiagramView { vocabulary, ..light() });
     let page = roxmltree::Document::parse(&svg).unwrap();
     let told =
         page.descendants().filter(|node| ["title", "desc"].iter().any(|it| node.has_tag_name(*it)));
@@ -125,9 +125,9 @@ fn a_picture_speaks_the_language_that_it_is_given() {
 
 #[test]
 fn a_reader_who_prefers_the_dark_gets_it() {
-    let auto = diagram("mutex").svg(&View::default());
+    let auto = diagram("mutex").svg(&DiagramView::default());
     assert!(auto.contains("prefers-color-scheme:dark"));
-    let dark = diagram("mutex").svg(&View { theme: Theme::Dark, ..View::default() });
+    let dark = diagram("mutex").svg(&DiagramView { theme: Theme::Dark, ..DiagramView::default() });
     assert!(!dark.contains("var(") && dark.contains("#14171b"));
     insta::assert_snapshot!("mutex_auto", auto);
 }

@@ -30,12 +30,12 @@ impl Attempt {
                 let violated = properties.filter(|property| property.status == Status::Violated);
                 violated.map(|property| (property.id, property.detail.as_str())).collect()
             }
-            Self::Panicked(words) => vec![(PANIC, words)],
+            Self::Panicked(message) => vec![(PANIC, message)],
         }
     }
 
     /// The assumptions that did not hold.
-    pub fn left(&self) -> Vec<&'static str> {
+    pub fn broken_assumptions(&self) -> Vec<&'static str> {
         match self {
             Self::Ran(report) => {
                 let broken = report.assumptions.iter().filter(|assumption| !assumption.met);
@@ -48,35 +48,35 @@ impl Attempt {
 
 /// Runs a validated scenario once, whatever happens.
 pub fn attempt(scenario: &Scenario, conditions: Conditions) -> Result<Attempt, CannotRun> {
-    match guarded(|| run(scenario, conditions, None)) {
+    match catch_panic(|| run(scenario, conditions, None)) {
         Ok(done) => Ok(Attempt::Ran(Box::new(done?.report))),
-        Err(words) => Ok(Attempt::Panicked(words)),
+        Err(message) => Ok(Attempt::Panicked(message)),
     }
 }
 
 /// Does something that may panic, and gives the panic's words if it did. Nothing is printed then.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    listen();
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    install_panic_hook();
     let outer = GUARDED.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(outer);
-    done.map_err(|_| HEARD.take().unwrap_or_else(|| "no words".to_owned()))
+    done.map_err(|_| PANIC_MESSAGE.take().unwrap_or_else(|| "no words".to_owned()))
 }
 
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
-    static HEARD: RefCell<Option<String>> = const { RefCell::new(None) };
+    static PANIC_MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// The words of a panic, with the place in the source, are known to the hook only. Panics of others are told as ever.
-fn listen() {
+fn install_panic_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
             if GUARDED.get() {
-                let words = info.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-                HEARD.set(Some(words));
+                let message = info.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+                PANIC_MESSAGE.set(Some(message));
             } else {
                 usual(info);
             }
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_panic_is_told_with_its_place_and_ends_nothing() {
-        let words = guarded(|| -> u32 { panic!("no quorum\nof {}", 0) }).unwrap_err();
-        assert!(words.starts_with("panicked at ") && words.contains("attempt.rs"), "{words}");
-        assert!(words.ends_with("no quorum of 0"), "{words}");
-        assert_eq!(guarded(|| 7), Ok(7));
+        let message = catch_panic(|| -> u32 { panic!("no quorum\nof {}", 0) }).unwrap_err();
+        assert!(message.starts_with("panicked at ") && message.contains("attempt.rs"), "{message}");
+        assert!(message.ends_with("no quorum of 0"), "{message}");
+        assert_eq!(catch_panic(|| 7), Ok(7));
     }
 }

@@ -4,8 +4,8 @@ mod attempt;
 pub mod campaign;
 mod cause;
 pub mod experiment;
-pub mod part;
 pub mod quorums;
+pub mod shard;
 mod shrink;
 mod topology;
 

@@ -7,7 +7,7 @@ use quorate_draw::Phrase;
 use quorate_draw::topology::Topology;
 use quorate_run::{CannotRun, shape};
 use quorate_sim::Scenario;
-use quorate_sim::plan::{Deed, Plan};
+use quorate_sim::plan::{FaultEvent, Plan};
 
 /// The topology over which the scenario's algorithm runs, with those who are down in the end. Of quorums and clusters,
 /// those of the first live process are drawn.
@@ -15,12 +15,12 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
     let (shape, setup) = shape(scenario)?;
     let n = scenario.processes;
     let mut failed = ProcessSet::new();
-    for (_, deed) in Plan::new(&scenario.faults, n, scenario.seed).deeds {
-        match deed {
-            Deed::Crash(process) | Deed::CrashMid(process, _) => {
+    for (_, event) in Plan::new(&scenario.faults, n, scenario.seed).fault_events {
+        match event {
+            FaultEvent::Crash(process) | FaultEvent::CrashMid(process, _) => {
                 failed.insert(process);
             }
-            Deed::Recover(process, _) => {
+            FaultEvent::Recover(process, _) => {
                 failed.remove(process);
             }
             _ => {}
@@ -28,22 +28,24 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, CannotRun> {
     }
     let of = ProcessId::all(n).find(|process| !failed.contains(*process));
     let of = of.unwrap_or(ProcessId::new(0));
-    let who = if shape == Shape::Server { setup.server } else { of };
-    let told = vec![
+    let shown = if shape == Shape::Server { setup.server } else { of };
+    let parameters = vec![
         ("name", scenario.algorithm.clone()),
         ("all", n.to_string()),
-        ("who", who.to_string()),
+        ("who", shown.to_string()),
     ];
     let drawn = match shape {
-        Shape::Everybody => Topology::complete(n).called(Phrase::Everybody, told),
-        Shape::Ring => Topology::ring(n).called(Phrase::Ring, told),
-        Shape::Server => Topology::star(n, setup.server).called(Phrase::Server, told),
-        Shape::Tree => Topology::tree(n, &setup.tree).called(Phrase::Tree, told),
+        Shape::Everybody => Topology::complete(n).titled_phrase(Phrase::Complete, parameters),
+        Shape::Ring => Topology::ring(n).titled_phrase(Phrase::Ring, parameters),
+        Shape::Server => Topology::star(n, setup.server).titled_phrase(Phrase::Server, parameters),
+        Shape::Tree => Topology::tree(n, &setup.tree).titled_phrase(Phrase::Tree, parameters),
         Shape::VCube => {
             let cube = AnySystem::PerView(AnyPerView::VCubeHalves(VCubeHalves::new(n)));
-            Topology::quorum(&cube, &failed, of).without_quorum().called(Phrase::VCube, told)
+            Topology::quorum(&cube, &failed, of)
+                .without_quorum()
+                .titled_phrase(Phrase::VCube, parameters)
         }
         Shape::Quorums => Topology::quorum(&setup.quorums, &failed, of),
     };
-    Ok(drawn.failing(&failed))
+    Ok(drawn.with_failed(&failed))
 }

@@ -3,7 +3,7 @@
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
-use quorate_lab::campaign::Asked;
+use quorate_lab::campaign::CampaignRequest;
 use quorate_lab::{CannotRun, run};
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -24,8 +24,8 @@ fn status(report: &Report, id: &str) -> Status {
     property.expect("the property is watched").status
 }
 
-fn world(algorithm: &str, n: usize, bears: usize) -> String {
-    format!("algorithm = \"{algorithm}\"\nprocesses = {n}\nbears = {bears}\n")
+fn world(algorithm: &str, n: usize, tolerates: usize) -> String {
+    format!("algorithm = \"{algorithm}\"\nprocesses = {n}\nbears = {tolerates}\n")
 }
 
 #[test]
@@ -34,8 +34,9 @@ fn inside_the_assumptions_nothing_breaks() {
         profile.layer == Layer::Agreement && profile.specimen.is_none()
     };
     for profile in PROFILES.iter().filter(sound) {
-        let asked = Asked { processes: [2, 10], ..Asked::new(profile.name, 400) };
-        let report = asked.run(2).expect("it runs");
+        let request =
+            CampaignRequest { processes: [2, 10], ..CampaignRequest::new(profile.name, 400) };
+        let report = request.run(2).expect("it runs");
         assert_eq!(report.violations, [], "{}", profile.name);
         assert_eq!((report.hangs, report.outside_assumptions), (0, 0), "{}", profile.name);
         let faults = report.crashes + report.traitors;
@@ -46,27 +47,27 @@ fn inside_the_assumptions_nothing_breaks() {
 #[test]
 fn messages_are_as_many_as_the_formulas_say() {
     for n in 1..=9u64 {
-        for bears in 0..n.min(4) {
+        for tolerates in 0..n.min(4) {
             // Level by level: each of those who can still relay tells each of those who are left.
-            let levels = (1..=bears + 1)
+            let levels = (1..=tolerates + 1)
                 .map(|level| (1..=level).map(|gone| n - gone.min(n)).product::<u64>());
             let oral: u64 = levels.sum();
-            let signed = (n - 1) + if bears > 0 { (n - 1) * n.saturating_sub(2) } else { 0 };
+            let signed = (n - 1) + if tolerates > 0 { (n - 1) * n.saturating_sub(2) } else { 0 };
             let expected = [
-                ("sync-consensus", (bears + 1) * n * (n - 1)),
-                ("sync-consensus-short", bears * n * (n - 1)),
+                ("sync-consensus", (tolerates + 1) * n * (n - 1)),
+                ("sync-consensus-short", tolerates * n * (n - 1)),
                 ("byzantine-generals", oral),
                 ("signed-generals", signed),
                 ("interactive-consistency", n * oral),
                 ("consensus-from-generals", n * oral),
             ];
             for (algorithm, messages) in expected {
-                let toml = world(algorithm, n as usize, bears as usize);
+                let toml = world(algorithm, n as usize, tolerates as usize);
                 let report = report(&toml);
                 assert_eq!(report.messages.total, messages, "{toml}");
                 assert_eq!(report.cost.kept, Some(true), "{toml}{:?}", report.cost);
                 assert_ne!(status(&report, "termination"), Status::Violated, "{toml}");
-                let rounds = bears + u64::from(algorithm != "sync-consensus-short");
+                let rounds = tolerates + u64::from(algorithm != "sync-consensus-short");
                 assert_eq!(report.delays.client.max, rounds * report.delays.unit, "{toml}");
             }
         }
@@ -153,8 +154,8 @@ fn a_commander_that_lies_is_unmasked_or_outvoted() {
 
 #[test]
 fn what_would_take_for_ever_is_refused_with_its_count() {
-    let refused = |algorithm: &str, n: usize, bears: usize| {
-        let scenario = scenario(&world(algorithm, n, bears));
+    let refused = |algorithm: &str, n: usize, tolerates: usize| {
+        let scenario = scenario(&world(algorithm, n, tolerates));
         match run(&scenario, Conditions::default(), None) {
             Err(CannotRun::Run(RunError::TooCostly { messages, .. })) => messages,
             other => panic!("{algorithm} with {n} processes: {other:?}"),

@@ -3,7 +3,7 @@
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
-use quorate_lab::campaign::Worlds;
+use quorate_lab::campaign::ScenarioGenerator;
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -55,12 +55,13 @@ fn inside_the_assumptions_every_election_holds() {
     let (mut algorithms, mut crashes) = (0, 0);
     for profile in elections {
         algorithms += 1;
-        let worlds = Worlds::new(*profile);
+        let generator = ScenarioGenerator::new(*profile);
         for seed in 0..400 {
-            let scenario = worlds.scenario(seed);
+            let scenario = generator.scenario(seed);
             let report = report_of(&scenario);
             assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
-            crashes += report.faults.iter().filter(|fault| fault.what.ends_with("crashes")).count();
+            crashes +=
+                report.faults.iter().filter(|fault| fault.description.ends_with("crashes")).count();
         }
     }
     assert_eq!(algorithms, 7);

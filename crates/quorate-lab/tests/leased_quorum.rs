@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use quorate_check::{Bounds, Budget};
 use quorate_core::ProcessId;
-use quorate_lab::campaign::Asked;
-use quorate_lab::exhaustive::{Question, Reductions, explore};
+use quorate_lab::campaign::CampaignRequest;
+use quorate_lab::exhaustive::{CheckConfig, Reductions, explore};
 use quorate_lab::run;
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::scenario::Requesters;
@@ -50,25 +50,25 @@ fn without_a_quorum_nobody_enters_and_the_assumption_is_named() {
 /// Losses, repetitions, reordering, cuts, restarts of everybody and clocks that drift by up to a hundredth.
 #[test]
 fn a_storm_finds_nothing() {
-    let report = Asked::new("leased-quorum", 600).run(2).expect("it runs");
+    let report = CampaignRequest::new("leased-quorum", 600).run(2).expect("it runs");
     assert_eq!(report.violations, []);
     assert_eq!((report.hangs, report.undecided, report.outside_assumptions), (0, 0, 0));
     assert!(report.crashes > 1_000, "{}", report.crashes);
 }
 
-fn question(n: usize, requesters: usize, budget: Budget) -> Question {
+fn config(n: usize, requesters: usize, budget: Budget) -> CheckConfig {
     let requesters = Requesters::First(requesters);
-    Question {
+    CheckConfig {
         scenario: Scenario { requesters, ..Scenario::new("leased-quorum", n) },
         requests: 1,
         budget,
-        crashing: None,
+        crashable: None,
         lease: 3,
         renewals: Some(0),
-        reduce: Reductions::ALL,
+        reductions: Reductions::ALL,
         only: None,
         bounds: Bounds { memory: 4 << 30, depth: u32::MAX },
-        content_with_a_part: true,
+        allow_partial: true,
         threads: 2,
     }
 }
@@ -76,20 +76,20 @@ fn question(n: usize, requesters: usize, budget: Budget) -> Question {
 const RESTART: Budget = Budget { crashes: 1, recoveries: 1, losses: 0, suspicions: 0 };
 
 /// Three voters, of which the first ones ask and the last one restarts.
-fn restart_of_the_last(requesters: usize) -> Question {
-    let crashing = [ProcessId::new(2)].into_iter().collect();
-    Question { crashing: Some(crashing), ..question(3, requesters, RESTART) }
+fn restart_of_the_last(requesters: usize) -> CheckConfig {
+    let crashable = [ProcessId::new(2)].into_iter().collect();
+    CheckConfig { crashable: Some(crashable), ..config(3, requesters, RESTART) }
 }
 
 /// Every order of events, with messages that take up to one instant and leases of three.
 #[test]
 fn small_worlds_hold_in_every_state() {
     let lines = in_full([
-        ("two voters, one asks", question(2, 1, Budget::default())),
-        ("two voters, one asks, a restart", question(2, 1, RESTART)),
-        ("three voters, two of them ask", question(3, 2, Budget::default())),
+        ("two voters, one asks", config(2, 1, Budget::default())),
+        ("two voters, one asks, a restart", config(2, 1, RESTART)),
+        ("three voters, two of them ask", config(3, 2, Budget::default())),
         ("three voters, one asks, another restarts", restart_of_the_last(1)),
-        ("three voters, one of two clients asks", question(5, 1, Budget::default())),
+        ("three voters, one of two clients asks", config(5, 1, Budget::default())),
     ]);
     insta::assert_snapshot!(lines);
 }
@@ -103,10 +103,10 @@ fn two_clients_and_a_restart_hold_in_every_state() {
     insta::assert_snapshot!(lines);
 }
 
-fn in_full(worlds: impl IntoIterator<Item = (&'static str, Question)>) -> String {
+fn in_full(worlds: impl IntoIterator<Item = (&'static str, CheckConfig)>) -> String {
     let mut lines = String::new();
-    for (name, question) in worlds {
-        let report = explore(&question, |_| ControlFlow::Continue(())).expect("explored").report;
+    for (name, config) in worlds {
+        let report = explore(&config, |_| ControlFlow::Continue(())).expect("explored").report;
         assert_eq!(report.verdict, "holds", "{name}: {report:?}");
         let (states, steps, depth) = (report.states, report.steps, report.depth);
         lines += &format!("{name}: {states} states, {steps} steps, {depth} deep\n");

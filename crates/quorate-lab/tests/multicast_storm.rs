@@ -139,7 +139,7 @@ fn whoever_crashes_whenever_all_live_members_deliver_or_none() {
             let report = report(&toml);
             assert_eq!(report.verdict, Verdict::Holds, "{toml}{:?}", report.properties);
             assert_eq!(report.ending, "quiescent", "{toml}");
-            let crashed = report.faults.iter().any(|fault| fault.what.ends_with("crashes"));
+            let crashed = report.faults.iter().any(|fault| fault.description.ends_with("crashes"));
             mended += usize::from(crashed);
         }
         assert!(mended > 1000, "only {mended} runs of {algorithm} had a crash");

@@ -1,10 +1,10 @@
 //! Experiments in parts: put together they are what one run finds, to the last byte.
 
-use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentPart, Findings, Options};
-use quorate_lab::part::{Part, Shard, Work};
+use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentShard, Findings, Options};
+use quorate_lab::shard::{Shard, ShardFile, ShardResult};
 
 /// What a user gets to see of it.
-fn told(name: &str, findings: &Findings) -> (String, Vec<u8>, Vec<u8>, Vec<u8>) {
+fn output(name: &str, findings: &Findings) -> (String, Vec<u8>, Vec<u8>, Vec<u8>) {
     let (mut text, mut json, mut csv) = (Vec::new(), Vec::new(), Vec::new());
     findings.write_text(&mut text).expect("it can be written");
     findings.write_json(name, &mut json).expect("it can be written");
@@ -19,13 +19,14 @@ fn options(experiment: &Experiment) -> Options {
 }
 
 /// A part as another machine gets to see it.
-fn part(experiment: &Experiment, number: u32, of: u32) -> ExperimentPart {
+fn part(experiment: &Experiment, number: u32, of: u32) -> ExperimentShard {
     let (shard, options) = (Shard { number, of }, options(experiment));
-    let part = experiment.run_part(&options, shard, &()).expect("it runs");
-    let text = Part::new(shard, Work::Experiment(part)).write().expect("it can be written");
-    match Part::read(text.as_bytes()).expect("it can be read").work {
-        Work::Experiment(part) => part,
-        Work::Campaign(_) => panic!("it was an experiment"),
+    let part = experiment.run_shard(&options, shard, &()).expect("it runs");
+    let text =
+        ShardFile::new(shard, ShardResult::Experiment(part)).write().expect("it can be written");
+    match ShardFile::read(text.as_bytes()).expect("it can be read").work {
+        ShardResult::Experiment(part) => part,
+        ShardResult::Campaign(_) => panic!("it was an experiment"),
     }
 }
 
@@ -34,9 +35,14 @@ fn every_experiment_is_the_same_in_parts() {
     for experiment in EXPERIMENTS {
         let whole = experiment.run(&options(experiment), &()).expect("it runs");
         let parts = (1..=3).map(|number| part(experiment, number, 3)).collect();
-        let (merged, findings) = ExperimentPart::merge(parts).expect("they are parts of it");
+        let (merged, findings) = ExperimentShard::merge(parts).expect("they are parts of it");
         assert_eq!(merged.name, experiment.name);
-        assert_eq!(told(merged.name, &findings), told(experiment.name, &whole), "{}", merged.name);
+        assert_eq!(
+            output(merged.name, &findings),
+            output(experiment.name, &whole),
+            "{}",
+            merged.name
+        );
     }
 }
 
@@ -44,6 +50,6 @@ fn every_experiment_is_the_same_in_parts() {
 fn parts_that_do_not_fit_are_refused() {
     let experiment = Experiment::by_name("clock-sync").expect("it is there");
     let parts: Vec<_> = (1..=2).map(|number| part(experiment, number, 3)).collect();
-    let error = ExperimentPart::merge(parts).expect_err("one is missing").to_string();
+    let error = ExperimentShard::merge(parts).expect_err("one is missing").to_string();
     assert!(error.contains("no parts of this experiment"), "{error}");
 }

@@ -4,7 +4,7 @@
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Assumption, Layer, Profile, Span};
-use quorate_lab::campaign::{Asked, CampaignReport, Worlds};
+use quorate_lab::campaign::{CampaignReport, CampaignRequest, ScenarioGenerator};
 use quorate_lab::run;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::{Report, Verdict};
@@ -16,8 +16,8 @@ fn report(scenario: &Scenario) -> Report {
         .report
 }
 
-fn storm(asked: &Asked) -> CampaignReport {
-    asked.run(2).unwrap_or_else(|error| panic!("{error}"))
+fn storm(request: &CampaignRequest) -> CampaignReport {
+    request.run(2).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn profile(name: &str) -> Profile {
@@ -31,13 +31,17 @@ fn sound() -> impl Iterator<Item = &'static Profile> {
 #[test]
 fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
     for profile in sound() {
-        let worlds = Worlds { crashes: 0..=0, processes: 2..=8, ..Worlds::new(*profile) };
+        let generator = ScenarioGenerator {
+            crashes: 0..=0,
+            processes: 2..=8,
+            ..ScenarioGenerator::new(*profile)
+        };
         for seed in 0..400 {
-            let scenario = worlds.scenario(seed);
+            let scenario = generator.scenario(seed);
             let report = report(&scenario);
             assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
             // A token that goes round costs messages whether anybody wants in or not.
-            if !profile.restless {
+            if !profile.never_quiescent {
                 assert_eq!(report.cost.kept, Some(true), "{scenario:?}{:?}", report.cost);
             }
             assert_eq!(report.entries, report.requests, "{scenario:?}");
@@ -49,7 +53,7 @@ fn inside_the_assumptions_nothing_breaks_and_costs_are_kept() {
 #[test]
 fn campaigns_of_sound_algorithms_find_nothing() {
     for profile in sound() {
-        let report = storm(&Asked::new(profile.name, 200));
+        let report = storm(&CampaignRequest::new(profile.name, 200));
         let name = profile.name;
         assert_eq!(report.violations, [], "{name}");
         assert_eq!((report.runs, report.hangs, report.undecided), (200, 0, 0), "{name}");
@@ -58,8 +62,8 @@ fn campaigns_of_sound_algorithms_find_nothing() {
             let tally = report.properties.iter().find(|tally| tally.id == id);
             assert_eq!(tally.map(|tally| tally.holds), Some(200), "{name} {id}");
         }
-        let bears_crashes = !profile.assumes.contains(&Assumption::NoCrash);
-        assert_eq!(report.crashes > 0, bears_crashes, "{name}");
+        let tolerates_crashes = !profile.assumes.contains(&Assumption::NoCrash);
+        assert_eq!(report.crashes > 0, tolerates_crashes, "{name}");
     }
 }
 
@@ -68,7 +72,8 @@ fn voters_agree_over_every_quorum_system() {
     for algorithm in ["maekawa", "agrawal-el-abbadi"] {
         for system in AnyCoterie::NAMES {
             let quorums = Some(system.to_owned());
-            let report = storm(&Asked { quorums, ..Asked::new(algorithm, 200) });
+            let report =
+                storm(&CampaignRequest { quorums, ..CampaignRequest::new(algorithm, 200) });
             assert_eq!(report.violations, [], "{algorithm} over {system}");
         }
     }
@@ -76,9 +81,9 @@ fn voters_agree_over_every_quorum_system() {
 
 #[test]
 fn permissions_handed_over_survive_crashes() {
-    let worlds = Worlds::new(profile("central"));
+    let generator = ScenarioGenerator::new(profile("central"));
     for seed in 0..1000 {
-        let scenario = Scenario { hand_over: true, ..worlds.scenario(seed) };
+        let scenario = Scenario { hand_over: true, ..generator.scenario(seed) };
         let report = report(&scenario);
         assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
     }
@@ -89,11 +94,11 @@ fn permissions_handed_over_survive_crashes() {
 fn with_equal_delays_maekawa_keeps_the_order() {
     for system in AnyCoterie::NAMES {
         let quorums = Some(system.to_owned());
-        let worlds = Worlds { quorums, ..Worlds::new(profile("maekawa")) };
+        let generator = ScenarioGenerator { quorums, ..ScenarioGenerator::new(profile("maekawa")) };
         for seed in 0..200 {
             let delay = Delay::Constant(Span::from_millis(1));
             let watch = vec!["ME3".to_owned()];
-            let scenario = Scenario { delay, watch, fifo: true, ..worlds.scenario(seed) };
+            let scenario = Scenario { delay, watch, fifo: true, ..generator.scenario(seed) };
             let report = report(&scenario);
             assert_eq!(report.verdict, Verdict::Holds, "{scenario:?}{:?}", report.properties);
         }
@@ -103,7 +108,8 @@ fn with_equal_delays_maekawa_keeps_the_order() {
 #[test]
 fn who_runs_out_of_quorums_says_so_and_hangs_not() {
     let crashes = Some([4, 15]);
-    let report = storm(&Asked { crashes, ..Asked::new("agrawal-el-abbadi", 300) });
+    let report =
+        storm(&CampaignRequest { crashes, ..CampaignRequest::new("agrawal-el-abbadi", 300) });
     assert!(report.no_quorum > 30, "{} runs without a quorum", report.no_quorum);
     assert_eq!((report.hangs, report.violations.len()), (0, 0));
 }
@@ -116,7 +122,7 @@ fn every_specimen_breaks_what_it_says() {
         if profile.name == "quorum-without-attempts" {
             continue;
         }
-        let report = storm(&Asked::new(profile.name, 400));
+        let report = storm(&CampaignRequest::new(profile.name, 400));
         let broken = report.violations.iter().filter(|it| it.property == specimen.breaks.id());
         let count = broken.count();
         assert!(count > 3, "{} broke {} in {count} of 400 runs", profile.name, specimen.breaks);
@@ -129,39 +135,51 @@ fn every_specimen_breaks_what_it_says() {
 fn beyond_the_assumptions_things_break_and_nothing_panics() {
     let (mut left, mut broken) = (0, 0);
     for profile in PROFILES {
-        let asked = Asked { beyond: true, processes: [2, 8], ..Asked::new(profile.name, 150) };
-        let report = storm(&asked);
+        let request = CampaignRequest {
+            break_assumptions: true,
+            processes: [2, 8],
+            ..CampaignRequest::new(profile.name, 150)
+        };
+        let report = storm(&request);
         let name = profile.name;
         assert!(report.properties.iter().all(|tally| tally.id != "panic"), "{name}: {report:#?}");
         assert!(report.outside_assumptions > 30, "{name}: {}", report.outside_assumptions);
-        assert!(report.left.iter().all(|it| it.runs <= 150 && it.violated <= it.runs), "{name}");
-        left += report.left.len();
+        assert!(
+            report.broken_assumptions.iter().all(|it| it.runs <= 150 && it.violated <= it.runs),
+            "{name}"
+        );
+        left += report.broken_assumptions.len();
         broken += usize::from(!report.violations.is_empty());
     }
     assert!(left > 100 && broken > PROFILES.len() / 2, "{left} assumptions, {broken} algorithms");
-    let report = storm(&Asked { beyond: true, ..Asked::new("lamport", 300) });
-    let crashes = report.left.iter().find(|left| left.assumption == "no-crash");
-    assert!(crashes.is_some_and(|left| left.broken["ME2"] > 20), "{:?}", report.left);
+    let report =
+        storm(&CampaignRequest { break_assumptions: true, ..CampaignRequest::new("lamport", 300) });
+    let crashes = report.broken_assumptions.iter().find(|left| left.assumption == "no-crash");
+    assert!(crashes.is_some_and(|left| left.broken["ME2"] > 20), "{:?}", report.broken_assumptions);
 }
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let asked = Asked { seed: 5, ..Asked::new("maekawa-original", 200) };
-    let with = |threads| asked.run(threads).expect("it runs");
+    let request = CampaignRequest { seed: 5, ..CampaignRequest::new("maekawa-original", 200) };
+    let with = |threads| request.run(threads).expect("it runs");
     let one = with(1);
     assert!(!one.violations.is_empty());
     assert_eq!(one, with(3));
 }
 
 fn count(algorithm: &str, faults: &str, broken: &str) -> usize {
-    let worlds = Worlds { crashes: 0..=0, processes: 2..=8, ..Worlds::new(profile(algorithm)) };
+    let generator = ScenarioGenerator {
+        crashes: 0..=0,
+        processes: 2..=8,
+        ..ScenarioGenerator::new(profile(algorithm))
+    };
     let faults = parse(
         &format!("algorithm = \"{algorithm}\"\nprocesses = 2\n[faults]\n{faults}\n"),
         "faults.toml",
     );
     let faults = faults.unwrap_or_else(|error| panic!("{error}")).faults;
     let breaks = |seed: &u64| {
-        let scenario = Scenario { server: 0, faults: faults.clone(), ..worlds.scenario(*seed) };
+        let scenario = Scenario { server: 0, faults: faults.clone(), ..generator.scenario(*seed) };
         let report = report(&scenario);
         report
             .properties

@@ -18,36 +18,39 @@ const SIZE: usize = 64;
 
 /// Each side has a thread of its own, as two processes would.
 fn main() {
-    show("bare TCP, round trip", bare() / ROUNDS);
+    show("bare TCP, round trip", bare_tcp() / ROUNDS);
     let securities = |tls: bool| -> [Security; 2] {
         if tls { certified() } else { [Security::Plain, Security::Plain] }
     };
     for (name, tls) in [("plain", false), ("TLS", true)] {
         show(&format!("mesh, {name}, round trip"), mesh(securities(tls), round_trips) / ROUNDS);
         let time = mesh(securities(tls), burst);
-        say(&format!("mesh, {name}, one way: {:.0} messages/s", BURST as f64 / time.as_secs_f64()));
+        print_line(&format!(
+            "mesh, {name}, one way: {:.0} messages/s",
+            BURST as f64 / time.as_secs_f64()
+        ));
     }
 }
 
 #[expect(clippy::print_stdout, reason = "an example's data")]
-fn say(line: &str) {
+fn print_line(line: &str) {
     println!("{line}");
 }
 
-fn show(what: &str, time: Duration) {
-    say(&format!("{what}: {:.1} us", time.as_secs_f64() * 1e6));
+fn show(label: &str, time: Duration) {
+    print_line(&format!("{label}: {:.1} us", time.as_secs_f64() * 1e6));
 }
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-fn bare() -> Duration {
-    let (tell, address) = std::sync::mpsc::channel();
+fn bare_tcp() -> Duration {
+    let (sender, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         runtime().block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            tell.send(listener.local_addr().expect("bound")).expect("told");
+            sender.send(listener.local_addr().expect("bound")).expect("told");
             let (mut stream, _) = listener.accept().await.expect("accepted");
             stream.set_nodelay(true).expect("set");
             let mut buffer = [0; SIZE];
@@ -76,11 +79,11 @@ fn mesh(
     measure: impl AsyncFnOnce(&Mesh, &mut Events) -> Duration,
 ) -> Duration {
     let [zero, one] = security;
-    let (tell, address) = std::sync::mpsc::channel();
+    let (sender, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         runtime().block_on(async {
             let listener = Tcp.listen("127.0.0.1:0").await.expect("a port");
-            tell.send(listener.address().expect("bound").to_string()).expect("told");
+            sender.send(listener.address().expect("bound").to_string()).expect("told");
             let config = config(1, (0, "127.0.0.1:1".to_owned()), one);
             let (mesh, mut events) = Mesh::start(config, Tcp, listener).expect("started");
             while let Some(event) = events.next().await {

@@ -13,16 +13,16 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::event::Event;
-use crate::handshake::{Failure, answer};
+use crate::handshake::{HandshakeError, respond};
 use crate::mesh::Shared;
 use crate::network::{Connection, Listener};
 use crate::serve::serve;
 
 /// How long to wait when no connection can be accepted, for want of files perhaps.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// The handshakes that are not finished, the oldest first.
-type Unfinished = Arc<Mutex<BTreeMap<u64, AbortHandle>>>;
+type PendingHandshakes = Arc<Mutex<BTreeMap<u64, AbortHandle>>>;
 
 /// Until the mesh stops; then waits for the connections to end.
 pub(crate) async fn accept_all(
@@ -30,7 +30,7 @@ pub(crate) async fn accept_all(
     mut listener: Box<dyn Listener>,
     events: mpsc::Sender<Event>,
 ) {
-    let unfinished = Unfinished::default();
+    let pending = PendingHandshakes::default();
     let mut tasks = JoinSet::new();
     for number in 0.. {
         let accepted = tokio::select! {
@@ -41,16 +41,17 @@ pub(crate) async fn accept_all(
         };
         match accepted {
             Ok(connection) => {
-                make_room(&shared, &unfinished);
-                let done = Done { number, of: Arc::clone(&unfinished) };
-                let task = receive(Arc::clone(&shared), connection, events.clone(), done);
+                evict_oldest(&shared, &pending);
+                let entry = PendingEntry { number, handshakes: Arc::clone(&pending) };
+                let task =
+                    handle_connection(Arc::clone(&shared), connection, events.clone(), entry);
                 // The lock is held until the task is listed, so that it cannot be done before.
-                let mut list = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut list = pending.lock().unwrap_or_else(PoisonError::into_inner);
                 list.insert(number, tasks.spawn(task));
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection can be accepted");
-                sleep(BREATH).await;
+                sleep(ACCEPT_RETRY_PAUSE).await;
             }
         }
     }
@@ -58,8 +59,8 @@ pub(crate) async fn accept_all(
     while tasks.join_next().await.is_some() {}
 }
 
-fn make_room(shared: &Shared, unfinished: &Unfinished) {
-    let mut list = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+fn evict_oldest(shared: &Shared, pending: &PendingHandshakes) {
+    let mut list = pending.lock().unwrap_or_else(PoisonError::into_inner);
     while list.len() >= shared.config.limits.handshakes {
         let Some((_, oldest)) = list.pop_first() else { return };
         oldest.abort();
@@ -70,17 +71,17 @@ fn make_room(shared: &Shared, unfinished: &Unfinished) {
     }
 }
 
-async fn receive(
+async fn handle_connection(
     shared: Arc<Shared>,
     connection: Connection,
     events: mpsc::Sender<Event>,
-    done: Done,
+    entry: PendingEntry,
 ) {
     let address = connection.1;
-    let answered = timeout(shared.config.limits.handshake, answer(&shared, connection)).await;
-    drop(done);
-    match answered.unwrap_or(Err(Failure::TooLong)) {
-        Ok(agreed) => serve(&shared, agreed, &events).await,
+    let answered = timeout(shared.config.limits.handshake, respond(&shared, connection)).await;
+    drop(entry);
+    match answered.unwrap_or(Err(HandshakeError::TimedOut)) {
+        Ok(established) => serve(&shared, established, &events).await,
         Err(why) => {
             shared.refused.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(%address, %why, "a connection was not taken");
@@ -89,13 +90,13 @@ async fn receive(
 }
 
 /// Takes a handshake off the list when it is over.
-struct Done {
+struct PendingEntry {
     number: u64,
-    of: Unfinished,
+    handshakes: PendingHandshakes,
 }
 
-impl Drop for Done {
+impl Drop for PendingEntry {
     fn drop(&mut self) {
-        self.of.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        self.handshakes.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
     }
 }

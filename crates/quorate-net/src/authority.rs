@@ -8,7 +8,7 @@ use rcgen::{
     Issuer, KeyPair, KeyUsagePurpose,
 };
 
-use crate::clients::client_name;
+use crate::client_certificate::client_name;
 use crate::tls::node_name;
 
 /// How long the authority itself is good for: replacing it means new certificates everywhere.
@@ -67,18 +67,18 @@ impl Authority {
 
     fn sign(
         &self,
-        whose: &str,
+        common_name: &str,
         names: Vec<String>,
         uses: &[ExtendedKeyUsagePurpose],
         days: u32,
     ) -> Result<Pem, rcgen::Error> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new(names)?;
-        params.distinguished_name = named(whose);
+        params.distinguished_name = subject_name(common_name);
         params.use_authority_key_identifier_extension = true;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = uses.to_vec();
-        valid(&mut params, days);
+        set_validity(&mut params, days);
         let certificate = params.signed_by(&key, &self.issuer)?.pem();
         Ok(Pem { certificate, key: key.serialize_pem() })
     }
@@ -86,21 +86,21 @@ impl Authority {
 
 fn authority_params() -> CertificateParams {
     let mut params = CertificateParams::default();
-    params.distinguished_name = named("quorate cluster authority");
+    params.distinguished_name = subject_name("quorate cluster authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    valid(&mut params, AUTHORITY_DAYS);
+    set_validity(&mut params, AUTHORITY_DAYS);
     params
 }
 
-fn named(name: &str) -> DistinguishedName {
+fn subject_name(name: &str) -> DistinguishedName {
     let mut distinguished = DistinguishedName::new();
     distinguished.push(DnType::CommonName, name);
     distinguished
 }
 
 #[expect(clippy::disallowed_methods, reason = "certificates are good for a time of the real world")]
-fn valid(params: &mut CertificateParams, days: u32) {
+fn set_validity(params: &mut CertificateParams, days: u32) {
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -6,21 +6,21 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     first: Duration,
-    most: Duration,
+    longest: Duration,
     next: Duration,
-    chance: u64,
+    rng_state: u64,
 }
 
 impl Backoff {
     /// Equal seeds give equal pauses.
-    pub(crate) fn new(first: Duration, most: Duration, seed: u64) -> Self {
-        Self { first, most: most.max(first), next: first, chance: seed }
+    pub(crate) fn new(first: Duration, longest: Duration, seed: u64) -> Self {
+        Self { first, longest: longest.max(first), next: first, rng_state: seed }
     }
 
     /// The next pause.
     pub(crate) fn pause(&mut self) -> Duration {
         let whole = self.next;
-        self.next = (whole * 2).min(self.most);
+        self.next = (whole * 2).min(self.longest);
         whole.mul_f64(0.5 + 0.5 * self.draw())
     }
 
@@ -30,14 +30,14 @@ impl Backoff {
     }
 
     /// There is no hope for now: wait for long.
-    pub(crate) fn give_up(&mut self) {
-        self.next = self.most;
+    pub(crate) fn skip_to_longest(&mut self) {
+        self.next = self.longest;
     }
 
     /// Something between 0 and 1 (splitmix64).
     fn draw(&mut self) -> f64 {
-        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.chance;
+        self.rng_state = self.rng_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.rng_state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64

@@ -14,7 +14,7 @@ use crate::authority::{Authority, Pem};
 
 /// What is wanted.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct CertsSpec {
     /// Each node, and the names and addresses under which it is reached, beside the name that nodes use.
     pub nodes: Vec<(ProcessId, Vec<String>)>,
     /// Clients that are to be known by a certificate.
@@ -27,7 +27,7 @@ pub struct Wanted {
 
 /// What became of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum IssueOutcome {
     /// There was none.
     Made,
     /// There was one, and a new one was asked for.
@@ -38,7 +38,7 @@ pub enum Outcome {
 
 /// Whose a certificate is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum CertificateSubject {
     /// The authority's.
     Authority,
     /// A node's.
@@ -49,11 +49,11 @@ pub enum Whose {
 
 /// A certificate in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CertificateEntry {
     /// Whose.
-    pub whose: Whose,
+    pub subject: CertificateSubject,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: IssueOutcome,
     /// The file of the certificate.
     pub certificate: PathBuf,
     /// The file of the secret key.
@@ -72,10 +72,10 @@ pub enum CertsError {
         source: io::Error,
     },
     /// Half of a pair is missing.
-    #[error("{} exists and {} does not: put it back, or remove the former", there.display(), missing.display())]
-    Half {
+    #[error("{} exists and {} does not: put it back, or remove the former", present.display(), missing.display())]
+    IncompletePair {
         /// The file that is there.
-        there: PathBuf,
+        present: PathBuf,
         /// The file that is not.
         missing: PathBuf,
     },
@@ -86,101 +86,102 @@ pub enum CertsError {
     #[error("`{0}` is no name for a client: 1 to 60 small letters, digits and hyphens")]
     Client(String),
     /// The key of the authority makes no sense.
-    #[error("{what}: {source}")]
-    Nonsense {
+    #[error("{context}: {source}")]
+    Invalid {
         /// What makes no sense.
-        what: String,
+        context: String,
         /// Why.
         source: rcgen::Error,
     },
 }
 
 /// Makes what is missing of an authority and its nodes' certificates, and renews the latter if asked to.
-pub fn make(directory: &Path, wanted: &Wanted) -> Result<Vec<Entry>, CertsError> {
-    let mut names = wanted.nodes.iter().flat_map(|(_, names)| names);
-    if let Some(wrong) = names.find(|name| !is_reachable(name)) {
+pub fn make(directory: &Path, spec: &CertsSpec) -> Result<Vec<CertificateEntry>, CertsError> {
+    let mut names = spec.nodes.iter().flat_map(|(_, names)| names);
+    if let Some(wrong) = names.find(|name| !is_host_name(name)) {
         return Err(CertsError::Name(wrong.clone()));
     }
-    if let Some(wrong) = wanted.clients.iter().find(|client| !is_client(client)) {
+    if let Some(wrong) = spec.clients.iter().find(|client| !is_client_name(client)) {
         return Err(CertsError::Client(wrong.clone()));
     }
     fs::create_dir_all(directory)
         .map_err(|source| CertsError::File { path: directory.to_owned(), source })?;
-    let place = Pair::of(directory, "ca");
-    let (authority, outcome) = if place.exists()? {
-        (open(&place)?, Outcome::Kept)
+    let pair = KeyPairFiles::named(directory, "ca");
+    let (authority, outcome) = if pair.exists()? {
+        (load_authority(&pair)?, IssueOutcome::Kept)
     } else {
-        let (authority, pem) = Authority::generate().map_err(nonsense("a new authority"))?;
-        place.write(&pem)?;
-        (authority, Outcome::Made)
+        let (authority, pem) = Authority::generate().map_err(invalid("a new authority"))?;
+        pair.write(&pem)?;
+        (authority, IssueOutcome::Made)
     };
-    let mut entries = vec![place.entry(Whose::Authority, outcome)];
-    for (node, names) in &wanted.nodes {
-        let place = Pair::of(directory, &format!("node-{}", node.number()));
-        let names: Vec<String> = names.iter().cloned().chain(HERE.map(str::to_owned)).collect();
-        let outcome = fill(&place, wanted.renew, || authority.certify(*node, &names, wanted.days))?;
-        entries.push(place.entry(Whose::Node(*node), outcome));
+    let mut entries = vec![pair.entry(CertificateSubject::Authority, outcome)];
+    for (node, names) in &spec.nodes {
+        let pair = KeyPairFiles::named(directory, &format!("node-{}", node.number()));
+        let names: Vec<String> =
+            names.iter().cloned().chain(LOCAL_NAMES.map(str::to_owned)).collect();
+        let outcome = issue(&pair, spec.renew, || authority.certify(*node, &names, spec.days))?;
+        entries.push(pair.entry(CertificateSubject::Node(*node), outcome));
     }
-    for client in &wanted.clients {
-        let place = Pair::of(directory, &format!("client-{client}"));
-        let sign = || authority.certify_client(client, wanted.days);
-        let outcome = fill(&place, wanted.renew, sign)?;
-        entries.push(place.entry(Whose::Client(client.clone()), outcome));
+    for client in &spec.clients {
+        let pair = KeyPairFiles::named(directory, &format!("client-{client}"));
+        let sign = || authority.certify_client(client, spec.days);
+        let outcome = issue(&pair, spec.renew, sign)?;
+        entries.push(pair.entry(CertificateSubject::Client(client.clone()), outcome));
     }
     Ok(entries)
 }
 
 /// Every node is also reached from its own machine.
-const HERE: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Makes a pair where there is none, or a new one if that is wanted.
-fn fill(
-    place: &Pair,
+fn issue(
+    pair: &KeyPairFiles,
     renew: bool,
     sign: impl FnOnce() -> Result<Pem, rcgen::Error>,
-) -> Result<Outcome, CertsError> {
-    let outcome = match (place.exists()?, renew) {
-        (false, _) => Outcome::Made,
-        (true, true) => Outcome::Renewed,
-        (true, false) => Outcome::Kept,
+) -> Result<IssueOutcome, CertsError> {
+    let outcome = match (pair.exists()?, renew) {
+        (false, _) => IssueOutcome::Made,
+        (true, true) => IssueOutcome::Renewed,
+        (true, false) => IssueOutcome::Kept,
     };
-    if outcome != Outcome::Kept {
-        let what = place.certificate.display().to_string();
-        place.write(&sign().map_err(nonsense(&what))?)?;
+    if outcome != IssueOutcome::Kept {
+        let context = pair.certificate.display().to_string();
+        pair.write(&sign().map_err(invalid(&context))?)?;
     }
     Ok(outcome)
 }
 
 /// What a client may be called.
-fn is_client(name: &str) -> bool {
+fn is_client_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     (1..=60).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('-')
 }
 
 /// A name or an address; not one by which nodes know each other, or one could pass for another.
-fn is_reachable(name: &str) -> bool {
+fn is_host_name(name: &str) -> bool {
     ServerName::try_from(name).is_ok() && !name.to_ascii_lowercase().ends_with(".quorate.internal")
 }
 
-fn open(place: &Pair) -> Result<Authority, CertsError> {
-    let key = fs::read_to_string(&place.key)
-        .map_err(|source| CertsError::File { path: place.key.clone(), source })?;
-    Authority::from_key(&key).map_err(nonsense(&place.key.display().to_string()))
+fn load_authority(pair: &KeyPairFiles) -> Result<Authority, CertsError> {
+    let key = fs::read_to_string(&pair.key)
+        .map_err(|source| CertsError::File { path: pair.key.clone(), source })?;
+    Authority::from_key(&key).map_err(invalid(&pair.key.display().to_string()))
 }
 
-fn nonsense(what: &str) -> impl FnOnce(rcgen::Error) -> CertsError {
-    let what = what.to_owned();
-    |source| CertsError::Nonsense { what, source }
+fn invalid(context: &str) -> impl FnOnce(rcgen::Error) -> CertsError {
+    let context = context.to_owned();
+    |source| CertsError::Invalid { context, source }
 }
 
 /// The files of a certificate and its key.
-struct Pair {
+struct KeyPairFiles {
     certificate: PathBuf,
     key: PathBuf,
 }
 
-impl Pair {
-    fn of(directory: &Path, name: &str) -> Self {
+impl KeyPairFiles {
+    fn named(directory: &Path, name: &str) -> Self {
         Self {
             certificate: directory.join(format!("{name}.pem")),
             key: directory.join(format!("{name}.key")),
@@ -188,12 +189,12 @@ impl Pair {
     }
 
     fn exists(&self) -> Result<bool, CertsError> {
-        let half = |there: &PathBuf, missing: &PathBuf| {
-            Err(CertsError::Half { there: there.clone(), missing: missing.clone() })
+        let incomplete = |present: &PathBuf, missing: &PathBuf| {
+            Err(CertsError::IncompletePair { present: present.clone(), missing: missing.clone() })
         };
         match (self.certificate.exists(), self.key.exists()) {
-            (true, false) => half(&self.certificate, &self.key),
-            (false, true) => half(&self.key, &self.certificate),
+            (true, false) => incomplete(&self.certificate, &self.key),
+            (false, true) => incomplete(&self.key, &self.certificate),
             (both, _) => Ok(both),
         }
     }
@@ -204,35 +205,40 @@ impl Pair {
         replace(&self.certificate, &pem.certificate, 0o644)
     }
 
-    fn entry(&self, whose: Whose, outcome: Outcome) -> Entry {
-        Entry { whose, outcome, certificate: self.certificate.clone(), key: self.key.clone() }
+    fn entry(&self, subject: CertificateSubject, outcome: IssueOutcome) -> CertificateEntry {
+        CertificateEntry {
+            subject,
+            outcome,
+            certificate: self.certificate.clone(),
+            key: self.key.clone(),
+        }
     }
 }
 
 /// For its owner alone, where the system knows such a thing.
 #[cfg(unix)]
-fn limit(options: &mut fs::OpenOptions, mode: u32) -> &mut fs::OpenOptions {
+fn with_mode(options: &mut fs::OpenOptions, mode: u32) -> &mut fs::OpenOptions {
     std::os::unix::fs::OpenOptionsExt::mode(options, mode)
 }
 
 #[cfg(not(unix))]
-fn limit(options: &mut fs::OpenOptions, _: u32) -> &mut fs::OpenOptions {
+fn with_mode(options: &mut fs::OpenOptions, _: u32) -> &mut fs::OpenOptions {
     options
 }
 
 /// Writes a file beside the one meant and puts it in its place, so that nobody ever reads half of it.
 fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
-    let beside = path.with_extension("new");
+    let temporary = path.with_extension("new");
     let write = || {
-        match fs::remove_file(&beside) {
+        match fs::remove_file(&temporary) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut options = fs::OpenOptions::new();
-        let mut file = limit(options.write(true).create_new(true), mode).open(&beside)?;
+        let mut file = with_mode(options.write(true).create_new(true), mode).open(&temporary)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        fs::rename(&beside, path)
+        fs::rename(&temporary, path)
     };
     write().map_err(|source| CertsError::File { path: path.to_owned(), source })
 }
@@ -241,25 +247,25 @@ fn replace(path: &Path, text: &str, mode: u32) -> Result<(), CertsError> {
 mod tests {
     use super::*;
 
-    fn wanted(nodes: u32, renew: bool) -> Wanted {
+    fn spec(nodes: u32, renew: bool) -> CertsSpec {
         let nodes = (0..nodes).map(|node| (ProcessId::new(node), Vec::new())).collect();
-        Wanted { nodes, clients: Vec::new(), days: 1, renew }
+        CertsSpec { nodes, clients: Vec::new(), days: 1, renew }
     }
 
-    fn outcomes(entries: &[Entry]) -> Vec<Outcome> {
+    fn outcomes(entries: &[CertificateEntry]) -> Vec<IssueOutcome> {
         entries.iter().map(|entry| entry.outcome).collect()
     }
 
     #[test]
     fn what_is_there_is_kept_until_it_is_to_be_renewed() {
-        use Outcome::{Kept, Made, Renewed};
+        use IssueOutcome::{Kept, Made, Renewed};
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path();
-        assert_eq!(outcomes(&make(path, &wanted(1, false)).expect("made")), [Made, Made]);
+        assert_eq!(outcomes(&make(path, &spec(1, false)).expect("made")), [Made, Made]);
         let before = fs::read(path.join("node-0.pem")).expect("there");
-        assert_eq!(outcomes(&make(path, &wanted(2, false)).expect("made")), [Kept, Kept, Made]);
+        assert_eq!(outcomes(&make(path, &spec(2, false)).expect("made")), [Kept, Kept, Made]);
         assert_eq!(fs::read(path.join("node-0.pem")).expect("there"), before);
-        assert_eq!(outcomes(&make(path, &wanted(1, true)).expect("made")), [Kept, Renewed]);
+        assert_eq!(outcomes(&make(path, &spec(1, true)).expect("made")), [Kept, Renewed]);
         assert_ne!(fs::read(path.join("node-0.pem")).expect("there"), before);
     }
 
@@ -269,8 +275,8 @@ mod tests {
         let path = directory.path().join("new");
         for name in ["not a name!", "node-1.quorate.internal"] {
             let nodes = vec![(ProcessId::new(0), vec![name.to_owned()])];
-            let wanted = Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
-            let why = make(&path, &wanted).expect_err("no name");
+            let spec = CertsSpec { nodes, clients: Vec::new(), days: 1, renew: false };
+            let why = make(&path, &spec).expect_err("no name");
             assert!(why.to_string().contains(name), "{why}");
         }
         assert!(!path.exists());
@@ -281,7 +287,7 @@ mod tests {
     fn keys_are_their_owners_secret() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
-        for entry in make(directory.path(), &wanted(1, false)).expect("made") {
+        for entry in make(directory.path(), &spec(1, false)).expect("made") {
             let mode = fs::metadata(&entry.key).expect("there").permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
@@ -290,9 +296,9 @@ mod tests {
     #[test]
     fn half_a_pair_is_nothing_to_build_on() {
         let directory = tempfile::tempdir().expect("a directory");
-        make(directory.path(), &wanted(1, false)).expect("made");
+        make(directory.path(), &spec(1, false)).expect("made");
         fs::remove_file(directory.path().join("ca.key")).expect("there");
-        let why = make(directory.path(), &wanted(2, false)).expect_err("no key to sign with");
+        let why = make(directory.path(), &spec(2, false)).expect_err("no key to sign with");
         assert!(why.to_string().contains("ca.key does not: put it back"), "{why}");
     }
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 /// Bytes that are not the message expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a message that this version knows: {0}")]
-pub struct Garbled(String);
+pub struct DecodeError(String);
 
 /// A message as bytes.
 pub fn encode<M: Serialize>(message: &M) -> Bytes {
@@ -19,11 +19,11 @@ pub fn encode<M: Serialize>(message: &M) -> Bytes {
 }
 
 /// Bytes as a message; bytes behind its end are refused.
-pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, Garbled> {
+pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, DecodeError> {
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),
-        Ok((_, tail)) => Err(Garbled(format!("{} bytes too many", tail.len()))),
-        Err(error) => Err(Garbled(error.to_string())),
+        Ok((_, tail)) => Err(DecodeError(format!("{} bytes too many", tail.len()))),
+        Err(error) => Err(DecodeError(error.to_string())),
     }
 }
 

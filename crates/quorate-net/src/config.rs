@@ -6,10 +6,10 @@ use std::sync::Arc;
 use quorate_core::ProcessId;
 
 use crate::hello::{ClusterId, Incarnation};
-use crate::limits::{Contradiction, Limits};
+use crate::limits::{InvalidLimits, Limits};
 use crate::terms::Terms;
 use crate::tls::Tls;
-use crate::versions::{FRAMES, Versions};
+use crate::versions::{FRAME_VERSIONS, Versions};
 
 /// What a mesh needs to know.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub enum Security {
 pub enum StartError {
     /// Limits that contradict each other.
     #[error("the limits make no sense: {0}")]
-    Limits(#[from] Contradiction),
+    Limits(#[from] InvalidLimits),
     /// Zero is no life.
     #[error("the number of an incarnation must not be zero")]
     Incarnation,
@@ -66,7 +66,7 @@ pub enum StartError {
     #[error(
         "plain TCP is for one machine only, and {0} can be reached from elsewhere: use certificates"
     )]
-    NotHere(std::net::SocketAddr),
+    NotHostLocal(std::net::SocketAddr),
     /// It cannot listen.
     #[error("the listener has no address: {0}")]
     Listener(std::io::Error),
@@ -80,7 +80,7 @@ impl Config {
         peers: impl IntoIterator<Item = (ProcessId, String)>,
         security: Security,
     ) -> Self {
-        let incarnation = Incarnation::by_clock();
+        let incarnation = Incarnation::from_clock();
         Self {
             cluster,
             me,
@@ -88,7 +88,7 @@ impl Config {
             peers: peers.into_iter().collect(),
             security,
             messages: Versions::only(1),
-            frames: FRAMES,
+            frames: FRAME_VERSIONS,
             terms: Terms::default(),
             limits: Limits::default(),
             seed: incarnation.0,

@@ -8,21 +8,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use crate::event::{Event, Gone};
+use crate::delivery::Arrival;
+use crate::event::{DisconnectReason, Event};
 use crate::frame::{self, Body};
-use crate::ledger::Arrival;
 use crate::limits::Limits;
-use crate::link::{Claim, Link, State};
+use crate::link::{Link, SlotClaim, State};
 use crate::mesh::Phase;
 use crate::network::Stream;
 
 /// As much is written at once, and a little more.
-const WRITE_AT_ONCE: usize = 256 << 10;
+const WRITE_CHUNK: usize = 256 << 10;
 /// As much is read at once.
-const READ_AT_ONCE: usize = 64 << 10;
+const READ_CHUNK: usize = 64 << 10;
 
 /// What a connection needs beside its link.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct ConnectionContext<'a> {
     pub(crate) events: &'a mpsc::Sender<Event>,
     pub(crate) limits: &'a Limits,
     pub(crate) phase: watch::Receiver<Phase>,
@@ -32,48 +32,52 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) async fn run(
     link: &Link,
     stream: Box<dyn Stream>,
-    around: &Surroundings<'_>,
-    claim: &mut Claim,
-) -> Gone {
+    context: &ConnectionContext<'_>,
+    claim: &mut SlotClaim,
+) -> DisconnectReason {
     let (from, to) = tokio::io::split(stream);
     tokio::select! {
         biased;
-        () = claim.revoked() => if link.state().removed { Gone::Removed } else { Gone::Replaced },
-        gone = write(link, to, around) => gone,
-        gone = read(link, from, around) => gone,
-        () = silence(link, around.limits) => Gone::Silent,
+        () = claim.revoked() => if link.state().removed { DisconnectReason::Removed } else { DisconnectReason::Replaced },
+        reason = write(link, to, context) => reason,
+        reason = read(link, from, context) => reason,
+        () = silence_timeout(link, context.limits) => DisconnectReason::Silent,
     }
 }
 
-async fn write(link: &Link, mut to: WriteHalf<Box<dyn Stream>>, around: &Surroundings<'_>) -> Gone {
-    let mut phase = around.phase.clone();
-    let mut buffer = BytesMut::with_capacity(READ_AT_ONCE);
+async fn write(
+    link: &Link,
+    mut to: WriteHalf<Box<dyn Stream>>,
+    context: &ConnectionContext<'_>,
+) -> DisconnectReason {
+    let mut phase = context.phase.clone();
+    let mut buffer = BytesMut::with_capacity(READ_CHUNK);
     let mut written = Instant::now();
     let mut owed_since: Option<Instant> = None;
     loop {
         let flushing = *phase.borrow_and_update() != Phase::Running;
-        let (owes, done) = fill(link, &mut buffer, written, &mut owed_since, around.limits);
+        let (owes_ack, done) = fill(link, &mut buffer, written, &mut owed_since, context.limits);
         if flushing && done {
-            link.state().ledger.write_alone(Body::Farewell, &mut buffer);
+            link.state().delivery.write_control(Body::Farewell, &mut buffer);
         }
         if !buffer.is_empty() {
-            if let Err(error) = put(&mut to, &mut buffer).await {
+            if let Err(error) = write_out(&mut to, &mut buffer).await {
                 return broken(&error);
             }
             written = Instant::now();
             if flushing && done {
                 let _ = to.shutdown().await;
-                return Gone::Stopped;
+                return DisconnectReason::Stopped;
             }
             continue;
         }
-        let wake = match (owes, owed_since) {
-            (true, Some(since)) => since + around.limits.acknowledge,
-            _ => written + around.limits.ping,
+        let wake = match (owes_ack, owed_since) {
+            (true, Some(since)) => since + context.limits.acknowledge,
+            _ => written + context.limits.ping,
         };
         tokio::select! {
             biased;
-            () = link.work.notified() => {}
+            () = link.wake_writer.notified() => {}
             _ = phase.changed(), if !flushing => {}
             () = sleep_until(wake) => {}
         }
@@ -89,106 +93,116 @@ fn fill(
     limits: &Limits,
 ) -> (bool, bool) {
     let mut state = link.state();
-    let ledger = &mut state.ledger;
-    ledger.write(buffer, WRITE_AT_ONCE);
+    let delivery = &mut state.delivery;
+    delivery.write(buffer, WRITE_CHUNK);
     if buffer.is_empty() {
         let now = Instant::now();
         let since = *owed_since.get_or_insert(now);
-        let owed = ledger.owes() && (ledger.owes_much() || now >= since + limits.acknowledge);
+        let owed =
+            delivery.owes_ack() && (delivery.ack_is_urgent() || now >= since + limits.acknowledge);
         if owed || now >= written + limits.ping {
-            ledger.write_alone(Body::Alive, buffer);
+            delivery.write_control(Body::Alive, buffer);
         }
     }
-    if !ledger.owes() {
+    if !delivery.owes_ack() {
         *owed_since = None;
     }
-    (ledger.owes(), ledger.queued() == 0)
+    (delivery.owes_ack(), delivery.queued() == 0)
 }
 
-async fn put(to: &mut WriteHalf<Box<dyn Stream>>, buffer: &mut BytesMut) -> std::io::Result<()> {
+async fn write_out(
+    to: &mut WriteHalf<Box<dyn Stream>>,
+    buffer: &mut BytesMut,
+) -> std::io::Result<()> {
     to.write_all(buffer).await?;
     to.flush().await?;
     buffer.clear();
     Ok(())
 }
 
-async fn read(link: &Link, mut from: ReadHalf<Box<dyn Stream>>, around: &Surroundings<'_>) -> Gone {
-    let mut buffer = BytesMut::with_capacity(READ_AT_ONCE);
+async fn read(
+    link: &Link,
+    mut from: ReadHalf<Box<dyn Stream>>,
+    context: &ConnectionContext<'_>,
+) -> DisconnectReason {
+    let mut buffer = BytesMut::with_capacity(READ_CHUNK);
     loop {
-        buffer.reserve(READ_AT_ONCE);
+        buffer.reserve(READ_CHUNK);
         match from.read_buf(&mut buffer).await {
-            Ok(0) => return Gone::Broken("closed by the other side".to_owned()),
-            Ok(_) => link.state().heard = Instant::now(),
+            Ok(0) => return DisconnectReason::Broken("closed by the other side".to_owned()),
+            Ok(_) => link.state().last_heard = Instant::now(),
             Err(error) => return broken(&error),
         }
-        if let Err(gone) = understand(link, &mut buffer, around).await {
-            return gone;
+        if let Err(reason) = handle_frames(link, &mut buffer, context).await {
+            return reason;
         }
-        let flushing = *around.phase.borrow() != Phase::Running;
-        if flushing || link.state().ledger.owes() {
-            link.work.notify_one();
+        let flushing = *context.phase.borrow() != Phase::Running;
+        if flushing || link.state().delivery.owes_ack() {
+            link.wake_writer.notify_one();
         }
     }
 }
 
 /// Deals with all frames that have arrived completely.
-async fn understand(
+async fn handle_frames(
     link: &Link,
     buffer: &mut BytesMut,
-    around: &Surroundings<'_>,
-) -> Result<(), Gone> {
-    let dishonest = |what: &dyn std::fmt::Display| Gone::Dishonest(what.to_string());
+    context: &ConnectionContext<'_>,
+) -> Result<(), DisconnectReason> {
+    let violation =
+        |cause: &dyn std::fmt::Display| DisconnectReason::ProtocolViolation(cause.to_string());
     loop {
-        let most = around.limits.message;
-        let frame = frame::decode(buffer, most).map_err(|malformed| dishonest(&malformed))?;
+        let max_message = context.limits.message;
+        let frame =
+            frame::decode(buffer, max_message).map_err(|malformed| violation(&malformed))?;
         let Some((frame, size)) = frame else { return Ok(()) };
-        let freed = live(link)?.ledger.acknowledged(frame.acknowledged);
-        link.free(freed.map_err(|why| dishonest(&why))?);
+        let freed = active_state(link)?.delivery.on_ack(frame.acknowledged);
+        link.free(freed.map_err(|why| violation(&why))?);
         match frame.body {
             Body::Data { sequence, payload } => {
-                let place = place(link, around).await?;
-                let arrival = live(link)?.ledger.arrived(sequence);
-                if arrival.map_err(|why| dishonest(&why))? == Arrival::New {
+                let permit = reserve_event(link, context).await?;
+                let arrival = active_state(link)?.delivery.on_data(sequence);
+                if arrival.map_err(|why| violation(&why))? == Arrival::New {
                     // A copy of its own: a small message that is kept must not keep everything that arrived with it.
                     let payload = Bytes::copy_from_slice(payload);
-                    place.send(Event::Message { from: link.peer, payload });
+                    permit.send(Event::Message { from: link.peer, payload });
                 }
             }
             Body::Alive => {}
-            Body::Farewell => return Err(Gone::Stopped),
+            Body::Farewell => return Err(DisconnectReason::Stopped),
         }
         buffer.advance(size);
     }
 }
 
 /// What is known about a peer that still is one: the books of others are closed.
-fn live(link: &Link) -> Result<std::sync::MutexGuard<'_, State>, Gone> {
+fn active_state(link: &Link) -> Result<std::sync::MutexGuard<'_, State>, DisconnectReason> {
     let state = link.state();
-    if state.removed { Err(Gone::Removed) } else { Ok(state) }
+    if state.removed { Err(DisconnectReason::Removed) } else { Ok(state) }
 }
 
 /// A place in the owner's queue. While we wait for one, the other side is not to blame for silence.
-async fn place<'a>(
+async fn reserve_event<'a>(
     link: &Link,
-    around: &Surroundings<'a>,
-) -> Result<mpsc::Permit<'a, Event>, Gone> {
-    if let Ok(place) = around.events.try_reserve() {
-        return Ok(place);
+    context: &ConnectionContext<'a>,
+) -> Result<mpsc::Permit<'a, Event>, DisconnectReason> {
+    if let Ok(permit) = context.events.try_reserve() {
+        return Ok(permit);
     }
     link.state().owner_is_slow = true;
-    let place = around.events.reserve().await;
+    let permit = context.events.reserve().await;
     let mut state = link.state();
     state.owner_is_slow = false;
-    state.heard = Instant::now();
-    place.map_err(|_| Gone::Broken("nobody reads the events".to_owned()))
+    state.last_heard = Instant::now();
+    permit.map_err(|_| DisconnectReason::Broken("nobody reads the events".to_owned()))
 }
 
 /// Ends when nothing has been heard for too long.
-async fn silence(link: &Link, limits: &Limits) {
+async fn silence_timeout(link: &Link, limits: &Limits) {
     loop {
         let deadline = {
             let state = link.state();
-            let since = if state.owner_is_slow { Instant::now() } else { state.heard };
+            let since = if state.owner_is_slow { Instant::now() } else { state.last_heard };
             since + limits.silence
         };
         if Instant::now() >= deadline {
@@ -198,6 +212,6 @@ async fn silence(link: &Link, limits: &Limits) {
     }
 }
 
-fn broken(error: &std::io::Error) -> Gone {
-    Gone::Broken(error.to_string())
+fn broken(error: &std::io::Error) -> DisconnectReason {
+    DisconnectReason::Broken(error.to_string())
 }

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::backoff::Backoff;
 use crate::event::Event;
-use crate::handshake::{Failure, dial};
+use crate::handshake::{HandshakeError, dial};
 use crate::link::Link;
 use crate::mesh::Shared;
 use crate::serve::serve;
@@ -20,23 +20,23 @@ pub(crate) async fn keep_dialling(
 ) {
     let limits = &shared.config.limits;
     let seed = shared.config.seed ^ (u64::from(link.peer.number()) << 32);
-    let mut backoff = Backoff::new(limits.redial, limits.redial_most, seed);
+    let mut backoff = Backoff::new(limits.redial, limits.redial_max, seed);
     loop {
         let attempt = timeout(limits.handshake, dial(&shared, &link));
-        let agreed = tokio::select! {
+        let established = tokio::select! {
             biased;
             () = shared.stopping() => return,
-            agreed = attempt => agreed.unwrap_or(Err(Failure::TooLong)),
+            established = attempt => established.unwrap_or(Err(HandshakeError::TimedOut)),
         };
-        match agreed {
-            Ok(agreed) => {
+        match established {
+            Ok(established) => {
                 let began = Instant::now();
-                serve(&shared, agreed, &events).await;
-                if began.elapsed() > limits.redial_most {
+                serve(&shared, established, &events).await;
+                if began.elapsed() > limits.redial_max {
                     backoff.reset();
                 }
             }
-            Err(failure) => complain(&link, &failure, &mut backoff),
+            Err(failure) => record_failure(&link, &failure, &mut backoff),
         }
         if link.state().removed {
             return;
@@ -50,18 +50,20 @@ pub(crate) async fn keep_dialling(
 }
 
 /// Once for each new trouble, so that a peer that stays away does not fill the log.
-fn complain(link: &Link, failure: &Failure, backoff: &mut Backoff) {
-    if matches!(failure, Failure::Refused(_) | Failure::Refusing(_)) {
-        backoff.give_up();
+fn record_failure(link: &Link, failure: &HandshakeError, backoff: &mut Backoff) {
+    if matches!(failure, HandshakeError::RefusedByPeer(_) | HandshakeError::RefusedByUs(_)) {
+        backoff.skip_to_longest();
     }
     let why = failure.to_string();
     let mut state = link.state();
     state.refusal = match failure {
-        Failure::Refused(refusal) | Failure::Refusing(refusal) => Some(refusal.reason),
+        HandshakeError::RefusedByPeer(refusal) | HandshakeError::RefusedByUs(refusal) => {
+            Some(refusal.reason)
+        }
         _ => None,
     };
-    if state.trouble.as_ref() != Some(&why) {
+    if state.last_error.as_ref() != Some(&why) {
         tracing::warn!(peer = %link.peer, address = state.address, %why, "no connection");
-        state.trouble = Some(why);
+        state.last_error = Some(why);
     }
 }

@@ -35,13 +35,13 @@ pub enum Event {
         /// Who.
         peer: ProcessId,
         /// Why.
-        why: Gone,
+        why: DisconnectReason,
     },
 }
 
 /// Why a connection is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum DisconnectReason {
     /// It has said farewell: it stops.
     Stopped,
     /// It has connected anew.
@@ -53,10 +53,10 @@ pub enum Gone {
     /// The connection broke.
     Broken(String),
     /// It sent what no honest peer sends.
-    Dishonest(String),
+    ProtocolViolation(String),
 }
 
-impl fmt::Display for Gone {
+impl fmt::Display for DisconnectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => f.write_str("it has stopped"),
@@ -64,7 +64,7 @@ impl fmt::Display for Gone {
             Self::Removed => f.write_str("it is not a peer any longer"),
             Self::Silent => f.write_str("nothing was heard for too long"),
             Self::Broken(why) => write!(f, "the connection broke: {why}"),
-            Self::Dishonest(what) => write!(f, "it sent {what}"),
+            Self::ProtocolViolation(cause) => write!(f, "it sent {cause}"),
         }
     }
 }

@@ -55,12 +55,12 @@ pub enum Body<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Longer than allowed.
-    #[error("a frame of {length} bytes, where {most} are allowed")]
+    #[error("a frame of {length} bytes, where {max} are allowed")]
     TooLong {
         /// Its length.
         length: usize,
         /// The largest length allowed.
-        most: usize,
+        max: usize,
     },
     /// Too short for its kind.
     #[error("a frame of {0} bytes, too short for its kind")]
@@ -94,13 +94,13 @@ impl Frame<'_> {
 }
 
 /// The first frame of what has arrived, and how many bytes it takes; none if it has not arrived completely. A message
-/// may have `most` bytes.
-pub fn decode(arrived: &[u8], most: usize) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
+/// may have `max` bytes.
+pub fn decode(arrived: &[u8], max: usize) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
     let Some((mut prefix, rest)) = arrived.split_at_checked(LENGTH) else { return Ok(None) };
     let length = prefix.get_u32() as usize;
-    let most = most.saturating_add(HEAD + SEQUENCE);
-    if length > most {
-        return Err(Malformed::TooLong { length, most });
+    let max = max.saturating_add(HEAD + SEQUENCE);
+    if length > max {
+        return Err(Malformed::TooLong { length, max });
     }
     if length < HEAD {
         return Err(Malformed::TooShort(length));
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn a_length_is_refused_before_anything_else_has_arrived() {
-        let most = 100 + HEAD + SEQUENCE;
-        let length = most + 1;
+        let max = 100 + HEAD + SEQUENCE;
+        let length = max + 1;
         let prefix = (length as u32).to_be_bytes();
-        assert_eq!(decode(&prefix, 100), Err(Malformed::TooLong { length, most }));
+        assert_eq!(decode(&prefix, 100), Err(Malformed::TooLong { length, max }));
         assert_eq!(decode(&[0, 0, 0, 8], 100), Err(Malformed::TooShort(8)));
     }
 

@@ -12,120 +12,127 @@ use tokio::sync::OwnedMutexGuard;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::config::Security;
-use crate::hello::{self, Answer, Hello, NoHello, PREFIX, Welcome};
-use crate::link::{Claim, Link};
+use crate::hello::{self, Hello, HelloError, HelloReply, PREFIX, Welcome};
+use crate::link::{Link, SlotClaim};
 use crate::mesh::{Phase, Shared};
 use crate::network::{Connection, Stream};
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::{Refusal, RefusalReason};
 use crate::terms;
 use crate::tls;
 
 /// Why a connection did not come about.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum HandshakeError {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("no TLS: {0}")]
     Tls(io::Error),
     #[error("{0}")]
-    NoHello(#[from] NoHello),
+    InvalidHello(#[from] HelloError),
     #[error("plain TCP is for one machine only, and {0} is elsewhere")]
-    NotHere(SocketAddr),
+    NotHostLocal(SocketAddr),
     #[error("it refuses: {0}")]
-    Refused(Refusal),
+    RefusedByPeer(Refusal),
     #[error("refused: {0}")]
-    Refusing(Refusal),
+    RefusedByUs(Refusal),
     #[error("it took too long")]
-    TooLong,
+    TimedOut,
     #[error("it has connected anew")]
-    Overtaken,
+    Superseded,
 }
 
 /// A connection that may begin, and whose turn it is.
-pub(crate) struct Agreed {
+pub(crate) struct Established {
     pub(crate) link: Arc<Link>,
     pub(crate) stream: Box<dyn Stream>,
-    pub(crate) claim: Claim,
+    pub(crate) claim: SlotClaim,
     /// The version of the owner's messages.
     pub(crate) version: u16,
     /// Kept until the connection is over.
-    pub(crate) turn: OwnedMutexGuard<()>,
+    pub(crate) slot: OwnedMutexGuard<()>,
 }
 
 /// Connects to a peer.
-pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Agreed, Failure> {
+pub(crate) async fn dial(shared: &Shared, link: &Arc<Link>) -> Result<Established, HandshakeError> {
     let claim = link.claim();
-    let turn = claim.turn().await.ok_or(Failure::Overtaken)?;
+    let slot = claim.acquire_slot().await.ok_or(HandshakeError::Superseded)?;
     let address = link.state().address.clone();
     let connection = shared.network.connect(&address).await?;
     let mut stream = secure_dialled(shared, connection, link.peer).await?;
     stream.write_all(&hello(shared, link).encode()).await?;
     stream.flush().await?;
-    let welcome = match Answer::decode(&first_word(&mut stream).await?)? {
-        Answer::Welcome(welcome) => welcome,
-        Answer::Refused(refusal) => return Err(Failure::Refused(refusal)),
+    let welcome = match HelloReply::decode(&read_message(&mut stream).await?)? {
+        HelloReply::Welcome(welcome) => welcome,
+        HelloReply::Refused(refusal) => return Err(HandshakeError::RefusedByPeer(refusal)),
     };
     let config = &shared.config;
-    if !config.frames.contain(welcome.frames) || !config.messages.contain(welcome.messages) {
-        let what = format!("it chose versions {} and {}", welcome.frames, welcome.messages);
-        return Err(Failure::Refusing(Refusal::new(Reason::Frames, what)));
+    if !config.frames.contains(welcome.frames) || !config.messages.contains(welcome.messages) {
+        let detail = format!("it chose versions {} and {}", welcome.frames, welcome.messages);
+        return Err(HandshakeError::RefusedByUs(Refusal::new(RefusalReason::Frames, detail)));
     }
     let terms = config.terms.between(config.me, link.peer);
     let (mine, theirs) = (terms.as_ref(), welcome.terms.as_ref());
     if let Some(how) = terms::difference((config.me, mine), (link.peer, theirs)) {
-        return Err(Failure::Refusing(Refusal::new(Reason::Terms, how)));
+        return Err(HandshakeError::RefusedByUs(Refusal::new(RefusalReason::Terms, how)));
     }
-    meet(shared, link, welcome.incarnation, welcome.received).map_err(Failure::Refusing)?;
-    Ok(Agreed { link: Arc::clone(link), stream, claim, version: welcome.messages, turn })
+    reconcile(shared, link, welcome.incarnation, welcome.received)
+        .map_err(HandshakeError::RefusedByUs)?;
+    Ok(Established { link: Arc::clone(link), stream, claim, version: welcome.messages, slot })
 }
 
 /// Answers somebody who has connected.
-pub(crate) async fn answer(shared: &Shared, connection: Connection) -> Result<Agreed, Failure> {
+pub(crate) async fn respond(
+    shared: &Shared,
+    connection: Connection,
+) -> Result<Established, HandshakeError> {
     let (mut stream, certificate) = secure_accepted(shared, connection).await?;
-    let answered = match first_word(&mut stream).await {
-        Ok(word) => judge(shared, &word, certificate.as_ref()).await,
-        Err(Failure::NoHello(why)) => {
-            Err(Failure::Refusing(Refusal::new(Reason::NotQuorate, why.to_string())))
-        }
+    let answered = match read_message(&mut stream).await {
+        Ok(bytes) => accept_hello(shared, &bytes, certificate.as_ref()).await,
+        Err(HandshakeError::InvalidHello(why)) => Err(HandshakeError::RefusedByUs(Refusal::new(
+            RefusalReason::NotQuorate,
+            why.to_string(),
+        ))),
         Err(failure) => Err(failure),
     };
-    let (link, claim, turn, welcome) = match answered {
-        Ok(agreed) => agreed,
-        Err(Failure::Refusing(refusal)) => {
-            stream.write_all(&Answer::Refused(refusal.clone()).encode()).await?;
+    let (link, claim, slot, welcome) = match answered {
+        Ok(established) => established,
+        Err(HandshakeError::RefusedByUs(refusal)) => {
+            stream.write_all(&HelloReply::Refused(refusal.clone()).encode()).await?;
             stream.shutdown().await?;
-            return Err(Failure::Refusing(refusal));
+            return Err(HandshakeError::RefusedByUs(refusal));
         }
         Err(failure) => return Err(failure),
     };
     let version = welcome.messages;
-    stream.write_all(&Answer::Welcome(welcome).encode()).await?;
+    stream.write_all(&HelloReply::Welcome(welcome).encode()).await?;
     stream.flush().await?;
-    Ok(Agreed { link, stream, claim, version, turn })
+    Ok(Established { link, stream, claim, version, slot })
 }
 
-type Judged = (Arc<Link>, Claim, OwnedMutexGuard<()>, Welcome);
+type AcceptedHello = (Arc<Link>, SlotClaim, OwnedMutexGuard<()>, Welcome);
 
 /// Whether we talk to somebody who says this, and on what terms.
-async fn judge(
+async fn accept_hello(
     shared: &Shared,
-    word: &[u8],
+    bytes: &[u8],
     certificate: Option<&CertificateDer<'static>>,
-) -> Result<Judged, Failure> {
-    let hello = Hello::decode(word)?;
-    let (frames, messages, link) = admit(shared, &hello, certificate).map_err(Failure::Refusing)?;
+) -> Result<AcceptedHello, HandshakeError> {
+    let hello = Hello::decode(bytes)?;
+    let (frames, messages, link) =
+        check_hello(shared, &hello, certificate).map_err(HandshakeError::RefusedByUs)?;
     let claim = link.claim();
-    let turn = claim.turn().await.ok_or(Failure::Overtaken)?;
-    meet(shared, &link, hello.incarnation, hello.received).map_err(Failure::Refusing)?;
-    let received = link.state().ledger.received();
+    let slot = claim.acquire_slot().await.ok_or(HandshakeError::Superseded)?;
+    reconcile(shared, &link, hello.incarnation, hello.received)
+        .map_err(HandshakeError::RefusedByUs)?;
+    let received = link.state().delivery.received();
     let config = &shared.config;
     let (incarnation, terms) = (config.incarnation, config.terms.between(config.me, link.peer));
     let welcome = Welcome { frames, messages, incarnation, received, terms };
-    Ok((link, claim, turn, welcome))
+    Ok((link, claim, slot, welcome))
 }
 
 /// The versions to speak and the link of who says hello, if all that it says fits.
-fn admit(
+fn check_hello(
     shared: &Shared,
     hello: &Hello,
     certificate: Option<&CertificateDer<'static>>,
@@ -135,41 +142,47 @@ fn admit(
     let Some(frames) = config.frames.common(hello.frames) else {
         let (mine, theirs) = (config.frames, hello.frames);
         return refuse(
-            Reason::Frames,
+            RefusalReason::Frames,
             format!("{from} speaks versions {theirs} of the frames, {} speaks {mine}", config.me),
         );
     };
     let Some(messages) = config.messages.common(hello.messages) else {
         let (mine, theirs) = (config.messages, hello.messages);
         return refuse(
-            Reason::Messages,
+            RefusalReason::Messages,
             format!("{from} speaks versions {theirs} of the messages, {} speaks {mine}", config.me),
         );
     };
     if hello.cluster != config.cluster {
         let (theirs, mine) = (hello.cluster, config.cluster);
         return refuse(
-            Reason::Cluster,
+            RefusalReason::Cluster,
             format!("{from} is of cluster {theirs}, {} of {mine}", config.me),
         );
     }
     // Who it is must be shown before anything is said about who is known.
     if certificate.is_some_and(|certificate| !tls::belongs_to(certificate, from)) {
         let needed = tls::node_name(from);
-        return refuse(Reason::Certificate, format!("its certificate is not good for {needed}"));
+        return refuse(
+            RefusalReason::Certificate,
+            format!("its certificate is not good for {needed}"),
+        );
     }
     if hello.to != config.me {
-        return refuse(Reason::Addressee, format!("it wants {}, this is {}", hello.to, config.me));
+        return refuse(
+            RefusalReason::Addressee,
+            format!("it wants {}, this is {}", hello.to, config.me),
+        );
     }
     let Some(link) = shared.link(from) else {
         return refuse(
-            Reason::Unknown,
+            RefusalReason::Unknown,
             format!("{from} is not in the configuration of {}", config.me),
         );
     };
     if from > config.me {
         return refuse(
-            Reason::Direction,
+            RefusalReason::Direction,
             format!("{} dials {from}, not the other way round", config.me),
         );
     }
@@ -178,13 +191,13 @@ fn admit(
     {
         let mut state = link.state();
         if !state.up {
-            (state.trouble, state.refusal) = (Some(how.clone()), Some(Reason::Terms));
+            (state.last_error, state.refusal) = (Some(how.clone()), Some(RefusalReason::Terms));
         }
         drop(state);
-        return refuse(Reason::Terms, how);
+        return refuse(RefusalReason::Terms, how);
     }
     if *shared.phase.borrow() != Phase::Running {
-        return refuse(Reason::Stopping, format!("{} is about to stop", config.me));
+        return refuse(RefusalReason::Stopping, format!("{} is about to stop", config.me));
     }
     Ok((frames, messages, link))
 }
@@ -198,44 +211,45 @@ fn hello(shared: &Shared, link: &Link) -> Hello {
         from: config.me,
         to: link.peer,
         incarnation: config.incarnation,
-        received: link.state().ledger.received(),
+        received: link.state().delivery.received(),
         terms: config.terms.between(config.me, link.peer),
     }
 }
 
-fn meet(
+fn reconcile(
     shared: &Shared,
     link: &Link,
     theirs: hello::Incarnation,
     received: Option<hello::Received>,
 ) -> Result<(), Refusal> {
-    let meeting = link.state().ledger.meet(shared.config.incarnation, theirs, received)?;
-    link.free(meeting.freed);
-    if meeting.dropped > 0 {
-        tracing::info!(peer = %link.peer, dropped = meeting.dropped, "it has lost its memory; messages for its life before are dropped");
+    let reconciliation =
+        link.state().delivery.reconcile(shared.config.incarnation, theirs, received)?;
+    link.free(reconciliation.freed);
+    if reconciliation.dropped > 0 {
+        tracing::info!(peer = %link.peer, dropped = reconciliation.dropped, "it has lost its memory; messages for its life before are dropped");
     }
     Ok(())
 }
 
-async fn first_word(stream: &mut Box<dyn Stream>) -> Result<BytesMut, Failure> {
+async fn read_message(stream: &mut Box<dyn Stream>) -> Result<BytesMut, HandshakeError> {
     let mut prefix = [0; PREFIX];
     stream.read_exact(&mut prefix).await?;
-    let mut word = BytesMut::zeroed(hello::length(prefix)?);
-    stream.read_exact(&mut word).await?;
-    Ok(word)
+    let mut bytes = BytesMut::zeroed(hello::length(prefix)?);
+    stream.read_exact(&mut bytes).await?;
+    Ok(bytes)
 }
 
 async fn secure_dialled(
     shared: &Shared,
     (stream, address): Connection,
     peer: ProcessId,
-) -> Result<Box<dyn Stream>, Failure> {
+) -> Result<Box<dyn Stream>, HandshakeError> {
     match &shared.config.security {
         Security::Plain => plain(shared, stream, address),
         Security::Tls(tls) => {
             let connector = TlsConnector::from(Arc::clone(&tls.identity().client));
             let stream = connector.connect(tls::server_name(peer), stream).await;
-            Ok(Box::new(stream.map_err(Failure::Tls)?))
+            Ok(Box::new(stream.map_err(HandshakeError::Tls)?))
         }
     }
 }
@@ -243,15 +257,16 @@ async fn secure_dialled(
 async fn secure_accepted(
     shared: &Shared,
     (stream, address): Connection,
-) -> Result<(Box<dyn Stream>, Option<CertificateDer<'static>>), Failure> {
+) -> Result<(Box<dyn Stream>, Option<CertificateDer<'static>>), HandshakeError> {
     match &shared.config.security {
         Security::Plain => Ok((plain(shared, stream, address)?, None)),
         Security::Tls(tls) => {
             let acceptor = TlsAcceptor::from(Arc::clone(&tls.identity().server));
-            let stream = acceptor.accept(stream).await.map_err(Failure::Tls)?;
+            let stream = acceptor.accept(stream).await.map_err(HandshakeError::Tls)?;
             let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-            let certificate =
-                shown.cloned().ok_or_else(|| Failure::Tls(io::Error::other("no certificate")))?;
+            let certificate = shown
+                .cloned()
+                .ok_or_else(|| HandshakeError::Tls(io::Error::other("no certificate")))?;
             Ok((Box::new(stream), Some(certificate.into_owned())))
         }
     }
@@ -261,10 +276,10 @@ fn plain(
     shared: &Shared,
     stream: Box<dyn Stream>,
     address: SocketAddr,
-) -> Result<Box<dyn Stream>, Failure> {
-    if shared.network.stays_here(address.ip()) {
+) -> Result<Box<dyn Stream>, HandshakeError> {
+    if shared.network.is_host_local(address.ip()) {
         Ok(stream)
     } else {
-        Err(Failure::NotHere(address))
+        Err(HandshakeError::NotHostLocal(address))
     }
 }

@@ -1,4 +1,4 @@
-//! The first words of a connection: who dials says [`Hello`], who answers says [`Answer`].
+//! The first words of a connection: who dials says [`Hello`], who answers says [`HelloReply`].
 //!
 //! The layout up to the versions never changes, so that any two builds can find out whether they understand each
 //! other. A later version may append fields: what follows the known ones is not looked at.
@@ -17,7 +17,7 @@ const MAGIC: [u8; 4] = *b"QRMH";
 /// The bytes of the magic and of the length behind it.
 pub(crate) const PREFIX: usize = 4 + 2;
 /// A first word may have so many bytes after its prefix.
-pub(crate) const LONGEST: usize = 1024;
+pub(crate) const MAX_LENGTH: usize = 1024;
 
 const WELCOME: u8 = 1;
 const REFUSED: u8 = 2;
@@ -65,7 +65,7 @@ pub struct Hello {
 
 /// What a node answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HelloReply {
     /// Come in.
     Welcome(Welcome),
     /// No, and why.
@@ -89,7 +89,7 @@ pub struct Welcome {
 
 /// Bytes that are no first word.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoHello {
+pub enum HelloError {
     /// Something else speaks there.
     #[error("it does not speak quorate's language between nodes")]
     Magic,
@@ -97,7 +97,7 @@ pub enum NoHello {
     #[error("it speaks TLS, and this side was told to use plain TCP")]
     Tls,
     /// Longer than allowed.
-    #[error("its first word has {0} bytes, where {LONGEST} are allowed")]
+    #[error("its first word has {0} bytes, where {MAX_LENGTH} are allowed")]
     TooLong(usize),
     /// Shorter than every version of it.
     #[error("its first word is too short")]
@@ -105,15 +105,15 @@ pub enum NoHello {
 }
 
 /// How many bytes follow the prefix.
-pub(crate) fn length(prefix: [u8; PREFIX]) -> Result<usize, NoHello> {
+pub(crate) fn length(prefix: [u8; PREFIX]) -> Result<usize, HelloError> {
     let (magic, mut length) = prefix.split_at(MAGIC.len());
     if magic != MAGIC {
         // A record of TLS: 20 to 23, then the version, whose first byte has been 3 for ever.
         let tls = matches!(magic, [20..=23, 3, ..]);
-        return Err(if tls { NoHello::Tls } else { NoHello::Magic });
+        return Err(if tls { HelloError::Tls } else { HelloError::Magic });
     }
     match length.get_u16() as usize {
-        long @ LONGEST.. if long > LONGEST => Err(NoHello::TooLong(long)),
+        long @ MAX_LENGTH.. if long > MAX_LENGTH => Err(HelloError::TooLong(long)),
         length => Ok(length),
     }
 }
@@ -134,7 +134,7 @@ impl Hello {
     }
 
     /// From the bytes after the prefix.
-    pub fn decode(mut bytes: &[u8]) -> Result<Self, NoHello> {
+    pub fn decode(mut bytes: &[u8]) -> Result<Self, HelloError> {
         Ok(Self {
             frames: get_versions(&mut bytes)?,
             messages: get_versions(&mut bytes)?,
@@ -148,7 +148,7 @@ impl Hello {
     }
 }
 
-impl Answer {
+impl HelloReply {
     /// As bytes, with the prefix.
     pub fn encode(&self) -> BytesMut {
         framed(|bytes| match self {
@@ -169,7 +169,7 @@ impl Answer {
     }
 
     /// From the bytes after the prefix.
-    pub fn decode(mut bytes: &[u8]) -> Result<Self, NoHello> {
+    pub fn decode(mut bytes: &[u8]) -> Result<Self, HelloError> {
         match bytes.try_get_u8()? {
             WELCOME => Ok(Self::Welcome(Welcome {
                 frames: bytes.try_get_u16()?,
@@ -179,13 +179,13 @@ impl Answer {
                 terms: get_terms(bytes),
             })),
             REFUSED => Ok(Self::Refused(Refusal::from_wire(bytes.try_get_u8()?, bytes))),
-            _ => Err(NoHello::Magic),
+            _ => Err(HelloError::Magic),
         }
     }
 }
 
 fn framed(write: impl FnOnce(&mut BytesMut)) -> BytesMut {
-    const { assert!(LONGEST_TEXT + 2 <= LONGEST && LONGEST_TERMS + 128 <= LONGEST) };
+    const { assert!(LONGEST_TEXT + 2 <= MAX_LENGTH && LONGEST_TERMS + 128 <= MAX_LENGTH) };
     let mut bytes = BytesMut::with_capacity(128);
     bytes.put_slice(&MAGIC);
     bytes.put_u16(0);
@@ -200,7 +200,7 @@ fn put_versions(bytes: &mut BytesMut, versions: Versions) {
     bytes.put_u16(versions.newest);
 }
 
-fn get_versions(bytes: &mut &[u8]) -> Result<Versions, NoHello> {
+fn get_versions(bytes: &mut &[u8]) -> Result<Versions, HelloError> {
     Ok(Versions { oldest: bytes.try_get_u16()?, newest: bytes.try_get_u16()? })
 }
 
@@ -210,7 +210,7 @@ fn put_received(bytes: &mut BytesMut, received: Option<Received>) {
     bytes.put_u64(received.map_or(0, |received| received.messages));
 }
 
-fn get_received(bytes: &mut &[u8]) -> Result<Option<Received>, NoHello> {
+fn get_received(bytes: &mut &[u8]) -> Result<Option<Received>, HelloError> {
     let (from, messages) = (bytes.try_get_u64()?, bytes.try_get_u64()?);
     Ok((from > 0).then_some(Received { from: Incarnation(from), messages }))
 }
@@ -235,7 +235,7 @@ fn get_terms(mut bytes: &[u8]) -> Option<StatedTerms> {
     }
 }
 
-impl From<bytes::TryGetError> for NoHello {
+impl From<bytes::TryGetError> for HelloError {
     fn from(_: bytes::TryGetError) -> Self {
         Self::TooShort
     }
@@ -260,7 +260,7 @@ impl Incarnation {
         clippy::disallowed_methods,
         reason = "a start of a node is an event of the real world"
     )]
-    pub fn by_clock() -> Self {
+    pub fn from_clock() -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self(since.map_or(1, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).max(1)))
     }
@@ -269,7 +269,7 @@ impl Incarnation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refusal::Reason;
+    use crate::refusal::RefusalReason;
     use crate::terms::Terms;
     use proptest::prelude::*;
 
@@ -323,24 +323,24 @@ mod tests {
             received: None,
             terms: terms.between(ProcessId::new(0), ProcessId::new(1)),
         };
-        let refusal = Refusal::new(Reason::Cluster, "another cluster");
-        for answer in [Answer::Welcome(welcome), Answer::Refused(refusal)] {
-            assert_eq!(Answer::decode(&answer.encode()[PREFIX..]), Ok(answer));
+        let refusal = Refusal::new(RefusalReason::Cluster, "another cluster");
+        for answer in [HelloReply::Welcome(welcome), HelloReply::Refused(refusal)] {
+            assert_eq!(HelloReply::decode(&answer.encode()[PREFIX..]), Ok(answer));
         }
     }
 
     #[test]
     fn other_languages_are_recognised() {
-        assert_eq!(length([0x16, 3, 1, 2, 0, 1]), Err(NoHello::Tls));
-        assert_eq!(length(*b"GET / "), Err(NoHello::Magic));
-        assert_eq!(length([b'Q', b'R', b'M', b'H', 4, 1]), Err(NoHello::TooLong(1025)));
+        assert_eq!(length([0x16, 3, 1, 2, 0, 1]), Err(HelloError::Tls));
+        assert_eq!(length(*b"GET / "), Err(HelloError::Magic));
+        assert_eq!(length([b'Q', b'R', b'M', b'H', 4, 1]), Err(HelloError::TooLong(1025)));
         assert_eq!(length([b'Q', b'R', b'M', b'H', 4, 0]), Ok(1024));
     }
 
     proptest! {
         #[test]
         fn whatever_arrives_is_read_or_refused(bytes: Vec<u8>) {
-            let _ = (Hello::decode(&bytes), Answer::decode(&bytes));
+            let _ = (Hello::decode(&bytes), HelloReply::decode(&bytes));
         }
     }
 }

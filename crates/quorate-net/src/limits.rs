@@ -29,7 +29,7 @@ pub struct Limits {
     /// The first pause before dialling again; each further one is twice as long, with jitter.
     pub redial: Duration,
     /// The longest pause before dialling again.
-    pub redial_most: Duration,
+    pub redial_max: Duration,
     /// How long a stop waits for what is queued to be acknowledged.
     pub stop: Duration,
 }
@@ -46,7 +46,7 @@ impl Default for Limits {
             silence: Duration::from_secs(5),
             acknowledge: Duration::from_millis(100),
             redial: Duration::from_millis(20),
-            redial_most: Duration::from_secs(2),
+            redial_max: Duration::from_secs(2),
             stop: Duration::from_secs(5),
         }
     }
@@ -55,11 +55,11 @@ impl Default for Limits {
 /// Limits that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Contradiction(&'static str);
+pub struct InvalidLimits(&'static str);
 
 impl Limits {
     /// Whether they make sense together.
-    pub fn validate(&self) -> Result<(), Contradiction> {
+    pub fn validate(&self) -> Result<(), InvalidLimits> {
         let problems = [
             (self.message == 0, "the largest message must not be empty"),
             (self.message > u32::MAX as usize / 2, "a message has less than 2 GiB"),
@@ -77,7 +77,7 @@ impl Limits {
             (self.redial.is_zero(), "the pause before dialling again must not be zero"),
         ];
         match problems.iter().find(|(wrong, _)| *wrong) {
-            Some((_, why)) => Err(Contradiction(why)),
+            Some((_, why)) => Err(InvalidLimits(why)),
             None => Ok(()),
         }
     }

@@ -7,38 +7,38 @@ use quorate_core::ProcessId;
 use tokio::sync::{Notify, OwnedMutexGuard, Semaphore, TryAcquireError, watch};
 use tokio::time::Instant;
 
+use crate::delivery::{DeliveryState, cost};
 use crate::hello::Incarnation;
-use crate::ledger::{Ledger, cost};
-use crate::refusal::Reason;
+use crate::refusal::RefusalReason;
 
 /// A peer.
 pub(crate) struct Link {
     pub(crate) peer: ProcessId,
     state: Mutex<State>,
     /// There may be something to write.
-    pub(crate) work: Notify,
+    pub(crate) wake_writer: Notify,
     /// Room in the queue, in bytes; closed when nothing can be sent any more.
     room: Semaphore,
     /// Held by the connection whose turn it is.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    slot: Arc<tokio::sync::Mutex<()>>,
     /// The number of the last connection that claimed the turn.
-    claims: watch::Sender<u64>,
+    latest_claim: watch::Sender<u64>,
 }
 
 /// What is known about a peer, behind a lock that nobody holds for long.
 pub(crate) struct State {
-    pub(crate) ledger: Ledger,
+    pub(crate) delivery: DeliveryState,
     pub(crate) address: String,
     /// The life that the owner was last told about.
-    pub(crate) told: Option<Incarnation>,
+    pub(crate) announced: Option<Incarnation>,
     pub(crate) up: bool,
     pub(crate) version: u16,
     pub(crate) connections: u64,
-    pub(crate) trouble: Option<String>,
+    pub(crate) last_error: Option<String>,
     /// Why one of the two nodes refused the other, if that is the trouble.
-    pub(crate) refusal: Option<Reason>,
+    pub(crate) refusal: Option<RefusalReason>,
     /// When something was last heard.
-    pub(crate) heard: Instant,
+    pub(crate) last_heard: Instant,
     /// The reader waits for the owner, so that silence is our own fault.
     pub(crate) owner_is_slow: bool,
     pub(crate) removed: bool,
@@ -46,35 +46,40 @@ pub(crate) struct State {
 
 /// Why there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoRoom {
+pub(crate) enum QueueError {
     Full,
     Closed,
 }
 
 impl Link {
     /// A link that goes on from these books.
-    pub(crate) fn new(peer: ProcessId, address: String, room: usize, ledger: Ledger) -> Self {
-        let room = room.saturating_sub(ledger.cost());
+    pub(crate) fn new(
+        peer: ProcessId,
+        address: String,
+        room: usize,
+        delivery: DeliveryState,
+    ) -> Self {
+        let room = room.saturating_sub(delivery.cost());
         let state = State {
-            ledger,
+            delivery,
             address,
-            told: None,
+            announced: None,
             up: false,
             version: 0,
             connections: 0,
-            trouble: None,
+            last_error: None,
             refusal: None,
-            heard: Instant::now(),
+            last_heard: Instant::now(),
             owner_is_slow: false,
             removed: false,
         };
         Self {
             peer,
             state: Mutex::new(state),
-            work: Notify::new(),
+            wake_writer: Notify::new(),
             room: Semaphore::new(room),
-            turn: Arc::default(),
-            claims: watch::Sender::new(0),
+            slot: Arc::default(),
+            latest_claim: watch::Sender::new(0),
         }
     }
 
@@ -83,11 +88,11 @@ impl Link {
     }
 
     /// Queues a message if there is room.
-    pub(crate) fn try_push(&self, payload: Bytes) -> Result<(), NoRoom> {
+    pub(crate) fn try_push(&self, payload: Bytes) -> Result<(), QueueError> {
         let room =
             self.room.try_acquire_many(cost(&payload) as u32).map_err(|error| match error {
-                TryAcquireError::NoPermits => NoRoom::Full,
-                TryAcquireError::Closed => NoRoom::Closed,
+                TryAcquireError::NoPermits => QueueError::Full,
+                TryAcquireError::Closed => QueueError::Closed,
             })?;
         room.forget();
         self.push(payload);
@@ -95,16 +100,16 @@ impl Link {
     }
 
     /// Queues a message once there is room.
-    pub(crate) async fn push_when_room(&self, payload: Bytes) -> Result<(), NoRoom> {
+    pub(crate) async fn push_when_room(&self, payload: Bytes) -> Result<(), QueueError> {
         let room = self.room.acquire_many(cost(&payload) as u32).await;
-        room.map_err(|_| NoRoom::Closed)?.forget();
+        room.map_err(|_| QueueError::Closed)?.forget();
         self.push(payload);
         Ok(())
     }
 
     fn push(&self, payload: Bytes) {
-        self.state().ledger.push(payload);
-        self.work.notify_one();
+        self.state().delivery.push(payload);
+        self.wake_writer.notify_one();
     }
 
     pub(crate) fn free(&self, bytes: usize) {
@@ -119,47 +124,47 @@ impl Link {
     }
 
     /// It is not a peer any longer: its connection, if there is one, leaves. The books, for the case that it comes back.
-    pub(crate) fn remove(&self) -> Ledger {
+    pub(crate) fn remove(&self) -> DeliveryState {
         self.close();
         let mut state = self.state();
         state.removed = true;
-        let mut ledger = std::mem::replace(&mut state.ledger, Ledger::new());
+        let mut delivery = std::mem::replace(&mut state.delivery, DeliveryState::new());
         drop(state);
-        self.claims.send_modify(|number| *number += 1);
-        ledger.drop_unsent();
-        ledger
+        self.latest_claim.send_modify(|number| *number += 1);
+        delivery.drop_unsent();
+        delivery
     }
 
     /// Asks for the turn; whoever has it leaves.
-    pub(crate) fn claim(&self) -> Claim {
-        let mut mine = 0;
-        self.claims.send_modify(|number| {
-            *number += 1;
-            mine = *number;
+    pub(crate) fn claim(&self) -> SlotClaim {
+        let mut number = 0;
+        self.latest_claim.send_modify(|latest| {
+            *latest += 1;
+            number = *latest;
         });
-        Claim { mine, last: self.claims.subscribe(), turn: Arc::clone(&self.turn) }
+        SlotClaim { number, latest: self.latest_claim.subscribe(), slot: Arc::clone(&self.slot) }
     }
 }
 
 /// A connection's claim to the turn: good until a later one is made.
-pub(crate) struct Claim {
-    mine: u64,
-    last: watch::Receiver<u64>,
-    turn: Arc<tokio::sync::Mutex<()>>,
+pub(crate) struct SlotClaim {
+    number: u64,
+    latest: watch::Receiver<u64>,
+    slot: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Claim {
+impl SlotClaim {
     /// Waits for the connection before to leave; none if a later claim was made meanwhile.
-    pub(crate) async fn turn(&self) -> Option<OwnedMutexGuard<()>> {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        (*self.last.borrow() == self.mine).then_some(turn)
+    pub(crate) async fn acquire_slot(&self) -> Option<OwnedMutexGuard<()>> {
+        let slot = Arc::clone(&self.slot).lock_owned().await;
+        (*self.latest.borrow() == self.number).then_some(slot)
     }
 
     /// Waits for a later claim.
     pub(crate) async fn revoked(&mut self) {
-        let mine = self.mine;
+        let number = self.number;
         // The sender lives as long as the link; without it nobody can claim anything.
-        if self.last.wait_for(|&last| last != mine).await.is_err() {
+        if self.latest.wait_for(|&latest| latest != number).await.is_err() {
             std::future::pending().await
         }
     }

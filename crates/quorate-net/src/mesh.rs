@@ -20,13 +20,13 @@ use tokio::time::timeout;
 
 use crate::accept::accept_all;
 use crate::config::{Config, Security, StartError};
+use crate::delivery::DeliveryState;
 use crate::dial::keep_dialling;
 use crate::event::{Event, Events};
 use crate::hello::Incarnation;
-use crate::ledger::Ledger;
-use crate::link::{Link, NoRoom};
+use crate::link::{Link, QueueError};
 use crate::network::{Listener, Network};
-use crate::refusal::Reason;
+use crate::refusal::RefusalReason;
 
 /// The handle of a running mesh; clones are handles of the same one. When the last is dropped, everything ends at once;
 /// [`Mesh::stop`] is the polite way.
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
 struct Links {
     current: BTreeMap<ProcessId, Arc<Link>>,
     /// The books of those who were peers: one that comes back in the same life goes on where it was.
-    former: BTreeMap<ProcessId, Ledger>,
+    former: BTreeMap<ProcessId, DeliveryState>,
 }
 
 /// Where a mesh is in its life.
@@ -79,12 +79,12 @@ pub enum SendError {
     #[error("{0} is not a peer")]
     Unknown(ProcessId),
     /// Larger than allowed.
-    #[error("a message of {size} bytes, where {most} are allowed")]
+    #[error("a message of {size} bytes, where {max} are allowed")]
     TooLarge {
         /// Its size.
         size: usize,
         /// The largest allowed.
-        most: usize,
+        max: usize,
     },
     /// The mesh is stopping.
     #[error("the mesh is stopping")]
@@ -109,9 +109,9 @@ pub struct PeerStatus {
     /// How many connections there have been.
     pub connections: u64,
     /// Why there is no connection, or why the last one ended.
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
     /// Why one of the two nodes refused the other, if that is the trouble.
-    pub refusal: Option<Reason>,
+    pub refusal: Option<RefusalReason>,
 }
 
 impl Mesh {
@@ -123,10 +123,10 @@ impl Mesh {
     ) -> Result<(Self, Events), StartError> {
         config.validate()?;
         let address = listener.address().map_err(StartError::Listener)?;
-        if matches!(config.security, Security::Plain) && !network.stays_here(address.ip()) {
-            return Err(StartError::NotHere(address));
+        if matches!(config.security, Security::Plain) && !network.is_host_local(address.ip()) {
+            return Err(StartError::NotHostLocal(address));
         }
-        let (events, told) = mpsc::channel(config.limits.events);
+        let (events, receiver) = mpsc::channel(config.limits.events);
         let (sender, phase) = watch::channel(Phase::Running);
         let peers = config.peers.clone();
         let (network, refused) = (Arc::new(network), AtomicU64::new(0));
@@ -138,7 +138,7 @@ impl Mesh {
         let handle = Handle { shared, phase: sender, tasks, events, address };
         let mesh = Self { handle: Arc::new(handle) };
         mesh.set_peers(peers);
-        Ok((mesh, Events::new(told)))
+        Ok((mesh, Events::new(receiver)))
     }
 
     /// Where it waits for connections.
@@ -149,13 +149,13 @@ impl Mesh {
     /// Queues a message, as soon as there is room.
     pub async fn send(&self, to: ProcessId, payload: impl Into<Bytes>) -> Result<(), SendError> {
         let (link, payload) = self.prepare(to, payload.into())?;
-        link.push_when_room(payload).await.map_err(|why| self.explain(&link, why))
+        link.push_when_room(payload).await.map_err(|why| self.send_error(&link, why))
     }
 
     /// Queues a message if there is room.
     pub fn try_send(&self, to: ProcessId, payload: impl Into<Bytes>) -> Result<(), SendError> {
         let (link, payload) = self.prepare(to, payload.into())?;
-        link.try_push(payload).map_err(|why| self.explain(&link, why))
+        link.try_push(payload).map_err(|why| self.send_error(&link, why))
     }
 
     /// What is known about each peer.
@@ -183,8 +183,8 @@ impl Mesh {
                 link.state().address = address;
                 continue;
             }
-            let ledger = links.former.remove(&peer).unwrap_or_else(Ledger::new);
-            let link = Arc::new(Link::new(peer, address, shared.config.limits.queue, ledger));
+            let delivery = links.former.remove(&peer).unwrap_or_else(DeliveryState::new);
+            let link = Arc::new(Link::new(peer, address, shared.config.limits.queue, delivery));
             links.current.insert(peer, Arc::clone(&link));
             if shared.config.me < peer {
                 self.tasks().spawn(keep_dialling(Arc::clone(shared), link, events.clone()));
@@ -205,23 +205,23 @@ impl Mesh {
         if timeout(shared.config.limits.stop, all).await.is_err() {
             tasks.shutdown().await;
         }
-        shared.all_links().iter().map(|link| link.state().ledger.queued()).sum()
+        shared.all_links().iter().map(|link| link.state().delivery.queued()).sum()
     }
 
     fn prepare(&self, to: ProcessId, payload: Bytes) -> Result<(Arc<Link>, Bytes), SendError> {
         let (shared, size) = (&self.handle.shared, payload.len());
-        let most = shared.config.limits.message;
-        if size > most {
-            return Err(SendError::TooLarge { size, most });
+        let max = shared.config.limits.message;
+        if size > max {
+            return Err(SendError::TooLarge { size, max });
         }
         Ok((shared.link(to).ok_or(SendError::Unknown(to))?, payload))
     }
 
-    fn explain(&self, link: &Link, why: NoRoom) -> SendError {
+    fn send_error(&self, link: &Link, why: QueueError) -> SendError {
         match why {
-            NoRoom::Full => SendError::Full(link.peer),
-            NoRoom::Closed if link.state().removed => SendError::Unknown(link.peer),
-            NoRoom::Closed => SendError::Stopped,
+            QueueError::Full => SendError::Full(link.peer),
+            QueueError::Closed if link.state().removed => SendError::Unknown(link.peer),
+            QueueError::Closed => SendError::Stopped,
         }
     }
 
@@ -261,11 +261,11 @@ fn status(link: &Link) -> PeerStatus {
         peer: link.peer,
         address: state.address.clone(),
         up: state.up,
-        incarnation: state.ledger.theirs(),
+        incarnation: state.delivery.peer_incarnation(),
         version: state.version,
-        queued: state.ledger.queued(),
+        queued: state.delivery.queued(),
         connections: state.connections,
-        trouble: state.trouble.clone(),
+        last_error: state.last_error.clone(),
         refusal: state.refusal,
     }
 }

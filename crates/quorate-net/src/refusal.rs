@@ -9,7 +9,7 @@ pub(crate) const LONGEST_TEXT: usize = 400;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind of reason.
-    pub reason: Reason,
+    pub reason: RefusalReason,
     /// What is wrong, in words, with both sides' view of it.
     pub detail: String,
 }
@@ -17,7 +17,7 @@ pub struct Refusal {
 /// The kinds of reasons; the numbers are those of the wire and do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum RefusalReason {
     /// It did not begin as a node of quorate does.
     NotQuorate,
     /// No version of the frames is known to both.
@@ -35,9 +35,9 @@ pub enum Reason {
     /// It should wait to be dialled.
     Direction,
     /// A later incarnation of it has been here.
-    Outdated,
+    StaleIncarnation,
     /// It says that it has received what was never sent, or forgotten what it had received.
-    Confused,
+    SequenceMismatch,
     /// The node is about to stop.
     Stopping,
     /// The terms of the two nodes differ.
@@ -47,7 +47,7 @@ pub enum Reason {
 }
 
 impl Refusal {
-    pub(crate) fn new(reason: Reason, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(reason: RefusalReason, detail: impl Into<String>) -> Self {
         Self { reason, detail: detail.into() }
     }
 
@@ -55,7 +55,7 @@ impl Refusal {
     pub(crate) fn from_wire(code: u8, text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST_TEXT)]);
         let clean = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        Self { reason: Reason::from_code(code), detail: clean }
+        Self { reason: RefusalReason::from_code(code), detail: clean }
     }
 
     /// The words, cut to what may be sent.
@@ -68,7 +68,7 @@ impl Refusal {
     }
 }
 
-impl Reason {
+impl RefusalReason {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::NotQuorate => 1,
@@ -79,8 +79,8 @@ impl Reason {
             Self::Addressee => 6,
             Self::Certificate => 7,
             Self::Direction => 8,
-            Self::Outdated => 9,
-            Self::Confused => 10,
+            Self::StaleIncarnation => 9,
+            Self::SequenceMismatch => 10,
             Self::Stopping => 11,
             Self::Terms => 12,
             Self::Other(code) => code,
@@ -88,19 +88,19 @@ impl Reason {
     }
 
     fn from_code(code: u8) -> Self {
-        const KNOWN: [Reason; 12] = [
-            Reason::NotQuorate,
-            Reason::Frames,
-            Reason::Messages,
-            Reason::Cluster,
-            Reason::Unknown,
-            Reason::Addressee,
-            Reason::Certificate,
-            Reason::Direction,
-            Reason::Outdated,
-            Reason::Confused,
-            Reason::Stopping,
-            Reason::Terms,
+        const KNOWN: [RefusalReason; 12] = [
+            RefusalReason::NotQuorate,
+            RefusalReason::Frames,
+            RefusalReason::Messages,
+            RefusalReason::Cluster,
+            RefusalReason::Unknown,
+            RefusalReason::Addressee,
+            RefusalReason::Certificate,
+            RefusalReason::Direction,
+            RefusalReason::StaleIncarnation,
+            RefusalReason::SequenceMismatch,
+            RefusalReason::Stopping,
+            RefusalReason::Terms,
         ];
         KNOWN.into_iter().find(|known| known.code() == code).unwrap_or(Self::Other(code))
     }
@@ -109,7 +109,7 @@ impl Reason {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::Other(code) => write!(f, "{} (reason {code})", self.detail),
+            RefusalReason::Other(code) => write!(f, "{} (reason {code})", self.detail),
             _ => f.write_str(&self.detail),
         }
     }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn codes_are_read_as_they_are_written() {
         for code in 0..=255 {
-            assert_eq!(Reason::from_code(code).code(), code);
+            assert_eq!(RefusalReason::from_code(code).code(), code);
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
     fn a_peers_words_cannot_move_the_cursor_nor_go_on_for_ever() {
         let refusal = Refusal::from_wire(200, "\x1b[2Jhello\nworld".as_bytes());
         assert_eq!(refusal.to_string(), "?[2Jhello?world (reason 200)");
-        let long = Refusal::new(Reason::Unknown, "ä".repeat(LONGEST_TEXT));
+        let long = Refusal::new(RefusalReason::Unknown, "ä".repeat(LONGEST_TEXT));
         assert_eq!(long.text().len(), LONGEST_TEXT);
         assert!(Refusal::from_wire(1, &[0xff; 4096]).detail.chars().count() <= LONGEST_TEXT);
     }

@@ -28,7 +28,7 @@ pub fn node_name(node: ProcessId) -> String {
 
 /// Where a node's certificates are.
 #[derive(Clone, Debug)]
-pub struct Files {
+pub struct CertificateFiles {
     /// The authorities that are believed; several while one replaces another.
     pub authority: PathBuf,
     /// The node's own certificate.
@@ -61,36 +61,36 @@ pub enum TlsError {
 
 /// A node's certificates, which may be exchanged while it runs: connections made from then on use the new ones.
 pub struct Tls {
-    files: Option<Files>,
-    current: RwLock<Arc<Identity>>,
+    files: Option<CertificateFiles>,
+    current: RwLock<Arc<TlsIdentity>>,
 }
 
 /// What connections are made with.
-pub(crate) struct Identity {
+pub(crate) struct TlsIdentity {
     pub(crate) client: Arc<ClientConfig>,
     pub(crate) server: Arc<ServerConfig>,
     /// For clients, who need not show a certificate.
-    pub(crate) clients: Arc<ServerConfig>,
+    pub(crate) server_for_clients: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
 
 impl Tls {
     /// From PEM texts: the authorities, the node's certificate, its key.
     pub fn from_pem(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
-        let identity = Identity::new(authority, certificate, key)?;
+        let identity = TlsIdentity::new(authority, certificate, key)?;
         Ok(Self { files: None, current: RwLock::new(Arc::new(identity)) })
     }
 
     /// From files, which [`Self::reload`] reads again.
-    pub fn from_files(files: Files) -> Result<Self, TlsError> {
-        let identity = Identity::from_files(&files)?;
+    pub fn from_files(files: CertificateFiles) -> Result<Self, TlsError> {
+        let identity = TlsIdentity::from_files(&files)?;
         Ok(Self { files: Some(files), current: RwLock::new(Arc::new(identity)) })
     }
 
     /// Reads the files again. If anything is wrong with them, what was there stays.
     pub fn reload(&self) -> Result<(), TlsError> {
         let files = self.files.as_ref().ok_or(TlsError::NoFiles)?;
-        self.set(Identity::from_files(files)?);
+        self.set(TlsIdentity::from_files(files)?);
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Tls {
         certificate: &[u8],
         key: &[u8],
     ) -> Result<(), TlsError> {
-        self.set(Identity::new(authority, certificate, key)?);
+        self.set(TlsIdentity::new(authority, certificate, key)?);
         Ok(())
     }
 
@@ -117,11 +117,11 @@ impl Tls {
         Ok(Box::new(connector.connect(server_name(node), stream).await?))
     }
 
-    pub(crate) fn identity(&self) -> Arc<Identity> {
+    pub(crate) fn identity(&self) -> Arc<TlsIdentity> {
         Arc::clone(&self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    fn set(&self, identity: Identity) {
+    fn set(&self, identity: TlsIdentity) {
         *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) =
             Arc::new(identity);
     }
@@ -137,8 +137,8 @@ pub(crate) fn server_name(node: ProcessId) -> ServerName<'static> {
     ServerName::try_from(node_name(node)).expect("a node's name is a DNS name")
 }
 
-impl Identity {
-    fn from_files(files: &Files) -> Result<Self, TlsError> {
+impl TlsIdentity {
+    fn from_files(files: &CertificateFiles) -> Result<Self, TlsError> {
         let read = |path: &PathBuf| {
             fs::read(path).map_err(|source| TlsError::File { path: path.clone(), source })
         };
@@ -154,15 +154,21 @@ impl Identity {
         Ok(Self {
             certificate: chain[0].clone(),
             client: Arc::new(client(&provider, &roots, chain.clone(), key.clone_key())?),
-            clients: Arc::new(server(&provider, &roots, chain.clone(), key.clone_key(), false)?),
+            server_for_clients: Arc::new(server(
+                &provider,
+                &roots,
+                chain.clone(),
+                key.clone_key(),
+                false,
+            )?),
             server: Arc::new(server(&provider, &roots, chain, key, true)?),
         })
     }
 }
 
-fn certificates(pem: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(pem: &[u8], kind: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    found.ok().filter(|found| !found.is_empty()).ok_or(TlsError::Missing(what))
+    found.ok().filter(|found| !found.is_empty()).ok_or(TlsError::Missing(kind))
 }
 
 fn roots(authority: &[u8]) -> Result<RootCertStore, TlsError> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The versions of our frames that this build speaks.
-pub const FRAMES: Versions = Versions { oldest: 1, newest: 1 };
+pub const FRAME_VERSIONS: Versions = Versions { oldest: 1, newest: 1 };
 
 /// All versions from the oldest to the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Versions {
     }
 
     /// Whether this version is one of them.
-    pub const fn contain(self, version: u16) -> bool {
+    pub const fn contains(self, version: u16) -> bool {
         self.oldest <= version && version <= self.newest
     }
 }

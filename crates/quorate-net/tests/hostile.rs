@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use quorate_net::frame::{self, Body, Frame};
-use quorate_net::hello::{Answer, Hello, Received};
+use quorate_net::hello::{Hello, HelloReply, Received};
 use quorate_net::{
-    ClusterId, Event, FRAMES, Gone, Incarnation, Reason, Refusal, Security, Versions,
+    ClusterId, DisconnectReason, Event, FRAME_VERSIONS, Incarnation, Refusal, RefusalReason,
+    Security, Versions,
 };
-use support::{CLUSTER, Node, certified, config, eventually, listener, p, pair, soon};
+use support::{CLUSTER, Node, certified, config, eventually, in_time, listener, p, pair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -25,7 +26,7 @@ async fn victim() -> Node {
 fn hello() -> Hello {
     Hello {
         terms: None,
-        frames: FRAMES,
+        frames: FRAME_VERSIONS,
         messages: Versions::only(1),
         cluster: CLUSTER,
         from: p(0),
@@ -36,26 +37,26 @@ fn hello() -> Hello {
 }
 
 /// Says something and reads the answer.
-async fn say(node: &Node, word: &[u8]) -> (TcpStream, Answer) {
+async fn exchange(node: &Node, request: &[u8]) -> (TcpStream, HelloReply) {
     let mut stream = TcpStream::connect(node.mesh.address()).await.expect("it listens");
-    stream.write_all(word).await.expect("written");
+    stream.write_all(request).await.expect("written");
     let mut prefix = [0; 6];
-    soon(stream.read_exact(&mut prefix)).await.expect("an answer");
+    in_time(stream.read_exact(&mut prefix)).await.expect("an answer");
     let mut answer = vec![0; u16::from_be_bytes([prefix[4], prefix[5]]).into()];
-    soon(stream.read_exact(&mut answer)).await.expect("an answer");
-    (stream, Answer::decode(&answer).expect("understood"))
+    in_time(stream.read_exact(&mut answer)).await.expect("an answer");
+    (stream, HelloReply::decode(&answer).expect("understood"))
 }
 
-async fn refusal(node: &Node, word: &[u8]) -> Refusal {
-    match say(node, word).await.1 {
-        Answer::Refused(refusal) => refusal,
-        Answer::Welcome(welcome) => panic!("{welcome:?}"),
+async fn refusal(node: &Node, request: &[u8]) -> Refusal {
+    match exchange(node, request).await.1 {
+        HelloReply::Refused(refusal) => refusal,
+        HelloReply::Welcome(welcome) => panic!("{welcome:?}"),
     }
 }
 
 async fn admitted(node: &mut Node, hello: Hello) -> TcpStream {
-    let (stream, answer) = say(node, &hello.encode()).await;
-    assert!(matches!(answer, Answer::Welcome(_)), "{answer:?}");
+    let (stream, answer) = exchange(node, &hello.encode()).await;
+    assert!(matches!(answer, HelloReply::Welcome(_)), "{answer:?}");
     node.up().await;
     stream
 }
@@ -66,9 +67,11 @@ fn data(sequence: u64, payload: &[u8]) -> BytesMut {
     bytes
 }
 
-async fn dishonest(node: &mut Node, words: &str) {
+async fn expect_violation(node: &mut Node, words: &str) {
     match node.next().await {
-        Event::Down { why: Gone::Dishonest(what), .. } => assert!(what.contains(words), "{what}"),
+        Event::Down { why: DisconnectReason::ProtocolViolation(cause), .. } => {
+            assert!(cause.contains(words), "{cause}")
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -77,22 +80,26 @@ async fn dishonest(node: &mut Node, words: &str) {
 async fn who_does_not_fit_is_told_why() {
     let node = victim().await;
     let cases = [
-        (Hello { cluster: ClusterId(2), ..hello() }, Reason::Cluster, "is of cluster 00"),
-        (Hello { from: p(5), ..hello() }, Reason::Unknown, "p5 is not in the configuration of p1"),
-        (Hello { to: p(2), ..hello() }, Reason::Addressee, "it wants p2, this is p1"),
+        (Hello { cluster: ClusterId(2), ..hello() }, RefusalReason::Cluster, "is of cluster 00"),
+        (
+            Hello { from: p(5), ..hello() },
+            RefusalReason::Unknown,
+            "p5 is not in the configuration of p1",
+        ),
+        (Hello { to: p(2), ..hello() }, RefusalReason::Addressee, "it wants p2, this is p1"),
         (
             Hello { frames: Versions { oldest: 8, newest: 9 }, ..hello() },
-            Reason::Frames,
+            RefusalReason::Frames,
             "p0 speaks versions 8 to 9 of the frames, p1 speaks 1",
         ),
         (
             Hello { messages: Versions::only(4), ..hello() },
-            Reason::Messages,
+            RefusalReason::Messages,
             "p0 speaks versions 4 of the messages, p1 speaks 1",
         ),
         (
             Hello { received: Some(Received { from: Incarnation(1), messages: 3 }), ..hello() },
-            Reason::Confused,
+            RefusalReason::SequenceMismatch,
             "it says that it has received 3 messages, where 0 were sent",
         ),
     ];
@@ -108,7 +115,7 @@ async fn who_does_not_fit_is_told_why() {
 async fn who_speaks_something_else_is_told_so() {
     let node = victim().await;
     let refused = refusal(&node, b"GET / HTTP/1.1\r\n\r\n").await;
-    assert_eq!(refused.reason, Reason::NotQuorate);
+    assert_eq!(refused.reason, RefusalReason::NotQuorate);
     let refused = refusal(&node, &[0x16, 3, 1, 0, 200, 1]).await;
     assert_eq!(refused.detail, "it speaks TLS, and this side was told to use plain TCP");
 }
@@ -148,7 +155,7 @@ async fn frames_that_no_honest_peer_sends_end_the_connection() {
     for (bytes, words) in cases {
         let mut stream = admitted(&mut node, hello()).await;
         stream.write_all(&bytes).await.expect("written");
-        dishonest(&mut node, words).await;
+        expect_violation(&mut node, words).await;
     }
 }
 
@@ -157,10 +164,10 @@ async fn half_a_frame_and_silence_end_the_connection() {
     let mut node = victim().await;
     let mut stream = admitted(&mut node, hello()).await;
     stream.write_all(&data(1, b"never complete")[..12]).await.expect("written");
-    assert_eq!(node.next().await, Event::Down { peer: p(0), why: Gone::Silent });
+    assert_eq!(node.next().await, Event::Down { peer: p(0), why: DisconnectReason::Silent });
     // The other side has been hearing signs of life all the time.
     let mut heard = vec![0; 13];
-    soon(stream.read_exact(&mut heard)).await.expect("signs of life");
+    in_time(stream.read_exact(&mut heard)).await.expect("signs of life");
     let (frame, _) = frame::decode(&heard, 0).expect("well formed").expect("complete");
     assert_eq!(frame.body, Body::Alive);
 }
@@ -179,7 +186,7 @@ async fn who_says_nothing_is_dropped_and_keeps_nobody_out() {
     admitted(&mut node, hello()).await;
     eventually("all are dropped", || node.mesh.refused() == 20).await;
     for mut stream in idle {
-        let end = soon(stream.read(&mut [0; 8])).await;
+        let end = in_time(stream.read(&mut [0; 8])).await;
         assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
     }
 }
@@ -188,7 +195,7 @@ async fn who_says_nothing_is_dropped_and_keeps_nobody_out() {
 async fn a_stranger_to_the_authority_gets_nowhere() {
     let ([a], [b]) = (certified([0]), certified([1]));
     let (a, b) = pair(config(0, 1, a), config(1, 1, b)).await;
-    a.trouble("no TLS: invalid peer certificate").await;
+    a.expect_error("no TLS: invalid peer certificate").await;
     eventually("it is counted", || b.mesh.refused() > 0).await;
 }
 
@@ -203,17 +210,17 @@ async fn a_node_cannot_speak_for_another() {
     let stream =
         zero.connect(node.mesh.address(), p(3)).await.expect("a certificate of the authority");
     let refusal = over_tls(stream, hello).await;
-    assert_eq!(refusal.reason, Reason::Certificate);
+    assert_eq!(refusal.reason, RefusalReason::Certificate);
     assert_eq!(refusal.detail, "its certificate is not good for node-2.quorate.internal");
 }
 
 async fn over_tls(mut stream: impl quorate_net::Stream, hello: Hello) -> Refusal {
     stream.write_all(&hello.encode()).await.expect("written");
     let mut answer = Vec::new();
-    soon(stream.read_to_end(&mut answer)).await.expect("an answer");
-    match Answer::decode(&answer[6..]).expect("understood") {
-        Answer::Refused(refusal) => refusal,
-        Answer::Welcome(welcome) => panic!("{welcome:?}"),
+    in_time(stream.read_to_end(&mut answer)).await.expect("an answer");
+    match HelloReply::decode(&answer[6..]).expect("understood") {
+        HelloReply::Refused(refusal) => refusal,
+        HelloReply::Welcome(welcome) => panic!("{welcome:?}"),
     }
 }
 
@@ -221,8 +228,8 @@ async fn over_tls(mut stream: impl quorate_net::Stream, hello: Hello) -> Refusal
 async fn a_plain_peer_and_a_secure_one_see_what_is_wrong() {
     let [a] = certified([0]);
     let (a, _b) = pair(config(0, 1, a), config(1, 1, Security::Plain)).await;
-    a.trouble("no TLS").await;
+    a.expect_error("no TLS").await;
     let [b] = certified([1]);
     let (a, _b) = pair(config(0, 1, Security::Plain), config(1, 1, b)).await;
-    a.trouble("it speaks TLS, and this side was told to use plain TCP").await;
+    a.expect_error("it speaks TLS, and this side was told to use plain TCP").await;
 }

@@ -5,10 +5,12 @@ mod support;
 use std::time::Duration;
 
 use quorate_net::{
-    Config, Event, Gone, Incarnation, Mesh, Network, Security, SendError, StartError, Tcp, Versions,
+    Config, DisconnectReason, Event, Incarnation, Mesh, Network, Security, SendError, StartError,
+    Tcp, Versions,
 };
 use support::{
-    Node, address, certified, config, eventually, listen_again, listener, p, pair, quick, soon,
+    Node, address, certified, config, eventually, in_time, listen_again, listener, p, pair,
+    quick_limits,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -16,7 +18,7 @@ fn number(payload: &[u8]) -> u64 {
     u64::from_be_bytes(payload.try_into().expect("eight bytes"))
 }
 
-async fn talk(a: Config, b: Config) {
+async fn exchange_messages(a: Config, b: Config) {
     const COUNT: u64 = 5_000;
     let (mut a, mut b) = pair(a, b).await;
     let (to_b, to_a) = (a.mesh.clone(), b.mesh.clone());
@@ -34,23 +36,23 @@ async fn talk(a: Config, b: Config) {
     }
     sender.await.expect("done");
     let stopped = tokio::spawn(async move { a.mesh.stop().await });
-    assert_eq!(soon(stopped).await.expect("done"), 0);
-    assert_eq!(b.next().await, Event::Down { peer: p(0), why: Gone::Stopped });
+    assert_eq!(in_time(stopped).await.expect("done"), 0);
+    assert_eq!(b.next().await, Event::Down { peer: p(0), why: DisconnectReason::Stopped });
 }
 
 #[tokio::test]
 async fn messages_arrive_once_and_in_order_over_plain_tcp() {
-    talk(config(0, 1, Security::Plain), config(1, 1, Security::Plain)).await;
+    exchange_messages(config(0, 1, Security::Plain), config(1, 1, Security::Plain)).await;
 }
 
 #[tokio::test]
 async fn messages_arrive_once_and_in_order_over_tls() {
     let [a, b] = certified([0, 1]);
-    talk(config(0, 1, a), config(1, 1, b)).await;
+    exchange_messages(config(0, 1, a), config(1, 1, b)).await;
 }
 
 /// Passes connections on, and cuts each after a while, in the middle of whatever it is.
-async fn cutter(to: String) -> String {
+async fn cutting_proxy(to: String) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound").to_string();
     tokio::spawn(async move {
@@ -85,7 +87,7 @@ async fn connections_that_break_lose_and_repeat_nothing() {
     const COUNT: u64 = 4_000;
     let (mut a, mut b) = (config(0, 1, Security::Plain), config(1, 1, Security::Plain));
     let (at, bt) = (listener().await, listener().await);
-    a.peers.insert(p(1), cutter(address(&*bt)).await);
+    a.peers.insert(p(1), cutting_proxy(address(&*bt)).await);
     b.peers.insert(p(0), address(&*at));
     let (mut a, mut b) = (Node::start(a, at), Node::start(b, bt));
     let (to_b, to_a) = (a.mesh.clone(), b.mesh.clone());
@@ -126,7 +128,7 @@ async fn the_owner_is_told_of_a_new_life_and_the_old_ones_messages_are_dropped()
     drop(second);
     b.incarnation = Incarnation(1);
     let _third = Node::start(b, listen_again(&b_at).await);
-    a.trouble("its incarnation 1 is over").await;
+    a.expect_error("its incarnation 1 is over").await;
 }
 
 #[tokio::test]
@@ -155,7 +157,7 @@ async fn a_full_queue_is_felt_and_nothing_is_lost() {
     let numbers: Vec<u64> =
         b.messages(sent as usize + 1).await.iter().map(|m| number(&m[..8])).collect();
     assert!(numbers.into_iter().eq(0..=sent));
-    soon(waiting).await.expect("done").expect("sent");
+    in_time(waiting).await.expect("done").expect("sent");
     assert_eq!(a.mesh.status()[0].connections, 1);
 }
 
@@ -167,11 +169,11 @@ async fn a_stop_flushes_what_is_queued_and_says_farewell() {
     for n in 0..1000u64 {
         a.mesh.try_send(p(1), n.to_be_bytes().to_vec()).expect("queued");
     }
-    assert_eq!(soon(a.mesh.stop()).await, 0);
+    assert_eq!(in_time(a.mesh.stop()).await, 0);
     assert_eq!(a.mesh.try_send(p(1), &b"late"[..]), Err(SendError::Stopped));
     assert_eq!(b.messages(1000).await.len(), 1000);
-    assert_eq!(b.next().await, Event::Down { peer: p(0), why: Gone::Stopped });
-    while soon(a.events.next()).await.is_some() {}
+    assert_eq!(b.next().await, Event::Down { peer: p(0), why: DisconnectReason::Stopped });
+    while in_time(a.events.next()).await.is_some() {}
 }
 
 #[tokio::test]
@@ -185,7 +187,7 @@ async fn peers_come_and_go_while_it_runs() {
         (vec![b"two".to_vec()], vec![b"one".to_vec()])
     );
     a.mesh.set_peers([].into());
-    assert_eq!(a.next().await, Event::Down { peer: p(1), why: Gone::Removed });
+    assert_eq!(a.next().await, Event::Down { peer: p(1), why: DisconnectReason::Removed });
     assert_eq!(a.mesh.try_send(p(1), &b""[..]), Err(SendError::Unknown(p(1))));
     b.mesh.try_send(p(0), &b"three"[..]).expect("queued");
     a.mesh.set_peers([(p(1), b.mesh.address().to_string())].into());
@@ -207,11 +209,11 @@ async fn two_versions_speak_the_newest_that_both_know_or_say_why_not() {
     let (a, mut b) = (config(0, 1, Security::Plain), config(1, 1, Security::Plain));
     b.messages = Versions { oldest: 2, newest: 3 };
     let (a, _b) = pair(a, b).await;
-    a.trouble("p0 speaks versions 1 of the messages, p1 speaks 2 to 3").await;
+    a.expect_error("p0 speaks versions 1 of the messages, p1 speaks 2 to 3").await;
     let (a, mut b) = (config(0, 1, Security::Plain), config(1, 1, Security::Plain));
     b.frames = Versions::only(7);
     let (a, _b) = pair(a, b).await;
-    a.trouble("p0 speaks versions 1 of the frames, p1 speaks 7").await;
+    a.expect_error("p0 speaks versions 1 of the frames, p1 speaks 7").await;
 }
 
 #[tokio::test]
@@ -219,14 +221,14 @@ async fn plain_tcp_is_for_loopback_only() {
     let everywhere = Tcp.listen("0.0.0.0:0").await.expect("a port");
     let refused =
         Mesh::start(config(0, 1, Security::Plain), Tcp, everywhere).err().expect("refused");
-    assert!(matches!(refused, StartError::NotHere(_)), "{refused}");
+    assert!(matches!(refused, StartError::NotHostLocal(_)), "{refused}");
 }
 
 #[tokio::test]
 async fn a_message_that_is_too_large_is_refused_at_once() {
     let (a, _b) = pair(config(0, 1, Security::Plain), config(1, 1, Security::Plain)).await;
-    let most = quick().message;
-    let large = vec![0; most + 1];
-    assert_eq!(a.mesh.send(p(1), large).await, Err(SendError::TooLarge { size: most + 1, most }));
+    let max = quick_limits().message;
+    let large = vec![0; max + 1];
+    assert_eq!(a.mesh.send(p(1), large).await, Err(SendError::TooLarge { size: max + 1, max }));
     assert_eq!(a.mesh.try_send(p(9), &b""[..]), Err(SendError::Unknown(p(9))));
 }

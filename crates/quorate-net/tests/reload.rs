@@ -5,18 +5,19 @@ mod support;
 use std::path::Path;
 use std::sync::Arc;
 
-use quorate_net::certs::{self, Wanted};
-use quorate_net::{Files, Security, Tls};
+use quorate_net::certs::{self, CertsSpec};
+use quorate_net::{CertificateFiles, Security, Tls};
 use support::{config, p, pair};
 
 fn make(directory: &Path, renew: bool) {
     let nodes = vec![(p(0), Vec::new()), (p(1), vec!["127.0.0.1".to_owned()])];
-    certs::make(directory, &Wanted { nodes, clients: Vec::new(), days: 1, renew }).expect("made");
+    certs::make(directory, &CertsSpec { nodes, clients: Vec::new(), days: 1, renew })
+        .expect("made");
 }
 
 fn tls(directory: &Path, node: u32) -> Arc<Tls> {
     let file = |name: &str| directory.join(name);
-    let files = Files {
+    let files = CertificateFiles {
         authority: file("trusted.pem"),
         certificate: file(&format!("node-{node}.pem")),
         key: file(&format!("node-{node}.key")),
@@ -63,7 +64,7 @@ async fn an_authority_is_replaced_without_a_restart() {
         mesh.set_peers([(p(1), address.clone())].into());
     };
     reconnect(&a.mesh);
-    a.trouble("no TLS: invalid peer certificate").await;
+    a.expect_error("no TLS: invalid peer certificate").await;
 
     // Now both do.
     zero.reload().expect("usable");

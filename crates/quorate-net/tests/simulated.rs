@@ -11,9 +11,9 @@ use std::time::Duration;
 use quorate_algorithms::mutex::RicartAgrawala;
 use quorate_core::ProcessId;
 use quorate_core::mutex::{Command, Output};
-use quorate_net::driver::{Drive, Hosted, drive, host};
+use quorate_net::driver::{DriveOptions, Hosted, drive, host};
 use quorate_net::{
-    ClusterId, Config, Connection, Event, Events, Incarnation, Later, Listener, Mesh, Network,
+    BoxFuture, ClusterId, Config, Connection, Event, Events, Incarnation, Listener, Mesh, Network,
     Security,
 };
 use turmoil::net::{TcpListener, TcpStream};
@@ -24,16 +24,16 @@ const PORT: u16 = 7000;
 /// Turmoil in place of TCP.
 struct Simulated;
 
-struct Waiting(TcpListener);
+struct SimulatedListener(TcpListener);
 
 impl Network for Simulated {
-    fn listen<'a>(&'a self, at: &'a str) -> Later<'a, io::Result<Box<dyn Listener>>> {
-        Box::pin(
-            async move { Ok(Box::new(Waiting(TcpListener::bind(at).await?)) as Box<dyn Listener>) },
-        )
+    fn listen<'a>(&'a self, at: &'a str) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
+        Box::pin(async move {
+            Ok(Box::new(SimulatedListener(TcpListener::bind(at).await?)) as Box<dyn Listener>)
+        })
     }
 
-    fn connect<'a>(&'a self, to: &'a str) -> Later<'a, io::Result<Connection>> {
+    fn connect<'a>(&'a self, to: &'a str) -> BoxFuture<'a, io::Result<Connection>> {
         Box::pin(async move {
             let stream = TcpStream::connect(to).await?;
             let address = stream.peer_addr()?;
@@ -42,13 +42,13 @@ impl Network for Simulated {
     }
 
     /// It all happens in this process.
-    fn stays_here(&self, _: IpAddr) -> bool {
+    fn is_host_local(&self, _: IpAddr) -> bool {
         true
     }
 }
 
-impl Listener for Waiting {
-    fn accept(&mut self) -> Later<'_, io::Result<Connection>> {
+impl Listener for SimulatedListener {
+    fn accept(&mut self) -> BoxFuture<'_, io::Result<Connection>> {
         Box::pin(async move {
             let (stream, address) = self.0.accept().await?;
             Ok((Box::new(stream) as Box<dyn quorate_net::Stream>, address))
@@ -65,9 +65,9 @@ impl Listener for Waiting {
 struct Trace(Arc<Mutex<Vec<String>>>);
 
 impl Trace {
-    fn note(&self, who: ProcessId, what: impl Display) {
+    fn record(&self, process: ProcessId, event: impl Display) {
         let time = turmoil::sim_elapsed().unwrap_or_default().as_micros();
-        self.0.lock().expect("nobody panics").push(format!("{time} {who} {what}"));
+        self.0.lock().expect("nobody panics").push(format!("{time} {process} {event}"));
     }
 
     fn lines(&self) -> Vec<String> {
@@ -79,14 +79,14 @@ fn name(node: ProcessId) -> String {
     format!("node{}", node.number())
 }
 
-async fn mesh(me: ProcessId, life: u64) -> io::Result<(Mesh, Events)> {
+async fn mesh(me: ProcessId, incarnation: u64) -> io::Result<(Mesh, Events)> {
     let peers = ProcessId::all(NODES).map(|peer| (peer, format!("{}:{PORT}", name(peer))));
     let mut config = Config::new(ClusterId(1), me, peers, Security::Plain);
-    config.incarnation = Incarnation(life);
+    config.incarnation = Incarnation(incarnation);
     config.seed = u64::from(me.number());
     config.limits.silence = Duration::from_millis(400);
     config.limits.ping = Duration::from_millis(100);
-    config.limits.redial_most = Duration::from_millis(200);
+    config.limits.redial_max = Duration::from_millis(200);
     let listener = Simulated.listen(&format!("0.0.0.0:{PORT}")).await?;
     Mesh::start(config, Simulated, listener).map_err(io::Error::other)
 }
@@ -103,12 +103,12 @@ fn network(seed: u64) -> turmoil::Sim<'static> {
 /// Steps until everybody is done, letting things happen at their steps (of a millisecond).
 fn run(
     mut sim: turmoil::Sim<'static>,
-    mut happens: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)>,
+    mut faults: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)>,
     done: impl Fn() -> bool,
 ) {
     for step in 0..100_000 {
-        if let Some(happen) = happens.remove(&step) {
-            happen(&mut sim);
+        if let Some(inject) = faults.remove(&step) {
+            inject(&mut sim);
         }
         sim.step().expect("no node fails");
         if done() {
@@ -140,11 +140,11 @@ fn numbers(seed: u64, count: u32) -> Vec<String> {
                     match event {
                         Event::Message { from, payload } => {
                             let number: [u8; 4] = payload[..].try_into().expect("a number");
-                            trace.note(me, format_args!("{from} {}", u32::from_be_bytes(number)));
+                            trace.record(me, format_args!("{from} {}", u32::from_be_bytes(number)));
                         }
-                        Event::Up { peer, .. } => trace.note(me, format_args!("up {peer}")),
+                        Event::Up { peer, .. } => trace.record(me, format_args!("up {peer}")),
                         Event::Down { peer, why } => {
-                            trace.note(me, format_args!("down {peer}: {why}"));
+                            trace.record(me, format_args!("down {peer}: {why}"));
                         }
                     }
                 }
@@ -152,15 +152,15 @@ fn numbers(seed: u64, count: u32) -> Vec<String> {
             }
         });
     }
-    let mut happens: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)> = BTreeMap::new();
-    happens.insert(300, |sim| sim.partition("node0", "node1"));
-    happens.insert(1_500, |sim| sim.repair("node0", "node1"));
-    happens.insert(1_700, |sim| sim.partition_oneway("node2", "node0"));
-    happens.insert(2_600, |sim| sim.repair_oneway("node2", "node0"));
+    let mut faults: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)> = BTreeMap::new();
+    faults.insert(300, |sim| sim.partition("node0", "node1"));
+    faults.insert(1_500, |sim| sim.repair("node0", "node1"));
+    faults.insert(1_700, |sim| sim.partition_oneway("node2", "node0"));
+    faults.insert(2_600, |sim| sim.repair_oneway("node2", "node0"));
     let all = NODES * (NODES - 1) * count as usize;
     let arrived = |line: &String| !line.contains("up") && !line.contains("down");
     let watched = trace.clone();
-    run(sim, happens, move || watched.lines().iter().filter(|line| arrived(line)).count() >= all);
+    run(sim, faults, move || watched.lines().iter().filter(|line| arrived(line)).count() >= all);
     trace.lines()
 }
 
@@ -198,31 +198,31 @@ fn entries(seed: u64, times: u32) -> Vec<String> {
             let trace = trace.clone();
             async move {
                 let (mesh, mut events) = mesh(me, 1).await?;
-                let (mut hosted, user): (Hosted<RicartAgrawala>, _) =
+                let (mut hosted, handle): (Hosted<RicartAgrawala>, _) =
                     host(RicartAgrawala::new(NODES, me), me, NODES);
                 tokio::spawn(async move {
                     for _ in 0..times {
-                        user.ask(Command::Acquire).await.expect("it is outside");
-                        assert_eq!(user.next().await, Some(Output::Entered));
-                        trace.note(me, "enters");
+                        handle.submit(Command::Acquire).await.expect("it is outside");
+                        assert_eq!(handle.next().await, Some(Output::Entered));
+                        trace.record(me, "enters");
                         tokio::time::sleep(Duration::from_millis(7)).await;
-                        trace.note(me, "leaves");
-                        user.ask(Command::Release).await.expect("it is inside");
+                        trace.record(me, "leaves");
+                        handle.submit(Command::Release).await.expect("it is inside");
                     }
                     std::future::pending::<()>().await;
-                    drop(user);
+                    drop(handle);
                 });
-                let options = Drive { suspect_after: None, ..Drive::default() };
+                let options = DriveOptions { suspect_after: None, ..DriveOptions::default() };
                 let ended = drive(&mesh, &mut events, &mut hosted, &options).await;
                 Err(format!("it ended: {ended:?}").into())
             }
         });
     }
-    let mut happens: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)> = BTreeMap::new();
-    happens.insert(200, |sim| sim.partition("node0", "node2"));
-    happens.insert(900, |sim| sim.repair("node0", "node2"));
+    let mut faults: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)> = BTreeMap::new();
+    faults.insert(200, |sim| sim.partition("node0", "node2"));
+    faults.insert(900, |sim| sim.repair("node0", "node2"));
     let watched = trace.clone();
-    run(sim, happens, move || watched.lines().len() >= 2 * NODES * times as usize);
+    run(sim, faults, move || watched.lines().len() >= 2 * NODES * times as usize);
     trace.lines()
 }
 
@@ -231,9 +231,9 @@ fn a_mutex_over_the_mesh_lets_one_in_at_a_time_and_everybody_in_the_end() {
     let trace = entries(5, 20);
     for pair in trace.chunks(2) {
         let [enters, leaves] = pair else { panic!("{pair:?}") };
-        let who = |line: &str| line.split(' ').nth(1).expect("a process").to_owned();
+        let process = |line: &str| line.split(' ').nth(1).expect("a process").to_owned();
         assert!(enters.ends_with("enters") && leaves.ends_with("leaves"), "{pair:?}");
-        assert_eq!(who(enters), who(leaves));
+        assert_eq!(process(enters), process(leaves));
     }
     assert_eq!(trace, entries(5, 20), "the same seed, the same trace");
 }
@@ -243,31 +243,31 @@ fn a_mutex_over_the_mesh_lets_one_in_at_a_time_and_everybody_in_the_end() {
 fn a_crash_in_the_simulation_is_a_new_life() {
     let (trace, mut sim) = (Trace::default(), network(11));
     for me in ProcessId::all(NODES) {
-        let (trace, lives) = (trace.clone(), Arc::new(Mutex::new(0)));
+        let (trace, incarnations) = (trace.clone(), Arc::new(Mutex::new(0)));
         sim.host(name(me), move || {
             let trace = trace.clone();
-            let life = {
-                let mut lives = lives.lock().expect("nobody panics");
-                *lives += 1;
-                *lives
+            let incarnation = {
+                let mut incarnations = incarnations.lock().expect("nobody panics");
+                *incarnations += 1;
+                *incarnations
             };
             async move {
-                let (_mesh, mut events) = mesh(me, life).await?;
+                let (_mesh, mut events) = mesh(me, incarnation).await?;
                 while let Some(event) = events.next().await {
                     if let Event::Up { peer, incarnation, fresh, .. } = event {
-                        trace.note(me, format_args!("{peer} {incarnation} {fresh}"));
+                        trace.record(me, format_args!("{peer} {incarnation} {fresh}"));
                     }
                 }
                 Ok(())
             }
         });
     }
-    let mut happens: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)> = BTreeMap::new();
-    happens.insert(500, |sim| sim.crash("node1"));
-    happens.insert(900, |sim| sim.bounce("node1"));
+    let mut faults: BTreeMap<u32, fn(&mut turmoil::Sim<'static>)> = BTreeMap::new();
+    faults.insert(500, |sim| sim.crash("node1"));
+    faults.insert(900, |sim| sim.bounce("node1"));
     let watched = trace.clone();
-    let seen = move |who: u32| {
-        watched.lines().iter().any(|line| line.ends_with(&format!(" p{who} p1 2 true")))
+    let seen = move |process: u32| {
+        watched.lines().iter().any(|line| line.ends_with(&format!(" p{process} p1 2 true")))
     };
-    run(sim, happens, move || seen(0) && seen(2));
+    run(sim, faults, move || seen(0) && seen(2));
 }

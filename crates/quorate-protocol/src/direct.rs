@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn what_a_node_tells_is_checked() {
-        let told = Attached {
+        let attached = Attached {
             node: 0,
             candidate: 7,
             voters: vec![None; 3],
@@ -83,14 +83,14 @@ mod tests {
             ttl_most_ms: 60_000,
             drift_ppm: 500,
         };
-        assert_eq!(told.electorate().map(|electorate| electorate.len()), Some(3));
-        assert!(told.terms().is_some_and(|terms| terms.permits(Span::from_millis(60_000))));
-        let crowd = Attached { n: u32::MAX, ..told.clone() };
+        assert_eq!(attached.electorate().map(|electorate| electorate.len()), Some(3));
+        assert!(attached.terms().is_some_and(|terms| terms.permits(Span::from_millis(60_000))));
+        let crowd = Attached { n: u32::MAX, ..attached.clone() };
         assert_eq!(crowd.electorate(), None);
-        let unknown = Attached { quorums: "coin".to_owned(), ..told.clone() };
+        let unknown = Attached { quorums: "coin".to_owned(), ..attached.clone() };
         assert_eq!(unknown.electorate(), None);
-        assert_eq!(Attached { drift_ppm: u32::MAX, ..told.clone() }.terms(), None);
-        assert_eq!(Attached { ttl_least_ms: 0, ..told }.terms(), None);
+        assert_eq!(Attached { drift_ppm: u32::MAX, ..attached.clone() }.terms(), None);
+        assert_eq!(Attached { ttl_least_ms: 0, ..attached }.terms(), None);
     }
 
     #[test]

@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The largest frame of a client.
-pub const ASK_MOST: usize = 64 << 10;
+pub const CLIENT_FRAME_MAX: usize = 64 << 10;
 
 /// The largest frame of a node: a list may be long.
-pub const SAY_MOST: usize = 16 << 20;
+pub const SERVER_FRAME_MAX: usize = 16 << 20;
 
 /// Puts a message behind what is to be written.
 pub fn put<M: Serialize>(message: &M, out: &mut BytesMut) {

@@ -52,7 +52,7 @@ impl Name {
             return Err(BadName::TooLong(text.len()));
         }
         match text.char_indices().find(|(_, character)| character.is_control()) {
-            Some((place, _)) => Err(BadName::Control(place)),
+            Some((index, _)) => Err(BadName::Control(index)),
             None => Ok(Self { kind, text: text.into() }),
         }
     }

@@ -50,7 +50,7 @@ fn digest(session: u128, kind: &str, number: u64) -> [u8; 32] {
 
 /// Spans of one process as a line of OTLP in JSON, with the line's end.
 pub fn line(service: &str, instance: &str, spans: &[Span]) -> String {
-    let spans: Vec<Value> = spans.iter().map(one).collect();
+    let spans: Vec<Value> = spans.iter().map(span_json).collect();
     let resource = [attribute("service.name", service), attribute("service.instance.id", instance)];
     let scope = json!({ "scope": { "name": "quorate" }, "spans": spans });
     let all = json!({ "resourceSpans": [{
@@ -64,7 +64,7 @@ fn attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-fn one(span: &Span) -> Value {
+fn span_json(span: &Span) -> Value {
     let trace = digest(span.session, "trace", 0);
     let trace: String = trace[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     let attributes: Vec<Value> =

@@ -1,10 +1,10 @@
 //! Runs the algorithm that a scenario names.
 
-use quorate_algorithms::catalogue::{self, Look, PROFILES, Visitor};
+use quorate_algorithms::catalogue::{self, AlgorithmQuery, PROFILES, Visitor};
 use quorate_algorithms::detector::{
     AdaptiveHeartbeat, AnyDetector, Heartbeat, HeartbeatRing, VcubeDiagnosis,
 };
-use quorate_algorithms::{Algorithm, Rides, Sendable, Setup, Shape};
+use quorate_algorithms::{Algorithm, Piggybacking, Sendable, Setup, Shape};
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
 use quorate_core::detector::Detector;
@@ -12,16 +12,17 @@ use quorate_core::election::Election;
 use quorate_core::multicast::Multicast;
 use quorate_core::mutex::Mutex;
 use quorate_core::{
-    Cost, Either, Message, Process, ProcessId, Profile, Stack, Veiled, VeiledMessage,
+    Cost, Either, Erased, ErasedMessage, Message, Process, ProcessId, Profile, Stack,
 };
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{
-    Cast, ClockRoles, Conditions, Driver, Outcome, RunError, Scenario, Subject, Weight, Wire,
-    run_agreement, run_clock, run_detector, run_election, run_multicast, run_mutex,
+    AlgorithmInfo, ClockRoles, Conditions, Driver, MemoryFootprint, Outcome, ProcessFactory,
+    RunError, Scenario, Wire, run_agreement, run_clock, run_detector, run_election, run_multicast,
+    run_mutex,
 };
 
-use crate::setup::{Facts, settled, setup};
+use crate::setup::{AlgorithmConstants, setup, with_defaults};
 
 /// Why a scenario could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -111,10 +112,10 @@ pub fn run_driven(
 
 /// Whether the algorithm exists and works over what the scenario wants.
 pub fn check(scenario: &Scenario) -> Result<(), CannotRun> {
-    struct Check<'a>(&'a Scenario);
-    impl Look for Check<'_> {
+    struct CheckQuery<'a>(&'a Scenario);
+    impl AlgorithmQuery for CheckQuery<'_> {
         type Answer = Result<(), CannotRun>;
-        fn look<A: Algorithm>(self) -> Self::Answer {
+        fn query<A: Algorithm>(self) -> Self::Answer {
             let expected = self.0.expect.iter().flat_map(|expect| expect.by_kind.keys());
             let is_known =
                 |kind: &&String| A::Message::KINDS.iter().any(|known| known.name == kind.as_str());
@@ -122,42 +123,42 @@ pub fn check(scenario: &Scenario) -> Result<(), CannotRun> {
                 let (algorithm, kind) = (A::PROFILE.name, shortened(kind));
                 return Err(CannotRun::UnknownKind { algorithm, kind });
             }
-            setup(self.0, &Facts::of::<A>()).map(|_| ())
+            setup(self.0, &AlgorithmConstants::of::<A>()).map(|_| ())
         }
     }
-    look_at(scenario, Check(scenario))
+    query_algorithm(scenario, CheckQuery(scenario))
 }
 
 /// What the scenario's algorithm promises to cost there, and the world as it is told of it.
-pub fn promise(scenario: &Scenario) -> Result<(Cost, Setup), CannotRun> {
-    struct Promise<'a>(&'a Scenario);
-    impl Look for Promise<'_> {
+pub fn promised_cost(scenario: &Scenario) -> Result<(Cost, Setup), CannotRun> {
+    struct CostQuery<'a>(&'a Scenario);
+    impl AlgorithmQuery for CostQuery<'_> {
         type Answer = Result<(Cost, Setup), CannotRun>;
-        fn look<A: Algorithm>(self) -> Self::Answer {
-            setup(self.0, &Facts::of::<A>()).map(|setup| (A::cost(&setup), setup))
+        fn query<A: Algorithm>(self) -> Self::Answer {
+            setup(self.0, &AlgorithmConstants::of::<A>()).map(|setup| (A::cost(&setup), setup))
         }
     }
-    look_at(scenario, Promise(scenario))
+    query_algorithm(scenario, CostQuery(scenario))
 }
 
 /// Who talks to whom in the scenario's algorithm, and the world as it is told of it.
 pub fn shape(scenario: &Scenario) -> Result<(Shape, Setup), CannotRun> {
-    struct Shaped<'a>(&'a Scenario);
-    impl Look for Shaped<'_> {
+    struct ShapeQuery<'a>(&'a Scenario);
+    impl AlgorithmQuery for ShapeQuery<'_> {
         type Answer = Result<(Shape, Setup), CannotRun>;
-        fn look<A: Algorithm>(self) -> Self::Answer {
-            setup(self.0, &Facts::of::<A>()).map(|setup| (A::SHAPE, setup))
+        fn query<A: Algorithm>(self) -> Self::Answer {
+            setup(self.0, &AlgorithmConstants::of::<A>()).map(|setup| (A::SHAPE, setup))
         }
     }
-    look_at(scenario, Shaped(scenario))
+    query_algorithm(scenario, ShapeQuery(scenario))
 }
 
-fn look_at<T>(
+fn query_algorithm<T>(
     scenario: &Scenario,
-    look: impl Look<Answer = Result<T, CannotRun>>,
+    query: impl AlgorithmQuery<Answer = Result<T, CannotRun>>,
 ) -> Result<T, CannotRun> {
     let name = scenario.algorithm.as_str();
-    catalogue::look_at(name, look)
+    catalogue::query_algorithm(name, query)
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: shortened(name) }))
 }
 
@@ -186,7 +187,7 @@ pub(crate) fn shortened(name: &str) -> String {
 }
 
 /// How the detector is built that a process brings with it, if it brings one.
-fn detector_below(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> AnyDetector> {
+fn detector_builder(choice: DetectorChoice) -> Option<fn(&Setup, ProcessId) -> AnyDetector> {
     match choice {
         DetectorChoice::Oracle | DetectorChoice::None => None,
         DetectorChoice::Heartbeat => {
@@ -213,42 +214,43 @@ struct Simulate<'a, 't, 's, 'd> {
 }
 
 /// Processes made like this, whose messages can be sent over a wire.
-fn cast<'d, P: Process<Message: Sendable> + 'static>(
+fn factory<'d, P: Process<Message: Sendable> + 'static>(
     make: impl Fn(ProcessId) -> P + 'static,
     driver: Option<&'d mut dyn Driver>,
-) -> Cast<'d, P> {
+) -> ProcessFactory<'d, P> {
     let wire = Wire { encode: to_bytes, decode: |bytes| postcard::from_bytes(bytes).ok() };
-    Cast::simulated(make).driven(wire, driver)
+    ProcessFactory::simulated(make).driven(wire, driver)
 }
 
 /// The same behind a veil: all processes of a family are driven by the same code, and their bytes are what they were.
-fn veiled_cast<'d, P: Process<Message: Sendable> + 'static>(
+fn erased_factory<'d, P: Process<Message: Sendable> + 'static>(
     make: impl Fn(ProcessId) -> P + 'static,
     driver: Option<&'d mut dyn Driver>,
-) -> Cast<'d, VeilOf<P>> {
+) -> ProcessFactory<'d, ErasedProcess<P>> {
     let wire = Wire {
-        encode: |message: &VeiledMessage| {
-            message.lifted::<P::Message>().map_or_else(Vec::new, to_bytes)
+        encode: |message: &ErasedMessage| {
+            message.downcast_ref::<P::Message>().map_or_else(Vec::new, to_bytes)
         },
-        decode: |bytes| postcard::from_bytes::<P::Message>(bytes).ok().map(VeiledMessage::new),
+        decode: |bytes| postcard::from_bytes::<P::Message>(bytes).ok().map(ErasedMessage::new),
     };
-    Cast::simulated(move |id| Veiled::new(make(id)))
-        .weighing(Weight::of::<P>())
+    ProcessFactory::simulated(move |id| Erased::new(make(id)))
+        .with_footprint(MemoryFootprint::of::<P>())
         .driven(wire, driver)
 }
 
-type VeilOf<P> = Veiled<<P as Process>::Command, <P as Process>::Output, <P as Process>::Misuse>;
+type ErasedProcess<P> =
+    Erased<<P as Process>::Command, <P as Process>::Output, <P as Process>::Misuse>;
 
 /// An algorithm over a detector of its own, whichever that is.
-type Stacked<A> = Stack<A, AnyDetector>;
+type OverDetector<A> = Stack<A, AnyDetector>;
 
 fn to_bytes<M: Sendable>(message: &M) -> Vec<u8> {
     postcard::to_stdvec(message).expect("messages are plain data")
 }
 
 /// What an algorithm is, over a detector or not.
-fn subject<A: Algorithm, P: Process>(profile: Profile, setup: &Setup) -> Subject {
-    Subject { profile, cost: A::cost(setup), kinds: P::Message::KINDS }
+fn algorithm_info<A: Algorithm, P: Process>(profile: Profile, setup: &Setup) -> AlgorithmInfo {
+    AlgorithmInfo { profile, cost: A::cost(setup), kinds: P::Message::KINDS }
 }
 
 impl Visitor for Simulate<'_, '_, '_, '_> {
@@ -256,52 +258,52 @@ impl Visitor for Simulate<'_, '_, '_, '_> {
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
         let profile = A::profile(&setup);
-        Ok(match detector_below(scenario.detector) {
+        Ok(match detector_builder(scenario.detector) {
             None => {
-                let subject = subject::<A, A>(profile, &setup);
-                let cast = cast(move |id| A::build(&setup, id), driver);
-                run_mutex(scenario, &subject, conditions, cast, trace)
+                let info = algorithm_info::<A, A>(profile, &setup);
+                let factory = factory(move |id| A::build(&setup, id), driver);
+                run_mutex(scenario, &info, conditions, factory, trace)
             }
             Some(below) => {
-                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_mutex(scenario, &subject, conditions, veiled_cast(make, driver), trace)
+                run_mutex(scenario, &info, conditions, erased_factory(make, driver), trace)
             }
         }?)
     }
 
-    fn riding_mutex<A: Rides + Mutex + 'static>(self) -> Self::Answer {
+    fn piggybacking_mutex<A: Piggybacking + Mutex + 'static>(self) -> Self::Answer {
         if self.scenario.detector != DetectorChoice::Vcube {
             return self.mutex::<A>();
         }
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = subject::<A, A::Riding>(A::profile(&setup), &setup);
-        let cast = veiled_cast(move |id| A::build_riding(&setup, id), driver);
-        Ok(run_mutex(scenario, &subject, conditions, cast, trace)?)
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
+        let info = algorithm_info::<A, A::WithDiagnosis>(A::profile(&setup), &setup);
+        let factory = erased_factory(move |id| A::build_piggybacking(&setup, id), driver);
+        Ok(run_mutex(scenario, &info, conditions, factory, trace)?)
     }
 
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
         let profile = A::PROFILE;
-        Ok(match detector_below(scenario.detector) {
+        Ok(match detector_builder(scenario.detector) {
             None => {
-                let subject = subject::<A, A>(profile, &setup);
-                let cast = cast(move |id| A::build(&setup, id), driver);
-                run_election(scenario, &subject, A::BYTES_PER_OTHER, conditions, cast, trace)
+                let info = algorithm_info::<A, A>(profile, &setup);
+                let factory = factory(move |id| A::build(&setup, id), driver);
+                run_election(scenario, &info, A::BYTES_PER_OTHER, conditions, factory, trace)
             }
             Some(below) => {
-                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
                 run_election(
                     scenario,
-                    &subject,
+                    &info,
                     A::BYTES_PER_OTHER,
                     conditions,
-                    veiled_cast(make, driver),
+                    erased_factory(make, driver),
                     trace,
                 )
             }
@@ -310,24 +312,24 @@ impl Visitor for Simulate<'_, '_, '_, '_> {
 
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
-        let scenario = &settled(scenario, &Facts::of::<A>());
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
+        let scenario = &with_defaults(scenario, &AlgorithmConstants::of::<A>());
         let profile = A::profile(&setup);
-        Ok(match detector_below(scenario.detector) {
+        Ok(match detector_builder(scenario.detector) {
             None => {
-                let subject = subject::<A, A>(profile, &setup);
-                let cast = cast(move |id| A::build(&setup, id), driver);
-                run_agreement(scenario, &subject, A::MATTER, conditions, cast, trace)
+                let info = algorithm_info::<A, A>(profile, &setup);
+                let factory = factory(move |id| A::build(&setup, id), driver);
+                run_agreement(scenario, &info, A::AGREEMENT_KIND, conditions, factory, trace)
             }
             Some(below) => {
-                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
                 run_agreement(
                     scenario,
-                    &subject,
-                    A::MATTER,
+                    &info,
+                    A::AGREEMENT_KIND,
                     conditions,
-                    veiled_cast(make, driver),
+                    erased_factory(make, driver),
                     trace,
                 )
             }
@@ -336,47 +338,47 @@ impl Visitor for Simulate<'_, '_, '_, '_> {
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
-        let scenario = &settled(scenario, &Facts::of::<A>());
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
+        let scenario = &with_defaults(scenario, &AlgorithmConstants::of::<A>());
         let profile = A::PROFILE;
-        Ok(match detector_below(scenario.detector) {
+        Ok(match detector_builder(scenario.detector) {
             None => {
-                let subject = subject::<A, A>(profile, &setup);
-                let cast = cast(move |id| A::build(&setup, id), driver);
-                run_multicast(scenario, &subject, conditions, cast, trace)
+                let info = algorithm_info::<A, A>(profile, &setup);
+                let factory = factory(move |id| A::build(&setup, id), driver);
+                run_multicast(scenario, &info, conditions, factory, trace)
             }
             Some(below) => {
-                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_multicast(scenario, &subject, conditions, veiled_cast(make, driver), trace)
+                run_multicast(scenario, &info, conditions, erased_factory(make, driver), trace)
             }
         }?)
     }
 
     fn clock<A: Algorithm + ClockSync + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
         let roles = if A::ASKS_SERVERS { ClockRoles::Servers } else { ClockRoles::Master };
         let profile = A::profile(&setup);
-        Ok(match detector_below(scenario.detector) {
+        Ok(match detector_builder(scenario.detector) {
             None => {
-                let subject = subject::<A, A>(profile, &setup);
-                let cast = cast(move |id| A::build(&setup, id), driver);
-                run_clock(scenario, &subject, roles, conditions, cast, trace)
+                let info = algorithm_info::<A, A>(profile, &setup);
+                let factory = factory(move |id| A::build(&setup, id), driver);
+                run_clock(scenario, &info, roles, conditions, factory, trace)
             }
             Some(below) => {
-                let subject = subject::<A, Stacked<A>>(profile, &setup);
+                let info = algorithm_info::<A, OverDetector<A>>(profile, &setup);
                 let make = move |id| Stack::new(A::build(&setup, id), below(&setup, id));
-                run_clock(scenario, &subject, roles, conditions, veiled_cast(make, driver), trace)
+                run_clock(scenario, &info, roles, conditions, erased_factory(make, driver), trace)
             }
         }?)
     }
 
     fn detector<A: Algorithm + Detector + 'static>(self) -> Self::Answer {
         let Self { scenario, conditions, trace, driver } = self;
-        let setup = setup(scenario, &Facts::of::<A>())?;
-        let subject = subject::<A, A>(A::PROFILE, &setup);
-        let cast = cast(move |id| A::build(&setup, id), driver);
-        Ok(run_detector(scenario, &subject, conditions, cast, trace)?)
+        let setup = setup(scenario, &AlgorithmConstants::of::<A>())?;
+        let info = algorithm_info::<A, A>(A::PROFILE, &setup);
+        let factory = factory(move |id| A::build(&setup, id), driver);
+        Ok(run_detector(scenario, &info, conditions, factory, trace)?)
     }
 }

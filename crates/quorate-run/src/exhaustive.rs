@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
 use quorate_check::{
-    Action, AgreementUsers, Bounds, Budget, ElectionUsers, End, Exploration, Found, Happening,
-    Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
+    Action, ActionKind, AgreementUsers, Bounds, Budget, Counterexample, ElectionUsers, End,
+    Exploration, Model, MulticastUsers, MutexUsers, Progress, State, Users, World,
 };
 use quorate_core::agreement::Agreement;
 use quorate_core::clock_sync::ClockSync;
@@ -19,12 +19,12 @@ use quorate_sim::monitor::Status;
 use quorate_sim::{Conditions, Expect, Scenario, proposals};
 use serde::Serialize;
 
-use crate::setup::{Facts, setup};
+use crate::setup::{AlgorithmConstants, setup};
 use crate::{CannotRun, run};
 
 /// What is to be explored: the world of a scenario, without its times and faults.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct CheckConfig {
     /// The algorithm, how many processes, who asks, what it votes by, and whether links keep their order.
     pub scenario: Scenario,
     /// How often each requester asks.
@@ -32,19 +32,19 @@ pub struct Question {
     /// What may go wrong.
     pub budget: Budget,
     /// The processes that may crash, if not all.
-    pub crashing: Option<ProcessSet>,
+    pub crashable: Option<ProcessSet>,
     /// Instants that a lease lasts, where the algorithm has leases.
     pub lease: u8,
     /// How often a client renews its lease before it gives up, if that is bounded.
     pub renewals: Option<u32>,
     /// What may be left out.
-    pub reduce: Reductions,
+    pub reductions: Reductions,
     /// The property to look for, if not for all.
     pub only: Option<Property>,
     /// How far to go.
     pub bounds: Bounds,
     /// Whether it is known that not everything may be gone through; else a world that is far too large is refused.
-    pub content_with_a_part: bool,
+    pub allow_partial: bool,
     /// On how many threads.
     pub threads: usize,
 }
@@ -53,16 +53,16 @@ pub struct Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
     /// Deliveries that commute are gone through in one order only.
-    pub order: bool,
+    pub partial_order: bool,
     /// Worlds that differ only in who is who are taken for one.
-    pub names: bool,
+    pub symmetry: bool,
 }
 
 impl Reductions {
     /// As much as there is.
-    pub const ALL: Self = Self { order: true, names: true };
+    pub const ALL: Self = Self { partial_order: true, symmetry: true };
     /// Nothing.
-    pub const NONE: Self = Self { order: false, names: false };
+    pub const NONE: Self = Self { partial_order: false, symmetry: false };
 }
 
 /// What came of it: the JSON that `check` prints.
@@ -107,74 +107,80 @@ pub struct CheckedProperty {
 
 /// A report, and what to replay if something is broken.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckOutcome {
     /// For programs.
     pub report: CheckReport,
     /// The counterexample as a scenario that expects what happens.
     pub scenario: Option<Scenario>,
     /// The steps of the counterexample, in words.
-    pub story: Vec<String>,
+    pub steps: Vec<String>,
 }
 
-/// Explores. `look` is told now and then how far it has come, and may stop it.
+/// Explores. `on_progress` is told now and then how far it has come, and may stop it.
 pub fn explore(
-    question: &Question,
-    mut look: impl FnMut(&Progress) -> ControlFlow<()> + Send,
-) -> Result<Checked, CannotRun> {
-    explore_with(question, &mut look)
+    config: &CheckConfig,
+    mut on_progress: impl FnMut(&Progress) -> ControlFlow<()> + Send,
+) -> Result<CheckOutcome, CannotRun> {
+    explore_with(config, &mut on_progress)
 }
 
 /// Compiled here for every algorithm, and not again wherever somebody looks.
-fn explore_with(question: &Question, look: Look<'_>) -> Result<Checked, CannotRun> {
-    let name = question.scenario.algorithm.as_str();
-    catalogue::visit(name, Explore { question, look })
+fn explore_with(
+    config: &CheckConfig,
+    on_progress: ProgressCallback<'_>,
+) -> Result<CheckOutcome, CannotRun> {
+    let name = config.scenario.algorithm.as_str();
+    catalogue::visit(name, Explore { config, on_progress })
         .unwrap_or_else(|| Err(CannotRun::UnknownAlgorithm { name: name.to_owned() }))
 }
 
-type Look<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send);
+type ProgressCallback<'a> = &'a mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send);
 
 struct Explore<'a> {
-    question: &'a Question,
-    look: Look<'a>,
+    config: &'a CheckConfig,
+    on_progress: ProgressCallback<'a>,
 }
 
 impl Visitor for Explore<'_> {
-    type Answer = Result<Checked, CannotRun>;
+    type Answer = Result<CheckOutcome, CannotRun>;
 
     fn mutex<A: Algorithm + Mutex + 'static>(self) -> Self::Answer {
-        let users = MutexUsers { requests: self.question.requests() };
+        let users = MutexUsers { requests: self.config.requests() };
         self.explore::<A, _>(users, "nobody ever enters")
     }
 
     fn election<A: Algorithm + Election + 'static>(self) -> Self::Answer {
-        let scenario = &self.question.scenario;
+        let scenario = &self.config.scenario;
         let candidates = Candidates::new(scenario.processes, &scenario.ids);
         let users = ElectionUsers {
-            requests: self.question.requests(),
+            requests: self.config.requests(),
             candidates: ProcessId::all(scenario.processes).map(|id| candidates.of(id)).collect(),
         };
         self.explore::<A, _>(users, "nobody is ever elected")
     }
 
     fn agreement<A: Algorithm + Agreement + 'static>(self) -> Self::Answer {
-        let scenario = &self.question.scenario;
-        if self.question.requests != 1 {
+        let scenario = &self.config.scenario;
+        if self.config.requests != 1 {
             return Err(refused(&A::PROFILE, "requests", "an agreement is made once"));
         }
         let mut values = vec![None; scenario.processes];
-        for (process, _, value) in proposals(scenario, A::MATTER) {
+        for (process, _, value) in proposals(scenario, A::AGREEMENT_KIND) {
             values[process.index()] = Some(value);
         }
-        self.explore::<A, _>(AgreementUsers { matter: A::MATTER, values }, "nobody ever decides")
+        self.explore::<A, _>(
+            AgreementUsers { agreement_kind: A::AGREEMENT_KIND, values },
+            "nobody ever decides",
+        )
     }
 
     fn multicast<A: Algorithm + Multicast + 'static>(self) -> Self::Answer {
         let users = MulticastUsers {
-            requests: self.question.requests(),
-            to: self.question.scenario.group(),
+            requests: self.config.requests(),
+            to: self.config.scenario.group(),
             promised: Property::ALL
                 .into_iter()
-                .filter(|property| self.question.judges(&A::PROFILE, *property))
+                .filter(|property| self.config.judges(&A::PROFILE, *property))
                 .collect(),
         };
         self.explore::<A, _>(users, "nothing is ever delivered")
@@ -194,7 +200,7 @@ const TIMELESS: &str = "in a world without time nobody is late and no clock is w
                         `quorate campaign` runs it in time";
 
 /// What depends on more than a state: on the order of requests, or on every event and its stamp.
-const UNWATCHED: [Property; 2] = [Property::ME3, Property::ClockCondition];
+const NOT_EXPLORABLE: [Property; 2] = [Property::ME3, Property::ClockCondition];
 
 fn refused(profile: &Profile, key: &'static str, problem: &str) -> CannotRun {
     CannotRun::OtherFamily {
@@ -205,7 +211,7 @@ fn refused(profile: &Profile, key: &'static str, problem: &str) -> CannotRun {
     }
 }
 
-impl Question {
+impl CheckConfig {
     /// Whether a property is judged that users can judge: it is promised, or to be watched all the same.
     fn judges(&self, profile: &Profile, property: Property) -> bool {
         let family = property.layer() == Some(profile.layer);
@@ -225,68 +231,74 @@ impl Question {
 impl Explore<'_> {
     /// Explores the world of an algorithm with these users. Where none of them is ever pleased, nothing is shown: that
     /// is said with `vacuous`. This is compiled for every algorithm; what does not depend on it is below.
-    fn explore<A, U>(self, users: U, vacuous: &str) -> Result<Checked, CannotRun>
+    fn explore<A, U>(self, users: U, vacuous: &str) -> Result<CheckOutcome, CannotRun>
     where
         A: Algorithm + 'static,
         U: Users<Command = A::Command, Output = A::Output>,
     {
-        let Self { question, look } = self;
-        let mut setup = setup(&question.scenario, &Facts::of::<A>())?;
-        setup.lease = Span(setup.tempo.bound.0.saturating_mul(question.lease.into()));
-        setup.renewals = question.renewals;
+        let Self { config, on_progress } = self;
+        let mut setup = setup(&config.scenario, &AlgorithmConstants::of::<A>())?;
+        setup.lease = Span(setup.delay_bounds.bound.0.saturating_mul(config.lease.into()));
+        setup.renewals = config.renewals;
         let profile = A::profile(&setup);
         let world = World::new(setup.n, |id| A::build(&setup, id), users);
-        let promised = Promised { profile, bears: setup.bears, bound: setup.tempo.bound, vacuous };
-        explore_world(question, world, promised, look)
+        let algorithm = ExploredAlgorithm {
+            profile,
+            tolerates: setup.tolerates,
+            bound: setup.delay_bounds.bound,
+            vacuous,
+        };
+        explore_world(config, world, algorithm, on_progress)
     }
 }
 
 /// What is known of an algorithm whose world is explored.
-struct Promised<'a> {
+struct ExploredAlgorithm<'a> {
     profile: Profile,
-    bears: usize,
+    tolerates: usize,
     /// The longest that a message takes.
     bound: Span,
     vacuous: &'a str,
 }
 
 fn explore_world(
-    question: &Question,
+    config: &CheckConfig,
     mut world: World<'_>,
-    promised: Promised<'_>,
-    look: Look<'_>,
-) -> Result<Checked, CannotRun> {
-    let (scenario, profile) = (&question.scenario, &promised.profile);
-    if let Some(id) = UNWATCHED.into_iter().find(|property| scenario.watches(*property)) {
+    algorithm: ExploredAlgorithm<'_>,
+    on_progress: ProgressCallback<'_>,
+) -> Result<CheckOutcome, CannotRun> {
+    let (scenario, profile) = (&config.scenario, &algorithm.profile);
+    if let Some(id) = NOT_EXPLORABLE.into_iter().find(|property| scenario.watches(*property)) {
         let problem = format!("the explorer cannot watch {id}, but `quorate sim` can");
         return Err(refused(profile, "watch", &problem));
     }
-    if question.budget.recoveries > 0 && profile.layer != Layer::Mutex {
+    if config.budget.recoveries > 0 && profile.layer != Layer::Mutex {
         let problem = "only mutual exclusion is explored with processes that come back";
         return Err(refused(profile, "recoveries", problem));
     }
-    world.budget = question.budget;
+    world.budget = config.budget;
     world.fifo = scenario.fifo;
-    (world.reduce, world.nameless) = (question.reduce.order, question.reduce.names);
-    world.only = question.only;
-    world.restless = profile.restless;
+    (world.partial_order_reduction, world.symmetry_reduction) =
+        (config.reductions.partial_order, config.reductions.symmetry);
+    world.only = config.only;
+    world.never_quiescent = profile.never_quiescent;
     if profile.assumes.contains(&Assumption::ServerUp) {
         world.immune = 1 << scenario.server;
     }
-    if let Some(crashing) = &question.crashing {
-        let spared = ProcessId::all(scenario.processes).filter(|it| !crashing.contains(*it));
+    if let Some(crashable) = &config.crashable {
+        let spared = ProcessId::all(scenario.processes).filter(|it| !crashable.contains(*it));
         world.immune |= spared.fold(0, |bits, process| bits | 1 << process.index());
     }
-    let mut found = search(question, &world, question.bounds, look)?;
+    let mut found = search(config, &world, config.bounds, on_progress)?;
     // Only who sets timers minds how long a message takes.
-    let is_timed = world.has_strayed();
+    let is_timed = world.needs_timing();
     if is_timed {
-        world = world.in_time(promised.bound);
-        found = search(question, &world, question.bounds, look)?;
+        world = world.with_timers(algorithm.bound);
+        found = search(config, &world, config.bounds, on_progress)?;
     }
     if matches!(found.end, End::Cyclic) {
-        world = world.in_full();
-        found = search(question, &world, question.bounds, look)?;
+        world = world.without_reductions();
+        found = search(config, &world, config.bounds, on_progress)?;
     }
     // A shortest way is wanted, and the order that was kept may be a longer one.
     if let End::Broken(counterexample) = &found.end
@@ -294,30 +306,30 @@ fn explore_world(
         && world.has_skipped()
     {
         let depth = counterexample.steps.len() as u32;
-        world = world.in_full();
-        let full = search(question, &world, Bounds { depth, ..question.bounds }, look)?;
+        world = world.without_reductions();
+        let full = search(config, &world, Bounds { depth, ..config.bounds }, on_progress)?;
         if matches!(full.end, End::Broken(_)) {
             found = full;
         }
     }
-    let mut checked = Checked {
-        report: report(question, profile, promised.bears, &found, promised.vacuous),
+    let mut checked = CheckOutcome {
+        report: report(config, profile, algorithm.tolerates, &found, algorithm.vacuous),
         scenario: None,
-        story: Vec::new(),
+        steps: Vec::new(),
     };
     if let End::Broken(counterexample) = &found.end {
         let all: Vec<Action> =
             counterexample.steps.iter().chain(&counterexample.cycle).copied().collect();
         // Who asks, and when, is part of the story.
         let (requesters, request) = Default::default();
-        let mut story = Scenario { requesters, request, ..scenario.clone() };
-        checked.story = all.iter().map(Action::to_string).collect();
+        let mut replay = Scenario { requesters, request, ..scenario.clone() };
+        checked.steps = all.iter().map(Action::to_string).collect();
         // Instants leave open when within one something happens, which a scenario has to say; and a scenario has one delay
         // for word of a crash and of a return.
-        let returns = all.iter().any(|step| matches!(step.what, Happening::Recover(_)));
+        let returns = all.iter().any(|step| matches!(step.kind, ActionKind::Recover(_)));
         if !is_timed && !returns {
-            quorate_check::scenario_of(&world, &all, &mut story);
-            checked.keep(counterexample, story)?;
+            quorate_check::scenario_of(&world, &all, &mut replay);
+            checked.keep(counterexample, replay)?;
         }
     }
     Ok(checked)
@@ -327,39 +339,39 @@ fn explore_world(
 type AnyWorld<'w> = &'w dyn Model<State = State, Action = Action>;
 
 fn search(
-    question: &Question,
+    config: &CheckConfig,
     world: AnyWorld<'_>,
     bounds: Bounds,
-    look: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
+    on_progress: &mut (dyn FnMut(&Progress) -> ControlFlow<()> + Send),
 ) -> Result<Exploration<Action>, CannotRun> {
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(question.threads)
+        .num_threads(config.threads)
         .build()
         .map_err(|error| CannotRun::Option(format!("threads cannot be started: {error}")))?;
-    let mut sizing = Sizing { done: question.content_with_a_part, too_large: None };
+    let mut size_estimate = SizeEstimate { done: config.allow_partial, too_large: None };
     let found = pool.install(|| {
         quorate_check::explore(world, bounds, |progress| {
-            if world.is_void() {
+            if world.is_unsupported() {
                 return ControlFlow::Break(());
             }
-            sizing.look(world, bounds.memory, progress)?;
-            look(progress)
+            size_estimate.on_progress(world, bounds.memory, progress)?;
+            on_progress(progress)
         })
     });
-    match sizing.too_large {
+    match size_estimate.too_large {
         Some(problem) => Err(CannotRun::Option(problem)),
         None => Ok(found),
     }
 }
 
-impl Checked {
+impl CheckOutcome {
     /// Keeps a counterexample, after it has broken the same property in the simulator.
     fn keep(
         &mut self,
-        counterexample: &Found<Action>,
-        mut story: Scenario,
+        counterexample: &Counterexample<Action>,
+        mut replay: Scenario,
     ) -> Result<(), CannotRun> {
-        let outcome = run(&story, Conditions::default(), None)?;
+        let outcome = run(&replay, Conditions::default(), None)?;
         let id = counterexample.property.id();
         let same = outcome.report.properties.iter().find(|property| property.id == id);
         let same = same.is_some_and(|property| property.status == Status::Violated);
@@ -369,15 +381,15 @@ impl Checked {
             )));
         }
         if same {
-            story.expect = Some(Expect::from_report(&outcome.report));
-            self.scenario = Some(story);
+            replay.expect = Some(Expect::from_report(&outcome.report));
+            self.scenario = Some(replay);
         }
         Ok(())
     }
 }
 
 /// Looks once, when enough is known, whether a world is far too large.
-struct Sizing {
+struct SizeEstimate {
     done: bool,
     too_large: Option<String>,
 }
@@ -385,8 +397,13 @@ struct Sizing {
 /// After so many states a guess at the rest is worth something.
 const SIZED_AFTER: u64 = 300_000;
 
-impl Sizing {
-    fn look(&mut self, world: AnyWorld<'_>, memory: u64, progress: &Progress) -> ControlFlow<()> {
+impl SizeEstimate {
+    fn on_progress(
+        &mut self,
+        world: AnyWorld<'_>,
+        memory: u64,
+        progress: &Progress,
+    ) -> ControlFlow<()> {
         if self.done || progress.states < SIZED_AFTER {
             return ControlFlow::Continue(());
         }
@@ -419,9 +436,9 @@ impl Sizing {
 }
 
 fn report(
-    question: &Question,
+    config: &CheckConfig,
     profile: &Profile,
-    bears: usize,
+    tolerates: usize,
     found: &Exploration<Action>,
     vacuous: &str,
 ) -> CheckReport {
@@ -440,20 +457,20 @@ fn report(
     let depth = found.progress.depth;
     let judged = |property: Property| {
         let (status, detail) = match (&found.end, property) {
-            (_, unwatched) if UNWATCHED.contains(&unwatched) => {
+            (_, not_explorable) if NOT_EXPLORABLE.contains(&not_explorable) => {
                 (Status::NotChecked, "not watched by the explorer".to_owned())
             }
             (End::Broken(broken), _) if broken.property == property => {
                 (Status::Violated, format!("broken after {} steps", broken.steps.len()))
             }
             // What a family's users look for is what its algorithms promise.
-            _ if !question.judges(profile, property) => {
+            _ if !config.judges(profile, property) => {
                 let ask = format!(
                     "not promised by this algorithm; `--watch {property}` judges it all the same"
                 );
                 (Status::NotChecked, ask)
             }
-            _ if question.only.is_some_and(|only| only != property) => {
+            _ if config.only.is_some_and(|only| only != property) => {
                 (Status::NotChecked, "not looked for".to_owned())
             }
             (End::Exhausted, _) => (Status::Holds, property.sentence().to_owned()),
@@ -471,27 +488,27 @@ fn report(
     };
     let outside =
         |(assumption, beyond): &(Assumption, bool)| *beyond && profile.assumes.contains(assumption);
-    let Budget { crashes, recoveries, losses, suspicions } = question.budget;
-    let n = question.scenario.processes;
-    let too_many = usize::from(crashes) > bears;
+    let Budget { crashes, recoveries, losses, suspicions } = config.budget;
+    let n = config.scenario.processes;
+    let too_many = usize::from(crashes) > tolerates;
     let beyond = [
         (Assumption::NoCrash, crashes > 0),
         (Assumption::CrashStop, recoveries > 0),
         (Assumption::NoLoss, losses > 0),
         (Assumption::PerfectDetector, suspicions > 0),
-        (Assumption::Fifo, !question.scenario.fifo),
+        (Assumption::Fifo, !config.scenario.fifo),
         (Assumption::FewCrashes, too_many),
         (Assumption::FewFaults, too_many),
-        (Assumption::LessThanAHalf, n <= bears.saturating_mul(2)),
-        (Assumption::LessThanAThird, n <= bears.saturating_mul(3)),
+        (Assumption::LessThanAHalf, n <= tolerates.saturating_mul(2)),
+        (Assumption::LessThanAThird, n <= tolerates.saturating_mul(3)),
     ];
     // Logical clocks are told of where there are any.
     let listed = Property::of(profile.layer).filter(|property| {
         *property != Property::ClockCondition || profile.guarantees.contains(property)
     });
     CheckReport {
-        algorithm: question.scenario.algorithm.clone(),
-        processes: question.scenario.processes,
+        algorithm: config.scenario.algorithm.clone(),
+        processes: config.scenario.processes,
         verdict,
         states: found.progress.states,
         steps: found.progress.steps,

@@ -5,4 +5,4 @@ mod by_name;
 pub mod exhaustive;
 mod setup;
 
-pub use by_name::{CannotRun, check, nearest, promise, run, run_driven, shape};
+pub use by_name::{CannotRun, check, nearest, promised_cost, run, run_driven, shape};

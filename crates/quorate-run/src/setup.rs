@@ -1,18 +1,18 @@
 //! The world that an algorithm is to live in, as a scenario describes it, and whether it can be that.
 //!
 //! An algorithm is a type, and whatever is written for any type is compiled for each. What is needed here of one are
-//! constants, so they are put together first ([`Facts`]) and this is compiled once.
+//! constants, so they are put together first ([`AlgorithmConstants`]) and this is compiled once.
 
 use std::borrow::Cow;
 
 use quorate_algorithms::agreement::PublicKeys;
 use quorate_algorithms::{Algorithm, ClockSetup, Setup};
-use quorate_core::agreement::Matter;
+use quorate_core::agreement::AgreementKind;
 use quorate_core::clock_sync;
 use quorate_core::election::Candidates;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, Given, GivenPerView};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
-use quorate_sim::notation::{SpanText, Who};
+use quorate_sim::notation::{ProcessSelector, SpanText};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::{Scenario, Timing};
 
@@ -22,11 +22,11 @@ use crate::by_name::{CannotRun, shortened};
 const LEASE: u64 = 60;
 
 /// What there is to know of an algorithm before it runs.
-pub(crate) struct Facts {
+pub(crate) struct AlgorithmConstants {
     profile: Profile,
     quorums: &'static [&'static str],
-    matter: Matter,
-    bears: fn(usize) -> Option<usize>,
+    agreement_kind: AgreementKind,
+    tolerates: fn(usize) -> Option<usize>,
     knows_identifiers: bool,
     delays_by_rank: bool,
     groups: bool,
@@ -36,14 +36,14 @@ pub(crate) struct Facts {
     signs: bool,
 }
 
-impl Facts {
+impl AlgorithmConstants {
     /// Of an algorithm.
     pub(crate) const fn of<A: Algorithm>() -> Self {
         Self {
             profile: A::PROFILE,
             quorums: A::QUORUMS,
-            matter: A::MATTER,
-            bears: A::bears,
+            agreement_kind: A::AGREEMENT_KIND,
+            tolerates: A::tolerates,
             knows_identifiers: A::KNOWS_IDENTIFIERS,
             delays_by_rank: A::DELAYS_BY_RANK,
             groups: A::GROUPS,
@@ -56,10 +56,10 @@ impl Facts {
 }
 
 /// What a scenario says must make sense for the algorithm's family: nothing is left out silently.
-fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
-    let family = facts.profile.layer;
+fn check_family(scenario: &Scenario, constants: &AlgorithmConstants) -> Result<(), CannotRun> {
+    let family = constants.profile.layer;
     let mismatch = |key, problem| {
-        let (algorithm, family) = (facts.profile.name, family.family());
+        let (algorithm, family) = (constants.profile.name, family.family());
         Err(CannotRun::OtherFamily { algorithm, family, key, problem })
     };
     let known = |id: &&String| Property::of(family).any(|property| property.id() == id.as_str());
@@ -81,42 +81,42 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
             return mismatch("identify", "it elects nobody".to_owned());
         }
     }
-    if facts.knows_identifiers && !scenario.identify.is_empty() {
+    if constants.knows_identifiers && !scenario.identify.is_empty() {
         let problem = "all know the identifiers of all beforehand, so they cannot change; try bully-all or announce-all";
         return mismatch("identify", problem.to_owned());
     }
-    if !facts.delays_by_rank && scenario.rank_delay != SpanText::default() {
+    if !constants.delays_by_rank && scenario.rank_delay != SpanText::default() {
         let problem = "nobody in it waits for those above; bully and bully-all can";
         return mismatch("rank-delay", problem.to_owned());
     }
     if family != Layer::Multicast && scenario.to.is_some() {
         return mismatch("to", "it multicasts nothing for its users".to_owned());
     }
-    if scenario.to.is_some() && !facts.groups {
+    if scenario.to.is_some() && !constants.groups {
         return mismatch("to", "it delivers to everybody, not to a group".to_owned());
     }
-    if !facts.asks_servers {
+    if !constants.asks_servers {
         let asks = [
             ("servers", scenario.servers.is_some()),
             ("replies", scenario.replies != 1),
             ("probes", scenario.probes != 1),
         ];
-        if let Some((key, _)) = asks.into_iter().find(|(_, said)| *said) {
+        if let Some((key, _)) = asks.into_iter().find(|(_, is_set)| *is_set) {
             return mismatch(key, "it asks no time servers".to_owned());
         }
     }
-    if !facts.averages_clocks && scenario.outlier.is_some() {
+    if !constants.averages_clocks && scenario.outlier.is_some() {
         return mismatch("outlier", "it averages no clocks".to_owned());
     }
     if family == Layer::Agreement {
-        check_agreement(scenario, facts).or_else(|(key, problem)| mismatch(key, problem))?;
+        check_agreement(scenario, constants).or_else(|(key, problem)| mismatch(key, problem))?;
     } else if !scenario.values.is_empty() {
         return mismatch("values", "nothing is proposed".to_owned());
     }
-    if scenario.bears.is_some() && (facts.bears)(scenario.processes).is_none() {
+    if scenario.tolerates.is_some() && (constants.tolerates)(scenario.processes).is_none() {
         return mismatch("bears", "it is not built for a number of faults".to_owned());
     }
-    if facts.in_rounds {
+    if constants.in_rounds {
         check_rounds(scenario).or_else(|(key, problem)| mismatch(key, problem))?;
     }
     if family == Layer::Detector {
@@ -134,28 +134,33 @@ fn check_family(scenario: &Scenario, facts: &Facts) -> Result<(), CannotRun> {
 }
 
 /// Everybody takes part in an agreement, once.
-fn check_agreement(scenario: &Scenario, facts: &Facts) -> Result<(), (&'static str, String)> {
+fn check_agreement(
+    scenario: &Scenario,
+    constants: &AlgorithmConstants,
+) -> Result<(), (&'static str, String)> {
     if scenario.repeat != 1 {
         return Err(("repeat", "an agreement is made once".to_owned()));
     }
-    if let Some(odd) =
-        scenario.values.iter().find(|vote| facts.matter == Matter::Vote && **vote > 1)
+    if let Some(odd) = scenario
+        .values
+        .iter()
+        .find(|vote| constants.agreement_kind == AgreementKind::Vote && **vote > 1)
     {
         return Err(("values", format!("a vote is 0 to abort or 1 to commit, not {odd}")));
     }
     // All is whoever has something to propose.
     if !matches!(scenario.requesters, Requesters::One | Requesters::All) {
-        let problem = match facts.matter {
-            Matter::Order => "only the commander gives an order",
+        let problem = match constants.agreement_kind {
+            AgreementKind::Order => "only the commander gives an order",
             _ => "everybody proposes something",
         };
         return Err(("requesters", format!("{problem}; leave it out")));
     }
-    let commander = Who::Process(ProcessId::new(scenario.server));
-    let odd = scenario.request.iter().find(|request| request.who != commander);
-    match odd.filter(|_| facts.matter == Matter::Order) {
+    let commander = ProcessSelector::Process(ProcessId::new(scenario.server));
+    let odd = scenario.request.iter().find(|request| request.process != commander);
+    match odd.filter(|_| constants.agreement_kind == AgreementKind::Order) {
         Some(odd) => {
-            let problem = format!("process {commander} is the commander, not {}", odd.who);
+            let problem = format!("process {commander} is the commander, not {}", odd.process);
             Err(("request", problem))
         }
         None => Ok(()),
@@ -190,36 +195,44 @@ fn check_rounds(scenario: &Scenario) -> Result<(), (&'static str, String)> {
 }
 
 /// The scenario with what the algorithm decides where nothing is said.
-pub(crate) fn settled<'s>(scenario: &'s Scenario, facts: &Facts) -> Cow<'s, Scenario> {
-    let bears = scenario.bears.or_else(|| (facts.bears)(scenario.processes));
+pub(crate) fn with_defaults<'s>(
+    scenario: &'s Scenario,
+    constants: &AlgorithmConstants,
+) -> Cow<'s, Scenario> {
+    let tolerates = scenario.tolerates.or_else(|| (constants.tolerates)(scenario.processes));
     let rounds = || scenario.delay_bound().map(Timing::Rounds);
-    let timing = scenario.timing.or_else(|| facts.in_rounds.then(rounds).flatten());
-    if (bears, timing) == (scenario.bears, scenario.timing) {
+    let timing = scenario.timing.or_else(|| constants.in_rounds.then(rounds).flatten());
+    if (tolerates, timing) == (scenario.tolerates, scenario.timing) {
         return Cow::Borrowed(scenario);
     }
-    Cow::Owned(Scenario { bears, timing, ..scenario.clone() })
+    Cow::Owned(Scenario { tolerates, timing, ..scenario.clone() })
 }
 
 /// The world that an algorithm is to live in, as the scenario describes it.
-pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotRun> {
-    check_family(scenario, facts)?;
-    let scenario = &settled(scenario, facts);
+pub(crate) fn setup(
+    scenario: &Scenario,
+    constants: &AlgorithmConstants,
+) -> Result<Setup, CannotRun> {
+    check_family(scenario, constants)?;
+    let scenario = &with_defaults(scenario, constants);
     let n = scenario.processes;
     let unknown = |quorums: &str| CannotRun::UnknownQuorums {
-        algorithm: facts.profile.name,
+        algorithm: constants.profile.name,
         quorums: shortened(quorums),
-        known: match facts.quorums {
+        known: match constants.quorums {
             [] => "it does not vote".to_owned(),
             known => format!("it works over {}", known.join(", ")),
         },
     };
     let given: Vec<ProcessSet> = scenario.quorum_sets.iter().map(|set| set.0.clone()).collect();
-    let usual = facts.quorums.first().copied().unwrap_or("majority");
+    let usual = constants.quorums.first().copied().unwrap_or("majority");
     let quorums = match (&scenario.quorums, given.as_slice()) {
-        (Some(name), _) if !facts.quorums.contains(&name.as_str()) => return Err(unknown(name)),
-        (None, [_, ..]) if facts.quorums.is_empty() => return Err(unknown("given sets")),
+        (Some(name), _) if !constants.quorums.contains(&name.as_str()) => {
+            return Err(unknown(name));
+        }
+        (None, [_, ..]) if constants.quorums.is_empty() => return Err(unknown("given sets")),
         (None, []) if !scenario.quorum_of.is_empty() => {
-            if !facts.quorums.iter().any(|name| AnyPerView::NAMES.contains(name)) {
+            if !constants.quorums.iter().any(|name| AnyPerView::NAMES.contains(name)) {
                 return Err(unknown("quorums that change with views"));
             }
             let given = scenario.quorum_of.iter();
@@ -233,7 +246,8 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         }
     };
     let tree = scenario.tree.clone().unwrap_or_default().0;
-    let (server, to, tempo) = (ProcessId::new(scenario.server), scenario.group(), scenario.tempo());
+    let (server, to, delay_bounds) =
+        (ProcessId::new(scenario.server), scenario.group(), scenario.delay_bounds());
     let (no_cancel, hand_over) = (scenario.no_cancel, scenario.hand_over);
     let clocks = scenario.clocks.clone();
     let clock = ClockSetup {
@@ -242,13 +256,13 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         probes: scenario.probes,
         outlier: scenario.outlier.map_or(Span::from_millis(1_000), |outlier| outlier.0),
         limits: clock_sync::Limits {
-            delay_least: scenario.delay_least(),
+            delay_min: scenario.delay_least(),
             drift: scenario.local_clocks().drift,
         },
     };
     let (candidates, rank_delay) = (Candidates::new(n, &scenario.ids), scenario.rank_delay.0);
-    let bears = scenario.bears.unwrap_or(0);
-    let keys = if facts.signs { PublicKeys::simulated(n) } else { PublicKeys::default() };
+    let tolerates = scenario.tolerates.unwrap_or(0);
+    let keys = if constants.signs { PublicKeys::simulated(n) } else { PublicKeys::default() };
     Ok(Setup {
         n,
         server,
@@ -257,11 +271,11 @@ pub(crate) fn setup(scenario: &Scenario, facts: &Facts) -> Result<Setup, CannotR
         no_cancel,
         hand_over,
         clocks,
-        bears,
+        tolerates,
         keys,
         to,
-        tempo,
-        lease: Span(tempo.bound.0.saturating_mul(LEASE)),
+        delay_bounds,
+        lease: Span(delay_bounds.bound.0.saturating_mul(LEASE)),
         renewals: None,
         candidates,
         rank_delay,

@@ -8,8 +8,8 @@ use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 use serde::Deserialize;
 
+use crate::auth::ClientConfig;
 use crate::core::Quotas;
-use crate::rights::ClientConfig;
 
 /// A node's file.
 ///
@@ -289,8 +289,8 @@ impl NodeConfig {
     }
 
     /// How quickly nodes answer each other.
-    pub fn tempo(&self) -> quorate_core::Tempo {
+    pub fn delay_bounds(&self) -> quorate_core::DelayBounds {
         let bound = Span::from_millis(self.answer_ms);
-        quorate_core::Tempo { delay: bound, bound }
+        quorate_core::DelayBounds { delay: bound, bound }
     }
 }

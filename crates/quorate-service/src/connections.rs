@@ -13,14 +13,14 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 /// Time for a stranger to be admitted, counted from its last complete request.
-pub(crate) const STRANGER: Duration = Duration::from_secs(15);
+pub(crate) const ADMISSION_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// All connections of clients.
 #[derive(Debug)]
 pub(crate) struct Connections {
     most: usize,
     most_per_address: usize,
-    patience: Duration,
+    admission_timeout: Duration,
     table: Mutex<Table>,
 }
 
@@ -30,7 +30,7 @@ struct Table {
     open: BTreeMap<u64, IpAddr>,
     per_address: BTreeMap<IpAddr, usize>,
     /// Those whose client is not admitted yet, the oldest first.
-    strangers: BTreeMap<u64, Arc<Notify>>,
+    unadmitted: BTreeMap<u64, Arc<Notify>>,
 }
 
 /// One connection. It is counted until this is dropped, or until it is closed to make room.
@@ -38,7 +38,7 @@ struct Table {
 pub(crate) struct Connection {
     number: u64,
     pub(crate) address: IpAddr,
-    of: Arc<Connections>,
+    connections: Arc<Connections>,
     closed: Arc<Notify>,
     /// When the last request was complete.
     progress: Mutex<Instant>,
@@ -46,7 +46,7 @@ pub(crate) struct Connection {
 
 /// Why a connection is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Full {
+pub(crate) enum ConnectionLimit {
     #[error("too many connections from this address")]
     Address,
     #[error("too many connections to this node")]
@@ -55,8 +55,12 @@ pub(crate) enum Full {
 
 impl Connections {
     /// Maximum number of connections, in all and from one address, and the time within which a stranger has to be admitted.
-    pub(crate) fn new(most: usize, most_per_address: usize, patience: Duration) -> Arc<Self> {
-        Arc::new(Self { most, most_per_address, patience, table: Mutex::default() })
+    pub(crate) fn new(
+        most: usize,
+        most_per_address: usize,
+        admission_timeout: Duration,
+    ) -> Arc<Self> {
+        Arc::new(Self { most, most_per_address, admission_timeout, table: Mutex::default() })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -64,23 +68,32 @@ impl Connections {
     }
 
     /// Takes a connection, if need be in place of a stranger.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Arc<Connection>, Full> {
+    pub(crate) fn try_open(
+        self: &Arc<Self>,
+        address: IpAddr,
+    ) -> Result<Arc<Connection>, ConnectionLimit> {
         let mut table = self.table();
         let from_there = table.per_address.get(&address).copied().unwrap_or(0);
         if from_there >= self.most_per_address && !table.evict(Some(address)) {
-            return Err(Full::Address);
+            return Err(ConnectionLimit::Address);
         }
         if table.open.len() >= self.most && !table.evict(None) {
-            return Err(Full::Node);
+            return Err(ConnectionLimit::Node);
         }
         let number = table.next;
         table.next += 1;
         table.open.insert(number, address);
         *table.per_address.entry(address).or_default() += 1;
         let closed = Arc::new(Notify::new());
-        table.strangers.insert(number, Arc::clone(&closed));
+        table.unadmitted.insert(number, Arc::clone(&closed));
         let progress = Mutex::new(Instant::now());
-        Ok(Arc::new(Connection { number, address, of: Arc::clone(self), closed, progress }))
+        Ok(Arc::new(Connection {
+            number,
+            address,
+            connections: Arc::clone(self),
+            closed,
+            progress,
+        }))
     }
 }
 
@@ -88,8 +101,8 @@ impl Table {
     /// Closes the oldest stranger, of this address if one is given.
     fn evict(&mut self, address: Option<IpAddr>) -> bool {
         let fits = |number: &u64| address.is_none() || self.open.get(number) == address.as_ref();
-        let Some(oldest) = self.strangers.keys().copied().find(fits) else { return false };
-        if let Some(closed) = self.strangers.get(&oldest) {
+        let Some(oldest) = self.unadmitted.keys().copied().find(fits) else { return false };
+        if let Some(closed) = self.unadmitted.get(&oldest) {
             closed.notify_one();
         }
         self.remove(oldest);
@@ -97,7 +110,7 @@ impl Table {
     }
 
     fn remove(&mut self, number: u64) {
-        self.strangers.remove(&number);
+        self.unadmitted.remove(&number);
         let Some(address) = self.open.remove(&number) else { return };
         if let Some(count) = self.per_address.get_mut(&address) {
             *count -= 1;
@@ -111,7 +124,7 @@ impl Table {
 impl Connection {
     /// The client has shown who it is, or need not show anything.
     pub(crate) fn admit(&self) {
-        self.of.table().strangers.remove(&self.number);
+        self.connections.table().unadmitted.remove(&self.number);
     }
 
     /// A request was complete.
@@ -120,14 +133,14 @@ impl Connection {
     }
 
     /// Waits until the connection has to be closed: to make room, or because its client is not admitted in time.
-    pub(crate) async fn over(&self) {
+    pub(crate) async fn closed(&self) {
         loop {
             let since = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             tokio::select! {
                 () = self.closed.notified() => return,
-                () = sleep_until(since + self.of.patience) => {}
+                () = sleep_until(since + self.connections.admission_timeout) => {}
             }
-            if !self.of.table().strangers.contains_key(&self.number) {
+            if !self.connections.table().unadmitted.contains_key(&self.number) {
                 return self.closed.notified().await;
             }
             let last = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +153,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.of.table().remove(self.number);
+        self.connections.table().remove(self.number);
     }
 }
 
@@ -155,28 +168,28 @@ mod tests {
 
     #[tokio::test]
     async fn strangers_make_room_the_oldest_first() {
-        let all = Connections::new(3, 3, STRANGER);
-        let known = all.enter(at(1)).expect("there is room");
+        let all = Connections::new(3, 3, ADMISSION_TIMEOUT);
+        let known = all.try_open(at(1)).expect("there is room");
         known.admit();
-        let old = all.enter(at(1)).expect("there is room");
-        let young = all.enter(at(1)).expect("there is room");
-        let other = all.enter(at(2)).expect("a stranger makes room");
-        old.over().await;
+        let old = all.try_open(at(1)).expect("there is room");
+        let young = all.try_open(at(1)).expect("there is room");
+        let other = all.try_open(at(2)).expect("a stranger makes room");
+        old.closed().await;
         drop(old);
         young.admit();
         other.admit();
-        assert_eq!(all.enter(at(3)).expect_err("all are admitted"), Full::Node);
+        assert_eq!(all.try_open(at(3)).expect_err("all are admitted"), ConnectionLimit::Node);
         drop(young);
-        all.enter(at(3)).expect("one has left");
+        all.try_open(at(3)).expect("one has left");
     }
 
     #[tokio::test]
     async fn one_address_does_not_keep_others_out() {
-        let all = Connections::new(4, 2, STRANGER);
-        let many: Vec<_> = (0..2).map(|_| all.enter(at(1)).expect("there is room")).collect();
+        let all = Connections::new(4, 2, ADMISSION_TIMEOUT);
+        let many: Vec<_> = (0..2).map(|_| all.try_open(at(1)).expect("there is room")).collect();
         many.iter().for_each(|connection| connection.admit());
-        assert_eq!(all.enter(at(1)).expect_err("it has enough"), Full::Address);
-        all.enter(at(2)).expect("there is room for others");
+        assert_eq!(all.try_open(at(1)).expect_err("it has enough"), ConnectionLimit::Address);
+        all.try_open(at(2)).expect("there is room for others");
         drop(many);
         assert!(all.table().per_address.is_empty());
     }
@@ -184,10 +197,10 @@ mod tests {
     #[tokio::test]
     async fn a_stranger_is_closed_in_time_and_a_client_is_not() {
         let all = Connections::new(4, 4, Duration::from_millis(30));
-        let stranger = all.enter(at(1)).expect("there is room");
-        let client = all.enter(at(1)).expect("there is room");
+        let stranger = all.try_open(at(1)).expect("there is room");
+        let client = all.try_open(at(1)).expect("there is room");
         client.admit();
-        stranger.over().await;
-        assert!(tokio::time::timeout(Duration::from_millis(300), client.over()).await.is_err());
+        stranger.closed().await;
+        assert!(tokio::time::timeout(Duration::from_millis(300), client.closed()).await.is_err());
     }
 }

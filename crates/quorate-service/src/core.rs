@@ -33,19 +33,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateId, Electorate, Life, Memory, Record, RequestId, Terms, ToCandidate, ToVoter, Voter,
+    CandidateId, Electorate, Memory, Record, RequestId, RestartId, Terms, ToCandidate, ToVoter,
+    Voter,
 };
 use quorate_core::quorum::AnyCoterie;
-use quorate_core::{Process, ProcessId, ProcessSet, Span, Tempo, Time};
-use quorate_protocol::{Answer, Name, Say};
+use quorate_core::{DelayBounds, Process, ProcessId, ProcessSet, Span, Time};
+use quorate_protocol::{CallResponse, Name, ServerMessage};
 use sha2::{Digest, Sha256};
 
-use crate::measures::Measures;
+use crate::metrics::Metrics;
 use crate::peer::PeerMessage;
 use crate::spans::Spans;
 pub use quotas::{Owner, Quotas};
 
-use queries::Asked;
+use queries::PendingQuestion;
 use relay::Relay;
 
 /// A connection of a client, or one call of a front end within the process.
@@ -64,7 +65,7 @@ impl ConnectionId {
 }
 
 /// The call to answer: its connection and its number.
-pub(crate) type By = (ConnectionId, u64);
+pub(crate) type CallId = (ConnectionId, u64);
 
 /// What a node does. Drivers carry actions out in order: what a record says is written before anything behind it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub enum Action {
     /// Sends to a peer.
     Send(ProcessId, PeerMessage),
     /// Sends to a client.
-    Say(ConnectionId, Say),
+    SendClient(ConnectionId, ServerMessage),
     /// Writes a record to the vote file.
     Persist(Record<Name>),
     /// Makes durable that numbers up to this one may be used.
@@ -90,7 +91,7 @@ pub enum VoterStart {
     /// Its vote file is intact.
     Restored {
         /// The process that continues.
-        life: Life,
+        restart_id: RestartId,
         /// The records of the file.
         records: Vec<Record<Name>>,
     },
@@ -108,7 +109,7 @@ pub struct Settings {
     /// Bounds of times-to-live, and drift.
     pub terms: Terms,
     /// How quickly nodes answer each other.
-    pub tempo: Tempo,
+    pub delay_bounds: DelayBounds,
     /// What the voter knows of its past.
     pub voter: VoterStart,
     /// Numbers up to this one may be used, if a disk has to know of them before.
@@ -131,11 +132,11 @@ pub struct Settings {
 
 /// Why there is no connection to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct PeerError {
     /// A sentence for people.
     pub text: String,
     /// Whether the terms of the two nodes differ.
-    pub differs: bool,
+    pub terms_differ: bool,
 }
 
 /// A node without I/O.
@@ -159,36 +160,36 @@ pub struct NodeCore {
     /// that was granted.
     withdrawable: BTreeMap<ConnectionId, (u128, Option<RequestId>)>,
     texts: texts::Texts,
-    asked: BTreeMap<u64, Asked>,
+    pending_questions: BTreeMap<u64, PendingQuestion>,
     watch: watch::Watches,
     /// Peers that can be reached, or why not.
     up: BTreeMap<ProcessId, Result<(), String>>,
     client_addresses: BTreeMap<ProcessId, String>,
     alarms: BTreeSet<(Time, Alarm)>,
     /// Messages between the voter and candidates of this node.
-    local: VecDeque<Local>,
+    local_messages: VecDeque<LocalMessage>,
     actions: Vec<Action>,
     leaving: Option<Time>,
     /// Number of votes from before a restart whose clients have not been heard since, counted now and then.
     unheard: usize,
     /// Why votes cannot be written, if they cannot.
-    disk_trouble: Option<String>,
+    disk_error: Option<String>,
     /// Why the last write of the state file failed.
-    state_trouble: Option<String>,
-    troubles: BTreeMap<ProcessId, Trouble>,
+    state_file_error: Option<String>,
+    peer_errors: BTreeMap<ProcessId, PeerError>,
     /// When a line was last logged about a message of a peer that makes no sense.
     distrusted: BTreeMap<ProcessId, Time>,
     owners: quotas::Owners,
     counter: u64,
     /// When locks were last released through this node.
     released: BTreeMap<Name, Time>,
-    pub(crate) measures: Measures,
+    pub(crate) metrics: Metrics,
     pub(crate) spans: Option<Spans>,
 }
 
 /// A message between the voter and a candidate of the same node.
 #[derive(Debug)]
-enum Local {
+enum LocalMessage {
     ToVoter(CandidateId, ToVoter<Name>),
     ToCandidate(ProcessId, CandidateId, ToCandidate<Name>),
 }
@@ -209,7 +210,7 @@ enum Alarm {
     /// A question may have had time enough.
     Question(u64),
     /// A peer may not know what clients here watch.
-    Interest(ProcessId),
+    ResendWatches(ProcessId),
     /// Clients that had votes here before a restart may have been heard; the time is that of the start.
     Unheard(Time),
 }
@@ -224,7 +225,7 @@ impl NodeCore {
         let electorate = Electorate::new(settings.coterie.clone());
         let mut core = Self {
             voter: voter_host::start(&settings, &electorate, now),
-            detector: VcubeDiagnosis::paced(n, settings.id, settings.tempo),
+            detector: VcubeDiagnosis::with_delay_bounds(n, settings.id, settings.delay_bounds),
             electorate,
             settings,
             timers: Vec::new(),
@@ -236,26 +237,26 @@ impl NodeCore {
             direct: direct::DirectClients::default(),
             withdrawable: BTreeMap::new(),
             texts: texts::Texts::default(),
-            asked: BTreeMap::new(),
+            pending_questions: BTreeMap::new(),
             watch: watch::Watches::default(),
             up: BTreeMap::new(),
             client_addresses: BTreeMap::new(),
             alarms: BTreeSet::from([(now, Alarm::Gossip)]),
-            local: VecDeque::new(),
+            local_messages: VecDeque::new(),
             actions: Vec::new(),
             leaving: None,
             unheard: 0,
-            disk_trouble: None,
-            state_trouble: None,
-            troubles: BTreeMap::new(),
+            disk_error: None,
+            state_file_error: None,
+            peer_errors: BTreeMap::new(),
             distrusted: BTreeMap::new(),
             owners: quotas::Owners::default(),
             counter: 0,
             released: BTreeMap::new(),
-            measures: Measures::new(),
+            metrics: Metrics::new(),
             spans: None,
         };
-        core.tell_detector(now, |detector, out| detector.on_start(out));
+        core.with_detector(now, |detector, out| detector.on_start(out));
         core.count_unheard(now, now);
         core
     }
@@ -277,7 +278,7 @@ impl NodeCore {
         self.voter.set_wall_clock(wall_ms);
         self.wake_detector(now);
         if self.voter.next_wake().is_some_and(|due| due <= now) {
-            self.tell_voter(now, |voter, out| voter.wake(now, out));
+            self.with_voter(now, |voter, out| voter.wake(now, out));
         }
         while let Some((_, alarm)) = self.alarms.first().copied().filter(|(time, _)| *time <= now) {
             self.alarms.pop_first();
@@ -288,44 +289,44 @@ impl NodeCore {
                 Alarm::Validity(session) => self.check_validity(session, now),
                 Alarm::Widen(request) => self.widen(request, now),
                 Alarm::Question(number) => self.close_question(number, now),
-                Alarm::Interest(peer) => self.tell_interest_again(peer),
+                Alarm::ResendWatches(peer) => self.resend_watches(peer),
                 Alarm::Unheard(started) => self.count_unheard(started, now),
             }
         }
-        self.settle(now);
+        self.deliver_local(now);
     }
 
     /// Handles a message of a peer.
-    pub fn hear(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
+    pub fn on_peer_message(&mut self, from: ProcessId, message: PeerMessage, now: Time) {
         if let Err(why) = self.is_plausible(from, &message) {
             return self.distrust(from, why, now);
         }
         match message {
             PeerMessage::Detector(message) => {
-                self.tell_detector(now, |detector, out| detector.on_message(from, message, out));
+                self.with_detector(now, |detector, out| detector.on_message(from, message, out));
             }
             PeerMessage::Voter(message) => {
-                self.tell_voter(now, |voter, out| voter.on_peer(from, message, out));
+                self.with_voter(now, |voter, out| voter.on_peer(from, message, out));
             }
             PeerMessage::ToVoter(candidate, message) => {
-                self.local.push_back(Local::ToVoter(candidate, message));
+                self.local_messages.push_back(LocalMessage::ToVoter(candidate, message));
             }
             PeerMessage::ToCandidate(candidate, message) => {
-                self.local.push_back(Local::ToCandidate(from, candidate, message));
+                self.local_messages.push_back(LocalMessage::ToCandidate(from, candidate, message));
             }
             PeerMessage::Question(number, question) => {
                 let reply = self.reply(question, now);
                 self.send(from, PeerMessage::Reply(number, reply));
             }
             PeerMessage::Reply(number, reply) => self.on_reply(number, from, reply, now),
-            PeerMessage::Interest(interest) => self.peer_watches(from, interest),
-            PeerMessage::Votes(ballots) => self.see_ballots(from, ballots, now),
+            PeerMessage::WatchUpdate(update) => self.on_watch_update(from, update),
+            PeerMessage::Votes(ballots) => self.on_ballots(from, ballots, now),
             PeerMessage::ClientAddress(at) => drop(self.client_addresses.insert(from, at)),
             PeerMessage::Describe(description) => {
                 // What this node said of a session that it relays for comes back; it knows better.
-                let own = description.about.node == self.settings.id.index() as u32;
+                let own = description.session_text.node == self.settings.id.index() as u32;
                 if !own || !self.relays.contains_key(&description.session) {
-                    self.hear_texts(*description, now);
+                    self.on_description(*description, now);
                 }
             }
             PeerMessage::Forget(request) => self.texts.forget(request),
@@ -335,32 +336,34 @@ impl NodeCore {
             }
             PeerMessage::NoRelay(session) => self.adopt_from(from, session, now),
         }
-        self.settle(now);
+        self.deliver_local(now);
     }
 
     /// Handles messages between the voter and candidates of this node, until there are none.
-    fn settle(&mut self, now: Time) {
-        while let Some(message) = self.local.pop_front() {
+    fn deliver_local(&mut self, now: Time) {
+        while let Some(message) = self.local_messages.pop_front() {
             match message {
-                Local::ToVoter(candidate, message) => self.vote(candidate, message, now),
-                Local::ToCandidate(voter, candidate, message) => {
-                    self.deliver(voter, candidate, message, now);
+                LocalMessage::ToVoter(candidate, message) => {
+                    self.deliver_to_voter(candidate, message, now)
+                }
+                LocalMessage::ToCandidate(voter, candidate, message) => {
+                    self.deliver_to_candidate(voter, candidate, message, now);
                 }
             }
         }
     }
 
     fn send(&mut self, peer: ProcessId, message: PeerMessage) {
-        self.measures.sends(&message);
+        self.metrics.count_sent(&message);
         self.actions.push(Action::Send(peer, message));
     }
 
-    fn say(&mut self, connection: ConnectionId, say: Say) {
-        self.actions.push(Action::Say(connection, say));
+    fn send_client(&mut self, connection: ConnectionId, message: ServerMessage) {
+        self.actions.push(Action::SendClient(connection, message));
     }
 
-    pub(crate) fn answer(&mut self, (connection, number): By, answer: Answer) {
-        self.say(connection, Say::Answer(number, answer));
+    pub(crate) fn answer(&mut self, (connection, number): CallId, answer: CallResponse) {
+        self.send_client(connection, ServerMessage::Response(number, answer));
     }
 
     fn peers(&self) -> impl Iterator<Item = ProcessId> + use<> {
@@ -408,7 +411,10 @@ mod testing {
             cluster: 1,
             coterie: AnyCoterie::Majority(Majority::new(3)),
             terms: Terms::fixed(Span::from_millis(8_000), Drift(Drift::ONE / 2_000)),
-            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            delay_bounds: DelayBounds {
+                delay: Span::from_millis(250),
+                bound: Span::from_millis(250),
+            },
             voter: VoterStart::New,
             ceiling: None,
             persists: false,
@@ -421,7 +427,7 @@ mod testing {
         };
         let mut core = NodeCore::new(settings, Time(1));
         for peer in 1..3 {
-            core.peer_is(ProcessId::new(peer), Ok(()), Time(1));
+            core.on_peer_link(ProcessId::new(peer), Ok(()), Time(1));
         }
         core.actions().for_each(drop);
         core
@@ -434,20 +440,20 @@ mod testing {
         core.state_written(Err("no space left".to_owned()));
         assert!(core.reasons()[0].contains("no space left"), "{:?}", core.reasons());
         core.state_written(Ok(()));
-        core.set_disk_trouble(Some("read-only".to_owned()));
+        core.set_disk_error(Some("read-only".to_owned()));
         assert!(core.reasons()[0].contains("read-only"), "{:?}", core.reasons());
-        core.set_disk_trouble(None);
+        core.set_disk_error(None);
         for peer in 1..3 {
-            core.peer_is(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
+            core.on_peer_link(ProcessId::new(peer), Err("refused".to_owned()), Time(2));
         }
         let text = "terms differ: ttl_most_ms is 1 at p0 and 2 at p1".to_owned();
-        core.trouble_is(ProcessId::new(1), Some(Trouble { text, differs: true }));
+        core.set_peer_error(ProcessId::new(1), Some(PeerError { text, terms_differ: true }));
         let why = core.reasons();
         assert!(
             why[0].starts_with("terms: ") && why[1].starts_with("no-quorum: 1 of 3"),
             "{why:?}"
         );
-        core.peer_is(ProcessId::new(2), Ok(()), Time(3));
+        core.on_peer_link(ProcessId::new(2), Ok(()), Time(3));
         assert_eq!(core.reasons(), [""; 0]);
         core.leave(Time(4));
         assert!(core.reasons()[0].starts_with("leaving: "));

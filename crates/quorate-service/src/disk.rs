@@ -21,13 +21,13 @@ pub struct Disk {
 
 /// Contents of the state file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct DurableState {
     /// The cluster that the node belongs to.
     pub cluster: u128,
     /// The node that wrote the file; none in files of the first format.
     pub node: Option<u32>,
     /// Number of starts so far.
-    pub life: u64,
+    pub incarnation: u64,
     /// Numbers up to this one may have been used. None if that is not known: the node has lost an earlier memory, and
     /// the other nodes have not told it yet how far they have come.
     pub mark: Option<u64>,
@@ -92,7 +92,7 @@ impl Disk {
     }
 
     /// Reads the state file; none if there is no such file.
-    pub fn read(&self) -> Result<Option<Remembered>, DiskError> {
+    pub fn read(&self) -> Result<Option<DurableState>, DiskError> {
         let garbled = || DiskError::Garbled(self.path.display().to_string());
         match fs::read_to_string(&self.path) {
             Ok(text) => parse(&text).map(Some).ok_or_else(garbled),
@@ -103,13 +103,14 @@ impl Disk {
     }
 
     /// Writes the state file. It is durable when this returns.
-    pub fn write(&self, remembered: Remembered) -> Result<(), DiskError> {
-        let Remembered { cluster, node, life, mark } = remembered;
+    pub fn write(&self, durable: DurableState) -> Result<(), DiskError> {
+        let DurableState { cluster, node, incarnation, mark } = durable;
         let unknown = || UNKNOWN.to_owned();
         let node = node.map_or_else(unknown, |node| node.to_string());
         let mark = mark.map_or_else(unknown, |mark| mark.to_string());
-        let text =
-            format!("{HEAD}\ncluster {cluster:032x}\nnode {node}\nlife {life}\nmark {mark}\n");
+        let text = format!(
+            "{HEAD}\ncluster {cluster:032x}\nnode {node}\nlife {incarnation}\nmark {mark}\n"
+        );
         let text = format!("{text}sum {}\n", sum(&text));
         let beside = self.path.with_extension("new");
         let write = || {
@@ -134,16 +135,16 @@ fn sum(text: &str) -> String {
     digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn parse(text: &str) -> Option<Remembered> {
+fn parse(text: &str) -> Option<DurableState> {
     let lines: Vec<&str> = text.strip_suffix('\n')?.split('\n').collect();
-    let (cluster, node, life, mark) = match lines[..] {
-        [HEAD_1, cluster, life, mark] => (cluster, None, life, mark),
-        [HEAD, cluster, node, life, mark, last] => {
+    let (cluster, node, incarnation, mark) = match lines[..] {
+        [HEAD_1, cluster, incarnation, mark] => (cluster, None, incarnation, mark),
+        [HEAD, cluster, node, incarnation, mark, last] => {
             let body = text.strip_suffix(&format!("{last}\n"))?;
             if value(last, "sum")? != sum(body) {
                 return None;
             }
-            (cluster, Some(node), life, mark)
+            (cluster, Some(node), incarnation, mark)
         }
         _ => return None,
     };
@@ -156,7 +157,12 @@ fn parse(text: &str) -> Option<Remembered> {
         mark => Some(mark.parse().ok()?),
     };
     let cluster = u128::from_str_radix(value(cluster, "cluster")?, 16).ok()?;
-    Some(Remembered { cluster, node, life: value(life, "life")?.parse().ok()?, mark })
+    Some(DurableState {
+        cluster,
+        node,
+        incarnation: value(incarnation, "life")?.parse().ok()?,
+        mark,
+    })
 }
 
 fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
@@ -167,8 +173,8 @@ fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    fn some(mark: Option<u64>) -> Remembered {
-        Remembered { cluster: 1 << 127, node: Some(2), life: 3, mark }
+    fn some(mark: Option<u64>) -> DurableState {
+        DurableState { cluster: 1 << 127, node: Some(2), incarnation: 3, mark }
     }
 
     #[test]
@@ -218,7 +224,10 @@ mod tests {
         let old = "quorate node 1\ncluster 01\nlife 3\nmark 12\n";
         fs::write(folder.path().join("node.state"), old).expect("a disk");
         let read = disk.read().expect("it is whole");
-        assert_eq!(read, Some(Remembered { cluster: 1, node: None, life: 3, mark: Some(12) }));
+        assert_eq!(
+            read,
+            Some(DurableState { cluster: 1, node: None, incarnation: 3, mark: Some(12) })
+        );
     }
 
     #[test]

@@ -16,13 +16,13 @@ use bytes::Bytes;
 use quorate_algorithms::mutex::leased_quorum::Record;
 use quorate_core::{ProcessId, Span, Time};
 use quorate_net::{Event, Events, Mesh, codec};
-use quorate_protocol::{Answer, Ask, Call, Failure, Name, Say};
+use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, ServerMessage};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::clock;
-use crate::core::{Action, ConnectionId, NodeCore, Owner, Trouble};
-use crate::disk::Remembered;
-use crate::lease::{LeaseId, Leased};
+use crate::core::{Action, ConnectionId, NodeCore, Owner, PeerError};
+use crate::disk::DurableState;
+use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_key;
 use crate::peer::PeerMessage;
 use crate::spans::SpanSink;
@@ -37,28 +37,28 @@ const BATCH: usize = 512;
 /// An input of the event loop that does not come from a peer.
 pub(crate) enum Input {
     /// A client has come, and is told things here.
-    Come(ConnectionId, Owner, mpsc::Sender<Say>),
+    Connected(ConnectionId, Owner, mpsc::Sender<ServerMessage>),
     /// A client asks.
-    Ask(ConnectionId, Ask),
+    Call(ConnectionId, ClientMessage),
     /// A client asks for something of a lease.
-    Leased(ConnectionId, LeaseId, Leased),
+    LeaseCall(ConnectionId, LeaseId, LeaseCall),
     /// A client asks which leases it has.
-    Leases(ConnectionId, String),
+    ListLeases(ConnectionId, String),
     /// A client is gone, and has heard the answer that it waited for or not.
-    Gone(ConnectionId, bool),
+    Disconnected(ConnectionId, bool),
     /// The state file was written with this mark, or could not be written.
-    Written(Result<Option<u64>, String>),
+    StateWritten(Result<Option<u64>, String>),
     /// Clients are to go elsewhere.
     Leave,
     /// How it looks.
-    Look(oneshot::Sender<Looks>),
+    Health(oneshot::Sender<Health>),
     /// Asks for the node's metrics.
-    Measure(oneshot::Sender<String>),
+    Metrics(oneshot::Sender<String>),
 }
 
 /// Readiness and load of a node.
 #[derive(Clone, Debug)]
-pub(crate) struct Looks {
+pub(crate) struct Health {
     /// Why the node gives no locks; empty if it does.
     pub(crate) reasons: Vec<String>,
     /// Whether it may stop.
@@ -76,7 +76,7 @@ struct Shared {
     /// `None` before the node has started and after it has stopped.
     state: Mutex<Option<EventLoop>>,
     /// Something is due before the task of the loop wakes up.
-    earlier: Notify,
+    rearm: Notify,
 }
 
 /// The node has stopped.
@@ -91,19 +91,19 @@ impl std::fmt::Debug for Inbox {
 
 impl Inbox {
     /// Handles inputs at once.
-    pub(crate) fn give(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Stopped> {
+    pub(crate) fn submit(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Stopped> {
         let mut inputs = inputs.into_iter().peekable();
         if inputs.peek().is_none() {
             return Ok(());
         }
-        let earlier = self.with(|state| {
+        let rearm = self.with(|state| {
             state.wake();
             inputs.for_each(|input| state.on_input(input));
-            state.act();
-            state.is_due_earlier()
+            state.apply_actions();
+            state.needs_rearm()
         })?;
-        if earlier {
-            self.0.earlier.notify_one();
+        if rearm {
+            self.0.rearm.notify_one();
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Inbox {
         events: Events,
     ) -> impl Future<Output = ()> + use<> {
         *self.0.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
-        let stops = Stops(self.clone());
+        let stops = StopOnDrop(self.clone());
         async move {
             let stops = stops;
             stops.0.run(events).await;
@@ -130,7 +130,7 @@ impl Inbox {
     }
 
     async fn run(&self, mut events: Events) {
-        let _ = self.with(EventLoop::act);
+        let _ = self.with(EventLoop::apply_actions);
         while let Ok(pause) = self.with(EventLoop::arm) {
             let first = tokio::select! {
                 event = events.next() => match event {
@@ -138,22 +138,22 @@ impl Inbox {
                     None => return,
                 },
                 () = tokio::time::sleep(pause) => None,
-                () = self.0.earlier.notified() => continue,
+                () = self.0.rearm.notified() => continue,
             };
             let _ = self.with(|state| {
                 state.wake();
                 let rest = std::iter::from_fn(|| events.try_next()).take(BATCH);
                 first.into_iter().chain(rest).for_each(|event| state.on_event(event));
-                state.act();
+                state.apply_actions();
             });
         }
     }
 }
 
 /// Stops the node when the task of its loop ends, be it aborted or never begun.
-struct Stops(Inbox);
+struct StopOnDrop(Inbox);
 
-impl Drop for Stops {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         let state = self.0.0.state.lock().unwrap_or_else(PoisonError::into_inner).take();
         // Outside the lock: connections end with it.
@@ -169,11 +169,11 @@ pub(crate) struct EventLoop {
     /// Actions that wait until the records before them are written.
     unsent: Vec<Action>,
     mesh: Mesh,
-    clients: BTreeMap<ConnectionId, mpsc::Sender<Say>>,
+    clients: BTreeMap<ConnectionId, mpsc::Sender<ServerMessage>>,
     /// Messages to each peer, sent together at the end of a batch.
     outgoing: BTreeMap<ProcessId, Vec<PeerMessage>>,
     /// Content that the state file should have; a task of its own writes it.
-    disk: Option<watch::Sender<Remembered>>,
+    disk: Option<watch::Sender<DurableState>>,
     /// Where traces go, and by how much the calendar is ahead of the clock.
     spans: Option<(SpanSink, Duration)>,
     /// When its task wakes up at the latest.
@@ -185,7 +185,7 @@ impl EventLoop {
         core: NodeCore,
         votes: Option<VoteFile>,
         mesh: Mesh,
-        disk: Option<watch::Sender<Remembered>>,
+        disk: Option<watch::Sender<DurableState>>,
         spans: Option<(SpanSink, Duration)>,
     ) -> Self {
         let (unsent, clients, outgoing) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
@@ -201,7 +201,7 @@ impl EventLoop {
     }
 
     /// Whether something is due before its task wakes up.
-    fn is_due_earlier(&self) -> bool {
+    fn needs_rearm(&self) -> bool {
         clock::now() + Span(self.pause().as_nanos() as u64) < self.armed
     }
 
@@ -223,15 +223,15 @@ impl EventLoop {
             Event::Message { from, payload } => match codec::decode::<Vec<PeerMessage>>(&payload) {
                 Ok(messages) => {
                     for message in messages {
-                        self.core.hear(from, message, now);
+                        self.core.on_peer_message(from, message, now);
                     }
                 }
                 Err(error) => tracing::warn!(peer = %from, %error, "a peer is not understood"),
             },
-            Event::Up { peer, .. } => self.core.peer_is(peer, Ok(()), now),
+            Event::Up { peer, .. } => self.core.on_peer_link(peer, Ok(()), now),
             Event::Down { peer, why } => {
                 tracing::info!(%peer, %why, "a peer is gone");
-                self.core.peer_is(peer, Err(why.to_string()), now);
+                self.core.on_peer_link(peer, Err(why.to_string()), now);
             }
         }
     }
@@ -239,53 +239,53 @@ impl EventLoop {
     fn on_input(&mut self, input: Input) {
         let now = clock::now();
         match input {
-            Input::Come(connection, owner, say) => {
-                self.clients.insert(connection, say);
+            Input::Connected(connection, owner, sender) => {
+                self.clients.insert(connection, sender);
                 self.core.connection_opened(connection, owner);
             }
-            Input::Ask(connection, ask) => {
-                if matches!(ask.call, Call::Status) {
-                    self.learn_troubles();
+            Input::Call(connection, message) => {
+                if matches!(message.call, Call::Status) {
+                    self.update_peer_errors();
                 }
-                self.core.ask(connection, ask, random_key, now);
+                self.core.on_call(connection, message, random_key, now);
             }
-            Input::Gone(connection, heard) => {
+            Input::Disconnected(connection, answer_received) => {
                 self.clients.remove(&connection);
-                self.core.connection_closed(connection, heard, now);
+                self.core.connection_closed(connection, answer_received, now);
             }
-            Input::Leased(connection, lease, what) => {
-                self.core.ask_leased(connection, lease, what, now);
+            Input::LeaseCall(connection, lease, call) => {
+                self.core.on_lease_call(connection, lease, call, now);
             }
-            Input::Leases(connection, owner) => self.core.ask_leases(connection, owner, now),
-            Input::Written(Ok(mark)) => {
+            Input::ListLeases(connection, owner) => self.core.list_leases(connection, owner, now),
+            Input::StateWritten(Ok(mark)) => {
                 self.core.state_written(Ok(()));
                 mark.into_iter().for_each(|mark| self.core.reserved(mark, now));
             }
-            Input::Written(Err(why)) => self.core.state_written(Err(why)),
+            Input::StateWritten(Err(why)) => self.core.state_written(Err(why)),
             Input::Leave => self.core.leave(now),
-            Input::Look(answer) => {
-                self.learn_troubles();
+            Input::Health(answer) => {
+                self.update_peer_errors();
                 let (reasons, idle) = (self.core.reasons(), self.core.is_idle(now));
-                let _ = answer.send(Looks { reasons, idle, peers: self.core.peers_up() });
+                let _ = answer.send(Health { reasons, idle, peers: self.core.peers_up() });
             }
-            Input::Measure(answer) => {
-                self.learn_troubles();
-                let _ = answer.send(self.core.measured());
+            Input::Metrics(answer) => {
+                self.update_peer_errors();
+                let _ = answer.send(self.core.metrics_text());
             }
         }
     }
 
     /// Tells the core why connections to peers fail: no event is made of a handshake that fails.
-    fn learn_troubles(&mut self) {
+    fn update_peer_errors(&mut self) {
         for peer in self.mesh.status() {
-            let differs = peer.refusal == Some(quorate_net::Reason::Terms);
-            let trouble = peer.trouble.filter(|_| !peer.up);
-            self.core.trouble_is(peer.peer, trouble.map(|text| Trouble { text, differs }));
+            let terms_differ = peer.refusal == Some(quorate_net::RefusalReason::Terms);
+            let error = peer.last_error.filter(|_| !peer.up);
+            self.core.set_peer_error(peer.peer, error.map(|text| PeerError { text, terms_differ }));
         }
     }
 
     /// Carries out actions: records are written in one write, then messages are sent, one to each peer.
-    fn act(&mut self) {
+    fn apply_actions(&mut self) {
         let mut records = Vec::new();
         for action in self.core.actions() {
             match action {
@@ -295,17 +295,17 @@ impl EventLoop {
         }
         if let Err(error) = self.write(&records) {
             tracing::error!(%error, "votes cannot be written");
-            self.core.set_disk_trouble(Some(error.to_string()));
+            self.core.set_disk_error(Some(error.to_string()));
             return;
         }
-        self.core.set_disk_trouble(None);
+        self.core.set_disk_error(None);
         let mut marks = Vec::new();
         for action in std::mem::take(&mut self.unsent) {
             match action {
                 Action::Send(peer, message) => self.outgoing.entry(peer).or_default().push(message),
-                Action::Say(client, say) => {
+                Action::SendClient(client, message) => {
                     let Some(to) = self.clients.get(&client) else { continue };
-                    if to.try_send(if_it_reads(to, say)).is_err() {
+                    if to.try_send(unless_backlogged(to, message)).is_err() {
                         // It does not read. Without its end of the channel the connection is closed.
                         self.clients.remove(&client);
                     }
@@ -318,17 +318,18 @@ impl EventLoop {
             if messages.is_empty() {
                 continue;
             }
-            let told = |message: &PeerMessage| matches!(message, PeerMessage::Interest(_));
-            if !send_all(&self.mesh, *peer, messages) && messages.iter().any(told) {
-                self.core.interest_lost(*peer, clock::now());
+            let is_watch_update =
+                |message: &PeerMessage| matches!(message, PeerMessage::WatchUpdate(_));
+            if !send_all(&self.mesh, *peer, messages) && messages.iter().any(is_watch_update) {
+                self.core.watch_update_lost(*peer, clock::now());
             }
             messages.clear();
         }
         marks.into_iter().for_each(|mark| self.reserve(mark));
         if let (Some((sink, offset)), Some(spans)) = (&self.spans, &mut self.core.spans) {
-            let over = spans.take();
-            if !over.is_empty() {
-                sink.put(over, *offset);
+            let finished = spans.take();
+            if !finished.is_empty() {
+                sink.put(finished, *offset);
             }
         }
     }
@@ -346,7 +347,7 @@ impl EventLoop {
 
     fn reserve(&mut self, mark: u64) {
         if let Some(wanted) = &self.disk {
-            wanted.send_modify(|remembered| remembered.mark = remembered.mark.max(Some(mark)));
+            wanted.send_modify(|durable| durable.mark = durable.mark.max(Some(mark)));
         }
     }
 }
@@ -358,15 +359,15 @@ const RETRY_NANOS: u64 = 100_000_000;
 const UNREAD_MOST: usize = 32;
 
 /// The message for a client; instead of a list that it would not read for a while, a request to read first.
-fn if_it_reads(to: &mpsc::Sender<Say>, say: Say) -> Say {
-    match say {
-        Say::Answer(number, Answer::List(_) | Answer::Page(_))
+fn unless_backlogged(to: &mpsc::Sender<ServerMessage>, message: ServerMessage) -> ServerMessage {
+    match message {
+        ServerMessage::Response(number, CallResponse::List(_) | CallResponse::Page(_))
             if to.max_capacity() - to.capacity() > UNREAD_MOST =>
         {
             let why = "read what was said before, and ask for a list again";
-            Say::Answer(number, Answer::Failed(Failure::TooMuch(why.to_owned())))
+            ServerMessage::Response(number, CallResponse::Failed(Failure::TooMuch(why.to_owned())))
         }
-        say => say,
+        message => message,
     }
 }
 

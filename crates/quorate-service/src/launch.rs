@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_core::ProcessId;
-use quorate_net::{Files, Network, Security, Tcp, Tls};
+use quorate_net::{CertificateFiles, Network, Security, Tcp, Tls};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::config::NodeConfig;
 use crate::core::{Settings, VoterStart};
-use crate::disk::{Disk, DiskError, Remembered};
-use crate::node::{CannotStart, Node, Reception, Start, random_number};
+use crate::disk::{Disk, DiskError, DurableState};
+use crate::node::{CannotStart, ListenerConfig, Node, Start, random_number};
 use crate::spans::SpanSink;
 
 /// What a file does not say about a node.
@@ -32,12 +32,12 @@ pub async fn launch(
     extras: Extras,
 ) -> Result<(Node, Option<Arc<Tls>>), CannotStart> {
     let cluster = config.cluster_number().map_err(CannotStart::Wrong)?;
-    let disk = memory(config, cluster, new_cluster).await?;
+    let disk = open_state(config, cluster, new_cluster).await?;
     let tls = match &config.tls {
         Some(files) => {
             let (authority, certificate, key) =
                 (files.authority.clone(), files.certificate.clone(), files.key.clone());
-            Some(Arc::new(Tls::from_files(Files { authority, certificate, key })?))
+            Some(Arc::new(Tls::from_files(CertificateFiles { authority, certificate, key })?))
         }
         None => None,
     };
@@ -47,13 +47,13 @@ pub async fn launch(
     let peers = Tcp.listen(own).await.map_err(|error| cannot(own, error))?;
     let at = config.clients.to_string();
     let clients = TcpListener::bind(config.clients).await.map_err(|error| cannot(&at, error))?;
-    let begins = new_cluster && disk.as_ref().is_none_or(|(_, known)| known.life == 0);
+    let first_start = new_cluster && disk.as_ref().is_none_or(|(_, known)| known.incarnation == 0);
     let settings = Settings {
         id: ProcessId::new(config.id),
         cluster,
         coterie: config.coterie(),
         terms: config.terms(),
-        tempo: config.tempo(),
+        delay_bounds: config.delay_bounds(),
         voter: VoterStart::New,
         ceiling: None,
         persists: disk.is_some(),
@@ -65,7 +65,7 @@ pub async fn launch(
         quotas: config.quotas(),
     };
     let security = tls.clone().map_or(Security::Plain, Security::Tls);
-    let reception = Reception {
+    let listener_config = ListenerConfig {
         clients: config.client.clone(),
         calls_per_second: config.calls_per_second,
         tls: tls.clone(),
@@ -81,8 +81,8 @@ pub async fn launch(
         peers,
         clients,
         disk,
-        begins,
-        reception,
+        first_start,
+        listener_config,
         spans: extras.spans,
     })?;
     Ok((node, tls))
@@ -92,11 +92,11 @@ pub async fn launch(
 const FOLDER_BUSY: Duration = Duration::from_millis(1_500);
 
 /// Locks the data folder and reads what the node remembers of earlier lives.
-async fn memory(
+async fn open_state(
     config: &NodeConfig,
     cluster: u128,
     new_cluster: bool,
-) -> Result<Option<(Disk, Remembered)>, CannotStart> {
+) -> Result<Option<(Disk, DurableState)>, CannotStart> {
     let Some(folder) = &config.data else { return Ok(None) };
     let disk = lock(folder).await?;
     let node = Some(config.id);
@@ -106,7 +106,7 @@ async fn memory(
             folder.display(),
             known.cluster
         ))),
-        Some(Remembered { node: Some(other), .. }) if other != config.id => {
+        Some(DurableState { node: Some(other), .. }) if other != config.id => {
             Err(CannotStart::Wrong(format!(
                 "{} belongs to node {other}, and this is node {}; name another folder with `data`",
                 folder.display(),
@@ -117,8 +117,8 @@ async fn memory(
             "{} remembers this cluster, so it is not a new one; leave out --new-cluster",
             folder.display()
         ))),
-        Some(known) => Ok(Some((disk, Remembered { node, ..known }))),
-        None => Ok(Some((disk, Remembered { cluster, node, life: 0, mark: None }))),
+        Some(known) => Ok(Some((disk, DurableState { node, ..known }))),
+        None => Ok(Some((disk, DurableState { cluster, node, incarnation: 0, mark: None }))),
     }
 }
 

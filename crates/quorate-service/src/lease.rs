@@ -50,16 +50,16 @@ impl LeaseId {
 }
 
 /// The time-to-live that clients are told of a session with this one at the voters, in whole seconds.
-pub(crate) fn told_ttl(ttl: Span, terms: Terms) -> Span {
-    let told = terms.validity(ttl).0.saturating_sub(ANSWER.0 + GRANT.0);
-    Span(told / SECOND * SECOND)
+pub(crate) fn client_ttl(ttl: Span, terms: Terms) -> Span {
+    let client_ttl = terms.validity(ttl).0.saturating_sub(ANSWER.0 + GRANT.0);
+    Span(client_ttl / SECOND * SECOND)
 }
 
 /// The time-to-live at the voters with which clients can be told this one, within the bounds of the cluster.
-pub(crate) fn voter_ttl(told: Span, terms: Terms) -> Span {
+pub(crate) fn voter_ttl(client_ttl: Span, terms: Terms) -> Span {
     let (one, drift) = (Drift::ONE as u128, u128::from(terms.drift.0.unsigned_abs()));
-    let relied = u128::from(told.0) + u128::from(ANSWER.0 + GRANT.0) + 2;
-    let ttl = relied * (one + drift) / one.saturating_sub(drift).max(1) + 2;
+    let validity = u128::from(client_ttl.0) + u128::from(ANSWER.0 + GRANT.0) + 2;
+    let ttl = validity * (one + drift) / one.saturating_sub(drift).max(1) + 2;
     // Less than a second could not be told.
     let least = Span(2 * SECOND).max(terms.ttl_least);
     Span(u64::try_from(ttl).unwrap_or(u64::MAX)).clamp(least.min(terms.ttl_most), terms.ttl_most)
@@ -67,7 +67,7 @@ pub(crate) fn voter_ttl(told: Span, terms: Terms) -> Span {
 
 /// A call for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Leased {
+pub(crate) enum LeaseCall {
     /// Opens it.
     Grant {
         /// Time-to-live as the client asks for it.
@@ -75,14 +75,14 @@ pub(crate) enum Leased {
         /// Whether a node has chosen its number, so that it is new.
         fresh: bool,
         /// The client, for others to see.
-        place: String,
+        client_location: String,
     },
     /// Ends it.
     Revoke,
     /// Keeps it alive.
     KeepAlive,
     /// Asks for its lifetime, which does not keep it alive.
-    Life,
+    TimeToLive,
     /// Asks for a lock. However often it is asked for, it is held once.
     Acquire {
         /// The lock.
@@ -92,7 +92,7 @@ pub(crate) enum Leased {
         /// What a leader proclaims.
         value: String,
     },
-    /// Asks for a lock, as [`Leased::Acquire`]; answered as soon as it is known whether the lock is free.
+    /// Asks for a lock, as [`LeaseCall::Acquire`]; answered as soon as it is known whether the lock is free.
     Enqueue {
         /// The lock.
         name: Name,
@@ -102,7 +102,7 @@ pub(crate) enum Leased {
         value: String,
     },
     /// Releases a lock, or no longer waits for it.
-    Leave {
+    Release {
         /// The lock.
         name: Name,
         /// Only if this is its token.
@@ -140,14 +140,14 @@ mod tests {
         for seconds in [2, 5, 30] {
             let asked = Span(seconds * SECOND);
             let kept = voter_ttl(asked, terms);
-            assert_eq!(told_ttl(kept, terms), asked);
+            assert_eq!(client_ttl(kept, terms), asked);
             assert!(terms.validity(kept) >= asked + ANSWER + GRANT, "{seconds}");
         }
         // At the upper bound clients are told less than they asked for.
         let kept = voter_ttl(Span(60 * SECOND), terms);
-        assert_eq!((kept, told_ttl(kept, terms)), (terms.ttl_most, Span(59 * SECOND)));
+        assert_eq!((kept, client_ttl(kept, terms)), (terms.ttl_most, Span(59 * SECOND)));
         let short = voter_ttl(Span(0), terms);
-        assert!(told_ttl(short, terms) >= Span(SECOND), "{short:?}");
+        assert!(client_ttl(short, terms) >= Span(SECOND), "{short:?}");
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //! [`NodeCore`] is a node without I/O: it hosts the voter of `leased_quorum`, and relays for sessions whose clients do not
 //! reach the voters themselves. [`Node`] runs one over a mesh, and lets clients in.
 
+mod auth;
 mod clock;
 mod config;
 mod connections;
 mod core;
 mod disk;
-mod door;
 mod etcd;
 mod event_loop;
 mod files;
@@ -16,25 +16,25 @@ mod http;
 mod launch;
 mod lease;
 mod local;
-mod measures;
+mod local_client;
+mod metrics;
 mod node;
 mod peer;
-mod rights;
 mod serve;
 mod spans;
 mod vote_file;
 
 pub use crate::core::{
-    Action, ConnectionId, NodeCore, Owner, Quotas, Settings, Trouble, VoterStart,
+    Action, ConnectionId, NodeCore, Owner, PeerError, Quotas, Settings, VoterStart,
 };
+pub use auth::ClientConfig;
 pub use clock::now;
 pub use config::{BadConfig, NodeConfig};
-pub use disk::{Disk, DiskError, Remembered};
+pub use disk::{Disk, DiskError, DurableState};
 pub use files::raise_open_files;
 pub use http::openapi;
 pub use launch::{Extras, launch};
 pub use local::{LocalCluster, local_cluster, local_cluster_with};
-pub use node::{CannotStart, Node, Reception, Start};
+pub use node::{CannotStart, ListenerConfig, Node, Start};
 pub use peer::PeerMessage;
-pub use rights::ClientConfig;
 pub use spans::SpanSink;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use quorate_algorithms::mutex::leased_quorum::Terms;
 use quorate_core::quorum::{AnyCoterie, Majority};
-use quorate_core::{Drift, ProcessId, Span, Tempo};
+use quorate_core::{DelayBounds, Drift, ProcessId, Span};
 use quorate_net::{Network, Security, Tcp};
 use tokio::net::TcpListener;
 
 use crate::core::{Quotas, Settings, VoterStart};
-use crate::node::{CannotStart, Node, Reception, Start, random_number};
+use crate::node::{CannotStart, ListenerConfig, Node, Start, random_number};
 
 /// Nodes in one process.
 pub struct LocalCluster {
@@ -43,9 +43,10 @@ pub async fn local_cluster_with(
     let cluster = random_number();
     let mut nodes = Vec::new();
     for (id, peers) in ProcessId::all(n).zip(peers) {
-        let door = if id.index() == 0 { clients } else { SocketAddr::from(([127, 0, 0, 1], 0)) };
-        let listener = TcpListener::bind(door).await;
-        let clients = listener.map_err(|error| CannotStart::Io(door.to_string(), error))?;
+        let bind_address =
+            if id.index() == 0 { clients } else { SocketAddr::from(([127, 0, 0, 1], 0)) };
+        let listener = TcpListener::bind(bind_address).await;
+        let clients = listener.map_err(|error| CannotStart::Io(bind_address.to_string(), error))?;
         let settings = Settings {
             id,
             cluster,
@@ -55,7 +56,10 @@ pub async fn local_cluster_with(
                 ttl_most: Span::from_millis(60_000),
                 drift: Drift(Drift::ONE / 2_000),
             },
-            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            delay_bounds: DelayBounds {
+                delay: Span::from_millis(250),
+                bound: Span::from_millis(250),
+            },
             voter: VoterStart::New,
             ceiling: None,
             persists: false,
@@ -67,10 +71,11 @@ pub async fn local_cluster_with(
             quotas: Quotas::default(),
         };
         let pages = pages.clone().filter(|_| id.index() == 0);
-        let reception = Reception { pages, ..Reception::default() };
+        let listener_config = ListenerConfig { pages, ..ListenerConfig::default() };
         let (security, disk) = (Security::Plain, None);
-        let (begins, spans) = (true, None);
-        let start = Start { settings, security, peers, clients, disk, begins, reception, spans };
+        let (first_start, spans) = (true, None);
+        let start =
+            Start { settings, security, peers, clients, disk, first_start, listener_config, spans };
         nodes.push(Node::start(start)?);
     }
     Ok(LocalCluster { nodes })

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_algorithms::mutex::leased_quorum::{Life, Memory};
+use quorate_algorithms::mutex::leased_quorum::{Memory, RestartId};
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Drift, ProcessId};
 use quorate_net::{ClusterId, Config, Incarnation, Listener, Mesh, Security, StartError, Tcp, Tls};
@@ -13,16 +13,16 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::auth::{Authenticator, ClientConfig};
 use crate::clock;
 use crate::core::{NodeCore, Settings, VoterStart};
-use crate::disk::{Disk, DiskError, Remembered};
-use crate::door::Door;
+use crate::disk::{Disk, DiskError, DurableState};
 use crate::etcd::{self, Etcd};
 use crate::event_loop::{EventLoop, Inbox, Input};
-use crate::http::{self, House};
+use crate::http::{self, HttpState};
+use crate::local_client::LocalClient;
 use crate::peer;
-use crate::rights::{ClientConfig, Entry};
-use crate::serve::{self, Doorman};
+use crate::serve::{self, ClientListener};
 use crate::spans::{SpanSink, Spans, calendar_offset};
 use crate::vote_file::VoteFile;
 
@@ -37,17 +37,17 @@ pub struct Start {
     /// Where it listens for clients.
     pub clients: TcpListener,
     /// Where it remembers, and what it does already.
-    pub disk: Option<(Disk, Remembered)>,
+    pub disk: Option<(Disk, DurableState)>,
     /// Whether the cluster is new, so that nobody has ever voted.
-    pub begins: bool,
+    pub first_start: bool,
     /// How clients are let in.
-    pub reception: Reception,
+    pub listener_config: ListenerConfig,
     /// Where its traces go.
     pub spans: Option<SpanSink>,
 }
 
 /// How clients are let in.
-pub struct Reception {
+pub struct ListenerConfig {
     /// Who may do what; where nobody is named, everybody may do everything.
     pub clients: Vec<ClientConfig>,
     /// How many calls one client may make in a second; none where it is zero.
@@ -66,7 +66,7 @@ pub struct Reception {
     pub connections_per_address: usize,
 }
 
-impl Default for Reception {
+impl Default for ListenerConfig {
     fn default() -> Self {
         Self {
             clients: Vec::new(),
@@ -108,7 +108,7 @@ pub enum CannotStart {
 pub struct Node {
     clients: SocketAddr,
     mesh: Mesh,
-    door: Door,
+    local_client: LocalClient,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -118,8 +118,16 @@ const FIRST_BLOCK: u64 = 1 << 20;
 impl Node {
     /// Starts. Needs a runtime of tokio around it.
     pub fn start(start: Start) -> Result<Self, CannotStart> {
-        let Start { mut settings, security, peers, clients, disk, begins, reception, spans } =
-            start;
+        let Start {
+            mut settings,
+            security,
+            peers,
+            clients,
+            disk,
+            first_start,
+            listener_config,
+            spans,
+        } = start;
         let mut config = Config::new(
             ClusterId(settings.cluster),
             settings.id,
@@ -130,15 +138,15 @@ impl Node {
         config.terms = terms_of(&settings);
         let (memory, votes) = match disk {
             Some((disk, before)) => {
-                let (remembered, votes) =
-                    remember(&disk, before, begins, config.incarnation.0, &mut settings)?;
-                config.incarnation = Incarnation(remembered.life);
-                (Some((disk, remembered)), Some(votes))
+                let (durable, votes) =
+                    prepare_voter(&disk, before, first_start, config.incarnation.0, &mut settings)?;
+                config.incarnation = Incarnation(durable.incarnation);
+                (Some((disk, durable)), Some(votes))
             }
             None => {
                 let memory = Memory { incarnation: config.incarnation.0, mark: None };
                 settings.voter =
-                    if begins { VoterStart::New } else { VoterStart::Forgotten(memory) };
+                    if first_start { VoterStart::New } else { VoterStart::Forgotten(memory) };
                 (None, None)
             }
         };
@@ -149,9 +157,9 @@ impl Node {
         }
         let (mesh, events) = Mesh::start(config, Tcp, peers)?;
         let (inbox, mut tasks) = (Inbox::default(), Vec::new());
-        let disk = memory.map(|(disk, remembered)| {
-            let (wanted, writes) = watch::channel(remembered);
-            tasks.push(tokio::spawn(keep_writing(disk, writes, inbox.clone())));
+        let disk = memory.map(|(disk, durable)| {
+            let (wanted, writes) = watch::channel(durable);
+            tasks.push(tokio::spawn(write_state_file(disk, writes, inbox.clone())));
             wanted
         });
         let (cluster, node) = (settings.cluster as u64, settings.id.index());
@@ -160,27 +168,42 @@ impl Node {
         core.spans = spans.is_some().then(Spans::default);
         let spans = spans.map(|sink| (sink, calendar_offset()));
         let event_loop = EventLoop::new(core, votes, mesh.clone(), disk, spans);
-        let door = Door::new(inbox.clone());
-        let entry = Arc::new(Entry::new(&reception.clients, reception.calls_per_second));
-        let house = House { door: door.clone(), entry: Arc::clone(&entry), drift_ppm };
-        let etcd = Etcd { door: door.clone(), entry: Arc::clone(&entry), cluster, node };
-        let doorman = Doorman {
-            door: door.clone(),
-            entry,
-            plain: reception.plain_anywhere || address.ip().is_loopback(),
-            tls: reception.tls,
-            connections: serve::room_for(reception.connections, reception.connections_per_address),
-            pages: http::router(
-                house,
+        let local_client = LocalClient::new(inbox.clone());
+        let authenticator = Arc::new(Authenticator::new(
+            &listener_config.clients,
+            listener_config.calls_per_second,
+        ));
+        let http_state = HttpState {
+            local_client: local_client.clone(),
+            authenticator: Arc::clone(&authenticator),
+            drift_ppm,
+        };
+        let etcd = Etcd {
+            local_client: local_client.clone(),
+            authenticator: Arc::clone(&authenticator),
+            cluster,
+            node,
+        };
+        let client_listener = ClientListener {
+            local_client: local_client.clone(),
+            authenticator,
+            allow_plaintext: listener_config.plain_anywhere || address.ip().is_loopback(),
+            tls: listener_config.tls,
+            connections: serve::connection_limits(
+                listener_config.connections,
+                listener_config.connections_per_address,
+            ),
+            router: http::router(
+                http_state,
                 address,
-                reception.names,
+                listener_config.names,
                 etcd::router(etcd),
-                reception.pages,
+                listener_config.pages,
             ),
         };
         tasks.push(tokio::spawn(inbox.start(event_loop, events)));
-        tasks.push(tokio::spawn(serve::accept(clients, Arc::new(doorman))));
-        Ok(Self { clients: address, mesh, door, tasks })
+        tasks.push(tokio::spawn(serve::accept(clients, Arc::new(client_listener))));
+        Ok(Self { clients: address, mesh, local_client, tasks })
     }
 
     /// Where clients come to.
@@ -190,30 +213,30 @@ impl Node {
 
     /// Whether it votes and reaches a quorum.
     pub async fn is_ready(&self) -> bool {
-        self.door.look().await.is_some_and(|looks| looks.reasons.is_empty())
+        self.local_client.health().await.is_some_and(|health| health.reasons.is_empty())
     }
 
     /// Why it is not ready, one sentence for each reason; empty if it is ready.
     pub async fn reasons(&self) -> Vec<String> {
         let ended = || vec!["the loop of the node has ended".to_owned()];
-        self.door.look().await.map_or_else(ended, |looks| looks.reasons)
+        self.local_client.health().await.map_or_else(ended, |health| health.reasons)
     }
 
     /// How many other nodes it can talk to.
     pub async fn peers_up(&self) -> usize {
-        self.door.look().await.map_or(0, |looks| looks.peers)
+        self.local_client.health().await.map_or(0, |health| health.peers)
     }
 
     /// Whether its loop still answers.
-    pub async fn lives(&self) -> bool {
-        self.door.look().await.is_some()
+    pub async fn is_alive(&self) -> bool {
+        self.local_client.health().await.is_some()
     }
 
     /// Sends clients elsewhere, waits for them until then, and stops.
     pub async fn stop(self, patience: Duration) {
-        let _ = self.door.inbox().give([Input::Leave]);
+        let _ = self.local_client.inbox().submit([Input::Leave]);
         let idle = async {
-            while self.door.look().await.is_some_and(|looks| !looks.idle) {
+            while self.local_client.health().await.is_some_and(|health| !health.idle) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -242,43 +265,43 @@ impl Node {
 }
 
 /// Prepares the voter from what its data folder says, and makes durable that this process has begun.
-fn remember(
+fn prepare_voter(
     disk: &Disk,
-    before: Remembered,
-    begins: bool,
+    before: DurableState,
+    first_start: bool,
     clock: u64,
     settings: &mut Settings,
-) -> Result<(Remembered, VoteFile), CannotStart> {
+) -> Result<(DurableState, VoteFile), CannotStart> {
     // A node that has lost its folder does not know how often it has started: the clock tells a greater number.
-    let lost = before.life == 0 && !begins;
-    let life = if lost { clock } else { before.life + 1 };
+    let lost = before.incarnation == 0 && !first_start;
+    let incarnation = if lost { clock } else { before.incarnation + 1 };
     let node = settings.id.index() as u32;
-    let mut votes = VoteFile::open(disk.folder(), settings.cluster, node, life);
+    let mut votes = VoteFile::open(disk.folder(), settings.cluster, node, incarnation);
     // A first block of numbers is durable before a request needs one. A node that does not know how far it had come has no
     // mark until other nodes have told it, and it has reserved numbers behind that.
     let block = |mark: u64| mark.saturating_add(FIRST_BLOCK);
-    let mark = if begins { Some(block(0)) } else { before.mark };
-    let mark = match votes.read(before.life).filter(|_| !begins && !lost) {
+    let mark = if first_start { Some(block(0)) } else { before.mark };
+    let mark = match votes.read(before.incarnation).filter(|_| !first_start && !lost) {
         Some((header, records)) => {
             let restarts = header.restarts + 1;
             votes.set_incarnation(header.incarnation, restarts);
-            let life = Life { incarnation: header.incarnation, number: restarts };
-            settings.voter = VoterStart::Restored { life, records };
+            let restart_id = RestartId { incarnation: header.incarnation, number: restarts };
+            settings.voter = VoterStart::Restored { restart_id, records };
             mark
         }
-        None if begins => mark,
+        None if first_start => mark,
         None => {
-            votes.set_incarnation(life, 0);
-            let memory = Memory { incarnation: life, mark };
+            votes.set_incarnation(incarnation, 0);
+            let memory = Memory { incarnation, mark };
             settings.voter = VoterStart::Forgotten(memory);
             mark.map(block)
         }
     };
-    let remembered = Remembered { life, mark, ..before };
-    disk.write(remembered)?;
+    let durable = DurableState { incarnation, mark, ..before };
+    disk.write(durable)?;
     settings.ceiling = Some(mark.unwrap_or(0));
     settings.persists = true;
-    Ok((remembered, votes))
+    Ok((durable, votes))
 }
 
 /// A drift in millionths.
@@ -308,19 +331,19 @@ const RETRY_MOST: Duration = Duration::from_secs(2);
 
 /// Writes the state file whenever it should change, one write at a time. A failed write is retried until it succeeds:
 /// until then the voter gives no number above the last mark that is durable.
-async fn keep_writing(disk: Disk, mut wanted: watch::Receiver<Remembered>, inbox: Inbox) {
+async fn write_state_file(disk: Disk, mut wanted: watch::Receiver<DurableState>, inbox: Inbox) {
     while wanted.changed().await.is_ok() {
         let mut pause = RETRY;
         loop {
-            let (disk, remembered) = (disk.clone(), *wanted.borrow_and_update());
-            let write = tokio::task::spawn_blocking(move || disk.write(remembered));
+            let (disk, durable) = (disk.clone(), *wanted.borrow_and_update());
+            let write = tokio::task::spawn_blocking(move || disk.write(durable));
             let Ok(written) = write.await else { return };
             let failed = written.is_err();
             if let Err(error) = &written {
                 tracing::error!(%error, retry_ms = pause.as_millis(), "the state file cannot be written");
             }
-            let written = written.map(|()| remembered.mark).map_err(|error| error.to_string());
-            if inbox.give([Input::Written(written)]).is_err() {
+            let written = written.map(|()| durable.mark).map_err(|error| error.to_string());
+            if inbox.submit([Input::StateWritten(written)]).is_err() {
                 return;
             }
             if !failed {

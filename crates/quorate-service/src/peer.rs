@@ -28,7 +28,7 @@ pub enum PeerMessage {
     /// Reply to a question.
     Reply(u64, Reply),
     /// What clients of the sender watch has changed: the receiver publishes its votes for it.
-    Interest(Interest),
+    WatchUpdate(WatchUpdate),
     /// The sender's votes for locks that the receiver watches.
     Votes(Vec<BallotSeen>),
     /// Client address of the sender.
@@ -48,7 +48,7 @@ pub enum PeerMessage {
 
 /// A change of what clients of a node watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interest {
+pub struct WatchUpdate {
     /// Everything told before is void.
     pub reset: bool,
     /// Prefixes that are watched from now on.
@@ -109,7 +109,7 @@ pub enum Reply {
     /// A request is released.
     Released {
         /// Whether the voter knows its session.
-        lives: bool,
+        session_known: bool,
         /// Whether the voter knew the request.
         known: bool,
     },
@@ -185,7 +185,7 @@ pub struct Description {
     /// The session.
     pub session: u128,
     /// Texts of the session.
-    pub about: SessionText,
+    pub session_text: SessionText,
     /// A request of it.
     pub request: Option<(RequestId, RequestText)>,
 }
@@ -194,9 +194,9 @@ pub struct Description {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionText {
     /// The client.
-    pub who: String,
+    pub client_name: String,
     /// Its host and process.
-    pub place: String,
+    pub client_location: String,
     /// The node through which it was last heard.
     pub node: u32,
     /// Whether a node runs its candidate, which records tokens at the voters.

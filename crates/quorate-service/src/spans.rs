@@ -18,12 +18,12 @@ const HEARD_MOST: usize = 65_536;
 pub(crate) struct Spans {
     /// When each request was heard of, by this voter.
     heard: BTreeMap<RequestId, Time>,
-    over: Vec<Span>,
+    finished: Vec<Span>,
 }
 
 impl Spans {
     /// The voter hears of a request.
-    pub(crate) fn hear(&mut self, request: RequestId, now: Time) {
+    pub(crate) fn note_request(&mut self, request: RequestId, now: Time) {
         if self.heard.len() >= HEARD_MOST {
             self.heard.clear();
         }
@@ -33,7 +33,7 @@ impl Spans {
     /// The voter sends its vote.
     pub(crate) fn vote(&mut self, me: ProcessId, lock: &Name, request: RequestId, now: Time) {
         let number = request_number(request).rotate_left(8) ^ me.index() as u64;
-        self.over.push(Span {
+        self.finished.push(Span {
             session: request.session,
             id: span_id(request.session, "vote", number ^ (now.0 << 1)),
             parent: Some(span_id(request.session, "request", request_number(request))),
@@ -56,7 +56,7 @@ impl Spans {
     ) {
         let mut attributes = vec![("quorate.lock", lock.to_string())];
         attributes.extend(token.map(|token| ("quorate.token", token.to_string())));
-        self.over.push(Span {
+        self.finished.push(Span {
             session: request.session,
             id: span_id(request.session, "request", request_number(request)),
             parent: asked_by.map(|by| span_id(request.session, "acquire", by)),
@@ -70,7 +70,7 @@ impl Spans {
 
     /// Those that are over, by the clock of the node.
     pub(crate) fn take(&mut self) -> Vec<Span> {
-        std::mem::take(&mut self.over)
+        std::mem::take(&mut self.finished)
     }
 }
 
@@ -88,10 +88,10 @@ impl SpanSink {
         instance: &str,
         mut to: impl Write + Send + 'static,
     ) -> std::io::Result<Self> {
-        let (spans, mut told) = mpsc::channel::<Vec<Span>>(1_024);
+        let (spans, mut received) = mpsc::channel::<Vec<Span>>(1_024);
         let (service, instance) = (service.to_owned(), instance.to_owned());
         std::thread::Builder::new().name("spans".to_owned()).spawn(move || {
-            while let Some(spans) = told.blocking_recv() {
+            while let Some(spans) = received.blocking_recv() {
                 let written = to.write_all(line(&service, &instance, &spans).as_bytes());
                 if let Err(error) = written.and_then(|()| to.flush()) {
                     return tracing::error!(%error, "no more traces are written");

@@ -39,7 +39,7 @@ pub(crate) struct Header {
     /// Identity of the machine's boot.
     pub(crate) boot: String,
     /// Number of the process that writes the file, as in the durable mark.
-    pub(crate) life: u64,
+    pub(crate) node_incarnation: u64,
     /// The voter's incarnation.
     pub(crate) incarnation: u64,
     /// Number of restarts with memory in this incarnation.
@@ -65,10 +65,11 @@ pub(crate) struct VoteFile {
 
 impl VoteFile {
     /// The vote file in a data folder, which the process has locked.
-    pub(crate) fn open(folder: &Path, cluster: u128, node: u32, life: u64) -> Self {
+    pub(crate) fn open(folder: &Path, cluster: u128, node: u32, node_incarnation: u64) -> Self {
         let (version, boot) = (VERSION, boot_id());
         let (incarnation, restarts) = (0, 0);
-        let header = Header { version, cluster, node, boot, life, incarnation, restarts };
+        let header =
+            Header { version, cluster, node, boot, node_incarnation, incarnation, restarts };
         let path = folder.join("votes");
         let (length, compact, pending) = (0, 0, Vec::new());
         Self { path, header, file: None, length, compact, pending }
@@ -76,7 +77,7 @@ impl VoteFile {
 
     /// What the process before has written, if it counts: of this cluster, node and boot, of the process that the durable
     /// mark names, and intact.
-    pub(crate) fn read(&self, life: u64) -> Option<(Header, Vec<Record<Name>>)> {
+    pub(crate) fn read(&self, node_incarnation: u64) -> Option<(Header, Vec<Record<Name>>)> {
         let bytes = fs::read(&self.path).ok()?;
         let (header, records) = parse(&bytes)?;
         let own = &self.header;
@@ -84,7 +85,7 @@ impl VoteFile {
             && (header.cluster, header.node) == (own.cluster, own.node)
             && header.boot == own.boot
             && !own.boot.is_empty();
-        (same && header.life == life).then_some((header, records))
+        (same && header.node_incarnation == node_incarnation).then_some((header, records))
     }
 
     /// The incarnation of the voter, and how often it has restarted with memory.
@@ -194,8 +195,8 @@ mod tests {
         Voter::new(ProcessId::new(0), electorate, terms)
     }
 
-    fn file(folder: &Path, life: u64) -> VoteFile {
-        VoteFile::open(folder, 7, 0, life)
+    fn file(folder: &Path, node_incarnation: u64) -> VoteFile {
+        VoteFile::open(folder, 7, 0, node_incarnation)
     }
 
     #[test]
@@ -209,7 +210,7 @@ mod tests {
         drop(first);
         let next = file(folder.path(), 2);
         let (header, records) = next.read(1).expect("it is intact");
-        assert_eq!(header.life, 1);
+        assert_eq!(header.node_incarnation, 1);
         assert_eq!(records[records.len() - 2..], [counters(5), Record::Ended { session: 9 }]);
         assert!(next.read(0).is_none() && next.read(2).is_none(), "of another process");
         drop(next);
@@ -246,11 +247,11 @@ mod tests {
         let path = folder.path().join("votes");
         let whole = fs::read(&path).expect("it is there");
         assert!(first.read(1).is_some());
-        for place in 0..whole.len() {
+        for index in 0..whole.len() {
             let mut damaged = whole.clone();
-            damaged[place] ^= 1;
+            damaged[index] ^= 1;
             fs::write(&path, &damaged).expect("a disk");
-            assert!(first.read(1).is_none(), "byte {place}");
+            assert!(first.read(1).is_none(), "byte {index}");
         }
         fs::write(&path, &whole[..whole.len() - 1]).expect("a disk");
         assert!(first.read(1).is_none(), "torn");

@@ -55,9 +55,9 @@ async fn without_a_quorum_a_lock_ends_in_time_and_nothing_is_granted() {
     cluster.nodes[0].abort();
     cluster.nodes[1].abort();
     let killed = Moment::now();
-    guard.in_danger().await;
+    guard.expiring().await;
     assert!(guard.is_held(), "there is time to stop: {:?}", guard.loss());
-    guard.in_danger_before(Duration::ZERO).await;
+    guard.expiring_within(Duration::ZERO).await;
     assert!(!guard.is_held());
     assert!(Moment::now() < killed.later(TTL + Duration::from_millis(500)));
     tokio::time::sleep(TTL).await;
@@ -85,7 +85,7 @@ impl Nodes {
         for node in 0..3 {
             nodes.launch(node, true).await;
         }
-        nodes.well().await;
+        nodes.until_ready().await;
         nodes
     }
 
@@ -109,7 +109,7 @@ impl Nodes {
     }
 
     /// All nodes run and reach each other.
-    async fn well(&self) {
+    async fn until_ready(&self) {
         for node in self.nodes.iter().flatten() {
             while !(node.is_ready().await && node.peers_up().await == 2) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -121,7 +121,7 @@ impl Nodes {
         let stopped = self.nodes[node].take().expect("it runs");
         stopped.stop(Duration::from_secs(2)).await;
         self.launch(node, false).await;
-        self.well().await;
+        self.until_ready().await;
     }
 }
 

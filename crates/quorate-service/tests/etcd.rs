@@ -61,10 +61,10 @@ fn revision(locked: &LockResponse) -> i64 {
     locked.header.as_ref().expect("a header").revision
 }
 
-async fn life(channel: &Channel, id: i64) -> LeaseTimeToLiveResponse {
+async fn time_to_live(channel: &Channel, id: i64) -> LeaseTimeToLiveResponse {
     let request = LeaseTimeToLiveRequest { id, keys: true };
-    let life = LeaseClient::new(channel.clone()).lease_time_to_live(request).await;
-    life.expect("it is answered").into_inner()
+    let time_to_live = LeaseClient::new(channel.clone()).lease_time_to_live(request).await;
+    time_to_live.expect("it is answered").into_inner()
 }
 
 /// How long a lease may be relied on; zero if it is over.
@@ -143,7 +143,7 @@ async fn an_expired_waiter_is_told_at_once() {
         assert_eq!(error.message(), "mutex: session is expired");
         assert_eq!(keep_alive(through, waiter).await, 0);
     }
-    assert_eq!(life(&there, holder).await.keys, [held.key]);
+    assert_eq!(time_to_live(&there, holder).await.keys, [held.key]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -159,9 +159,12 @@ async fn a_lease_is_used_through_any_node() {
         let name = "through";
         let held = lock(through, name, id).await.expect("it is free");
         assert_eq!(keep_alive(through, id).await, 30);
-        let life = life(through, id).await;
-        assert_eq!((life.granted_ttl, life.keys.as_slice()), (30, &[held.key.clone()][..]));
-        assert!((28..=30).contains(&life.ttl), "{life:?}");
+        let time_to_live = time_to_live(through, id).await;
+        assert_eq!(
+            (time_to_live.granted_ttl, time_to_live.keys.as_slice()),
+            (30, &[held.key.clone()][..])
+        );
+        assert!((28..=30).contains(&time_to_live.ttl), "{time_to_live:?}");
         unlock(through, &held.key).await.expect("it has it");
         assert_eq!(keep_alive(through, id).await, 30, "it has nothing");
         let error = grant(through, 30, id).await.expect_err("it exists");
@@ -187,7 +190,7 @@ async fn a_lease_is_used_through_any_node() {
         (error.code(), error.message()),
         (Code::NotFound, "etcdserver: requested lease not found")
     );
-    assert_eq!(life(&channels[1], id).await.ttl, -1);
+    assert_eq!(time_to_live(&channels[1], id).await.ttl, -1);
     let (next, _) = grant(&channels[2], 5, 0).await.expect("a lease");
     lock(&channels[2], "kept", next).await.expect("it is free again");
 }
@@ -276,8 +279,9 @@ async fn the_same_in_json() {
     );
     let alive = web.raw(&request).await;
     assert!(alive.contains("{\"result\":{") && alive.contains("\"TTL\":\"30\""), "{alive}");
-    let (_, life) = web.post("/v3/lease/timetolive", json!({ "ID": 777, "keys": true })).await;
-    assert_eq!(life["keys"], json!(["Zm9vLzMwOQ=="]), "{life}");
+    let (_, time_to_live) =
+        web.post("/v3/lease/timetolive", json!({ "ID": 777, "keys": true })).await;
+    assert_eq!(time_to_live["keys"], json!(["Zm9vLzMwOQ=="]), "{time_to_live}");
     assert_eq!(web.post("/v3/lock/unlock", json!({ "key": held["key"] })).await.0, 200);
     let (status, no) = web.post("/v3/lock/lock", json!({ "name": "Zm9v", "lease": 3 })).await;
     assert_eq!((status, &no["code"]), (404, &json!(5)), "{no}");
@@ -354,7 +358,7 @@ async fn a_lease_goes_to_another_node_when_its_own_leaves() {
     let waiting = tokio::spawn(async move { lock(&through, "moves", waiter).await });
     tokio::time::sleep(SHORT).await;
     cluster.nodes.remove(0).stop(Duration::from_secs(5)).await;
-    assert_eq!(life(&other, holder).await.keys, std::slice::from_ref(&held.key));
+    assert_eq!(time_to_live(&other, holder).await.keys, std::slice::from_ref(&held.key));
     let again = lock(&other, "moves", holder).await.expect("it has it");
     assert_eq!((&again.key, revision(&again)), (&held.key, revision(&held)), "the same token");
     assert!(!waiting.is_finished(), "it is held");
@@ -375,9 +379,9 @@ async fn a_lease_is_found_while_it_goes_to_another_node() {
         let (through, key, gone) = (channel(&cluster, node).await, held.key.clone(), gone.clone());
         let ask = async move {
             while !gone.load(Ordering::Relaxed) {
-                assert_eq!(life(&through, lease).await.keys, std::slice::from_ref(&key));
+                assert_eq!(time_to_live(&through, lease).await.keys, std::slice::from_ref(&key));
             }
-            assert_eq!(life(&through, lease).await.keys, [key]);
+            assert_eq!(time_to_live(&through, lease).await.keys, [key]);
         };
         asking.push(tokio::spawn(ask));
     }

@@ -30,8 +30,8 @@ async fn a_lock_from_asking_to_freeing() {
     let (_, own) = web.get(&format!("/v1/sessions/{mine}")).await;
     assert_eq!(own["requests"][0]["token"], granted["token"]);
     let token = json!({ "name": "a/b", "token": granted["token"] });
-    let (status, standing) = other.post("/v1/check-token", token).await;
-    assert_eq!((status, &standing["current"]), (200, &json!(true)));
+    let (status, token_status) = other.post("/v1/check-token", token).await;
+    assert_eq!((status, &token_status["current"]), (200, &json!(true)));
     let (status, alive) = web.post(&format!("/v1/sessions/{mine}/keep-alive"), json!({})).await;
     assert!(status == 200 && alive["reliable_ms"].as_u64() > Some(1_000), "{alive}");
     let held = json!([{
@@ -104,8 +104,8 @@ async fn elections_proclaim_and_are_seen_as_they_change() {
     assert_eq!(told["holder"]["why"], "b");
     let (_, leader) = other.get("/v1/leader?name=leader").await;
     assert_eq!((&leader["why"], &leader["token"]), (&json!("b"), &granted["token"]));
-    let expelled = json!({ "name": "leader", "kind": "election", "reason": "test" });
-    assert_eq!(other.post("/v1/force-release", expelled).await.0, 204);
+    let request = json!({ "name": "leader", "kind": "election", "reason": "test" });
+    assert_eq!(other.post("/v1/force-release", request).await.0, 204);
     let told: Value = serde_json::from_str(&events.until("data: {\"name\"").await).expect("JSON");
     assert_eq!(told["holder"], Value::Null);
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use quorate_client::{Client, Error, Failure, Name, Session, SessionOptions};
-use quorate_protocol::greeting;
+use quorate_protocol::handshake;
 use quorate_service::{LocalCluster, local_cluster};
 
 async fn cluster(n: usize) -> LocalCluster {
@@ -59,13 +59,13 @@ async fn tokens_can_be_checked_and_locks_taken_away() {
     let name = Name::lock("disk").expect("a name");
     let client = Client::new([cluster.nodes[2].address().to_string()]);
     let first = a.lock("disk").expect("a name").why("format").acquire().await.expect("free");
-    let standing = client.check_token(name.clone(), first.token()).await.expect("a quorum");
-    assert!(standing.current, "{standing:?}");
+    let token_status = client.check_token(name.clone(), first.token()).await.expect("a quorum");
+    assert!(token_status.current, "{token_status:?}");
     let list = client.list("di", 10).await.expect("a list");
     assert_eq!(list.len(), 1);
     assert_eq!(list[0].why.as_str(), "format");
     client.force_release(name.clone(), "it hangs").await.expect("somebody had it");
-    tokio::time::timeout(Duration::from_secs(5), first.in_danger()).await.expect("it is told");
+    tokio::time::timeout(Duration::from_secs(5), first.expiring()).await.expect("it is told");
     assert!(!first.is_held());
     // The node cannot know that the first client has stopped before it says so: it might not have heard.
     let early = b.lock("disk").expect("a name").wait(Duration::from_millis(500)).acquire().await;
@@ -100,8 +100,9 @@ async fn a_thousand_wait_for_one_lock() {
         clients.push(Client::new([cluster.nodes[node].address().to_string()]));
     }
     // Half of them are connected to all nodes.
-    let (ttl, reach) = (Duration::from_secs(60), Duration::from_secs(60));
-    let options = |relayed| SessionOptions { ttl, reach, relayed, ..SessionOptions::default() };
+    let (ttl, connect_timeout) = (Duration::from_secs(60), Duration::from_secs(60));
+    let options =
+        |relayed| SessionOptions { ttl, connect_timeout, relayed, ..SessionOptions::default() };
     let mut tasks = Vec::new();
     for waiter in 0..1_000 {
         let client = clients[waiter % 3].clone();
@@ -138,8 +139,8 @@ async fn sessions_go_to_another_node_when_theirs_leaves() {
     assert!(held.is_held() && alone.is_held(), "{:?} {:?}", held.loss(), alone.loss());
     let client = Client::new([cluster.nodes[1].address().to_string()]);
     let name = Name::lock("deploy").expect("a name");
-    let standing = client.check_token(name, held.token()).await.expect("a quorum");
-    assert!(standing.current, "{standing:?}");
+    let token_status = client.check_token(name, held.token()).await.expect("a quorum");
+    assert!(token_status.current, "{token_status:?}");
     let queue = client.list("deploy", 10).await.expect("it answers");
     assert_eq!(queue.len(), 2, "{queue:?}");
     let token = held.token();
@@ -161,8 +162,8 @@ async fn silent_node() -> SocketAddr {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut magic = [0; 4];
             tokio::io::AsyncReadExt::read_exact(&mut stream, &mut magic).await.expect("a client");
-            greeting::hear(&mut stream).await.expect("a client");
-            greeting::answer(&mut stream, "").await.expect("a client");
+            handshake::receive(&mut stream).await.expect("a client");
+            handshake::respond(&mut stream, "").await.expect("a client");
             open.push(stream);
         }
     });
@@ -184,8 +185,8 @@ async fn a_node_that_says_nothing_is_given_up() {
         .release()
         .await
         .expect("held");
-    let reach = Duration::from_millis(300);
-    let relayed = SessionOptions { reach, relayed: true, ..SessionOptions::default() };
+    let connect_timeout = Duration::from_millis(300);
+    let relayed = SessionOptions { connect_timeout, relayed: true, ..SessionOptions::default() };
     let first = tokio::time::timeout(Duration::from_secs(5), client.session(relayed.clone())).await;
     let first = first.expect("it does not wait for ever");
     assert!(matches!(first, Err(Error::Unreachable(_))), "{first:?}");

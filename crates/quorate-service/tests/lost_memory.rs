@@ -13,7 +13,7 @@ async fn a_node_without_its_folder_takes_part_again() {
     cluster.stop(1).await;
     std::fs::remove_dir_all(cluster.data(1)).expect("it is there");
     cluster.launch(1, false).await;
-    cluster.well().await;
+    cluster.until_ready().await;
     // And it goes on living from there.
     cluster.restart(1).await;
 }
@@ -28,14 +28,14 @@ async fn what_a_node_votes_after_it_has_forgotten_is_on_its_disk() {
     cluster.stop(2).await;
     let before = cluster.token(0).await;
     cluster.launch(2, false).await;
-    cluster.well().await;
+    cluster.until_ready().await;
     cluster.stop(1).await;
     std::fs::remove_dir_all(cluster.data(1)).expect("it is there");
     cluster.launch(1, false).await;
     let disk = Disk::open(&cluster.data(1)).expect("a folder");
     let early = disk.read().expect("readable").expect("it has started");
     assert_eq!(early.mark, None, "nobody has told it how far it had come");
-    cluster.well().await;
+    cluster.until_ready().await;
     // Only it and node 0 are left to vote.
     cluster.stop(2).await;
     let after = cluster.token(0).await;
@@ -47,7 +47,7 @@ async fn what_a_node_votes_after_it_has_forgotten_is_on_its_disk() {
     cluster.launch(1, false).await;
     cluster.launch(2, false).await;
     cluster.stop(0).await;
-    cluster.well().await;
+    cluster.until_ready().await;
     let last = cluster.token(1).await;
     assert!(last > after, "{last} after {after}");
 }

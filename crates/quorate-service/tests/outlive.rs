@@ -94,8 +94,8 @@ async fn goes_on(cluster: &Cluster, node: usize, guard: &Guard) {
     .await
     .expect("it is kept alive");
     assert!(guard.is_held(), "{:?}", guard.loss());
-    let standing = cluster.client(node).check_token(guard.name().clone(), guard.token()).await;
-    assert!(standing.expect("a quorum").current);
+    let token_status = cluster.client(node).check_token(guard.name().clone(), guard.token()).await;
+    assert!(token_status.expect("a quorum").current);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,6 +176,6 @@ async fn a_rolling_restart_loses_nothing() {
     let next = tokio::time::timeout(Duration::from_secs(5), waiting).await;
     assert!(next.expect("in time").expect("no panic").token() > tokens[0]);
     let name = Name::lock("lock 0").expect("a name");
-    let standing = cluster.client(2).check_token(name, tokens[0]).await.expect("a quorum");
-    assert!(!standing.current, "{standing:?}");
+    let token_status = cluster.client(2).check_token(name, tokens[0]).await.expect("a quorum");
+    assert!(!token_status.current, "{token_status:?}");
 }

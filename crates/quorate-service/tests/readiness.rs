@@ -19,7 +19,7 @@ async fn a_failed_write_is_retried_and_shown() {
     // A folder in the place of the file that is written: every write fails, for root too.
     let in_the_way = cluster.data(1).join("node.new");
     std::fs::create_dir(&in_the_way).expect("a disk");
-    cluster.well().await;
+    cluster.until_ready().await;
     assert!(cluster.web(1).text("/readyz").await.ends_with("ready\n"));
     // Only node 1, which has no numbers left on its disk, and node 0 are left to vote.
     cluster.stop(2).await;
@@ -58,7 +58,7 @@ async fn a_node_that_comes_back_waits_for_the_clients_of_its_votes() {
     for node in 0..3 {
         cluster.launch(node, true).await;
     }
-    cluster.well().await;
+    cluster.until_ready().await;
     let stays = cluster.client(0).session(SessionOptions::default()).await.expect("a session");
     let kept = stays.lock("kept").expect("a name").acquire().await.expect("it is free");
     let goes = cluster.client(0).session(SessionOptions::default()).await.expect("a session");
@@ -96,18 +96,18 @@ async fn nodes_with_different_terms_refuse_each_other() {
     assert!(both("p0") || both("p1"), "{why}");
     assert!(why.contains("quorums is"), "{why}");
     for (node, other) in [(0, 2), (1, 2), (2, 0)] {
-        let mut trouble = None;
+        let mut last_error = None;
         for _ in 0..250 {
             let status = cluster.client(node).status().await.expect("it answers");
             assert!(!status.members[other].up);
-            trouble = status.members[other].trouble.clone();
-            if trouble.as_ref().is_some_and(|trouble| trouble.contains("terms differ")) {
+            last_error = status.members[other].last_error.clone();
+            if last_error.as_ref().is_some_and(|last_error| last_error.contains("terms differ")) {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let trouble = trouble.expect("it is down");
-        assert!(trouble.contains("1200") && trouble.contains("400"), "{node}: {trouble}");
+        let last_error = last_error.expect("it is down");
+        assert!(last_error.contains("1200") && last_error.contains("400"), "{node}: {last_error}");
     }
     // The two that agree give locks.
     cluster.token(0).await;
@@ -115,7 +115,7 @@ async fn nodes_with_different_terms_refuse_each_other() {
     cluster.stop(2).await;
     cluster.settings[2] = SHORT;
     cluster.launch(2, false).await;
-    cluster.well().await;
+    cluster.until_ready().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -55,7 +55,7 @@ async fn trace(relayed: bool) {
     let (node, _) = launch(&config, true, extras).await.expect("it starts");
     let client = Client::new([node.address().to_string()]);
     let own = lines.clone();
-    client.tell_spans(move |line| drop(own.clone().write_all(line.as_bytes())));
+    client.export_spans(move |line| drop(own.clone().write_all(line.as_bytes())));
     let session = client
         .session(SessionOptions { relayed, ..SessionOptions::default() })
         .await

@@ -13,16 +13,16 @@ pub struct Accounting {
     kinds: &'static [Kind],
     layers: Vec<Layer>,
     n: usize,
-    by_kind: Vec<OfKind>,
+    by_kind: Vec<KindTotals>,
     /// What each process has sent and received, layer after layer.
-    ends: Vec<Ends>,
+    ends: Vec<EndpointCounts>,
     lost: BTreeMap<Loss, u64>,
     duplicated: u64,
 }
 
 /// The messages of one kind.
 #[derive(Clone, Copy, Debug, Default)]
-struct OfKind {
+struct KindTotals {
     /// Where among the ends those of its layer begin.
     ends: usize,
     sent: u64,
@@ -34,7 +34,7 @@ struct OfKind {
 
 /// The messages at one end. Those to oneself are counted apart, too, off the usual path.
 #[derive(Clone, Copy, Debug, Default)]
-struct Ends {
+struct EndpointCounts {
     sent: u64,
     self_sent: u64,
     received: u64,
@@ -52,12 +52,12 @@ impl Accounting {
             }
         }
         let place = |kind: &Kind| layers.iter().position(|layer| *layer == kind.layer).unwrap_or(0);
-        let of_kind = |kind| OfKind { ends: place(kind) * n, ..OfKind::default() };
+        let totals = |kind| KindTotals { ends: place(kind) * n, ..KindTotals::default() };
         Self {
             kinds,
             n,
-            by_kind: kinds.iter().map(of_kind).collect(),
-            ends: vec![Ends::default(); n * layers.len()],
+            by_kind: kinds.iter().map(totals).collect(),
+            ends: vec![EndpointCounts::default(); n * layers.len()],
             layers,
             lost: BTreeMap::new(),
             duplicated: 0,
@@ -79,20 +79,20 @@ impl Accounting {
         bytes: Option<u64>,
         departure: Departure,
     ) {
-        if departure != Departure::Sent && !self.odd_departure(departure) {
+        if departure != Departure::Sent && !self.unusual_departure(departure) {
             return;
         }
-        let of_kind = &mut self.by_kind[kind];
-        let end = &mut self.ends[of_kind.ends + from.index()];
-        of_kind.sent += 1;
+        let totals = &mut self.by_kind[kind];
+        let end = &mut self.ends[totals.ends + from.index()];
+        totals.sent += 1;
         end.sent += 1;
         // Where nobody counts, the compiler knows, and nothing is done.
         if let Some(bytes) = bytes {
-            *of_kind.bytes.get_or_insert(0) += bytes;
-            of_kind.self_bytes += if from == to { bytes } else { 0 };
+            *totals.bytes.get_or_insert(0) += bytes;
+            totals.self_bytes += if from == to { bytes } else { 0 };
         }
         if from == to {
-            of_kind.self_sent += 1;
+            totals.self_sent += 1;
             end.self_sent += 1;
         }
     }
@@ -131,7 +131,7 @@ impl Accounting {
     pub fn layer(&self, layer: Layer, with_self: bool) -> LayerAccount {
         let place = self.layers.iter().position(|known| *known == layer).unwrap_or(0);
         let range = place * self.n..(place + 1) * self.n;
-        let each = |count: fn(&Ends) -> (u64, u64)| -> Vec<u64> {
+        let each = |count: fn(&EndpointCounts) -> (u64, u64)| -> Vec<u64> {
             let counts = self.ends[range.clone()].iter().map(count);
             counts.map(|(all, own)| if with_self { all } else { all - own }).collect()
         };
@@ -139,17 +139,17 @@ impl Accounting {
         let (mut total, mut to_self) = (0, 0);
         let mut bytes = None;
         let kinds = self.kinds.iter().zip(&self.by_kind);
-        for (kind, of_kind) in kinds.filter(|(kind, _)| kind.layer == layer) {
-            let counted = of_kind.sent - if with_self { 0 } else { of_kind.self_sent };
+        for (kind, totals) in kinds.filter(|(kind, _)| kind.layer == layer) {
+            let counted = totals.sent - if with_self { 0 } else { totals.self_sent };
             // A detector may be any of several, and only its own kinds are of interest.
-            let foreign = layer == Layer::Detector && place > 0 && of_kind.sent == 0;
+            let foreign = layer == Layer::Detector && place > 0 && totals.sent == 0;
             if !foreign {
                 by_kind.0.push((kind.name, counted));
             }
             total += counted;
-            to_self += of_kind.self_sent;
-            if let Some(all) = of_kind.bytes {
-                let own = if with_self { 0 } else { of_kind.self_bytes };
+            to_self += totals.self_sent;
+            if let Some(all) = totals.bytes {
+                let own = if with_self { 0 } else { totals.self_bytes };
                 *bytes.get_or_insert(0) += all - own;
             }
         }
@@ -160,7 +160,7 @@ impl Accounting {
 
     /// Notes a departure that is not the usual one; tells whether the algorithm sent the message.
     #[cold]
-    fn odd_departure(&mut self, departure: Departure) -> bool {
+    fn unusual_departure(&mut self, departure: Departure) -> bool {
         match departure {
             Departure::Duplicated => {
                 self.duplicated += 1;

@@ -10,17 +10,17 @@ use crate::accounting::Accounting;
 use crate::local_clock::Clocks;
 use crate::monitor::name_all;
 use crate::network::Loss;
-use crate::notation::Who;
-use crate::plan::{Deed, Memory, Mishap};
+use crate::notation::ProcessSelector;
+use crate::plan::{FaultEvent, Memory, MessageFault};
 use crate::scenario::{DetectorChoice, Scenario};
 use crate::timing::Timing;
 use crate::traitor::Strategy;
 
 /// What went wrong in a run, as it happened.
 #[derive(Clone, Debug, Default)]
-pub struct Incidents {
+pub struct FaultLog {
     /// Deeds and their times, in order.
-    pub deeds: Vec<(Time, Deed)>,
+    pub fault_events: Vec<(Time, FaultEvent)>,
     /// The first time that anybody believed a live process to have crashed: when, who and whom.
     pub wrong_belief: Option<(Time, ProcessId, ProcessId)>,
     /// The first time that something took longer than was counted on: when, who sent it, who was concerned, how long.
@@ -33,7 +33,7 @@ pub struct Incidents {
 pub(crate) fn breach(
     assumption: Assumption,
     scenario: &Scenario,
-    incidents: &Incidents,
+    fault_log: &FaultLog,
     accounting: &Accounting,
 ) -> Option<String> {
     match assumption {
@@ -55,85 +55,95 @@ pub(crate) fn breach(
             })
         }
         Assumption::Fifo => {
-            let reordered = incidents
-                .find(|deed| matches!(deed, Deed::NextOnLink { mishap: Mishap::Reordering, .. }));
+            let reordered = fault_log.find(|fault| {
+                matches!(
+                    fault,
+                    FaultEvent::NextOnLink { message_fault: MessageFault::Reordering, .. }
+                )
+            });
             (!scenario.fifo || scenario.faults.reordering > 0.0 || reordered.is_some())
                 .then(|| "links may reorder messages".to_owned())
         }
-        Assumption::NoCrash => incidents.crashes(|_| true),
-        Assumption::ServerUp => incidents.crashes(|process| process.number() == scenario.server),
-        Assumption::CrashStop => incidents
-            .find(|deed| matches!(deed, Deed::Recover(..)))
-            .map(|(time, deed)| format!("{} came back at {time}", deed.victim())),
-        Assumption::Memory => incidents
-            .find(|deed| matches!(deed, Deed::Recover(_, Memory::Lost)))
-            .map(|(time, deed)| format!("{} at {time}", deed)),
+        Assumption::NoCrash => fault_log.crashes(|_| true),
+        Assumption::ServerUp => fault_log.crashes(|process| process.number() == scenario.server),
+        Assumption::CrashStop => fault_log
+            .find(|fault| matches!(fault, FaultEvent::Recover(..)))
+            .map(|(time, fault)| format!("{} came back at {time}", fault.victim())),
+        Assumption::Memory => fault_log
+            .find(|fault| matches!(fault, FaultEvent::Recover(_, Memory::Lost)))
+            .map(|(time, fault)| format!("{} at {time}", fault)),
         Assumption::LessThanAHalf => {
-            let (n, f) = (scenario.processes, scenario.bears.unwrap_or(0));
+            let (n, f) = (scenario.processes, scenario.tolerates.unwrap_or(0));
             (n <= f.saturating_mul(2)).then(|| format!("n = {n}, f = {f}"))
         }
-        Assumption::PerfectDetector => imperfect(scenario, incidents),
-        Assumption::EventualDetector => never_right(scenario, incidents),
+        Assumption::PerfectDetector => imperfect(scenario, fault_log),
+        Assumption::EventualDetector => never_accurate(scenario, fault_log),
         Assumption::Synchrony => {
-            let odd = incidents.find(|deed| {
-                matches!(deed, Deed::Handling(_, Some(_)) | Deed::Pace(..) | Deed::Clock(..))
+            let odd = fault_log.find(|fault| {
+                matches!(
+                    fault,
+                    FaultEvent::Handling(_, Some(_)) | FaultEvent::Pace(..) | FaultEvent::Clock(..)
+                )
             });
             let clocks = scenario.local_clocks();
-            let wrong = || clocks.wrong.first().map(|clock| clock_is_wrong(clock.who));
-            let odd = odd.map(|(time, deed)| format!("{} at {time}", deed));
-            odd.or_else(|| incidents.delay()).or_else(wrong).or_else(|| {
+            let wrong = || clocks.wrong.first().map(|clock| wrong_clock(clock.process));
+            let odd = odd.map(|(time, fault)| format!("{} at {time}", fault));
+            odd.or_else(|| fault_log.delay()).or_else(wrong).or_else(|| {
                 (!scenario.timing().is_synchronous())
                     .then(|| format!("timing is {}", scenario.timing()))
             })
         }
-        Assumption::EventualSynchrony => incidents.never_settled(scenario),
+        Assumption::EventualSynchrony => fault_log.never_settled(scenario),
         Assumption::TrueServers => {
             let servers = scenario.time_servers();
             let wrong = Clocks::new(scenario, &servers).wrong;
-            let wrong = wrong.iter().map(|clock| clock.who).find(|who| servers.contains(*who));
-            let odd = |deed: &Deed| matches!(deed, Deed::Clock(who, _) if servers.contains(*who));
-            wrong.map(clock_is_wrong).or_else(|| {
-                incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+            let wrong =
+                wrong.iter().map(|clock| clock.process).find(|process| servers.contains(*process));
+            let odd = |fault: &FaultEvent| matches!(fault, FaultEvent::Clock(process, _) if servers.contains(*process));
+            wrong.map(wrong_clock).or_else(|| {
+                fault_log.find(odd).map(|(time, fault)| format!("{fault} from {time} on"))
             })
         }
         Assumption::BoundedDrift => {
             let known = scenario.local_clocks().drift.0 as f64 / Drift::ONE as f64;
             // A timer of a process that runs slowly is as late as one by a slow clock.
-            let odd = |deed: &Deed| match deed {
-                Deed::Clock(_, rate) | Deed::Pace(_, rate) => (rate - 1.0).abs() > known,
+            let odd = |fault: &FaultEvent| match fault {
+                FaultEvent::Clock(_, rate) | FaultEvent::Pace(_, rate) => {
+                    (rate - 1.0).abs() > known
+                }
                 _ => false,
             };
-            incidents.find(odd).map(|(time, deed)| format!("{deed} from {time} on"))
+            fault_log.find(odd).map(|(time, fault)| format!("{fault} from {time} on"))
         }
         Assumption::HonestMajority => {
             let servers = scenario.time_servers();
-            let liars = incidents.traitors.iter().filter(|(who, _)| servers.contains(*who));
+            let liars = fault_log.traitors.iter().filter(|(process, _)| servers.contains(*process));
             let named: Vec<String> = liars.map(describe_traitor).collect();
             let few = named.len() <= (scenario.replies as usize - 1) / 2;
             (!few).then(|| named.join(", "))
         }
-        Assumption::QuorumUp => incidents.without_quorum(scenario),
+        Assumption::QuorumUp => fault_log.without_quorum(scenario),
         Assumption::Honesty => {
-            let traitors = incidents.traitors.iter();
+            let traitors = fault_log.traitors.iter();
             let named: Vec<String> = traitors.map(describe_traitor).collect();
             (!named.is_empty()).then(|| named.join(", "))
         }
-        Assumption::FewCrashes => too_many(scenario, incidents.crashed().len(), "crashed"),
+        Assumption::FewCrashes => too_many(scenario, fault_log.crashed().len(), "crashed"),
         Assumption::FewFaults => {
-            let mut faulty = incidents.crashed();
-            faulty.extend(incidents.traitors.iter().map(|(traitor, _)| *traitor));
+            let mut faulty = fault_log.crashed();
+            faulty.extend(fault_log.traitors.iter().map(|(traitor, _)| *traitor));
             too_many(scenario, faulty.len(), "crashed or lied")
         }
         Assumption::LessThanAThird => {
-            let (n, m) = (scenario.processes, scenario.bears.unwrap_or(0));
+            let (n, m) = (scenario.processes, scenario.tolerates.unwrap_or(0));
             (n <= m.saturating_mul(3)).then(|| format!("n = {n}, m = {m}"))
         }
     }
 }
 
 /// Nobody live is left that nobody suspects wrongly, or nobody would tell of crashes.
-fn never_right(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
-    let crashed = incidents.crashed();
+fn never_accurate(scenario: &Scenario, fault_log: &FaultLog) -> Option<String> {
+    let crashed = fault_log.crashed();
     if scenario.detector == DetectorChoice::None && !crashed.is_empty() {
         return Some("there is no detector to notice crashes".to_owned());
     }
@@ -142,9 +152,9 @@ fn never_right(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
         return None;
     }
     let mut suspicions = BTreeSet::new();
-    for (_, deed) in &incidents.deeds {
-        if let Deed::Suspect { observer, victim, wrongly } = deed {
-            if *wrongly {
+    for (_, fault) in &fault_log.fault_events {
+        if let FaultEvent::Suspect { observer, victim, active } = fault {
+            if *active {
                 suspicions.insert((*observer, *victim));
             } else {
                 suspicions.remove(&(*observer, *victim));
@@ -154,21 +164,21 @@ fn never_right(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
     let live_observer = |pair: &&(ProcessId, ProcessId)| !crashed.contains(pair.0);
     let victims: ProcessSet =
         suspicions.iter().filter(live_observer).map(|(_, victim)| *victim).collect();
-    let alone = ProcessId::all(scenario.processes)
+    let unsuspected = ProcessId::all(scenario.processes)
         .any(|process| !crashed.contains(process) && !victims.contains(process));
-    (!alone).then(|| "at the end everybody live was suspected by somebody".to_owned())
+    (!unsuspected).then(|| "at the end everybody live was suspected by somebody".to_owned())
 }
 
-fn clock_is_wrong(who: ProcessId) -> String {
-    format!("the clock of {who} is not right")
+fn wrong_clock(process: ProcessId) -> String {
+    format!("the clock of {process} is not right")
 }
 
 /// More have failed than the algorithm was to bear.
 fn too_many(scenario: &Scenario, failed: usize, how: &str) -> Option<String> {
-    let bears = scenario.bears.unwrap_or(0);
-    (failed > bears).then(|| {
-        let who = if failed == 1 { "process" } else { "processes" };
-        format!("{failed} {who} {how}, it was to bear {bears}")
+    let tolerates = scenario.tolerates.unwrap_or(0);
+    (failed > tolerates).then(|| {
+        let noun = if failed == 1 { "process" } else { "processes" };
+        format!("{failed} {noun} {how}, it was to bear {tolerates}")
     })
 }
 
@@ -182,9 +192,9 @@ pub(crate) fn not_promised(property: Property) -> String {
     format!("not promised by this algorithm; `--watch {property}` judges it all the same")
 }
 
-impl Incidents {
-    fn find(&self, wanted: impl Fn(&Deed) -> bool) -> Option<&(Time, Deed)> {
-        self.deeds.iter().find(|(_, deed)| wanted(deed))
+impl FaultLog {
+    fn find(&self, wanted: impl Fn(&FaultEvent) -> bool) -> Option<&(Time, FaultEvent)> {
+        self.fault_events.iter().find(|(_, fault)| wanted(fault))
     }
 
     /// What took too long on a real machine.
@@ -200,10 +210,10 @@ impl Incidents {
 
     fn crashes(&self, counts: impl Fn(ProcessId) -> bool) -> Option<String> {
         let crashes: Vec<String> = self
-            .deeds
+            .fault_events
             .iter()
-            .filter_map(|(time, deed)| match deed {
-                Deed::Crash(process) if counts(*process) => {
+            .filter_map(|(time, fault)| match fault {
+                FaultEvent::Crash(process) if counts(*process) => {
                     Some(format!("{process} crashed at {time}"))
                 }
                 _ => None,
@@ -220,19 +230,19 @@ impl Incidents {
     /// that is still too slow may fall behind without end.
     fn never_settled(&self, scenario: &Scenario) -> Option<String> {
         let mut unsettled = BTreeMap::new();
-        for (time, deed) in &self.deeds {
-            match deed {
-                Deed::Handling(process, slow) => {
-                    unsettled.insert((*process, 0), (slow.is_some(), time, deed));
+        for (time, fault) in &self.fault_events {
+            match fault {
+                FaultEvent::Handling(process, slow) => {
+                    unsettled.insert((*process, 0), (slow.is_some(), time, fault));
                 }
-                Deed::Pace(process, factor) => {
-                    unsettled.insert((*process, 1), (*factor != 1.0, time, deed));
+                FaultEvent::Pace(process, factor) => {
+                    unsettled.insert((*process, 1), (*factor != 1.0, time, fault));
                 }
                 _ => {}
             }
         }
         let odd = unsettled.into_values().find(|(odd, ..)| *odd);
-        odd.map(|(_, time, deed)| format!("{deed} from {time} on")).or_else(|| {
+        odd.map(|(_, time, fault)| format!("{fault} from {time} on")).or_else(|| {
             (scenario.timing() == Timing::Asynchronous)
                 .then(|| format!("timing is {}", Timing::Asynchronous))
         })
@@ -244,12 +254,14 @@ impl Incidents {
         // A run that was over before a process came back was not hindered by that.
         let returns = |process: ProcessId, crashed: Time| {
             let recoveries = scenario.faults.recover.iter();
-            let mut own =
-                recoveries.filter(|it| it.who == Who::Process(process) || it.who == Who::Any);
+            let mut own = recoveries.filter(|it| {
+                it.process == ProcessSelector::Process(process)
+                    || it.process == ProcessSelector::Any
+            });
             own.any(|recover| recover.at.latest() > crashed)
         };
         let is_down = |process: &ProcessId| {
-            self.fallen(*process).is_some_and(|crashed| !returns(*process, crashed))
+            self.down_since(*process).is_some_and(|crashed| !returns(*process, crashed))
         };
         let down: ProcessSet = ProcessId::all(n).filter(is_down).collect();
         let is_up = match scenario.quorum_sets.as_slice() {
@@ -264,27 +276,30 @@ impl Incidents {
 
     /// Everybody who has crashed at any time.
     fn crashed(&self) -> ProcessSet {
-        let crashes = self.deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Crash(_)));
-        crashes.map(|(_, deed)| deed.victim()).collect()
+        let crashes =
+            self.fault_events.iter().filter(|(_, fault)| matches!(fault, FaultEvent::Crash(_)));
+        crashes.map(|(_, fault)| fault.victim()).collect()
     }
 
     /// When the process last crashed, if it is still down.
-    pub fn fallen(&self, process: ProcessId) -> Option<Time> {
-        self.deeds.iter().rev().find_map(|(time, deed)| match deed {
-            Deed::Crash(victim) if *victim == process => Some(Some(*time)),
-            Deed::Recover(victim, Memory::Kept | Memory::Lost) if *victim == process => Some(None),
+    pub fn down_since(&self, process: ProcessId) -> Option<Time> {
+        self.fault_events.iter().rev().find_map(|(time, fault)| match fault {
+            FaultEvent::Crash(victim) if *victim == process => Some(Some(*time)),
+            FaultEvent::Recover(victim, Memory::Kept | Memory::Lost) if *victim == process => {
+                Some(None)
+            }
             _ => None,
         })?
     }
 }
 
-fn imperfect(scenario: &Scenario, incidents: &Incidents) -> Option<String> {
-    if let Some((time, observer, victim)) = incidents.wrong_belief {
+fn imperfect(scenario: &Scenario, fault_log: &FaultLog) -> Option<String> {
+    if let Some((time, observer, victim)) = fault_log.wrong_belief {
         return Some(format!(
             "{observer} believed at {time} that {victim} had crashed, which it had not"
         ));
     }
-    let crashed = incidents.find(|deed| matches!(deed, Deed::Crash(_))).is_some();
+    let crashed = fault_log.find(|fault| matches!(fault, FaultEvent::Crash(_))).is_some();
     (scenario.detector == DetectorChoice::None && crashed)
         .then(|| "there is no detector to notice crashes".to_owned())
 }

@@ -23,14 +23,14 @@ impl Beliefs {
     }
 
     /// Tells whether the observer believed something else before: one that is back repeats what it believes.
-    pub(crate) fn believe(&mut self, observer: ProcessId, belief: Belief) -> bool {
+    pub(crate) fn update(&mut self, observer: ProcessId, belief: Belief) -> bool {
         let suspects = &mut self.suspects[observer.index()];
-        let news = match belief {
+        let changed = match belief {
             Belief::Crashed(process) => suspects.insert(process),
             Belief::Alive(process) => suspects.remove(process),
         };
         self.compare(observer);
-        news
+        changed
     }
 
     pub(crate) fn crash(&mut self, process: ProcessId) {
@@ -50,7 +50,7 @@ impl Beliefs {
         self.down.contains(process)
     }
 
-    pub(crate) fn all_right(&self) -> bool {
+    pub(crate) fn all_correct(&self) -> bool {
         self.wrong.is_empty()
     }
 
@@ -64,11 +64,11 @@ impl Beliefs {
 
     /// Those whose beliefs count.
     pub(crate) fn observers(&self) -> impl Iterator<Item = ProcessId> {
-        ProcessId::all(self.suspects.len()).filter(|process| self.counts(*process))
+        ProcessId::all(self.suspects.len()).filter(|process| self.is_correct_process(*process))
     }
 
     /// Whether it is up, and no traitor.
-    pub(crate) fn counts(&self, process: ProcessId) -> bool {
+    pub(crate) fn is_correct_process(&self, process: ProcessId) -> bool {
         !self.down.contains(process) && !self.exempt.contains(process)
     }
 
@@ -78,12 +78,12 @@ impl Beliefs {
 
     fn compare(&mut self, observer: ProcessId) {
         let suspects = &self.suspects[observer.index()];
-        let counts = self.counts(observer);
+        let is_correct_process = self.is_correct_process(observer);
         let right = match self.exempt.is_empty() {
             true => *suspects == self.down,
             false => suspects - &self.exempt == &self.down - &self.exempt,
         };
-        match counts && !right {
+        match is_correct_process && !right {
             true => self.wrong.insert(observer),
             false => self.wrong.remove(observer),
         };

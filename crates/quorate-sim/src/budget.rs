@@ -22,14 +22,14 @@ impl std::fmt::Display for Bytes {
 
 /// What one process and one message under way take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weight {
+pub struct MemoryFootprint {
     /// The bytes of a process.
     process: usize,
     /// The bytes of a message in the queue.
     message: usize,
 }
 
-impl Weight {
+impl MemoryFootprint {
     /// The weight of such processes and their messages.
     pub const fn of<P: Process>() -> Self {
         Self { process: size_of::<P>(), message: World::<P, (), ()>::bytes_per_event() }
@@ -47,15 +47,15 @@ pub(crate) struct Budget {
 impl Budget {
     /// So many bytes. A message under way takes its place in the queue, with the room by which buffers grow
     /// ahead of need, and the place where its link remembers the last arrival.
-    pub(crate) fn new(bytes: u64, weight: Weight, scenario: &Scenario) -> Self {
-        let queued = 2 * weight.message as u64;
+    pub(crate) fn new(bytes: u64, footprint: MemoryFootprint, scenario: &Scenario) -> Self {
+        let queued = 2 * footprint.message as u64;
         let link = if scenario.fifo && !scenario.delay.is_constant() { 8 } else { 0 };
-        Self { bytes, per_process: weight.process as u64, per_message: queued + link }
+        Self { bytes, per_process: footprint.process as u64, per_message: queued + link }
     }
 
     /// The process itself, what its driver keeps for it, its users, its books and its monitors.
-    pub(crate) fn check_processes(self, n: usize, more_each: u64) -> Result<(), RunError> {
-        let each = (self.per_process + 400).saturating_add(more_each);
+    pub(crate) fn check_processes(self, n: usize, extra_per_process: u64) -> Result<(), RunError> {
+        let each = (self.per_process + 400).saturating_add(extra_per_process);
         let needed = (n as u64).saturating_mul(each);
         if needed > self.bytes {
             return Err(RunError::TooManyProcesses {

@@ -71,12 +71,12 @@ impl Delay {
 
 /// Draws delays of one law, one after the other.
 #[derive(Clone, Debug)]
-pub struct Delays {
+pub struct DelaySampler {
     law: Delay,
     drawn: usize,
 }
 
-impl Delays {
+impl DelaySampler {
     /// From the beginning.
     pub fn new(law: Delay) -> Self {
         Self { law, drawn: 0 }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_list_goes_on_with_its_last_delay() {
-        let mut delays = Delays::new("list:3,1".parse().unwrap());
+        let mut delays = DelaySampler::new("list:3,1".parse().unwrap());
         let mut random = Random::new(0, Stream::Delays);
         let drawn: Vec<u64> = (0..4).map(|_| delays.draw(&mut random).0).collect();
         assert_eq!(drawn, [3, 1, 1, 1]);

@@ -45,13 +45,20 @@ impl Detection {
 
     /// A belief counts for the last change that it tells of, once for each observer. To suspect one that is up, though
     /// one never heard of a crash or has heard of it already, is false; to trust it again is no news.
-    pub(crate) fn believed(&mut self, observer: ProcessId, belief: Belief, time: Time, down: bool) {
+    pub(crate) fn belief_changed(
+        &mut self,
+        observer: ProcessId,
+        belief: Belief,
+        time: Time,
+        down: bool,
+    ) {
         let crash = matches!(belief, Belief::Crashed(_));
         let round = |time: Time| time.0 / self.round.0;
         let mut changes = self.changes.iter_mut().rev();
-        let told = changes.find(|change| change.process == belief.about() && change.crash == crash);
+        let matching =
+            changes.find(|change| change.process == belief.about() && change.crash == crash);
         let new = |change: &&mut Change| down == crash || !change.noticed.contains(observer);
-        match told.filter(new) {
+        match matching.filter(new) {
             Some(change) => {
                 let notice = NoticeReport {
                     observer: observer.number(),

@@ -4,12 +4,12 @@ use quorate_core::{
     Belief, Effect, Effects, Message, Process, ProcessId, ProcessSet, Recipients, Span, Time,
 };
 
+use crate::external_queues::ExternalQueues;
 use crate::network::{Fate, Loss, Network};
 use crate::node::Node;
 use crate::observer::{Departure, Moment, Observer};
 use crate::oracle::Oracle;
-use crate::outside::Outside;
-use crate::plan::Deed;
+use crate::plan::FaultEvent;
 use crate::queue::{Label, Queue};
 use crate::random::Random;
 use crate::slab::Slab;
@@ -25,18 +25,18 @@ pub(crate) struct Engine<P: Process, U, O> {
     pub(crate) messages: u64,
     pub(crate) deliveries: u64,
     pub(crate) queue: Queue<Item<P::Message>>,
-    pub(crate) errands: Slab<Errand<P>>,
+    pub(crate) scheduled: Slab<ScheduledEvent<P>>,
     pub(crate) network: Network,
     pub(crate) oracle: Option<Oracle>,
     /// Whether handling a message may take time at some process.
     pub(crate) handling_takes_time: bool,
     pub(crate) handling: Span,
-    pub(crate) treason: Random,
+    pub(crate) traitor_random: Random,
     pub(crate) round: Option<Round>,
     pub(crate) agenda: Agenda<P::Command>,
     pub(crate) limits: Limits,
     /// Where events come from outside, what is to happen and what is under way waits here.
-    pub(crate) outside: Option<Box<Outside<P>>>,
+    pub(crate) external: Option<Box<ExternalQueues<P>>>,
     pub(crate) user: U,
     pub(crate) observer: O,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Round {
     pub(crate) length: Span,
     pub(crate) awaited_by: ProcessSet,
     /// The number of the last one that is over.
-    pub(crate) over: u64,
+    pub(crate) last_ended: u64,
 }
 
 /// Who is up and waits for the end of the round.
@@ -59,33 +59,33 @@ pub(crate) fn awaiting(round: Option<&Round>, up: &[bool]) -> ProcessSet {
 #[derive(Debug)]
 pub(crate) enum Item<M> {
     Message(M),
-    Errand(u32),
+    Scheduled(u32),
 }
 
 /// Whatever is rarer than a message and may be larger.
 #[derive(Debug)]
-pub(crate) enum Errand<P: Process> {
+pub(crate) enum ScheduledEvent<P: Process> {
     /// A message whose receiver has spent the time it takes to handle it.
-    Handled(Parcel<P::Message>),
+    Handled(Envelope<P::Message>),
     Timer {
         process: ProcessId,
         generation: u32,
         set_in: u64,
         timer: P::Timer,
     },
-    Command(Asked<P::Command>),
+    Command(PendingCommand<P::Command>),
     Belief {
         observer: ProcessId,
         belief: Belief,
         because_of: u64,
         epoch: u32,
     },
-    Deed(Deed),
+    Fault(FaultEvent),
 }
 
 /// A message under way.
 #[derive(Debug)]
-pub(crate) struct Parcel<M> {
+pub(crate) struct Envelope<M> {
     pub(crate) from: ProcessId,
     pub(crate) to: ProcessId,
     /// What the observer wrote on it.
@@ -95,7 +95,7 @@ pub(crate) struct Parcel<M> {
 
 /// What a user asks of a process.
 #[derive(Debug)]
-pub(crate) struct Asked<C> {
+pub(crate) struct PendingCommand<C> {
     pub(crate) process: ProcessId,
     pub(crate) command: C,
     /// The event that made the user ask.
@@ -120,16 +120,16 @@ where
         self.moment(process)
     }
 
-    pub(crate) fn plan_belief(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
+    pub(crate) fn schedule_belief(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
         let Some(oracle) = &mut self.oracle else { return };
         let (delay, epoch) = oracle.delay(observer, belief.about());
         let time = self.now + delay;
-        self.enqueue(time, Errand::Belief { observer, belief, because_of, epoch });
+        self.enqueue(time, ScheduledEvent::Belief { observer, belief, because_of, epoch });
     }
 
     /// Why a message that has come this far is not handled, if it is not.
     #[inline(always)]
-    pub(crate) fn hindrance(
+    pub(crate) fn drop_reason(
         &mut self,
         node: &Node<P>,
         from: ProcessId,
@@ -138,16 +138,16 @@ where
         if !node.up {
             return Some(Loss::Down);
         }
-        if let Some(obstacle) = self.network.obstacle(from, to) {
-            return Some(obstacle);
+        if let Some(block_reason) = self.network.block_reason(from, to) {
+            return Some(block_reason);
         }
         let omits = node.omit_receive();
-        (omits > 0.0 && self.network.strikes(omits)).then_some(Loss::ReceiveOmission)
+        (omits > 0.0 && self.network.draw_omission(omits)).then_some(Loss::ReceiveOmission)
     }
 
     /// Does what a process wants, in order; tells whether it crashed on the way.
     #[inline(always)]
-    pub(crate) fn carry_out(
+    pub(crate) fn apply_effects(
         &mut self,
         node: &mut Node<P>,
         at: Moment,
@@ -171,7 +171,7 @@ where
                     let process = at.process;
                     self.enqueue(
                         time,
-                        Errand::Timer { process, generation, set_in: at.event, timer },
+                        ScheduledEvent::Timer { process, generation, set_in: at.event, timer },
                     );
                 }
                 Effect::CancelTimer(timer) => node.cancel_timer(&timer),
@@ -185,10 +185,10 @@ where
                     if self.user.voids_plans(&output) {
                         node.incarnation += 1;
                     }
-                    self.user.hear(at.process, &output, &mut self.agenda);
+                    self.user.on_output(at.process, &output, &mut self.agenda);
                     self.flush_agenda(node, at);
                 }
-                Effect::Believed(belief) => self.observer.believe(at, belief),
+                Effect::Believed(belief) => self.observer.belief_changed(at, belief),
                 Effect::Ignored(why) => self.observer.ignore(at, why),
             }
         }
@@ -199,8 +199,9 @@ where
     fn flush_agenda(&mut self, node: &Node<P>, at: Moment) {
         while let Some((process, after, command)) = self.agenda.pop() {
             let incarnation = Some(node.incarnation);
-            let asked = Asked { process, command, because_of: Some(at.event), incarnation };
-            self.enqueue(self.now + node.paced(after), Errand::Command(asked));
+            let pending =
+                PendingCommand { process, command, because_of: Some(at.event), incarnation };
+            self.enqueue(self.now + node.paced(after), ScheduledEvent::Command(pending));
         }
     }
 
@@ -211,12 +212,12 @@ where
     }
 
     #[inline(never)]
-    pub(crate) fn enqueue(&mut self, time: Time, errand: Errand<P>) {
-        if let Some(outside) = &mut self.outside {
-            return outside.plan(time, errand);
+    pub(crate) fn enqueue(&mut self, time: Time, event: ScheduledEvent<P>) {
+        if let Some(external) = &mut self.external {
+            return external.plan(time, event);
         }
-        let place = self.errands.insert(errand);
-        self.queue.push(time.0, Label::default(), Item::Errand(place));
+        let slot = self.scheduled.insert(event);
+        self.queue.push(time.0, Label::default(), Item::Scheduled(slot));
     }
 
     /// Sends to each recipient in ascending order; tells whether the sender crashed on the way.
@@ -238,45 +239,45 @@ where
 
     #[inline(always)]
     fn send(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
-        if !node.is_plain() {
-            return self.send_oddly(node, at, to, message);
+        if !node.has_no_faults() {
+            return self.send_with_faults(node, at, to, message);
         }
         self.dispatch(at, to, message);
     }
 
     #[cold]
     #[inline(never)]
-    fn send_oddly(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
+    fn send_with_faults(&mut self, node: &Node<P>, at: Moment, to: ProcessId, message: P::Message) {
         let omits = node.omit_send();
-        if to != at.process && omits > 0.0 && self.network.strikes(omits) {
-            return self.swallow(at, to, &message, Loss::SendOmission);
+        if to != at.process && omits > 0.0 && self.network.draw_omission(omits) {
+            return self.suppress(at, to, &message, Loss::SendOmission);
         }
         let Some(strategy) = node.traitor().filter(|_| to != at.process) else {
-            return self.dispatch_apart(at, to, message);
+            return self.dispatch_cold(at, to, message);
         };
-        match strategy.treats(to, message.kind(), &mut self.treason) {
-            Treatment::Nothing => self.swallow(at, to, &message, Loss::Treason),
-            Treatment::Truth => self.dispatch_apart(at, to, message),
+        match strategy.treatment(to, message.kind(), &mut self.traitor_random) {
+            Treatment::Nothing => self.suppress(at, to, &message, Loss::Treason),
+            Treatment::Truth => self.dispatch_cold(at, to, message),
             Treatment::Twice => {
-                self.dispatch_apart(at, to, message.clone());
-                self.dispatch_apart(at, to, message);
+                self.dispatch_cold(at, to, message.clone());
+                self.dispatch_cold(at, to, message);
             }
             Treatment::Lie(choice) => {
                 let lie = node.process.forge(&message, choice);
-                self.dispatch_apart(at, to, lie);
+                self.dispatch_cold(at, to, lie);
             }
         }
     }
 
     /// A message that its sender never lets go.
-    fn swallow(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
+    fn suppress(&mut self, at: Moment, to: ProcessId, message: &P::Message, why: Loss) {
         self.messages += 1;
         self.observer.send(at, self.messages, to, message, Departure::Lost(why));
     }
 
     /// Sends a message that is not sent in the usual way: not to have all of that compiled again.
     #[inline(never)]
-    fn dispatch_apart(&mut self, at: Moment, to: ProcessId, message: P::Message) {
+    fn dispatch_cold(&mut self, at: Moment, to: ProcessId, message: P::Message) {
         self.dispatch(at, to, message);
     }
 
@@ -287,14 +288,14 @@ where
         }
         self.messages += 1;
         let id = self.messages;
-        if self.outside.is_some() {
-            return self.dispatch_outside(at, id, to, message);
+        if self.external.is_some() {
+            return self.dispatch_externally(at, id, to, message);
         }
         match self.network.fate(at.process, to, self.now) {
             Fate::Arrives(time) => self.depart(at, id, to, message, time, Departure::Sent),
             Fate::ArrivesTwice(first, second) => {
-                self.depart_apart(at, id, to, message.clone(), first, Departure::Sent);
-                self.depart_apart(at, id, to, message, second, Departure::Duplicated);
+                self.depart_cold(at, id, to, message.clone(), first, Departure::Sent);
+                self.depart_cold(at, id, to, message, second, Departure::Duplicated);
             }
             Fate::Lost(why) => {
                 self.observer.send(at, id, to, &message, Departure::Lost(why));
@@ -304,16 +305,16 @@ where
 
     #[cold]
     #[inline(never)]
-    fn dispatch_outside(&mut self, at: Moment, id: u64, to: ProcessId, message: P::Message) {
+    fn dispatch_externally(&mut self, at: Moment, id: u64, to: ProcessId, message: P::Message) {
         let tag = self.observer.send(at, id, to, &message, Departure::Sent);
-        if let Some(outside) = &mut self.outside {
-            outside.send(self.now, Parcel { from: at.process, to, tag, message });
+        if let Some(external) = &mut self.external {
+            external.send(self.now, Envelope { from: at.process, to, tag, message });
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn depart_apart(
+    fn depart_cold(
         &mut self,
         at: Moment,
         id: u64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::local_clock::LocalClock;
 use crate::monitor::Status;
-use crate::report::{Report, SetClock, Verdict};
+use crate::report::{AdjustedClock, Report, Verdict};
 
 /// Expectations; what is not said is not expected either way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,8 +73,9 @@ impl Expect {
             report.properties.iter().map(|property| (property.id.to_owned(), property.status));
         let own = report.messages.by_kind.0.iter();
         // A detector's messages are not the algorithm's.
-        let apart = report.layers.iter().filter(|(layer, _)| **layer != Layer::Detector.name());
-        let below = apart.flat_map(|(_, messages)| messages.by_kind.0.iter());
+        let lower_layers =
+            report.layers.iter().filter(|(layer, _)| **layer != Layer::Detector.name());
+        let below = lower_layers.flat_map(|(_, messages)| messages.by_kind.0.iter());
         let by_kind = own
             .chain(below.filter(|(_, count)| *count > 0))
             .map(|(kind, count)| ((*kind).to_owned(), *count));
@@ -114,9 +115,9 @@ impl Expect {
             ("false suspicions", self.false_suspicions, false_suspicions(report)),
             ("failures", self.failures, failures(report)),
         ];
-        for (what, expected, found) in own.into_iter().filter(|(_, expected, _)| expected.is_some())
+        for (name, expected, found) in own.into_iter().filter(|(_, expected, _)| expected.is_some())
         {
-            compare(&mut all, what, Some(&expected), &found);
+            compare(&mut all, name, Some(&expected), &found);
         }
         if self.offsets.is_some() {
             compare(&mut all, "offsets", Some(&self.offsets), &offsets(report));
@@ -153,7 +154,7 @@ fn leaders(report: &Report) -> Option<Vec<u32>> {
 }
 
 fn decisions(report: &Report) -> Option<Vec<String>> {
-    report.agreement.as_ref().map(|agreement| agreement.told.clone())
+    report.agreement.as_ref().map(|agreement| agreement.decision_texts.clone())
 }
 
 fn detection_rounds(report: &Report) -> Option<u64> {
@@ -166,9 +167,9 @@ fn false_suspicions(report: &Report) -> Option<u64> {
 }
 
 fn offsets(report: &Report) -> Option<Vec<LocalClock>> {
-    let offset = |clock: &SetClock| {
-        let (who, drift) = (ProcessId::new(clock.process), Drift::NONE);
-        clock.after.map(|after| LocalClock { who, offset: Offset(after), drift })
+    let offset = |clock: &AdjustedClock| {
+        let (process, drift) = (ProcessId::new(clock.process), Drift::NONE);
+        clock.after.map(|after| LocalClock { process, offset: Offset(after), drift })
     };
     report.clock.as_ref().map(|clock| clock.clocks.iter().filter_map(offset).collect())
 }
@@ -184,12 +185,12 @@ fn broken(report: &Report) -> Vec<String> {
 
 fn compare<T: PartialEq + Serialize>(
     all: &mut Vec<String>,
-    what: &str,
+    name: &str,
     expected: Option<&T>,
     found: &T,
 ) {
     let text = |value: &T| serde_json::to_string(value).unwrap_or_default();
     if let Some(expected) = expected.filter(|expected| *expected != found) {
-        all.push(format!("{what}: expected {}, found {}", text(expected), text(found)));
+        all.push(format!("{name}: expected {}, found {}", text(expected), text(found)));
     }
 }

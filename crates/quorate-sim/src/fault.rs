@@ -8,7 +8,8 @@ use quorate_core::{ProcessSet, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::notation::{
-    Factor, Link, NotationError, Rate, SetText, When, Who, Window, parse_span, serde_as_text,
+    Factor, Link, NotationError, ProcessSelector, Rate, SetText, When, Window, parse_span,
+    serde_as_text,
 };
 use crate::traitor::Strategy;
 
@@ -19,7 +20,7 @@ use crate::traitor::Strategy;
 pub struct Faults {
     /// A process stops: `2@1ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub crash: Vec<Occasion>,
+    pub crash: Vec<ProcessAt>,
     /// A process stops after so many sends of its first multicast at or after the time: `2@1ms:3`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crash_mid: Vec<CrashMid>,
@@ -37,19 +38,19 @@ pub struct Faults {
     pub loss: f64,
     /// The first message on a link at or after a time is lost: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lose: Vec<OnLink>,
+    pub lose: Vec<LinkAt>,
     /// Each message arrives twice with this probability.
     #[serde(skip_serializing_if = "is_zero")]
     pub duplication: f64,
     /// The first message on a link at or after a time arrives twice: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub duplicate: Vec<OnLink>,
+    pub duplicate: Vec<LinkAt>,
     /// Each message is overtaken with this probability, first-in first-out links or not.
     #[serde(skip_serializing_if = "is_zero")]
     pub reordering: f64,
     /// The first message on a link at or after a time is overtaken: `0-1@2ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reorder: Vec<OnLink>,
+    pub reorder: Vec<LinkAt>,
     /// A process takes so long to handle each message: `2@1ms..9ms:5ms`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slow: Vec<Slow>,
@@ -110,74 +111,74 @@ macro_rules! notation {
 
 notation! {
     /// A process and a time: when it crashes, or when its user asks.
-    Occasion {
+    ProcessAt {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// When.
         at: When,
     }
     expects "a process and a time, such as 2@1ms";
-    reads |text| text.split_once('@').map(|(who, at)| Ok(Self { who: who.parse()?, at: at.parse()? }));
-    prints |this| "{}@{}", this.who, this.at
+    reads |text| text.split_once('@').map(|(process, at)| Ok(Self { process: process.parse()?, at: at.parse()? }));
+    prints |this| "{}@{}", this.process, this.at
 }
 
 notation! {
     /// A process stops in the middle of a multicast.
     CrashMid {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// The first multicast at or after this time.
         at: When,
         /// How many of its sends still leave.
         sends: u32,
     }
     expects "a process, a time and a number of sends, such as 2@1ms:3";
-    reads |text| split_two(text, '@', ':').map(|(who, at, sends)| {
+    reads |text| split_two(text, '@', ':').map(|(process, at, sends)| {
         let sends = sends.parse().map_err(|_| NotationError::new("a number of sends", sends))?;
-        Ok(Self { who: who.parse()?, at: at.parse()?, sends })
+        Ok(Self { process: process.parse()?, at: at.parse()?, sends })
     });
-    prints |this| "{}@{}:{}", this.who, this.at, this.sends
+    prints |this| "{}@{}:{}", this.process, this.at, this.sends
 }
 
 notation! {
     /// A crashed process comes back.
     Recover {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// When.
         at: When,
         /// Whether it remembers what it knew.
         memory: bool,
     }
     expects "a process and a time, such as 2@9ms or 2@9ms:amnesia";
-    reads |text| text.split_once('@').map(|(who, at)| {
+    reads |text| text.split_once('@').map(|(process, at)| {
         let (at, memory) = at.strip_suffix(":amnesia").map_or((at, true), |at| (at, false));
-        Ok(Self { who: who.parse()?, at: at.parse()?, memory })
+        Ok(Self { process: process.parse()?, at: at.parse()?, memory })
     });
-    prints |this| "{}@{}{}", this.who, this.at, if this.memory { "" } else { ":amnesia" }
+    prints |this| "{}@{}{}", this.process, this.at, if this.memory { "" } else { ":amnesia" }
 }
 
 notation! {
     /// A process omits to send or to receive.
     Omission {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// While.
         window: Window,
         /// How often; always if not said.
         rate: Rate,
     }
     expects "a process, a window and perhaps a probability, such as 2@1ms..5ms:0.5";
-    reads |text| text.split_once('@').map(|(who, rest)| {
+    reads |text| text.split_once('@').map(|(process, rest)| {
         let (window, rate) = rest.split_once(':').unwrap_or((rest, "1"));
-        Ok(Self { who: who.parse()?, window: window.parse()?, rate: rate.parse()? })
+        Ok(Self { process: process.parse()?, window: window.parse()?, rate: rate.parse()? })
     });
-    prints |this| "{}@{}:{}", this.who, this.window, this.rate
+    prints |this| "{}@{}:{}", this.process, this.window, this.rate
 }
 
 notation! {
     /// Something befalls the first message on a link at or after a time.
-    OnLink {
+    LinkAt {
         /// Which link.
         link: Link,
         /// When.
@@ -192,51 +193,51 @@ notation! {
     /// A process takes longer to handle messages than it should.
     Slow {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// While.
         window: Window,
         /// How long for each message.
         handling: Span,
     }
     expects "a process, a window and a time per message, such as 2@1ms..9ms:5ms";
-    reads |text| split_two(text, '@', ':').map(|(who, window, handling)| {
-        Ok(Self { who: who.parse()?, window: window.parse()?, handling: parse_span(handling)? })
+    reads |text| split_two(text, '@', ':').map(|(process, window, handling)| {
+        Ok(Self { process: process.parse()?, window: window.parse()?, handling: parse_span(handling)? })
     });
-    prints |this| "{}@{}:{}", this.who, this.window, this.handling
+    prints |this| "{}@{}:{}", this.process, this.window, this.handling
 }
 
 notation! {
     /// A process whose steps, stays and timers are quicker than they should be.
     Fast {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// While.
         window: Window,
         /// How many times.
         factor: Factor,
     }
     expects "a process, a window and a factor, such as 2@1ms:4";
-    reads |text| split_two(text, '@', ':').map(|(who, window, factor)| {
-        Ok(Self { who: who.parse()?, window: window.parse()?, factor: factor.parse()? })
+    reads |text| split_two(text, '@', ':').map(|(process, window, factor)| {
+        Ok(Self { process: process.parse()?, window: window.parse()?, factor: factor.parse()? })
     });
-    prints |this| "{}@{}:{}", this.who, this.window, this.factor
+    prints |this| "{}@{}:{}", this.process, this.window, this.factor
 }
 
 notation! {
     /// A process whose clock runs wrong from a time on.
     Clock {
         /// Whose.
-        who: Who,
+        process: ProcessSelector,
         /// From when on.
         at: When,
         /// Its seconds per second.
         rate: Factor,
     }
     expects "a process, a time and a rate, such as 2@0:1.5";
-    reads |text| split_two(text, '@', ':').map(|(who, at, rate)| {
-        Ok(Self { who: who.parse()?, at: at.parse()?, rate: rate.parse()? })
+    reads |text| split_two(text, '@', ':').map(|(process, at, rate)| {
+        Ok(Self { process: process.parse()?, at: at.parse()?, rate: rate.parse()? })
     });
-    prints |this| "{}@{}:{}", this.who, this.at, this.rate
+    prints |this| "{}@{}:{}", this.process, this.at, this.rate
 }
 
 notation! {
@@ -291,15 +292,15 @@ notation! {
     /// A process that follows a strategy instead of the algorithm.
     Traitor {
         /// Which.
-        who: Who,
+        process: ProcessSelector,
         /// What it does.
         strategy: Strategy,
     }
     expects "a process and a strategy, such as 2:liar";
-    reads |text| text.split_once(':').map(|(who, strategy)| {
-        Ok(Self { who: who.parse()?, strategy: strategy.parse()? })
+    reads |text| text.split_once(':').map(|(process, strategy)| {
+        Ok(Self { process: process.parse()?, strategy: strategy.parse()? })
     });
-    prints |this| "{}:{}", this.who, this.strategy
+    prints |this| "{}:{}", this.process, this.strategy
 }
 
 fn split_two(text: &str, first: char, second: char) -> Option<(&str, &str, &str)> {
@@ -338,13 +339,13 @@ mod tests {
 
     #[test]
     fn faults_print_as_they_read() {
-        same::<Occasion>("2@1ms");
-        same::<Occasion>("?@1ms~5ms");
+        same::<ProcessAt>("2@1ms");
+        same::<ProcessAt>("?@1ms~5ms");
         same::<CrashMid>("2@1ms:3");
         same::<Recover>("2@9ms");
         same::<Recover>("2@9ms:amnesia");
         same::<Omission>("2@1ms..5ms:0.5");
-        same::<OnLink>("0-1@2ms");
+        same::<LinkAt>("0-1@2ms");
         same::<Slow>("2@1ms..9ms:5ms");
         same::<Fast>("2@1ms:4");
         same::<Clock>("2@0:1.5");

@@ -47,7 +47,7 @@ pub enum Mark {
 }
 
 /// Room for as many marks as a short run leaves.
-const FIRST_ROOM: usize = 64;
+const INITIAL_CAPACITY: usize = 64;
 
 /// How many entries are kept in order.
 const ORDER_MOST: usize = 10_000;
@@ -68,10 +68,10 @@ impl History {
     }
 
     /// Sees something of a process.
-    pub fn see(&mut self, at: Moment, mark: Mark) {
+    pub fn observe(&mut self, at: Moment, mark: Mark) {
         if self.marks.capacity() == 0 {
-            self.marks.reserve(self.most.min(FIRST_ROOM));
-            self.order.reserve(self.most.min(FIRST_ROOM) / 2);
+            self.marks.reserve(self.most.min(INITIAL_CAPACITY));
+            self.order.reserve(self.most.min(INITIAL_CAPACITY) / 2);
         }
         if mark == Mark::Entered && self.order.len() < ORDER_MOST {
             self.order.push(at.process.number());

@@ -16,7 +16,7 @@ pub struct FileError {
     /// The file.
     pub file: String,
     /// Line and column, counted from one, where they are known.
-    pub place: Option<(usize, usize)>,
+    pub position: Option<(usize, usize)>,
     /// What is wrong.
     pub problem: String,
 }
@@ -25,7 +25,7 @@ pub struct FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
-        if let Some((line, column)) = self.place {
+        if let Some((line, column)) = self.position {
             write!(f, ":{line}:{column}")?;
         }
         write!(f, ": {}", self.problem)
@@ -40,16 +40,16 @@ pub fn load(path: &Path) -> Result<Scenario, FileError> {
 }
 
 /// What a file that was read says wrongly at this key, for a reason that only its reader knows.
-pub fn misfit(path: &Path, key: &'static str, problem: String) -> FileError {
-    let invalid = Invalid { key, place: None, problem };
+pub fn file_error_at(path: &Path, key: &'static str, problem: String) -> FileError {
+    let invalid = Invalid { key, index: None, problem };
     let text = load_text(path).unwrap_or_default();
-    let place = span_of(&text, &invalid).map(|start| line_and_column(&text, start));
-    FileError { file: path.display().to_string(), place, problem: invalid.problem }
+    let position = span_of(&text, &invalid).map(|start| line_and_column(&text, start));
+    FileError { file: path.display().to_string(), position, problem: invalid.problem }
 }
 
 fn load_text(path: &Path) -> Result<String, FileError> {
     let file = path.display().to_string();
-    let error = |problem: String| FileError { file: file.clone(), place: None, problem };
+    let error = |problem: String| FileError { file: file.clone(), position: None, problem };
     let unreadable = |cause: std::io::Error| error(format!("cannot be read: {cause}"));
     let opened = std::fs::File::open(path).map_err(unreadable)?;
     // A pipe or a device has no size to look at: read no more than a scenario may have, and one byte.
@@ -68,12 +68,12 @@ pub fn parse(text: &str, file: &str) -> Result<Scenario, FileError> {
     let file = file.to_owned();
     let scenario: Scenario = toml::from_str(text).map_err(|error| FileError {
         file: file.clone(),
-        place: Some(line_and_column(text, error.span().map_or(0, |span| span.start))),
+        position: Some(line_and_column(text, error.span().map_or(0, |span| span.start))),
         problem: one_line(error.message()),
     })?;
     scenario.validate().map_err(|invalid| FileError {
         file: file.clone(),
-        place: span_of(text, &invalid).map(|start| line_and_column(text, start)),
+        position: span_of(text, &invalid).map(|start| line_and_column(text, start)),
         problem: format!("`{}`: {}", invalid.key, invalid.problem),
     })?;
     Ok(scenario)
@@ -87,8 +87,8 @@ fn span_of(text: &str, invalid: &Invalid) -> Option<usize> {
     for key in keys {
         value = value.get_ref().get(key)?;
     }
-    if let Some(place) = invalid.place {
-        value = value.get_ref().get(place)?;
+    if let Some(index) = invalid.index {
+        value = value.get_ref().get(index)?;
     }
     Some(value.span().start)
 }

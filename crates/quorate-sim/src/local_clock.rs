@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Time};
 
-use crate::notation::{DriftText, NotationError, OffsetText, Who, serde_as_text};
+use crate::notation::{DriftText, NotationError, OffsetText, ProcessSelector, serde_as_text};
 use crate::random::{Random, Stream};
 use crate::scenario::Scenario;
 
@@ -16,7 +16,7 @@ use crate::scenario::Scenario;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalClock {
     /// Whose.
-    pub who: ProcessId,
+    pub process: ProcessId,
     /// By how much it is ahead at the start.
     pub offset: Offset,
     /// How fast it gains.
@@ -27,19 +27,19 @@ impl FromStr for LocalClock {
     type Err = NotationError;
     fn from_str(text: &str) -> Result<Self, NotationError> {
         let error = || NotationError::new("a clock such as 1:+250ms or 2:-1s:+50ppm", text);
-        let (who, rest) = text.split_once(':').ok_or_else(error)?;
-        let Who::Process(who) = who.parse()? else { return Err(error()) };
+        let (process, rest) = text.split_once(':').ok_or_else(error)?;
+        let ProcessSelector::Process(process) = process.parse()? else { return Err(error()) };
         let (offset, drift) = match rest.split_once(':') {
             None => (rest, DriftText::default()),
             Some((offset, drift)) => (offset, drift.parse()?),
         };
-        Ok(Self { who, offset: offset.parse::<OffsetText>()?.0, drift: drift.0 })
+        Ok(Self { process, offset: offset.parse::<OffsetText>()?.0, drift: drift.0 })
     }
 }
 
 impl fmt::Display for LocalClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.who.number(), self.offset)?;
+        write!(f, "{}:{}", self.process.number(), self.offset)?;
         if self.drift == Drift::NONE { Ok(()) } else { write!(f, ":{}", self.drift) }
     }
 }
@@ -67,10 +67,10 @@ impl Clocks {
         let mut wrong = Vec::new();
         // Where nothing is left to the seed, a world of many processes is not gone through for nothing.
         let drawn = if offset_most > 0 || drift_most > 0 { scenario.processes } else { 0 };
-        for who in ProcessId::all(drawn) {
+        for process in ProcessId::all(drawn) {
             let (offset, drift) = (Offset(draw(offset_most)), Drift(draw(drift_most as u64)));
-            if !right.contains(who) && named.iter().all(|clock| clock.who != who) {
-                wrong.push(LocalClock { who, offset, drift });
+            if !right.contains(process) && named.iter().all(|clock| clock.process != process) {
+                wrong.push(LocalClock { process, offset, drift });
             }
         }
         wrong.extend(named);
@@ -114,8 +114,8 @@ mod tests {
         let right = ProcessSet::from_iter([ProcessId::new(0)]);
         let clocks = Clocks::new(&scenario, &right);
         assert_eq!((clocks.start, clocks.drift), (Time(7_000), Drift(90)));
-        let who: Vec<u32> = clocks.wrong.iter().map(|clock| clock.who.number()).collect();
-        assert_eq!(who, [2, 3, 4, 1]);
+        let numbers: Vec<u32> = clocks.wrong.iter().map(|clock| clock.process.number()).collect();
+        assert_eq!(numbers, [2, 3, 4, 1]);
         let within =
             |clock: &&LocalClock| clock.offset.0.abs() <= 1_000 && clock.drift.0.abs() <= 50;
         assert_eq!(clocks.wrong.iter().filter(within).count(), 3);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 
-use crate::delay::{Delay, Delays, LinkDelay};
-use crate::notation::Who;
-use crate::plan::{Mishap, Plan};
+use crate::delay::{Delay, DelaySampler, LinkDelay};
+use crate::notation::ProcessSelector;
+use crate::plan::{MessageFault, Plan};
 use crate::random::{Random, Stream};
 use crate::timing::Timing;
 
@@ -76,8 +76,8 @@ pub struct LinkModel {
 pub struct Network {
     n: usize,
     timing: Timing,
-    delays: Delays,
-    exceptions: BTreeMap<(ProcessId, ProcessId), Delays>,
+    delays: DelaySampler,
+    exceptions: BTreeMap<(ProcessId, ProcessId), DelaySampler>,
     random: Random,
     /// For each sender, the latest arrival at each receiver; a row exists once it is needed.
     latest: Option<Vec<Vec<u64>>>,
@@ -90,22 +90,25 @@ pub struct Network {
     duplication: f64,
     reordering: f64,
     dead: BTreeMap<(ProcessId, ProcessId), u32>,
-    part: Vec<u32>,
-    mishaps: Vec<(ProcessId, ProcessId, Mishap)>,
+    partition_of: Vec<u32>,
+    armed_faults: Vec<(ProcessId, ProcessId, MessageFault)>,
 }
 
 impl Network {
     /// The links of n processes.
     pub fn new(n: usize, model: &LinkModel, plan: &Plan, seed: u64) -> Self {
-        let process = |who| match who {
-            Who::Process(process) => process,
-            Who::Any => unreachable!("a link with its own delay is named"),
+        let process = |selector| match selector {
+            ProcessSelector::Process(process) => process,
+            ProcessSelector::Any => unreachable!("a link with its own delay is named"),
         };
         let exceptions = model
             .link_delay
             .iter()
             .map(|own| {
-                ((process(own.link.from), process(own.link.to)), Delays::new(own.delay.clone()))
+                (
+                    (process(own.link.from), process(own.link.to)),
+                    DelaySampler::new(own.delay.clone()),
+                )
             })
             .collect();
         let in_order_anyway = model.delay.is_constant()
@@ -115,7 +118,7 @@ impl Network {
         let mut network = Self {
             n,
             timing: model.timing,
-            delays: Delays::new(model.delay.clone()),
+            delays: DelaySampler::new(model.delay.clone()),
             exceptions,
             random: Random::new(seed, Stream::Delays),
             latest: (model.fifo && !in_order_anyway).then(|| vec![Vec::new(); n]),
@@ -126,10 +129,10 @@ impl Network {
             duplication: plan.duplication,
             reordering: plan.reordering,
             dead: BTreeMap::new(),
-            part: Vec::new(),
-            mishaps: Vec::new(),
+            partition_of: Vec::new(),
+            armed_faults: Vec::new(),
         };
-        network.review();
+        network.update_healthy();
         network
     }
 
@@ -141,19 +144,21 @@ impl Network {
             return Fate::Arrives(now);
         }
         if !self.healthy {
-            return self.troubled_fate(from, to, now);
+            return self.fate_with_faults(from, to, now);
         }
         Fate::Arrives(self.arrival(from, to, now))
     }
 
     /// Whether the link is open; a message under way on a link that dies is lost with it.
     #[inline(always)]
-    pub fn obstacle(&self, from: ProcessId, to: ProcessId) -> Option<Loss> {
+    pub fn block_reason(&self, from: ProcessId, to: ProcessId) -> Option<Loss> {
         if self.healthy || from == to {
             None
         } else if self.dead.contains_key(&(from, to)) {
             Some(Loss::Cut)
-        } else if !self.part.is_empty() && self.part[from.index()] != self.part[to.index()] {
+        } else if !self.partition_of.is_empty()
+            && self.partition_of[from.index()] != self.partition_of[to.index()]
+        {
             Some(Loss::Partition)
         } else {
             None
@@ -173,56 +178,58 @@ impl Network {
         if *cuts == 0 {
             self.dead.remove(&(from, to));
         }
-        self.review();
+        self.update_healthy();
     }
 
     /// Separates groups; those in none of them form one.
     pub fn separate(&mut self, groups: &[ProcessSet]) {
-        self.part = vec![0; self.n];
+        self.partition_of = vec![0; self.n];
         for (group, number) in groups.iter().zip(1..) {
             for member in group {
-                self.part[member.index()] = number;
+                self.partition_of[member.index()] = number;
             }
         }
-        self.review();
+        self.update_healthy();
     }
 
     /// Ends a partition.
     pub fn heal(&mut self) {
-        self.part.clear();
-        self.review();
+        self.partition_of.clear();
+        self.update_healthy();
     }
 
     /// Something is to befall the next message on a link.
-    pub fn arm(&mut self, from: ProcessId, to: ProcessId, mishap: Mishap) {
-        self.mishaps.push((from, to, mishap));
-        self.review();
+    pub fn arm(&mut self, from: ProcessId, to: ProcessId, message_fault: MessageFault) {
+        self.armed_faults.push((from, to, message_fault));
+        self.update_healthy();
     }
 
     /// Whether chance strikes, for omissions.
-    pub fn strikes(&mut self, rate: f64) -> bool {
+    pub fn draw_omission(&mut self, rate: f64) -> bool {
         rate > 0.0 && self.chance.chance(rate)
     }
 
-    fn review(&mut self) {
+    fn update_healthy(&mut self) {
         let quiet = self.loss == 0.0 && self.duplication == 0.0 && self.reordering == 0.0;
-        self.healthy =
-            quiet && self.dead.is_empty() && self.part.is_empty() && self.mishaps.is_empty();
+        self.healthy = quiet
+            && self.dead.is_empty()
+            && self.partition_of.is_empty()
+            && self.armed_faults.is_empty();
     }
 
     #[cold]
-    fn troubled_fate(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
-        if let Some(loss) = self.obstacle(from, to) {
+    fn fate_with_faults(&mut self, from: ProcessId, to: ProcessId, now: Time) -> Fate {
+        if let Some(loss) = self.block_reason(from, to) {
             return Fate::Lost(loss);
         }
-        let mishap = self.mishap(from, to);
-        let struck = |rate: f64, kind: Mishap, chance: &mut Random| {
+        let message_fault = self.take_armed_fault(from, to);
+        let struck = |rate: f64, kind: MessageFault, chance: &mut Random| {
             // Each kind of chance is drawn for each message, so that one rate does not shift another's draws.
-            (rate > 0.0 && chance.chance(rate)) || mishap == Some(kind)
+            (rate > 0.0 && chance.chance(rate)) || message_fault == Some(kind)
         };
-        let lost = struck(self.loss, Mishap::Loss, &mut self.chance);
-        let doubled = struck(self.duplication, Mishap::Duplication, &mut self.chance);
-        let overtaken = struck(self.reordering, Mishap::Reordering, &mut self.chance);
+        let lost = struck(self.loss, MessageFault::Loss, &mut self.chance);
+        let doubled = struck(self.duplication, MessageFault::Duplication, &mut self.chance);
+        let overtaken = struck(self.reordering, MessageFault::Reordering, &mut self.chance);
         if lost {
             return Fate::Lost(Loss::Link);
         }
@@ -240,11 +247,11 @@ impl Network {
         }
     }
 
-    fn mishap(&mut self, from: ProcessId, to: ProcessId) -> Option<Mishap> {
-        let place = self.mishaps.iter().position(|armed| (armed.0, armed.1) == (from, to))?;
-        let (.., mishap) = self.mishaps.remove(place);
-        self.review();
-        Some(mishap)
+    fn take_armed_fault(&mut self, from: ProcessId, to: ProcessId) -> Option<MessageFault> {
+        let place = self.armed_faults.iter().position(|armed| (armed.0, armed.1) == (from, to))?;
+        let (.., message_fault) = self.armed_faults.remove(place);
+        self.update_healthy();
+        Some(message_fault)
     }
 
     #[inline(always)]
@@ -276,8 +283,9 @@ impl Network {
         let delay = delays.draw(&mut self.random);
         match self.timing {
             Timing::Eventually(stable) if now < stable => {
-                let chaotic = delay.0.saturating_mul(1 + self.random.below(Timing::CHAOS));
-                Span(chaotic.min(stable.since(now).0.saturating_add(delay.0)))
+                let unstable =
+                    delay.0.saturating_mul(1 + self.random.below(Timing::INSTABILITY_FACTOR));
+                Span(unstable.min(stable.since(now).0.saturating_add(delay.0)))
             }
             _ => delay,
         }

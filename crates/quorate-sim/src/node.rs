@@ -2,7 +2,7 @@
 
 use quorate_core::{Drift, Process, Span, Time};
 
-use crate::plan::Deed;
+use crate::plan::FaultEvent;
 use crate::traitor::Strategy;
 
 /// A process, whether it is up, its timers, and what is odd about it.
@@ -15,31 +15,31 @@ pub(crate) struct Node<P: Process> {
     /// Counts settings of timers, so that a queued expiry of an older setting is recognised.
     generation: u32,
     timers: Vec<(P::Timer, u32)>,
-    quirks: Option<Box<Quirks>>,
+    fault_state: Option<Box<FaultState>>,
 }
 
 /// What faults have made of a process.
 #[derive(Debug)]
-pub(crate) struct Quirks {
+pub(crate) struct FaultState {
     pub(crate) omit_send: f64,
     pub(crate) omit_receive: f64,
     pub(crate) handling: Option<Span>,
     pub(crate) pace: f64,
     pub(crate) crash_after_sends: Option<u32>,
     pub(crate) traitor: Option<Strategy>,
-    clock: LocalClock,
+    clock: RunningClock,
     free_at: Time,
 }
 
 /// A clock that showed `shown` at `since` and has run at `rate` from then on.
 #[derive(Debug)]
-struct LocalClock {
+struct RunningClock {
     since: Time,
     shown: Time,
     rate: f64,
 }
 
-impl Default for Quirks {
+impl Default for FaultState {
     fn default() -> Self {
         Self {
             omit_send: 0.0,
@@ -48,23 +48,23 @@ impl Default for Quirks {
             pace: 1.0,
             crash_after_sends: None,
             traitor: None,
-            clock: LocalClock { since: Time::ZERO, shown: Time::ZERO, rate: 1.0 },
+            clock: RunningClock { since: Time::ZERO, shown: Time::ZERO, rate: 1.0 },
             free_at: Time::ZERO,
         }
     }
 }
 
-impl Quirks {
+impl FaultState {
     /// What befalls a process leaves its mark.
-    pub(crate) fn take_on(&mut self, deed: &Deed, now: Time) {
-        match *deed {
-            Deed::CrashMid(_, sends) => self.crash_after_sends = Some(sends),
-            Deed::OmitSend(_, rate) => self.omit_send = rate,
-            Deed::OmitReceive(_, rate) => self.omit_receive = rate,
-            Deed::Handling(_, handling) => self.handling = handling,
-            Deed::Pace(_, factor) => self.pace = factor,
-            Deed::Clock(_, rate) => {
-                self.clock = LocalClock { since: now, shown: self.clock.show(now), rate };
+    pub(crate) fn apply(&mut self, fault: &FaultEvent, now: Time) {
+        match *fault {
+            FaultEvent::CrashMid(_, sends) => self.crash_after_sends = Some(sends),
+            FaultEvent::OmitSend(_, rate) => self.omit_send = rate,
+            FaultEvent::OmitReceive(_, rate) => self.omit_receive = rate,
+            FaultEvent::Handling(_, handling) => self.handling = handling,
+            FaultEvent::Pace(_, factor) => self.pace = factor,
+            FaultEvent::Clock(_, rate) => {
+                self.clock = RunningClock { since: now, shown: self.clock.show(now), rate };
             }
             _ => {}
         }
@@ -73,42 +73,49 @@ impl Quirks {
 
 impl<P: Process> Node<P> {
     pub(crate) fn new(process: P) -> Self {
-        Self { process, up: true, incarnation: 0, generation: 0, timers: Vec::new(), quirks: None }
+        Self {
+            process,
+            up: true,
+            incarnation: 0,
+            generation: 0,
+            timers: Vec::new(),
+            fault_state: None,
+        }
     }
 
     pub(crate) fn crash(&mut self) {
         self.up = false;
         self.incarnation += 1;
         self.timers.clear();
-        if let Some(quirks) = &mut self.quirks {
-            quirks.crash_after_sends = None;
-            quirks.free_at = Time::ZERO;
+        if let Some(fault_state) = &mut self.fault_state {
+            fault_state.crash_after_sends = None;
+            fault_state.free_at = Time::ZERO;
         }
     }
 
-    pub(crate) fn quirks_mut(&mut self) -> &mut Quirks {
-        self.quirks.get_or_insert_default()
+    pub(crate) fn fault_state_mut(&mut self) -> &mut FaultState {
+        self.fault_state.get_or_insert_default()
     }
 
     /// Whether nothing odd can happen to what it sends.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.quirks.is_none()
+    pub(crate) fn has_no_faults(&self) -> bool {
+        self.fault_state.is_none()
     }
 
     pub(crate) fn omit_send(&self) -> f64 {
-        self.quirks.as_ref().map_or(0.0, |quirks| quirks.omit_send)
+        self.fault_state.as_ref().map_or(0.0, |fault_state| fault_state.omit_send)
     }
 
     pub(crate) fn omit_receive(&self) -> f64 {
-        self.quirks.as_ref().map_or(0.0, |quirks| quirks.omit_receive)
+        self.fault_state.as_ref().map_or(0.0, |fault_state| fault_state.omit_receive)
     }
 
     pub(crate) fn traitor(&self) -> Option<Strategy> {
-        self.quirks.as_ref().and_then(|quirks| quirks.traitor)
+        self.fault_state.as_ref().and_then(|fault_state| fault_state.traitor)
     }
 
     pub(crate) fn crash_after_sends(&self) -> Option<u32> {
-        self.quirks.as_ref().and_then(|quirks| quirks.crash_after_sends)
+        self.fault_state.as_ref().and_then(|fault_state| fault_state.crash_after_sends)
     }
 
     /// When a message that arrives now will have been handled; none if that takes no time.
@@ -116,38 +123,38 @@ impl<P: Process> Node<P> {
         if !self.up {
             return None;
         }
-        let own = self.quirks.as_ref().and_then(|quirks| quirks.handling);
+        let own = self.fault_state.as_ref().and_then(|fault_state| fault_state.handling);
         let handling = self.paced(own.unwrap_or(usual));
-        let quirks = self.quirks_mut();
-        let done = now.max(quirks.free_at) + handling;
-        quirks.free_at = done;
+        let fault_state = self.fault_state_mut();
+        let done = now.max(fault_state.free_at) + handling;
+        fault_state.free_at = done;
         (done > now).then_some(done)
     }
 
     /// What the process's own clock shows.
     pub(crate) fn local_time(&self, now: Time) -> Time {
-        self.quirks.as_ref().map_or(now, |quirks| quirks.clock.show(now))
+        self.fault_state.as_ref().map_or(now, |fault_state| fault_state.clock.show(now))
     }
 
     /// What the clock shows at the start, and how fast it runs.
     pub(crate) fn set_clock(&mut self, shown: Time, drift: Drift) {
         let rate = 1.0 + drift.0 as f64 / Drift::ONE as f64;
-        self.quirks_mut().clock = LocalClock { since: Time::ZERO, shown, rate };
+        self.fault_state_mut().clock = RunningClock { since: Time::ZERO, shown, rate };
     }
 
     /// How long a span of the process's own time really takes. A running timer is not changed when the
     /// clock later changes its rate.
     pub(crate) fn real_span(&self, local: Span) -> Span {
-        match &self.quirks {
+        match &self.fault_state {
             None => local,
-            Some(quirks) => scaled(self.paced(local), 1.0 / quirks.clock.rate),
+            Some(fault_state) => scaled(self.paced(local), 1.0 / fault_state.clock.rate),
         }
     }
 
     /// How long the process really takes for what should take so long.
     pub(crate) fn paced(&self, span: Span) -> Span {
-        match &self.quirks {
-            Some(quirks) if quirks.pace != 1.0 => scaled(span, 1.0 / quirks.pace),
+        match &self.fault_state {
+            Some(fault_state) if fault_state.pace != 1.0 => scaled(span, 1.0 / fault_state.pace),
             _ => span,
         }
     }
@@ -177,7 +184,7 @@ impl<P: Process> Node<P> {
     }
 }
 
-impl LocalClock {
+impl RunningClock {
     fn show(&self, now: Time) -> Time {
         self.shown + scaled(now.since(self.since), self.rate)
     }

@@ -118,14 +118,14 @@ impl fmt::Display for SpanText {
 
 /// A process, or whichever the seed picks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Who {
+pub enum ProcessSelector {
     /// This one.
     Process(ProcessId),
     /// `?`
     Any,
 }
 
-impl FromStr for Who {
+impl FromStr for ProcessSelector {
     type Err = NotationError;
     fn from_str(text: &str) -> Result<Self, NotationError> {
         if text == "?" {
@@ -138,7 +138,7 @@ impl FromStr for Who {
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for ProcessSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process(process) => write!(f, "{}", process.number()),
@@ -239,9 +239,9 @@ impl fmt::Display for Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its sender.
-    pub from: Who,
+    pub from: ProcessSelector,
     /// Its receiver.
-    pub to: Who,
+    pub to: ProcessSelector,
 }
 
 impl FromStr for Link {
@@ -250,7 +250,7 @@ impl FromStr for Link {
         let error = || NotationError::new("a link such as 0-1 (from 0 to 1)", text);
         let (from, to) = text.split_once('-').ok_or_else(error)?;
         let link = Self { from: from.parse()?, to: to.parse()? };
-        if link.from == link.to && link.from != Who::Any {
+        if link.from == link.to && link.from != ProcessSelector::Any {
             return Err(NotationError::new("a link between two processes", text));
         }
         Ok(link)
@@ -439,7 +439,7 @@ pub struct SectionOf {
     /// Who.
     pub process: ProcessId,
     /// How long: never empty.
-    pub stays: Vec<Span>,
+    pub durations: Vec<Span>,
 }
 
 impl FromStr for SectionOf {
@@ -447,17 +447,17 @@ impl FromStr for SectionOf {
     fn from_str(text: &str) -> Result<Self, NotationError> {
         let error =
             || NotationError::new("a process and its times inside, such as 0=3ms,1ms", text);
-        let (process, stays) = text.split_once('=').ok_or_else(error)?;
+        let (process, durations) = text.split_once('=').ok_or_else(error)?;
         let process = ProcessId::new(process.parse().map_err(|_| error())?);
-        let stays = stays.split(',').map(parse_span).collect::<Result<_, _>>()?;
-        Ok(Self { process, stays })
+        let durations = durations.split(',').map(parse_span).collect::<Result<_, _>>()?;
+        Ok(Self { process, durations })
     }
 }
 
 impl fmt::Display for SectionOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stays: Vec<String> = self.stays.iter().map(Span::to_string).collect();
-        write!(f, "{}={}", self.process.number(), stays.join(","))
+        let durations: Vec<String> = self.durations.iter().map(Span::to_string).collect();
+        write!(f, "{}={}", self.process.number(), durations.join(","))
     }
 }
 
@@ -465,7 +465,7 @@ impl fmt::Display for SectionOf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identify {
     /// Whose.
-    pub who: Who,
+    pub process: ProcessSelector,
     /// What it is then.
     pub value: u64,
     /// When.
@@ -477,16 +477,16 @@ impl FromStr for Identify {
     fn from_str(text: &str) -> Result<Self, NotationError> {
         let error =
             || NotationError::new("a process, an identifier and a time, such as 2:40@5ms", text);
-        let (who, rest) = text.split_once(':').ok_or_else(error)?;
+        let (process, rest) = text.split_once(':').ok_or_else(error)?;
         let (value, at) = rest.split_once('@').ok_or_else(error)?;
         let value = value.parse().map_err(|_| NotationError::new("an identifier", value))?;
-        Ok(Self { who: who.parse()?, value, at: at.parse()? })
+        Ok(Self { process: process.parse()?, value, at: at.parse()? })
     }
 }
 
 impl fmt::Display for Identify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}@{}", self.who, self.value, self.at)
+        write!(f, "{}:{}@{}", self.process, self.value, self.at)
     }
 }
 
@@ -531,8 +531,20 @@ impl fmt::Display for TreeText {
 }
 
 serde_as_text!(
-    SetText, QuorumOf, SectionOf, TreeText, SpanText, OffsetText, DriftText, Who, When, Window,
-    Link, Rate, Factor, Identify
+    SetText,
+    QuorumOf,
+    SectionOf,
+    TreeText,
+    SpanText,
+    OffsetText,
+    DriftText,
+    ProcessSelector,
+    When,
+    Window,
+    Link,
+    Rate,
+    Factor,
+    Identify
 );
 
 #[cfg(test)]
@@ -566,7 +578,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_shown_short_and_on_one_line() {
-        let error = "x\u{1b}[31m\n".repeat(50).parse::<Who>().unwrap_err().to_string();
+        let error = "x\u{1b}[31m\n".repeat(50).parse::<ProcessSelector>().unwrap_err().to_string();
         assert!(error.chars().count() < 600 && error.chars().all(|c| !c.is_control()), "{error}");
     }
 

@@ -3,7 +3,7 @@
 use quorate_core::{Belief, Process, ProcessId, Span, Time};
 
 use crate::network::Loss;
-use crate::plan::{Deed, Memory};
+use crate::plan::{FaultEvent, Memory};
 
 /// Where in the run something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub trait Observer<P: Process> {
     }
 
     /// The detector that a process brings with it has changed its mind.
-    fn believe(&mut self, at: Moment, belief: Belief) {
+    fn belief_changed(&mut self, at: Moment, belief: Belief) {
         let _ = (at, belief);
     }
 
@@ -106,13 +106,13 @@ pub trait Observer<P: Process> {
     }
 
     /// Whether there is no point in going on: nobody is watching any more.
-    fn has_gone(&self) -> bool {
+    fn is_closed(&self) -> bool {
         false
     }
 
     /// Something befalls the world. `at` names the process it befalls, if it is one.
-    fn deed(&mut self, at: Moment, deed: &Deed) {
-        let _ = (at, deed);
+    fn fault(&mut self, at: Moment, fault: &FaultEvent) {
+        let _ = (at, fault);
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Belief, ProcessId, Span};
 
-use crate::delay::{Delay, Delays, LinkDelay};
-use crate::notation::Who;
+use crate::delay::{Delay, DelaySampler, LinkDelay};
+use crate::notation::ProcessSelector;
 use crate::random::{Random, Stream};
 
 /// How quick the oracle is.
@@ -21,8 +21,8 @@ pub struct OracleModel {
 /// The oracle of a world.
 #[derive(Debug)]
 pub(crate) struct Oracle {
-    delays: Delays,
-    pairs: BTreeMap<(ProcessId, ProcessId), Delays>,
+    delays: DelaySampler,
+    pairs: BTreeMap<(ProcessId, ProcessId), DelaySampler>,
     random: Random,
     /// Who believes whom to have crashed: a set for each observer would take n^2 bits.
     crashed: BTreeSet<(ProcessId, ProcessId)>,
@@ -32,19 +32,22 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub(crate) fn new(n: usize, model: &OracleModel, seed: u64) -> Self {
-        let process = |who| match who {
-            Who::Process(process) => process,
-            Who::Any => unreachable!("a pair with its own delay is named"),
+        let process = |selector| match selector {
+            ProcessSelector::Process(process) => process,
+            ProcessSelector::Any => unreachable!("a pair with its own delay is named"),
         };
         let pairs = model
             .pairs
             .iter()
             .map(|own| {
-                ((process(own.link.from), process(own.link.to)), Delays::new(own.delay.clone()))
+                (
+                    (process(own.link.from), process(own.link.to)),
+                    DelaySampler::new(own.delay.clone()),
+                )
             })
             .collect();
         Self {
-            delays: Delays::new(model.delay.clone()),
+            delays: DelaySampler::new(model.delay.clone()),
             pairs,
             random: Random::new(seed, Stream::Detection),
             crashed: BTreeSet::new(),
@@ -53,7 +56,7 @@ impl Oracle {
     }
 
     /// The process has gone down or come back.
-    pub(crate) fn turn(&mut self, process: ProcessId) {
+    pub(crate) fn advance_epoch(&mut self, process: ProcessId) {
         self.epochs[process.index()] += 1;
     }
 
@@ -64,34 +67,39 @@ impl Oracle {
     }
 
     /// What an observer that is back is to hear as news: who is down, whether it knew or not, and who no longer is.
-    pub(crate) fn owes(&mut self, observer: ProcessId, up: &[bool]) -> Vec<Belief> {
-        let mut news = Vec::new();
+    pub(crate) fn pending_for(&mut self, observer: ProcessId, up: &[bool]) -> Vec<Belief> {
+        let mut pending = Vec::new();
         for (victim, up) in ProcessId::all(up.len()).zip(up) {
             if !up {
                 self.crashed.remove(&(observer, victim));
-                news.push(Belief::Crashed(victim));
+                pending.push(Belief::Crashed(victim));
             } else if self.crashed.contains(&(observer, victim)) {
-                news.push(Belief::Alive(victim));
+                pending.push(Belief::Alive(victim));
             }
         }
-        news
+        pending
     }
 
     /// Whether the belief is still true and new to the observer, who from now on holds it.
-    pub(crate) fn is_news(&mut self, observer: ProcessId, belief: Belief, epoch: u32) -> bool {
+    pub(crate) fn adopt_if_current(
+        &mut self,
+        observer: ProcessId,
+        belief: Belief,
+        epoch: u32,
+    ) -> bool {
         epoch == self.epochs[belief.about().index()] && self.adopt(observer, belief)
     }
 
     /// Makes the observer believe wrongly of the victim, or no longer; the change, if it is one.
-    pub(crate) fn mislead(
+    pub(crate) fn set_false_suspicion(
         &mut self,
         observer: ProcessId,
         victim: ProcessId,
-        wrongly: bool,
+        active: bool,
     ) -> Option<Belief> {
         // An odd epoch means that the victim is really down: then there is nothing to take back.
         let really_down = self.epochs[victim.index()] % 2 == 1;
-        let belief = match wrongly {
+        let belief = match active {
             true => Belief::Crashed(victim),
             false if really_down => return None,
             false => Belief::Alive(victim),

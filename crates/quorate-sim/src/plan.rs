@@ -6,7 +6,7 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Faults;
-use crate::notation::{Link, When, Who, Window};
+use crate::notation::{Link, ProcessSelector, When, Window};
 use crate::random::{Random, Stream};
 use crate::traitor::Strategy;
 
@@ -14,7 +14,7 @@ use crate::traitor::Strategy;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Deeds in the order of their times.
-    pub deeds: Vec<(Time, Deed)>,
+    pub fault_events: Vec<(Time, FaultEvent)>,
     /// The probability that a message is lost.
     pub loss: f64,
     /// The probability that a message arrives twice.
@@ -27,7 +27,7 @@ pub struct Plan {
 
 /// Something that befalls the world.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum FaultEvent {
     /// The process stops.
     Crash(ProcessId),
     /// The process will stop after so many sends of its next multicast.
@@ -64,7 +64,7 @@ pub enum Deed {
         /// Of whom.
         victim: ProcessId,
         /// Whether it starts or ends.
-        wrongly: bool,
+        active: bool,
     },
     /// Something befalls the next message on a link.
     NextOnLink {
@@ -73,11 +73,11 @@ pub enum Deed {
         /// The link's receiver.
         to: ProcessId,
         /// What.
-        mishap: Mishap,
+        message_fault: MessageFault,
     },
 }
 
-impl Deed {
+impl FaultEvent {
     /// The process it befalls; the first of several, and process 0 if it befalls the whole network.
     pub fn victim(&self) -> ProcessId {
         match self {
@@ -108,7 +108,7 @@ impl Deed {
 }
 
 /// In words: `p2 crashes`.
-impl fmt::Display for Deed {
+impl fmt::Display for FaultEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Crash(process) => write!(f, "{process} crashes"),
@@ -140,17 +140,17 @@ impl fmt::Display for Deed {
                 write!(f, "partition into {}", groups.join(" "))
             }
             Self::Heal => f.write_str("the partition heals"),
-            Self::Suspect { observer, victim, wrongly: true } => {
+            Self::Suspect { observer, victim, active: true } => {
                 write!(f, "{observer} wrongly suspects {victim}")
             }
-            Self::Suspect { observer, victim, wrongly: false } => {
+            Self::Suspect { observer, victim, active: false } => {
                 write!(f, "{observer} no longer suspects {victim}")
             }
-            Self::NextOnLink { from, to, mishap } => {
-                let fate = match mishap {
-                    Mishap::Loss => "lost",
-                    Mishap::Duplication => "duplicated",
-                    Mishap::Reordering => "overtaken",
+            Self::NextOnLink { from, to, message_fault } => {
+                let fate = match message_fault {
+                    MessageFault::Loss => "lost",
+                    MessageFault::Duplication => "duplicated",
+                    MessageFault::Reordering => "overtaken",
                 };
                 write!(f, "the next message from {from} to {to} is to be {fate}")
             }
@@ -170,7 +170,7 @@ pub enum Memory {
 
 /// What may befall a single message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum MessageFault {
     /// It is lost.
     Loss,
     /// It arrives twice.
@@ -182,7 +182,7 @@ pub enum Mishap {
 impl Plan {
     /// When the last of it has happened.
     pub fn end(&self) -> Time {
-        self.deeds.iter().map(|(time, _)| *time).max().unwrap_or(Time::ZERO)
+        self.fault_events.iter().map(|(time, _)| *time).max().unwrap_or(Time::ZERO)
     }
 
     /// The processes that follow a strategy instead of the algorithm.
@@ -194,86 +194,106 @@ impl Plan {
     pub fn new(faults: &Faults, n: usize, seed: u64) -> Self {
         let mut draw =
             Draw { random: Random::new(seed, Stream::Faults), n, victims: ProcessSet::new() };
-        let mut deeds = Vec::new();
+        let mut fault_events = Vec::new();
         // Named victims first, so that a drawn one is never one of them.
-        for crash in faults.crash.iter().filter(|crash| crash.who != Who::Any) {
-            deeds.push((draw.time(crash.at), Deed::Crash(draw.victim(crash.who))));
+        for crash in faults.crash.iter().filter(|crash| crash.process != ProcessSelector::Any) {
+            fault_events.push((draw.time(crash.at), FaultEvent::Crash(draw.victim(crash.process))));
         }
         for crash in &faults.crash_mid {
-            deeds.push((draw.time(crash.at), Deed::CrashMid(draw.victim(crash.who), crash.sends)));
+            fault_events.push((
+                draw.time(crash.at),
+                FaultEvent::CrashMid(draw.victim(crash.process), crash.sends),
+            ));
         }
-        for crash in faults.crash.iter().filter(|crash| crash.who == Who::Any) {
-            deeds.push((draw.time(crash.at), Deed::Crash(draw.victim(crash.who))));
+        for crash in faults.crash.iter().filter(|crash| crash.process == ProcessSelector::Any) {
+            fault_events.push((draw.time(crash.at), FaultEvent::Crash(draw.victim(crash.process))));
         }
         for recover in &faults.recover {
             let memory = if recover.memory { Memory::Kept } else { Memory::Lost };
-            deeds.push((draw.time(recover.at), Deed::Recover(draw.crashed(recover.who), memory)));
+            fault_events.push((
+                draw.time(recover.at),
+                FaultEvent::Recover(draw.crashed(recover.process), memory),
+            ));
         }
         for omission in &faults.omit_send {
-            let who = draw.process(omission.who);
-            draw.window(omission.window, &mut deeds, |on| {
-                Deed::OmitSend(who, if on { omission.rate.0 } else { 0.0 })
+            let process = draw.process(omission.process);
+            draw.window(omission.window, &mut fault_events, |on| {
+                FaultEvent::OmitSend(process, if on { omission.rate.0 } else { 0.0 })
             });
         }
         for omission in &faults.omit_receive {
-            let who = draw.process(omission.who);
-            draw.window(omission.window, &mut deeds, |on| {
-                Deed::OmitReceive(who, if on { omission.rate.0 } else { 0.0 })
+            let process = draw.process(omission.process);
+            draw.window(omission.window, &mut fault_events, |on| {
+                FaultEvent::OmitReceive(process, if on { omission.rate.0 } else { 0.0 })
             });
         }
         for slow in &faults.slow {
-            let who = draw.process(slow.who);
-            draw.window(slow.window, &mut deeds, |on| {
-                Deed::Handling(who, on.then_some(slow.handling))
+            let process = draw.process(slow.process);
+            draw.window(slow.window, &mut fault_events, |on| {
+                FaultEvent::Handling(process, on.then_some(slow.handling))
             });
         }
         for fast in &faults.fast {
-            let who = draw.process(fast.who);
-            draw.window(fast.window, &mut deeds, |on| {
-                Deed::Pace(who, if on { fast.factor.0 } else { 1.0 })
+            let process = draw.process(fast.process);
+            draw.window(fast.window, &mut fault_events, |on| {
+                FaultEvent::Pace(process, if on { fast.factor.0 } else { 1.0 })
             });
         }
         for clock in &faults.clock {
-            deeds.push((draw.time(clock.at), Deed::Clock(draw.process(clock.who), clock.rate.0)));
+            fault_events.push((
+                draw.time(clock.at),
+                FaultEvent::Clock(draw.process(clock.process), clock.rate.0),
+            ));
         }
         for cut in &faults.cut {
             let (a, b) = draw.link(cut.link);
-            draw.window(cut.window, &mut deeds, |cut| Deed::Link { from: a, to: b, cut });
+            draw.window(cut.window, &mut fault_events, |cut| FaultEvent::Link {
+                from: a,
+                to: b,
+                cut,
+            });
             if cut.both_ways {
-                draw.window(cut.window, &mut deeds, |cut| Deed::Link { from: b, to: a, cut });
+                draw.window(cut.window, &mut fault_events, |cut| FaultEvent::Link {
+                    from: b,
+                    to: a,
+                    cut,
+                });
             }
         }
         for partition in &faults.partition {
-            draw.window(partition.window, &mut deeds, |on| {
-                if on { Deed::Partition(partition.groups.clone()) } else { Deed::Heal }
+            draw.window(partition.window, &mut fault_events, |on| {
+                if on { FaultEvent::Partition(partition.groups.clone()) } else { FaultEvent::Heal }
             });
         }
         for suspect in &faults.suspect {
             let (observer, victim) = draw.link(suspect.pair);
-            draw.window(suspect.window, &mut deeds, |wrongly| Deed::Suspect {
+            draw.window(suspect.window, &mut fault_events, |active| FaultEvent::Suspect {
                 observer,
                 victim,
-                wrongly,
+                active,
             });
         }
-        for (list, mishap) in [
-            (&faults.lose, Mishap::Loss),
-            (&faults.duplicate, Mishap::Duplication),
-            (&faults.reorder, Mishap::Reordering),
+        for (list, message_fault) in [
+            (&faults.lose, MessageFault::Loss),
+            (&faults.duplicate, MessageFault::Duplication),
+            (&faults.reorder, MessageFault::Reordering),
         ] {
             for fault in list {
                 let (from, to) = draw.link(fault.link);
-                deeds.push((draw.time(fault.at), Deed::NextOnLink { from, to, mishap }));
+                fault_events.push((
+                    draw.time(fault.at),
+                    FaultEvent::NextOnLink { from, to, message_fault },
+                ));
             }
         }
         let traitors = faults
             .traitor
             .iter()
-            .map(|traitor| (draw.process(traitor.who), traitor.strategy))
+            .map(|traitor| (draw.process(traitor.process), traitor.strategy))
             .collect();
-        deeds.sort_by_key(|(time, _)| *time);
+        fault_events.sort_by_key(|(time, _)| *time);
         Self {
-            deeds,
+            fault_events,
             loss: faults.loss,
             duplication: faults.duplication,
             reordering: faults.reordering,
@@ -297,28 +317,30 @@ impl Draw {
         }
     }
 
-    fn process(&mut self, who: Who) -> ProcessId {
-        match who {
-            Who::Process(process) => process,
-            Who::Any => ProcessId::from_index(self.random.below(self.n as u64) as usize),
+    fn process(&mut self, selector: ProcessSelector) -> ProcessId {
+        match selector {
+            ProcessSelector::Process(process) => process,
+            ProcessSelector::Any => {
+                ProcessId::from_index(self.random.below(self.n as u64) as usize)
+            }
         }
     }
 
     /// A drawn victim is one that does not crash yet, while there is one.
-    fn victim(&mut self, who: Who) -> ProcessId {
+    fn victim(&mut self, selector: ProcessSelector) -> ProcessId {
         let free = &ProcessSet::all(self.n) - &self.victims;
-        let victim = match who {
-            Who::Any if !free.is_empty() => self.pick(&free),
-            _ => self.process(who),
+        let victim = match selector {
+            ProcessSelector::Any if !free.is_empty() => self.pick(&free),
+            _ => self.process(selector),
         };
         self.victims.insert(victim);
         victim
     }
 
-    fn crashed(&mut self, who: Who) -> ProcessId {
-        match who {
-            Who::Any if !self.victims.is_empty() => self.pick(&self.victims.clone()),
-            _ => self.process(who),
+    fn crashed(&mut self, selector: ProcessSelector) -> ProcessId {
+        match selector {
+            ProcessSelector::Any if !self.victims.is_empty() => self.pick(&self.victims.clone()),
+            _ => self.process(selector),
         }
     }
 
@@ -331,7 +353,7 @@ impl Draw {
         let (mut from, mut to) = (self.process(link.from), self.process(link.to));
         // A link has two ends; whichever was left to the seed is drawn again.
         while to == from {
-            if link.to == Who::Any {
+            if link.to == ProcessSelector::Any {
                 to = self.process(link.to);
             } else {
                 from = self.process(link.from);
@@ -343,13 +365,13 @@ impl Draw {
     fn window(
         &mut self,
         window: Window,
-        deeds: &mut Vec<(Time, Deed)>,
-        deed: impl Fn(bool) -> Deed,
+        fault_events: &mut Vec<(Time, FaultEvent)>,
+        fault: impl Fn(bool) -> FaultEvent,
     ) {
         let from = self.time(window.from);
-        deeds.push((from, deed(true)));
+        fault_events.push((from, fault(true)));
         if let Some(until) = window.until {
-            deeds.push((self.time(until).max(from), deed(false)));
+            fault_events.push((self.time(until).max(from), fault(false)));
         }
     }
 }

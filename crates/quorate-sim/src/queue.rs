@@ -1,21 +1,21 @@
 //! The event queue. Items leave in the order (time, order of arrival).
 //!
-//! As long as they are few they are kept in order (`few.rs`); from then on until all have left, a timing wheel holds
+//! As long as they are few they are kept in order (`small.rs`); from then on until all have left, a timing wheel holds
 //! them (`wheel.rs`).
 
-mod few;
+mod small;
 mod wheel;
 
-use few::Few;
+use small::SmallQueue;
 use wheel::Wheel;
 
 /// A queue of labelled items by time; equal times keep the order of arrival.
 #[derive(Debug)]
 pub struct Queue<T> {
-    few: Few<T>,
+    small: SmallQueue<T>,
     wheel: Wheel<T>,
     /// Whether the wheel holds all there is.
-    crowded: bool,
+    uses_wheel: bool,
 }
 
 /// What every item carries. With the time it takes 16 bytes.
@@ -30,14 +30,18 @@ pub struct Label {
 }
 
 impl<T> Queue<T> {
-    /// A queue for items that mostly lie less than `horizon` ahead, at most about `crowd` of them at a time.
-    pub fn new(horizon: u64, crowd: usize) -> Self {
-        Self { few: Few::new(), wheel: Wheel::new(horizon, crowd), crowded: false }
+    /// A queue for items that mostly lie less than `horizon` ahead, at most about `expected_len` of them at a time.
+    pub fn new(horizon: u64, expected_len: usize) -> Self {
+        Self {
+            small: SmallQueue::new(),
+            wheel: Wheel::new(horizon, expected_len),
+            uses_wheel: false,
+        }
     }
 
     /// How many items there are.
     pub fn len(&self) -> usize {
-        if self.crowded { self.wheel.len() } else { self.few.len() }
+        if self.uses_wheel { self.wheel.len() } else { self.small.len() }
     }
 
     /// Whether there is none.
@@ -53,11 +57,11 @@ impl<T> Queue<T> {
     /// Adds an item. Its time must not be before that of the last one taken out.
     #[inline(always)]
     pub fn push(&mut self, time: u64, label: Label, item: T) {
-        if !self.crowded {
-            if !self.few.is_full() {
-                return self.few.push(time, label, item);
+        if !self.uses_wheel {
+            if !self.small.is_full() {
+                return self.small.push(time, label, item);
             }
-            self.get_crowded();
+            self.switch_to_wheel();
         }
         self.wheel.push(time, label, item);
     }
@@ -65,28 +69,28 @@ impl<T> Queue<T> {
     /// Takes out the first item and its time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(u64, Label, T)> {
-        if !self.crowded {
-            return self.few.pop();
+        if !self.uses_wheel {
+            return self.small.pop();
         }
         let first = self.wheel.pop()?;
         if self.wheel.len() == 0 {
-            self.crowded = false;
-            self.few.set_now(first.0);
+            self.uses_wheel = false;
+            self.small.set_now(first.0);
         }
         Some(first)
     }
 
     /// The time of the first item. Nothing is moved: what comes next may be earlier.
     pub fn peek_time(&self) -> Option<u64> {
-        if self.crowded { self.wheel.peek_time() } else { self.few.peek_time() }
+        if self.uses_wheel { self.wheel.peek_time() } else { self.small.peek_time() }
     }
 
     /// There are no longer few.
     #[cold]
-    fn get_crowded(&mut self) {
-        self.crowded = true;
-        self.wheel.turn(self.few.now());
-        while let Some((time, label, item)) = self.few.pop() {
+    fn switch_to_wheel(&mut self) {
+        self.uses_wheel = true;
+        self.wheel.advance_to(self.small.now());
+        while let Some((time, label, item)) = self.small.pop() {
             self.wheel.push(time, label, item);
         }
     }

@@ -6,7 +6,7 @@ use quorate_core::{Cost, ProcessId, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::accounting::{KindCounts, LayerAccount};
-use crate::delays::Spread;
+use crate::entry_delays::SpanSummary;
 use crate::monitor::{Evidence, Status};
 
 /// The outcome in a word.
@@ -79,7 +79,7 @@ pub struct Report {
     pub no_quorum: Vec<u32>,
     /// What it ran over, if not in the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub over: Option<OverReport>,
+    pub over: Option<TransportReport>,
     /// The time at which the run ended, in nanoseconds.
     pub virtual_time: u64,
     /// How many events there were: inputs that a process handled or missed, and faults.
@@ -224,7 +224,7 @@ pub struct DelayStatistics {
 
 impl DelayStatistics {
     /// These delays, in units of `unit`.
-    pub fn new(spread: Spread, unit: Span, promised: [u64; 2]) -> Self {
+    pub fn new(spread: SpanSummary, unit: Span, promised: [u64; 2]) -> Self {
         let (min, max) = (spread.min.0, spread.max.0);
         Self { count: spread.count, mean: spread.mean_in(unit), min, max, promised }
     }
@@ -312,7 +312,7 @@ pub struct ClockReport {
     /// How often none could be.
     pub failures: u64,
     /// Each clock that was set, or was to be.
-    pub clocks: Vec<SetClock>,
+    pub clocks: Vec<AdjustedClock>,
     /// How near to each other clocks were that were set together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<PrecisionReport>,
@@ -320,7 +320,7 @@ pub struct ClockReport {
 
 /// A clock, the last time that it was set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SetClock {
+pub struct AdjustedClock {
     /// Whose.
     pub process: u32,
     /// How often it was set.
@@ -343,7 +343,7 @@ pub struct SetClock {
     pub drifted_most: Option<u64>,
 }
 
-impl SetClock {
+impl AdjustedClock {
     /// One that was not set yet.
     pub fn new(process: ProcessId) -> Self {
         Self {
@@ -381,17 +381,20 @@ pub struct PrecisionReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgreementReport {
     /// How many faults the algorithm was to bear.
-    pub bears: Option<usize>,
+    #[serde(rename = "bears")]
+    pub tolerates: Option<usize>,
     /// Who neither crashed nor lied.
     pub correct: Vec<u32>,
     /// What each process proposed, from process 0 on.
     pub proposals: Vec<Option<u64>>,
     /// The same in words: `attack`, and `-` for nothing.
-    pub said: Vec<String>,
+    #[serde(rename = "said")]
+    pub proposal_texts: Vec<String>,
     /// What each process decided: a value, or one for each process. Traitors are not asked.
     pub decisions: Vec<Option<DecisionReport>>,
     /// The same in words, as expectations name them: `attack`, `4 3 - 1`, and `-` for nothing.
-    pub told: Vec<String>,
+    #[serde(rename = "told")]
+    pub decision_texts: Vec<String>,
     /// Who can decide nothing until somebody comes back.
     pub blocked: Vec<u32>,
 }
@@ -466,7 +469,7 @@ pub struct CampReport {
 
 /// A run between real processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct OverReport {
+pub struct TransportReport {
     /// What they talked over.
     pub transport: &'static str,
     /// How many times slower than the scenario says; times in the report are those of the scenario.
@@ -479,5 +482,6 @@ pub struct FaultReport {
     /// When, in nanoseconds.
     pub time: u64,
     /// What.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub description: String,
 }

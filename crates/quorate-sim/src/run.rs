@@ -3,15 +3,15 @@
 use quorate_core::{Cost, Kind, Process, ProcessId, ProcessSet, Profile, Property, Span, Time};
 
 use crate::accounting::Accounting;
-use crate::assumptions::{Incidents, breach, describe_traitor, not_promised};
-use crate::budget::{Budget, Bytes, Weight};
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::assumptions::{FaultLog, breach, describe_traitor, not_promised};
+use crate::budget::{Budget, Bytes, MemoryFootprint};
+use crate::externally_driven::{Driver, Wire};
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::history::History;
 use crate::local_clock::Clocks;
 use crate::monitor::{ClockCondition, Status, Violation};
 use crate::oracle::OracleModel;
 use crate::plan::Plan;
-use crate::puppet::{Driver, Wire};
 use crate::report::{
     AssumptionReport, CostReport, DelayReport, FaultReport, LoadReport, Messages, PropertyReport,
     Report, Verdict,
@@ -31,13 +31,13 @@ const TOO_MANY_CLOCKS: &str =
 
 /// What is to be run: an algorithm's statement, its promise for this world, and what it says.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct AlgorithmInfo {
     /// What the algorithm says of itself.
     pub profile: Profile,
     /// What it promises to cost here.
     pub cost: Cost,
     /// The kinds of message there are: those of its processes' message type, which may not know them itself
-    /// (see [`quorate_core::Veiled`]).
+    /// (see [`quorate_core::Erased`]).
     pub kinds: &'static [Kind],
 }
 
@@ -122,17 +122,22 @@ pub enum RunError {
 }
 
 /// The processes of a run, and who drives them.
-pub struct Cast<'d, P: Process> {
+pub struct ProcessFactory<'d, P: Process> {
     pub(crate) make: Box<dyn Fn(ProcessId) -> P>,
-    weight: Weight,
+    footprint: MemoryFootprint,
     wire: Option<Wire<P::Message>>,
     driver: Option<&'d mut dyn Driver>,
 }
 
-impl<'d, P: Process> Cast<'d, P> {
+impl<'d, P: Process> ProcessFactory<'d, P> {
     /// Processes that the simulator makes and drives.
     pub fn simulated(make: impl Fn(ProcessId) -> P + 'static) -> Self {
-        Self { make: Box::new(make), weight: Weight::of::<P>(), wire: None, driver: None }
+        Self {
+            make: Box::new(make),
+            footprint: MemoryFootprint::of::<P>(),
+            wire: None,
+            driver: None,
+        }
     }
 
     /// The same driven from outside, where messages are bytes.
@@ -143,13 +148,13 @@ impl<'d, P: Process> Cast<'d, P> {
 
     /// The same where the type does not tell what a process and a message take.
     #[must_use]
-    pub fn weighing(self, weight: Weight) -> Self {
-        Self { weight, ..self }
+    pub fn with_footprint(self, footprint: MemoryFootprint) -> Self {
+        Self { footprint, ..self }
     }
 }
 
 /// What a family brings to a run.
-pub(crate) struct Stage<U, M> {
+pub(crate) struct RunSetup<U, M> {
     pub(crate) users: U,
     pub(crate) monitors: M,
     pub(crate) plan: Plan,
@@ -157,7 +162,7 @@ pub(crate) struct Stage<U, M> {
     pub(crate) clocks: Clocks,
     pub(crate) until: Time,
     /// Whether the processes never fall silent, so that the run stops when its users are content.
-    pub(crate) restless: bool,
+    pub(crate) never_quiescent: bool,
     /// How many messages are soon under way together.
     pub(crate) burst: u64,
     /// What each process will need beyond its size, in bytes.
@@ -169,10 +174,10 @@ pub(crate) struct Stage<U, M> {
 /// This is compiled for every algorithm, so that whatever does not depend on its type is elsewhere.
 pub(crate) fn run<P, U, M>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     conditions: Conditions,
-    stage: Stage<U, M>,
-    cast: Cast<'_, P>,
+    run_setup: RunSetup<U, M>,
+    factory: ProcessFactory<'_, P>,
     mut trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError>
 where
@@ -180,14 +185,14 @@ where
     U: User<Command = P::Command, Output = P::Output>,
     M: Monitors<Command = P::Command, Output = P::Output>,
 {
-    let Cast { make, weight, wire, driver } = cast;
+    let ProcessFactory { make, footprint, wire, driver } = factory;
     let sink = trace.as_mut().map(|sink| &mut **sink as &mut dyn TraceSink);
     let (budget, users, watch, model) =
-        prepare(scenario, subject, conditions, stage, weight, sink)?;
+        prepare(scenario, info, conditions, run_setup, footprint, sink)?;
     let mut world = World::new(model, make, users, watch);
     let ending = match (driver, wire) {
         (Some(driver), Some(wire)) => {
-            world.go_outside(wire, late_after(scenario));
+            world.drive_externally(wire, late_after(scenario));
             driver.drive(&mut world)
         }
         _ => world.run(),
@@ -196,10 +201,10 @@ where
         return Err(budget.too_many_messages(world.queued() as u64));
     }
     let (now, events, deliveries) = (world.now(), world.events(), world.deliveries());
-    let over = Over { scenario, subject, conditions, ending, now, events, deliveries };
+    let finished = FinishedRun { scenario, info, conditions, ending, now, events, deliveries };
     let World { nodes, engine, .. } = world;
     let waits_for = |process: ProcessId| nodes[process.index()].process.waits_for();
-    let outcome = summarise(over, engine.observer, &waits_for)?;
+    let outcome = summarise(finished, engine.observer, &waits_for)?;
     if let Some(sink) = trace {
         sink.finish()?;
     }
@@ -209,38 +214,38 @@ where
 /// Checks that the world fits, and brings all together that it needs apart from its processes.
 fn prepare<'t, U, M: Monitors>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     conditions: Conditions,
-    stage: Stage<U, M>,
-    weight: Weight,
+    run_setup: RunSetup<U, M>,
+    footprint: MemoryFootprint,
     trace: Option<&'t mut dyn TraceSink>,
 ) -> Result<(Budget, U, Watch<'t, M>, WorldModel), RunError> {
     let n = scenario.processes;
-    let budget = Budget::new(conditions.memory, weight, scenario);
-    budget.check_processes(n, stage.bytes_per_process)?;
-    budget.check_burst(stage.burst)?;
-    let accounting = Accounting::new(n, subject.profile.layer, subject.kinds);
-    let mut watch = Watch::new(accounting, stage.monitors, trace);
-    watch.incidents.traitors = stage.plan.traitors.clone();
-    if watches_clocks(scenario, &subject.profile) {
-        watch.watch_clocks(ClockCondition::new(n, stage.plan.traitors()));
+    let budget = Budget::new(conditions.memory, footprint, scenario);
+    budget.check_processes(n, run_setup.bytes_per_process)?;
+    budget.check_burst(run_setup.burst)?;
+    let accounting = Accounting::new(n, info.profile.layer, info.kinds);
+    let mut watch = Watch::new(accounting, run_setup.monitors, trace);
+    watch.fault_log.traitors = run_setup.plan.traitors.clone();
+    if watches_clocks(scenario, &info.profile) {
+        watch.watch_clocks(ClockCondition::new(n, run_setup.plan.traitors()));
     }
     let model = WorldModel {
         n,
         seed: scenario.seed,
         links: scenario.links(),
         handling: scenario.handling.0,
-        oracle: stage.oracle,
-        clocks: stage.clocks,
-        plan: stage.plan,
+        oracle: run_setup.oracle,
+        clocks: run_setup.clocks,
+        plan: run_setup.plan,
         limits: Limits {
-            until: stage.until,
+            until: run_setup.until,
             events: conditions.events,
             queued: budget.most_messages(),
-            stop_when_content: stage.restless,
+            stop_when_content: run_setup.never_quiescent,
         },
     };
-    Ok((budget, stage.users, watch, model))
+    Ok((budget, run_setup.users, watch, model))
 }
 
 /// What takes longer than this is late where processes run outside.
@@ -248,7 +253,7 @@ fn late_after(scenario: &Scenario) -> Span {
     match scenario.timing() {
         // Whoever ends rounds waits for what is late.
         Timing::Rounds(_) => Span(u64::MAX),
-        _ => scenario.tempo().bound,
+        _ => scenario.delay_bounds().bound,
     }
 }
 
@@ -259,9 +264,9 @@ fn watches_clocks(scenario: &Scenario, profile: &Profile) -> bool {
 }
 
 /// A run that is over.
-struct Over<'a> {
+struct FinishedRun<'a> {
     scenario: &'a Scenario,
-    subject: &'a Subject,
+    info: &'a AlgorithmInfo,
     conditions: Conditions,
     ending: Ending,
     now: Time,
@@ -270,16 +275,16 @@ struct Over<'a> {
 }
 
 fn summarise<M: Monitors>(
-    over: Over<'_>,
+    finished: FinishedRun<'_>,
     watch: Watch<'_, M>,
     waits_for: &dyn Fn(ProcessId) -> ProcessSet,
 ) -> Result<Outcome, RunError> {
-    let Over { scenario, subject, conditions, ending, now, events, deliveries } = over;
-    let Watch { accounting, incidents, mut monitors, history, clock_condition, mut tracer, .. } =
+    let FinishedRun { scenario, info, conditions, ending, now, events, deliveries } = finished;
+    let Watch { accounting, fault_log, mut monitors, history, clock_condition, mut tracer, .. } =
         watch;
     let processes = scenario.processes;
-    monitors.end(&End { now, ending, processes, waits_for, incidents: &incidents });
-    let judged = judge(scenario, &subject.profile, &monitors, clock_condition.as_ref());
+    monitors.end(&RunEnd { now, ending, processes, waits_for, fault_log: &fault_log });
+    let judged = judge(scenario, &info.profile, &monitors, clock_condition.as_ref());
     if let Some(tracer) = &mut tracer {
         judged.iter().filter_map(|(_, violation)| *violation).for_each(|v| tracer.violation(v));
         if let Some(error) = tracer.take_error() {
@@ -287,23 +292,24 @@ fn summarise<M: Monitors>(
         }
     }
     let properties: Vec<PropertyReport> = judged.into_iter().map(|(report, _)| report).collect();
-    let assumptions = assumptions(scenario, &subject.profile, &incidents, &accounting);
-    let inside = assumptions.iter().all(|assumption| assumption.met);
+    let assumptions = assumptions(scenario, &info.profile, &fault_log, &accounting);
+    let assumptions_met = assumptions.iter().all(|assumption| assumption.met);
     let verdict = if properties.iter().any(|property| property.status == Status::Violated) {
         Verdict::Violated
-    } else if inside {
+    } else if assumptions_met {
         Verdict::Holds
     } else {
         Verdict::OutsideAssumptions
     };
     let of_layer = |layer| Messages::from(accounting.layer(layer, conditions.count_self));
-    let messages = of_layer(subject.profile.layer);
-    let below = accounting.layers().iter().filter(|layer| **layer != subject.profile.layer);
+    let messages = of_layer(info.profile.layer);
+    let below = accounting.layers().iter().filter(|layer| **layer != info.profile.layer);
     let complete = matches!(ending, Ending::Quiescent | Ending::Content);
-    let undisturbed = complete && incidents.deeds.is_empty() && accounting.losses().is_empty();
+    let undisturbed =
+        complete && fault_log.fault_events.is_empty() && accounting.losses().is_empty();
     let mut report = Report {
         algorithm: scenario.algorithm.clone(),
-        family: subject.profile.layer.family(),
+        family: info.profile.layer.family(),
         processes: scenario.processes,
         seed: scenario.seed,
         verdict,
@@ -312,7 +318,7 @@ fn summarise<M: Monitors>(
         requests: 0,
         entries: 0,
         order: history.order().to_vec(),
-        cost: CostReport::new(&subject.cost, "entry", 0, 0, false),
+        cost: CostReport::new(&info.cost, "entry", 0, 0, false),
         load: LoadReport::new(&messages),
         messages,
         layers: below.map(|layer| (layer.name(), of_layer(*layer))).collect(),
@@ -331,26 +337,29 @@ fn summarise<M: Monitors>(
         events,
         deliveries,
         ending: ending_name(ending),
-        faults: fault_reports(&incidents),
+        faults: fault_reports(&fault_log),
         me3_merges: None,
     };
     let count_self = conditions.count_self;
-    monitors.report(&Telling { scenario, subject, undisturbed, inside, count_self }, &mut report);
+    monitors.report(
+        &ReportContext { scenario, info, undisturbed, assumptions_met, count_self },
+        &mut report,
+    );
     Ok(Outcome { report, history })
 }
 
 fn assumptions(
     scenario: &Scenario,
     profile: &Profile,
-    incidents: &Incidents,
+    fault_log: &FaultLog,
     accounting: &Accounting,
 ) -> Vec<AssumptionReport> {
-    let told = |&assumption| {
-        let broken_by = breach(assumption, scenario, incidents, accounting);
+    let report_of = |&assumption| {
+        let broken_by = breach(assumption, scenario, fault_log, accounting);
         let (id, sentence) = (assumption.id(), assumption.sentence());
         AssumptionReport { id, sentence, met: broken_by.is_none(), broken_by }
     };
-    profile.assumes.iter().map(told).collect()
+    profile.assumes.iter().map(report_of).collect()
 }
 
 /// What became of each property of the family. One that is not promised is judged only if that was asked for.
@@ -360,7 +369,7 @@ fn judge<'m, M: Monitors>(
     monitors: &'m M,
     clock_condition: Option<&'m ClockCondition>,
 ) -> Vec<(PropertyReport, Option<&'m Violation>)> {
-    let told = |property: Property| {
+    let report_of = |property: Property| {
         let promised = profile.guarantees.contains(&property);
         if !promised && !scenario.watches(property) {
             let why = not_promised(property);
@@ -385,7 +394,7 @@ fn judge<'m, M: Monitors>(
             || profile.guarantees.contains(property)
             || scenario.watches(*property)
     };
-    Property::of(M::FAMILY).filter(concerns).map(told).collect()
+    Property::of(M::FAMILY).filter(concerns).map(report_of).collect()
 }
 
 fn report(
@@ -400,12 +409,16 @@ fn report(
     PropertyReport { id: property.id(), status, detail, promised, time, events }
 }
 
-fn fault_reports(incidents: &Incidents) -> Vec<FaultReport> {
-    let traitors = incidents.traitors.iter();
-    let traitors = traitors.map(|traitor| FaultReport { time: 0, what: describe_traitor(traitor) });
-    let deeds = incidents.deeds.iter();
+fn fault_reports(fault_log: &FaultLog) -> Vec<FaultReport> {
+    let traitors = fault_log.traitors.iter();
+    let traitors =
+        traitors.map(|traitor| FaultReport { time: 0, description: describe_traitor(traitor) });
+    let fault_events = fault_log.fault_events.iter();
     traitors
-        .chain(deeds.map(|(time, deed)| FaultReport { time: time.0, what: deed.to_string() }))
+        .chain(
+            fault_events
+                .map(|(time, fault)| FaultReport { time: time.0, description: fault.to_string() }),
+        )
         .collect()
 }
 

@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 use quorate_core::multicast::Group;
 use quorate_core::{
-    Assumption, ProcessId, ProcessSet, Profile, Property, Span, Tempo, Time, VCube,
+    Assumption, DelayBounds, ProcessId, ProcessSet, Profile, Property, Span, Time, VCube,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::delay::{Delay, LinkDelay};
 use crate::expect::Expect;
-use crate::fault::{Faults, Occasion};
+use crate::fault::{Faults, ProcessAt};
 use crate::local_clock::{Clocks, LocalClock};
 use crate::network::LinkModel;
 use crate::notation::{
-    DriftText, Identify, NotationError, QuorumOf, SectionOf, SetText, SpanText, TreeText, When,
-    Who, serde_as_text,
+    DriftText, Identify, NotationError, ProcessSelector, QuorumOf, SectionOf, SetText, SpanText,
+    TreeText, When, serde_as_text,
 };
 use crate::oracle::OracleModel;
 use crate::random::{Random, Stream};
@@ -42,7 +42,7 @@ pub struct Scenario {
     pub requesters: Requesters,
     /// Requests at times of their own, in place of `requesters`: `1@5ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub request: Vec<Occasion>,
+    pub request: Vec<ProcessAt>,
     /// How often each requester enters, multicasts or begins an election.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
@@ -143,8 +143,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<u64>,
     /// How many faults an agreement is to bear; what the algorithm does usually if not said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bears: Option<usize>,
+    #[serde(rename = "bears", default, skip_serializing_if = "Option::is_none")]
+    pub tolerates: Option<usize>,
     /// Nothing later than this happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<SpanText>,
@@ -314,7 +314,7 @@ impl Scenario {
             probes: one(),
             outlier: None,
             values: Vec::new(),
-            bears: None,
+            tolerates: None,
             until: None,
             patience: None,
             watch: Vec::new(),
@@ -387,7 +387,7 @@ impl Scenario {
     }
 
     /// What a detector may know about time, as far as the timing model lets one know.
-    pub fn tempo(&self) -> Tempo {
+    pub fn delay_bounds(&self) -> DelayBounds {
         // Where messages take no time, something else has to set the pace.
         let unit = Some(self.delay_unit())
             .filter(|unit| *unit > Span::ZERO)
@@ -399,7 +399,7 @@ impl Scenario {
         // What arrives together queues to be handled: word from everybody.
         let queueing = Span(self.handling.0.0.saturating_mul(self.processes as u64));
         let bound = known.unwrap_or(Span(unit.0.saturating_mul(2))) + queueing;
-        Tempo { delay: unit, bound }
+        DelayBounds { delay: unit, bound }
     }
 
     /// Whether a property is to be watched though it is not promised.
@@ -415,18 +415,20 @@ impl Scenario {
     }
 
     /// Whether the detector's messages never cease, so that the run has to be stopped.
-    pub fn is_restless(&self) -> bool {
+    pub fn detector_never_quiescent(&self) -> bool {
         !matches!(self.detector, DetectorChoice::Oracle | DetectorChoice::None)
     }
 
     /// Whether an algorithm that bears wrong suspicions goes on trying until they stop.
-    pub fn is_misled(&self, profile: &Profile) -> bool {
+    pub fn has_false_suspicions(&self, profile: &Profile) -> bool {
         profile.assumes.contains(&Assumption::EventualDetector) && !self.faults.suspect.is_empty()
     }
 
     /// Whether the run may have to be stopped: processes or detectors never fall silent, or suspicions never stop.
     pub fn may_never_end(&self, profile: &Profile) -> bool {
-        profile.restless || self.is_restless() || self.is_misled(profile)
+        profile.never_quiescent
+            || self.detector_never_quiescent()
+            || self.has_false_suspicions(profile)
     }
 
     /// Whether neither messages nor their handling take any time.
@@ -435,8 +437,8 @@ impl Scenario {
     }
 
     /// When the run stops at the latest; where processes never fall silent, after ten times what anybody may wait.
-    pub fn until(&self, restless: bool) -> Time {
-        let patience = restless.then(|| self.patience(true)).flatten();
+    pub fn until(&self, never_quiescent: bool) -> Time {
+        let patience = never_quiescent.then(|| self.patience(true)).flatten();
         match (self.until, patience) {
             (Some(until), _) => Time(until.0.0),
             (None, Some(patience)) => {
@@ -448,17 +450,17 @@ impl Scenario {
 
     /// How long anybody may wait. Where the end of the run tells nothing: a thousand mean delays, and ten times
     /// what it takes everybody to enter after the other.
-    pub fn patience(&self, restless: bool) -> Option<Span> {
+    pub fn patience(&self, never_quiescent: bool) -> Option<Span> {
         let turn = (self.delay_unit() + self.section.0).0;
         let turns = turn.saturating_mul(10).saturating_mul(self.processes as u64);
         let usual = self.delay_unit().0.max(1).saturating_mul(1_000).saturating_add(turns);
-        self.patience.map(|patience| patience.0).or_else(|| restless.then_some(Span(usual)))
+        self.patience.map(|patience| patience.0).or_else(|| never_quiescent.then_some(Span(usual)))
     }
 
     /// Long enough for a detector below to notice a crash, and for what it disturbed to be mended.
     pub fn quiet(&self) -> Span {
         let levels = u64::from(VCube::new(self.processes).dimension());
-        Span(self.tempo().bound.0.saturating_mul(20 * (levels + 2)))
+        Span(self.delay_bounds().bound.0.saturating_mul(20 * (levels + 2)))
     }
 
     /// For whom messages are.
@@ -480,10 +482,12 @@ impl Scenario {
                 .map(|process| (process, draw(0, self.spread.0.0)))
                 .collect();
         }
-        let request = |request: &Occasion| {
-            let process = match request.who {
-                Who::Process(process) => process,
-                Who::Any => ProcessId::from_index(draw(0, self.processes as u64 - 1).0 as usize),
+        let request = |request: &ProcessAt| {
+            let process = match request.process {
+                ProcessSelector::Process(process) => process,
+                ProcessSelector::Any => {
+                    ProcessId::from_index(draw(0, self.processes as u64 - 1).0 as usize)
+                }
             };
             let after = match request.at {
                 When::At(time) => Span(time.0),
@@ -499,9 +503,11 @@ impl Scenario {
         let mut random = Random::new(self.seed, Stream::Identifiers);
         let mut draw = |low: u64, high: u64| random.between(low, high);
         let settle = |identify: &Identify| {
-            let process = match identify.who {
-                Who::Process(process) => process,
-                Who::Any => ProcessId::from_index(draw(0, self.processes as u64 - 1) as usize),
+            let process = match identify.process {
+                ProcessSelector::Process(process) => process,
+                ProcessSelector::Any => {
+                    ProcessId::from_index(draw(0, self.processes as u64 - 1) as usize)
+                }
             };
             let after = match identify.at {
                 When::At(time) => Span(time.0),

@@ -35,7 +35,7 @@ pub enum Timing {
 
 impl Timing {
     /// How much longer than the law says a message may take before bounds hold.
-    pub const CHAOS: u64 = 10;
+    pub const INSTABILITY_FACTOR: u64 = 10;
 
     /// Whether processes may rely on a known bound from the start.
     pub fn is_synchronous(self) -> bool {

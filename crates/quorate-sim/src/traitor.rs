@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_core::{ProcessId, REGARDLESS};
+use quorate_core::{ProcessId, UNCONDITIONAL_LIE};
 
 use crate::notation::{NotationError, serde_as_text};
 use crate::random::Random;
@@ -40,7 +40,7 @@ impl Strategy {
     ];
 
     /// What really leaves in place of a message of this kind to `to`.
-    pub fn treats(self, to: ProcessId, kind: usize, random: &mut Random) -> Treatment {
+    pub fn treatment(self, to: ProcessId, kind: usize, random: &mut Random) -> Treatment {
         match self {
             Self::Silent => Treatment::Nothing,
             // The lie depends on what is said and not on whom it is said to. It is odd: never the truth where two things
@@ -49,7 +49,7 @@ impl Strategy {
             Self::Equivocator => Treatment::Lie(u64::from(to.number())),
             Self::TwoFaced => {
                 let even = u64::from(to.number().is_multiple_of(2));
-                Treatment::Lie(REGARDLESS | even)
+                Treatment::Lie(UNCONDITIONAL_LIE | even)
             }
             Self::Stutterer => Treatment::Twice,
             Self::Random => match random.below(5) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{Assumption, ProcessId, Property, Time};
 
-use crate::notation::{Link, OFFSET_MOST, Who};
+use crate::notation::{Link, OFFSET_MOST, ProcessSelector};
 use crate::scenario::{DetectorChoice, PROCESSES_MOST, Requesters, Scenario};
 use crate::timing::Timing;
 
@@ -18,18 +18,18 @@ pub struct Invalid {
     /// The key of the file, `faults.crash` for one of a table.
     pub key: &'static str,
     /// Its place, where the key is a list.
-    pub place: Option<usize>,
+    pub index: Option<usize>,
     /// What is wrong, and what would be right.
     pub problem: String,
 }
 
 impl Invalid {
     fn new(key: &'static str, problem: impl Into<String>) -> Self {
-        Self { key, place: None, problem: problem.into() }
+        Self { key, index: None, problem: problem.into() }
     }
 
-    fn at(key: &'static str, place: usize, problem: impl Into<String>) -> Self {
-        Self { key, place: Some(place), problem: problem.into() }
+    fn at(key: &'static str, index: usize, problem: impl Into<String>) -> Self {
+        Self { key, index: Some(index), problem: problem.into() }
     }
 }
 
@@ -57,7 +57,7 @@ impl Scenario {
             );
             return Err(Invalid::new("processes", problem));
         }
-        self.exists(Who::Process(ProcessId::new(self.server)))
+        self.exists(ProcessSelector::Process(ProcessId::new(self.server)))
             .map_err(|problem| Invalid::new("server", problem))
     }
 
@@ -74,17 +74,20 @@ impl Scenario {
                 format!("{} identifiers for {} processes", self.ids.len(), self.processes);
             return Err(Invalid::new("ids", problem));
         }
-        for (place, identify) in self.identify.iter().enumerate() {
-            self.exists(identify.who).map_err(|problem| Invalid::at("identify", place, problem))?;
+        for (index, identify) in self.identify.iter().enumerate() {
+            self.exists(identify.process)
+                .map_err(|problem| Invalid::at("identify", index, problem))?;
         }
         if self.values.len() > self.processes {
             let problem = format!("{} values for {} processes", self.values.len(), self.processes);
             return Err(Invalid::new("values", problem));
         }
-        if let Some(bears) = self.bears.filter(|bears| *bears >= self.processes) {
+        if let Some(tolerates) = self.tolerates.filter(|tolerates| *tolerates >= self.processes) {
             let most = self.processes - 1;
-            let problem =
-                format!("{bears} of {} processes cannot all fail, at most {most}", self.processes);
+            let problem = format!(
+                "{tolerates} of {} processes cannot all fail, at most {most}",
+                self.processes
+            );
             return Err(Invalid::new("bears", problem));
         }
         let ways =
@@ -93,11 +96,12 @@ impl Scenario {
             let problem = "say one of `quorums`, `quorum-sets` and `quorum-of`";
             return Err(Invalid::new("quorums", problem));
         }
-        for (place, quorum) in self.quorum_of.iter().enumerate() {
+        for (index, quorum) in self.quorum_of.iter().enumerate() {
             let named = quorum.failed.iter().chain(quorum.members.iter()).chain([quorum.process]);
             for process in named {
-                let who = Who::Process(process);
-                self.exists(who).map_err(|problem| Invalid::at("quorum-of", place, problem))?;
+                let selector = ProcessSelector::Process(process);
+                self.exists(selector)
+                    .map_err(|problem| Invalid::at("quorum-of", index, problem))?;
             }
         }
         if !self.quorum_sets.is_empty() && self.quorum_sets.len() != self.processes {
@@ -105,10 +109,11 @@ impl Scenario {
                 format!("{} quorums for {} processes", self.quorum_sets.len(), self.processes);
             return Err(Invalid::new("quorum-sets", problem));
         }
-        for (place, set) in self.quorum_sets.iter().enumerate() {
+        for (index, set) in self.quorum_sets.iter().enumerate() {
             for member in &set.0 {
-                let who = Who::Process(member);
-                self.exists(who).map_err(|problem| Invalid::at("quorum-sets", place, problem))?;
+                let selector = ProcessSelector::Process(member);
+                self.exists(selector)
+                    .map_err(|problem| Invalid::at("quorum-sets", index, problem))?;
             }
         }
         Ok(())
@@ -137,30 +142,32 @@ impl Scenario {
             }
             _ => {}
         }
-        for (place, own) in self.section_of.iter().enumerate() {
-            self.exists(Who::Process(own.process))
-                .map_err(|problem| Invalid::at("section-of", place, problem))?;
+        for (index, own) in self.section_of.iter().enumerate() {
+            self.exists(ProcessSelector::Process(own.process))
+                .map_err(|problem| Invalid::at("section-of", index, problem))?;
         }
-        let own = self.section_of.iter().map(|own| Who::Process(own.process));
-        self.different("section-of", own.map(|who| (who, who)))?;
+        let own = self.section_of.iter().map(|own| ProcessSelector::Process(own.process));
+        self.check_distinct("section-of", own.map(|selector| (selector, selector)))?;
         if self.repeat == 0 {
             return Err(Invalid::new("repeat", "each requester must enter at least once"));
         }
         for member in self.to.iter().flat_map(|to| &to.0) {
-            self.exists(Who::Process(member)).map_err(|problem| Invalid::new("to", problem))?;
+            self.exists(ProcessSelector::Process(member))
+                .map_err(|problem| Invalid::new("to", problem))?;
         }
-        for (place, request) in self.request.iter().enumerate() {
-            self.exists(request.who).map_err(|problem| Invalid::at("request", place, problem))?;
+        for (index, request) in self.request.iter().enumerate() {
+            self.exists(request.process)
+                .map_err(|problem| Invalid::at("request", index, problem))?;
         }
         Ok(())
     }
 
     fn validate_timing(&self) -> Result<(), Invalid> {
-        for (place, own) in self.link_delay.iter().enumerate() {
+        for (index, own) in self.link_delay.iter().enumerate() {
             self.named_link(own.link)
-                .map_err(|problem| Invalid::at("link-delay", place, problem))?;
+                .map_err(|problem| Invalid::at("link-delay", index, problem))?;
         }
-        self.different(
+        self.check_distinct(
             "link-delay",
             self.link_delay.iter().map(|own| (own.link.from, own.link.to)),
         )?;
@@ -179,17 +186,18 @@ impl Scenario {
     }
 
     fn validate_clocks(&self) -> Result<(), Invalid> {
-        let who = self.local_clock.iter().map(|clock| Who::Process(clock.who));
-        self.each("local-clock", who.clone())?;
-        self.different("local-clock", who.map(|who| (who, who)))?;
+        let selectors =
+            self.local_clock.iter().map(|clock| ProcessSelector::Process(clock.process));
+        self.check_each("local-clock", selectors.clone())?;
+        self.check_distinct("local-clock", selectors.map(|selector| (selector, selector)))?;
         if self.clock_offset.0 > OFFSET_MOST {
             let problem = format!("a clock is off by {OFFSET_MOST} at most");
             return Err(Invalid::new("clock-offset", problem));
         }
         let servers = self.time_servers();
         for server in self.servers.iter().flat_map(|servers| &servers.0) {
-            let who = Who::Process(server);
-            self.exists(who).map_err(|problem| Invalid::new("servers", problem))?;
+            let selector = ProcessSelector::Process(server);
+            self.exists(selector).map_err(|problem| Invalid::new("servers", problem))?;
         }
         let server = ProcessId::new(self.server);
         if self.servers.is_some() && self.server != 0 && !servers.contains(server) {
@@ -226,11 +234,11 @@ impl Scenario {
         if !self.detection_pair.is_empty() && !oracle {
             return Err(Invalid::new("detection-pair", "only the oracle has detection delays"));
         }
-        for (place, own) in self.detection_pair.iter().enumerate() {
+        for (index, own) in self.detection_pair.iter().enumerate() {
             self.named_link(own.link)
-                .map_err(|problem| Invalid::at("detection-pair", place, problem))?;
+                .map_err(|problem| Invalid::at("detection-pair", index, problem))?;
         }
-        self.different(
+        self.check_distinct(
             "detection-pair",
             self.detection_pair.iter().map(|own| (own.link.from, own.link.to)),
         )?;
@@ -257,29 +265,32 @@ impl Scenario {
                 ));
             }
         }
-        self.each("faults.crash", faults.crash.iter().map(|fault| fault.who))?;
-        self.each("faults.crash-mid", faults.crash_mid.iter().map(|fault| fault.who))?;
-        self.each("faults.recover", faults.recover.iter().map(|fault| fault.who))?;
-        self.each("faults.omit-send", faults.omit_send.iter().map(|fault| fault.who))?;
-        self.each("faults.omit-receive", faults.omit_receive.iter().map(|fault| fault.who))?;
-        self.each("faults.slow", faults.slow.iter().map(|fault| fault.who))?;
-        self.each("faults.fast", faults.fast.iter().map(|fault| fault.who))?;
-        self.each("faults.clock", faults.clock.iter().map(|fault| fault.who))?;
-        self.each("faults.traitor", faults.traitor.iter().map(|fault| fault.who))?;
-        self.each_link("faults.lose", faults.lose.iter().map(|fault| fault.link))?;
-        self.each_link("faults.duplicate", faults.duplicate.iter().map(|fault| fault.link))?;
-        self.each_link("faults.reorder", faults.reorder.iter().map(|fault| fault.link))?;
-        self.each_link("faults.cut", faults.cut.iter().map(|fault| fault.link))?;
-        self.each_link("faults.suspect", faults.suspect.iter().map(|fault| fault.pair))?;
-        for (place, partition) in faults.partition.iter().enumerate() {
+        self.check_each("faults.crash", faults.crash.iter().map(|fault| fault.process))?;
+        self.check_each("faults.crash-mid", faults.crash_mid.iter().map(|fault| fault.process))?;
+        self.check_each("faults.recover", faults.recover.iter().map(|fault| fault.process))?;
+        self.check_each("faults.omit-send", faults.omit_send.iter().map(|fault| fault.process))?;
+        self.check_each(
+            "faults.omit-receive",
+            faults.omit_receive.iter().map(|fault| fault.process),
+        )?;
+        self.check_each("faults.slow", faults.slow.iter().map(|fault| fault.process))?;
+        self.check_each("faults.fast", faults.fast.iter().map(|fault| fault.process))?;
+        self.check_each("faults.clock", faults.clock.iter().map(|fault| fault.process))?;
+        self.check_each("faults.traitor", faults.traitor.iter().map(|fault| fault.process))?;
+        self.check_each_link("faults.lose", faults.lose.iter().map(|fault| fault.link))?;
+        self.check_each_link("faults.duplicate", faults.duplicate.iter().map(|fault| fault.link))?;
+        self.check_each_link("faults.reorder", faults.reorder.iter().map(|fault| fault.link))?;
+        self.check_each_link("faults.cut", faults.cut.iter().map(|fault| fault.link))?;
+        self.check_each_link("faults.suspect", faults.suspect.iter().map(|fault| fault.pair))?;
+        for (index, partition) in faults.partition.iter().enumerate() {
             for member in partition.groups.iter().flatten() {
-                self.exists(Who::Process(member))
-                    .map_err(|problem| Invalid::at("faults.partition", place, problem))?;
+                self.exists(ProcessSelector::Process(member))
+                    .map_err(|problem| Invalid::at("faults.partition", index, problem))?;
             }
         }
-        self.different(
+        self.check_distinct(
             "faults.traitor",
-            faults.traitor.iter().map(|fault| (fault.who, fault.who)),
+            faults.traitor.iter().map(|fault| (fault.process, fault.process)),
         )?;
         self.validate_crashes()
     }
@@ -287,13 +298,15 @@ impl Scenario {
     /// A process crashes once between recoveries, and recovers only from a crash.
     fn validate_crashes(&self) -> Result<(), Invalid> {
         let faults = &self.faults;
-        let recovers: BTreeSet<Who> = faults.recover.iter().map(|recover| recover.who).collect();
+        let recovers: BTreeSet<ProcessSelector> =
+            faults.recover.iter().map(|recover| recover.process).collect();
         let mut seen = BTreeSet::new();
-        for (place, crash) in faults.crash.iter().enumerate() {
-            let again = crash.who != Who::Any && !seen.insert(crash.who);
-            if again && !recovers.contains(&crash.who) {
-                let problem = format!("process {} crashes twice without coming back", crash.who);
-                return Err(Invalid::at("faults.crash", place, problem));
+        for (index, crash) in faults.crash.iter().enumerate() {
+            let again = crash.process != ProcessSelector::Any && !seen.insert(crash.process);
+            if again && !recovers.contains(&crash.process) {
+                let problem =
+                    format!("process {} crashes twice without coming back", crash.process);
+                return Err(Invalid::at("faults.crash", index, problem));
             }
         }
         let crashes = faults.crash.len() + faults.crash_mid.len();
@@ -302,36 +315,39 @@ impl Scenario {
             return Err(Invalid::new("faults.crash", problem));
         }
         // The earliest that each process may crash, and the earliest that anybody may.
-        let mut earliest: BTreeMap<Who, Time> = BTreeMap::new();
+        let mut earliest: BTreeMap<ProcessSelector, Time> = BTreeMap::new();
         let (mut by_seed, mut by_anybody) = (Time::NEVER, Time::NEVER);
-        let crash_mid = faults.crash_mid.iter().map(|crash| (crash.who, crash.at));
-        for (who, at) in faults.crash.iter().map(|crash| (crash.who, crash.at)).chain(crash_mid) {
-            let first = earliest.entry(who).or_insert(Time::NEVER);
+        let crash_mid = faults.crash_mid.iter().map(|crash| (crash.process, crash.at));
+        for (selector, at) in
+            faults.crash.iter().map(|crash| (crash.process, crash.at)).chain(crash_mid)
+        {
+            let first = earliest.entry(selector).or_insert(Time::NEVER);
             *first = at.earliest().min(*first);
             by_anybody = at.earliest().min(by_anybody);
-            by_seed = if who == Who::Any { at.earliest().min(by_seed) } else { by_seed };
+            by_seed =
+                if selector == ProcessSelector::Any { at.earliest().min(by_seed) } else { by_seed };
         }
-        for (place, recover) in faults.recover.iter().enumerate() {
-            let own = earliest.get(&recover.who).copied().unwrap_or(Time::NEVER).min(by_seed);
-            let crashed = if recover.who == Who::Any { by_anybody } else { own };
+        for (index, recover) in faults.recover.iter().enumerate() {
+            let own = earliest.get(&recover.process).copied().unwrap_or(Time::NEVER).min(by_seed);
+            let crashed = if recover.process == ProcessSelector::Any { by_anybody } else { own };
             if crashed >= recover.at.latest() {
                 let problem =
-                    format!("process {} has not crashed before {}", recover.who, recover.at);
-                return Err(Invalid::at("faults.recover", place, problem));
+                    format!("process {} has not crashed before {}", recover.process, recover.at);
+                return Err(Invalid::at("faults.recover", index, problem));
             }
         }
         Ok(())
     }
 
     fn validate_watch(&self) -> Result<(), Invalid> {
-        for (place, id) in self.watch.iter().enumerate() {
+        for (index, id) in self.watch.iter().enumerate() {
             if !is_property(id) {
-                return Err(Invalid::at("watch", place, no_property(id)));
+                return Err(Invalid::at("watch", index, unknown_property(id)));
             }
         }
         let expected = self.expect.iter().flat_map(|expect| expect.properties.keys());
         if let Some(id) = expected.into_iter().find(|id| !is_property(id)) {
-            return Err(Invalid::new("expect.properties", no_property(id)));
+            return Err(Invalid::new("expect.properties", unknown_property(id)));
         }
         let broken =
             self.expect.iter().filter_map(|expect| expect.broken_assumptions.as_ref()).flatten();
@@ -339,11 +355,11 @@ impl Scenario {
             |id: &&String| Assumption::ALL.iter().any(|assumption| assumption.id() == id.as_str());
         match broken.into_iter().find(|id| !known(id)) {
             Some(id) => {
-                let asked: String = id.chars().take(20).flat_map(char::escape_debug).collect();
+                let shown: String = id.chars().take(20).flat_map(char::escape_debug).collect();
                 let known: Vec<&str> =
                     Assumption::ALL.iter().map(|assumption| assumption.id()).collect();
                 let problem =
-                    format!("there is no assumption `{asked}`; there are {}", known.join(", "));
+                    format!("there is no assumption `{shown}`; there are {}", known.join(", "));
                 Err(Invalid::new("expect.broken-assumptions", problem))
             }
             None => Ok(()),
@@ -351,39 +367,47 @@ impl Scenario {
     }
 
     /// Nothing is said twice of the same process or pair; what is left to the seed is never the same.
-    fn different(
+    fn check_distinct(
         &self,
         key: &'static str,
-        pairs: impl Iterator<Item = (Who, Who)>,
+        pairs: impl Iterator<Item = (ProcessSelector, ProcessSelector)>,
     ) -> Result<(), Invalid> {
         let mut seen = BTreeSet::new();
-        for (place, pair) in pairs.enumerate() {
-            let named = pair.0 != Who::Any && pair.1 != Who::Any;
+        for (index, pair) in pairs.enumerate() {
+            let named = pair.0 != ProcessSelector::Any && pair.1 != ProcessSelector::Any;
             if named && !seen.insert(pair) {
-                let whom = if pair.0 == pair.1 {
+                let pair_text = if pair.0 == pair.1 {
                     format!("{}", pair.0)
                 } else {
                     format!("{}-{}", pair.0, pair.1)
                 };
-                return Err(Invalid::at(key, place, format!("there are two answers for {whom}")));
+                return Err(Invalid::at(
+                    key,
+                    index,
+                    format!("there are two answers for {pair_text}"),
+                ));
             }
         }
         Ok(())
     }
 
-    fn each(&self, key: &'static str, who: impl Iterator<Item = Who>) -> Result<(), Invalid> {
-        for (place, who) in who.enumerate() {
-            self.exists(who).map_err(|problem| Invalid::at(key, place, problem))?;
+    fn check_each(
+        &self,
+        key: &'static str,
+        selectors: impl Iterator<Item = ProcessSelector>,
+    ) -> Result<(), Invalid> {
+        for (index, selector) in selectors.enumerate() {
+            self.exists(selector).map_err(|problem| Invalid::at(key, index, problem))?;
         }
         Ok(())
     }
 
-    fn each_link(
+    fn check_each_link(
         &self,
         key: &'static str,
         links: impl Iterator<Item = Link>,
     ) -> Result<(), Invalid> {
-        for (place, link) in links.enumerate() {
+        for (index, link) in links.enumerate() {
             let both = self.exists(link.from).and_then(|()| self.exists(link.to));
             both.and_then(|()| {
                 if self.processes > 1 {
@@ -392,21 +416,21 @@ impl Scenario {
                     Err("a single process has no links".into())
                 }
             })
-            .map_err(|problem| Invalid::at(key, place, problem))?;
+            .map_err(|problem| Invalid::at(key, index, problem))?;
         }
         Ok(())
     }
 
     fn named_link(&self, link: Link) -> Result<(), String> {
-        if link.from == Who::Any || link.to == Who::Any {
+        if link.from == ProcessSelector::Any || link.to == ProcessSelector::Any {
             return Err("this link must be named".to_owned());
         }
         self.exists(link.from).and_then(|()| self.exists(link.to))
     }
 
-    fn exists(&self, who: Who) -> Result<(), String> {
-        match who {
-            Who::Process(process) if process.index() >= self.processes => {
+    fn exists(&self, selector: ProcessSelector) -> Result<(), String> {
+        match selector {
+            ProcessSelector::Process(process) if process.index() >= self.processes => {
                 let last = self.processes - 1;
                 Err(format!(
                     "there is no process {}; the processes are 0 to {last}",
@@ -422,7 +446,7 @@ fn is_property(id: &str) -> bool {
     Property::ALL.iter().any(|property| property.id() == id)
 }
 
-fn no_property(id: &str) -> String {
+fn unknown_property(id: &str) -> String {
     // Two families may have properties of the same name.
     let mut known: Vec<&str> = Vec::new();
     for property in Property::ALL {
@@ -430,6 +454,6 @@ fn no_property(id: &str) -> String {
             known.push(property.id());
         }
     }
-    let asked: String = id.chars().take(20).flat_map(char::escape_debug).collect();
-    format!("there is no property `{asked}`; there are {}", known.join(", "))
+    let shown: String = id.chars().take(20).flat_map(char::escape_debug).collect();
+    format!("there is no property `{shown}`; there are {}", known.join(", "))
 }

@@ -6,15 +6,15 @@ use std::fmt::{Debug, Display};
 use quorate_core::{Belief, Kind, Layer, Message, Process, ProcessId, ProcessSet, Span, Time};
 
 use crate::accounting::Accounting;
-use crate::assumptions::{Incidents, describe_traitor};
+use crate::assumptions::{FaultLog, describe_traitor};
 use crate::family::Monitors;
 use crate::history::{History, Mark};
 use crate::monitor::{Announced, ClockCondition, Violation};
 use crate::network::Loss;
 use crate::observer::{Departure, Input, Moment, Observer};
-use crate::plan::{Deed, Memory};
+use crate::plan::{FaultEvent, Memory};
 use crate::slab::Slab;
-use crate::trace::{Letter, Record, Sight, TraceSink, What};
+use crate::trace::{Annotation, Record, RecordKind, TraceEnvelope, TraceSink};
 
 /// How many marks are kept to be drawn.
 const HISTORY_MOST: usize = 20_000;
@@ -24,7 +24,7 @@ pub struct Watch<'t, M> {
     /// The books.
     pub accounting: Accounting,
     /// What went wrong.
-    pub incidents: Incidents,
+    pub fault_log: FaultLog,
     /// What is watched for.
     pub monitors: M,
     /// What users saw.
@@ -32,14 +32,14 @@ pub struct Watch<'t, M> {
     /// The clock condition, if it is watched for.
     pub(crate) clock_condition: Option<ClockCondition>,
     pub(crate) tracer: Option<Tracer<'t>>,
-    carried: Slab<Carried>,
+    metadata: Slab<MessageMetadata>,
     /// Whether messages carry anything for their watchers.
-    carries: bool,
+    carries_metadata: bool,
 }
 
 /// What travels with a message for its watchers.
 #[derive(Clone, Copy, Debug)]
-struct Carried {
+struct MessageMetadata {
     mark: u32,
     id: u64,
     sent_in: u64,
@@ -50,9 +50,9 @@ impl<'t, M: Monitors> Watch<'t, M> {
     /// Watches with these monitors and writes to this trace, if there is one.
     pub fn new(accounting: Accounting, monitors: M, trace: Option<&'t mut dyn TraceSink>) -> Self {
         Self {
-            carries: monitors.marks_messages() || trace.is_some(),
+            carries_metadata: monitors.marks_messages() || trace.is_some(),
             accounting,
-            incidents: Incidents::default(),
+            fault_log: FaultLog::default(),
             monitors,
             history: History::new(HISTORY_MOST),
             clock_condition: None,
@@ -60,78 +60,82 @@ impl<'t, M: Monitors> Watch<'t, M> {
                 let last = Moment { event: 0, time: Time::ZERO, process: ProcessId::new(0) };
                 Tracer { sink, failed: None, last }
             }),
-            carried: Slab::default(),
+            metadata: Slab::default(),
         }
     }
 
     /// Watches for the clock condition, too.
     pub(crate) fn watch_clocks(&mut self, condition: ClockCondition) {
         self.clock_condition = Some(condition);
-        self.carries = true;
+        self.carries_metadata = true;
     }
 
-    fn trace(&mut self, at: Moment, cause: Option<u64>, what: impl FnOnce() -> What) {
+    fn trace(&mut self, at: Moment, cause: Option<u64>, kind: impl FnOnce() -> RecordKind) {
         if let Some(tracer) = &mut self.tracer
             && tracer.wants(at)
         {
-            tracer.record(at, cause, what());
+            tracer.record(at, cause, kind());
         }
     }
 
     fn started(&mut self, at: Moment) {
-        self.trace(at, None, || What::Start);
-        let mut traitors = self.incidents.traitors.iter();
+        self.trace(at, None, || RecordKind::Start);
+        let mut traitors = self.fault_log.traitors.iter();
         let traitor = traitors.find(|(traitor, _)| *traitor == at.process);
         if let Some(fault) = traitor.map(describe_traitor) {
             let processes = vec![at.process.number()];
-            self.trace(at, None, || What::Fault { fault, processes });
+            self.trace(at, None, || RecordKind::Fault { fault, processes });
         }
     }
 
-    fn asked(&mut self, at: Moment, command: &M::Command, because_of: Option<u64>) {
-        let mark = self.monitors.asks(command);
+    fn command_accepted(&mut self, at: Moment, command: &M::Command, because_of: Option<u64>) {
+        let mark = self.monitors.command_mark(command);
         if let Some(tracer) = &mut self.tracer {
-            let sight = Sight { mark, says: self.monitors.asks_what(command) };
-            let what = What::Command { command: format!("{command:?}"), sight };
-            tracer.record(at, because_of, what);
+            let annotation = Annotation { mark, text: self.monitors.command_text(command) };
+            let kind = RecordKind::Command { command: format!("{command:?}"), annotation };
+            tracer.record(at, because_of, kind);
         }
-        mark.into_iter().for_each(|mark| self.history.see(at, mark));
+        mark.into_iter().for_each(|mark| self.history.observe(at, mark));
         // What is asked counts from the asking: a process that answers at once does so after it.
-        self.monitors.asked(at, command);
+        self.monitors.on_command(at, command);
     }
 
     fn refused(&mut self, at: Moment, command: &M::Command, why: &dyn Display) {
-        self.trace(at, None, || What::Refuse {
+        self.trace(at, None, || RecordKind::Refuse {
             command: format!("{command:?}"),
             why: why.to_string(),
         });
     }
 
-    fn told(&mut self, at: Moment, output: &M::Output) {
-        let mark = self.monitors.tells(at, output);
+    fn output_produced(&mut self, at: Moment, output: &M::Output) {
+        let mark = self.monitors.output_mark(at, output);
         if let Some(tracer) = &mut self.tracer {
-            let sight = Sight { mark, says: self.monitors.tells_what(output) };
-            tracer.record(at, None, What::Output { output: format!("{output:?}"), sight });
+            let annotation = Annotation { mark, text: self.monitors.output_text(output) };
+            tracer.record(
+                at,
+                None,
+                RecordKind::Output { output: format!("{output:?}"), annotation },
+            );
         }
-        mark.into_iter().for_each(|mark| self.history.see(at, mark));
-        self.monitors.told(at, output);
+        mark.into_iter().for_each(|mark| self.history.observe(at, mark));
+        self.monitors.on_output(at, output);
     }
 
     fn expired(&mut self, at: Moment, timer: &dyn Debug, set_in: u64) {
-        self.trace(at, Some(set_in), || What::Timer { timer: format!("{timer:?}") });
+        self.trace(at, Some(set_in), || RecordKind::Timer { timer: format!("{timer:?}") });
     }
 
     fn round_over(&mut self, at: Moment, round: u64) {
-        self.trace(at, None, || What::RoundEnd { round });
+        self.trace(at, None, || RecordKind::RoundEnd { round });
     }
 
     fn ignored(&mut self, at: Moment, why: &'static str) {
-        self.trace(at, None, || What::Ignore { why: why.into() });
+        self.trace(at, None, || RecordKind::Ignore { why: why.into() });
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.trace(at, None, || What::Recover { memory: memory == Memory::Kept });
-        self.history.see(at, Mark::Recovered(memory));
+        self.trace(at, None, || RecordKind::Recover { memory: memory == Memory::Kept });
+        self.history.observe(at, Mark::Recovered(memory));
         self.monitors.recovered(at, memory);
         if let Some(condition) = self.clock_condition.as_mut()
             && memory == Memory::Lost
@@ -143,30 +147,30 @@ impl<'t, M: Monitors> Watch<'t, M> {
     fn belief(&mut self, at: Moment, belief: Belief, because_of: Option<u64>) {
         let crashed = matches!(belief, Belief::Crashed(_));
         let about = belief.about();
-        self.trace(at, because_of, || What::Belief { about: about.number(), crashed });
-        if crashed && self.incidents.fallen(about).is_none() {
-            self.incidents.wrong_belief.get_or_insert((at.time, at.process, about));
+        self.trace(at, because_of, || RecordKind::Belief { about: about.number(), crashed });
+        if crashed && self.fault_log.down_since(about).is_none() {
+            self.fault_log.wrong_belief.get_or_insert((at.time, at.process, about));
         }
     }
 
-    fn befallen(&mut self, at: Moment, deed: &Deed) {
-        self.incidents.deeds.push((at.time, deed.clone()));
+    fn fault_injected(&mut self, at: Moment, fault: &FaultEvent) {
+        self.fault_log.fault_events.push((at.time, fault.clone()));
         let numbers = |group: &ProcessSet| group.iter().map(ProcessId::number).collect();
-        match deed {
-            Deed::Crash(_) => {
-                self.trace(at, None, || What::Crash);
-                self.history.see(at, Mark::Crashed);
+        match fault {
+            FaultEvent::Crash(_) => {
+                self.trace(at, None, || RecordKind::Crash);
+                self.history.observe(at, Mark::Crashed);
                 self.monitors.crashed(at);
             }
             // The process is told, and that is traced.
-            Deed::Recover(..) => {}
-            Deed::Partition(groups) => self.trace(at, None, || What::Partition {
+            FaultEvent::Recover(..) => {}
+            FaultEvent::Partition(groups) => self.trace(at, None, || RecordKind::Partition {
                 groups: groups.iter().map(numbers).collect(),
             }),
-            Deed::Heal => self.trace(at, None, || What::Heal),
-            deed => self.trace(at, None, || What::Fault {
-                fault: deed.to_string(),
-                processes: deed.victims().into_iter().map(ProcessId::number).collect(),
+            FaultEvent::Heal => self.trace(at, None, || RecordKind::Heal),
+            fault => self.trace(at, None, || RecordKind::Fault {
+                fault: fault.to_string(),
+                processes: fault.victims().into_iter().map(ProcessId::number).collect(),
             }),
         }
     }
@@ -179,46 +183,55 @@ impl<'t, M: Monitors> Watch<'t, M> {
     }
 
     /// Writes something for the watchers on a message that leaves.
-    fn write_on(&mut self, at: Moment, seen: Seen<'_>, departure: Departure) -> u32 {
-        let kind = self.accounting.kind(seen.kind);
-        let letter = || seen.letter(kind);
+    fn record_send(&mut self, at: Moment, view: MessageView<'_>, departure: Departure) -> u32 {
+        let kind = self.accounting.kind(view.kind);
+        let envelope = || view.envelope(kind);
         match departure {
-            Departure::Sent => self.trace(at, None, || What::Send(letter())),
-            Departure::Duplicated => self.trace(at, None, || What::Duplicate(letter())),
+            Departure::Sent => self.trace(at, None, || RecordKind::Send(envelope())),
+            Departure::Duplicated => self.trace(at, None, || RecordKind::Duplicate(envelope())),
             Departure::Lost(why) => {
-                self.trace(at, None, || What::Send(letter()));
-                self.trace(at, None, || What::Lose { letter: letter(), why: why.name().into() });
+                self.trace(at, None, || RecordKind::Send(envelope()));
+                self.trace(at, None, || RecordKind::Lose {
+                    envelope: envelope(),
+                    why: why.name().into(),
+                });
                 return 0;
             }
         }
         let mark = self.monitors.mark(at);
         // A detector below has no part in the algorithm's clocks, and news that it brings is none of theirs.
         let below = kind.layer == Layer::Detector;
-        let announced = if below { None } else { self.announce(at, seen.stamp) };
-        self.carried.insert(Carried { mark, id: seen.id, sent_in: at.event, announced })
+        let announced = if below { None } else { self.announce(at, view.stamp) };
+        self.metadata.insert(MessageMetadata { mark, id: view.id, sent_in: at.event, announced })
     }
 
     /// Reads what was written on a message that arrives, or does not.
-    fn pick_up(&mut self, at: Moment, tag: u32, mut seen: Seen<'_>, lost: Option<Loss>) {
-        let Carried { mark, id, sent_in, announced } = self.carried.remove(tag);
+    fn record_arrival(
+        &mut self,
+        at: Moment,
+        tag: u32,
+        mut view: MessageView<'_>,
+        lost: Option<Loss>,
+    ) {
+        let MessageMetadata { mark, id, sent_in, announced } = self.metadata.remove(tag);
         if let Some(condition) = self.clock_condition.as_mut().filter(|_| lost.is_none()) {
-            condition.heard(at.process, announced);
+            condition.received(at.process, announced);
         }
         match lost {
             None => self.monitors.arrived(at, mark),
-            Some(_) => self.monitors.gone(mark),
+            Some(_) => self.monitors.lost(mark),
         }
-        seen.id = id;
-        let kind = self.accounting.kind(seen.kind);
+        view.id = id;
+        let kind = self.accounting.kind(view.kind);
         self.trace(at, Some(sent_in), || match lost {
-            None => What::Deliver(seen.letter(kind)),
-            Some(why) => What::Lose { letter: seen.letter(kind), why: why.name().into() },
+            None => RecordKind::Deliver(view.envelope(kind)),
+            Some(why) => RecordKind::Lose { envelope: view.envelope(kind), why: why.name().into() },
         });
     }
 }
 
 /// A message as it is watched, whatever its type: the watching is compiled once for a family.
-struct Seen<'m> {
+struct MessageView<'m> {
     /// The number of the message.
     id: u64,
     from: ProcessId,
@@ -228,13 +241,13 @@ struct Seen<'m> {
     body: &'m dyn Debug,
 }
 
-impl<'m> Seen<'m> {
+impl<'m> MessageView<'m> {
     fn new(id: u64, from: ProcessId, to: ProcessId, message: &'m impl Message) -> Self {
         Self { id, from, to, kind: message.kind(), stamp: message.stamp(), body: message }
     }
 
-    fn letter(&self, kind: Kind) -> Letter {
-        Letter {
+    fn envelope(&self, kind: Kind) -> TraceEnvelope {
+        TraceEnvelope {
             message: self.id,
             from: self.from.number(),
             to: self.to.number(),
@@ -254,7 +267,7 @@ where
     fn input(&mut self, at: Moment, input: &Input<'_, P>) {
         match input {
             Input::Start => self.started(at),
-            Input::Command(command, because_of) => self.asked(at, command, *because_of),
+            Input::Command(command, because_of) => self.command_accepted(at, command, *because_of),
             Input::Timer(timer, set_in) => self.expired(at, timer, *set_in),
             Input::Belief(belief, because_of) => self.belief(at, *belief, Some(*because_of)),
             Input::RoundEnd(round) => self.round_over(at, *round),
@@ -273,41 +286,41 @@ where
     ) -> u32 {
         self.accounting.sent(at.process, to, message.kind(), message.bytes(), departure);
         self.monitors.sent(at, message.kind(), departure);
-        if !self.carries {
+        if !self.carries_metadata {
             return 0;
         }
-        self.write_on(at, Seen::new(id, at.process, to, message), departure)
+        self.record_send(at, MessageView::new(id, at.process, to, message), departure)
     }
 
     #[inline]
     fn deliver(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message) {
         self.accounting.received(from, at.process, message.kind());
-        if self.carries {
-            self.pick_up(at, tag, Seen::new(0, from, at.process, message), None);
+        if self.carries_metadata {
+            self.record_arrival(at, tag, MessageView::new(0, from, at.process, message), None);
         }
     }
 
     fn lose(&mut self, at: Moment, from: ProcessId, tag: u32, message: &P::Message, why: Loss) {
         self.accounting.lost(why);
-        if self.carries {
-            self.pick_up(at, tag, Seen::new(0, from, at.process, message), Some(why));
+        if self.carries_metadata {
+            self.record_arrival(at, tag, MessageView::new(0, from, at.process, message), Some(why));
         }
     }
 
     fn output(&mut self, at: Moment, output: &P::Output) {
-        self.told(at, output);
+        self.output_produced(at, output);
     }
 
     fn refuse(&mut self, at: Moment, command: &P::Command, why: &P::Misuse) {
         self.refused(at, command, why);
     }
 
-    fn believe(&mut self, at: Moment, belief: Belief) {
+    fn belief_changed(&mut self, at: Moment, belief: Belief) {
         self.belief(at, belief, None);
     }
 
     fn late(&mut self, at: Moment, from: ProcessId, by: Span) {
-        self.incidents.late.get_or_insert((at.time, from, at.process, by));
+        self.fault_log.late.get_or_insert((at.time, from, at.process, by));
     }
 
     fn ignore(&mut self, at: Moment, why: &'static str) {
@@ -322,12 +335,12 @@ where
     }
 
     #[inline]
-    fn has_gone(&self) -> bool {
+    fn is_closed(&self) -> bool {
         self.tracer.as_ref().is_some_and(|tracer| tracer.failed.is_some())
     }
 
-    fn deed(&mut self, at: Moment, deed: &Deed) {
-        self.befallen(at, deed);
+    fn fault(&mut self, at: Moment, fault: &FaultEvent) {
+        self.fault_injected(at, fault);
     }
 }
 
@@ -353,7 +366,7 @@ impl Tracer<'_> {
         let at = Moment { process: ProcessId::new(process), time, ..self.last };
         let (property, moment) = (violation.property.id().into(), violation.time.0);
         let (detail, events) = (violation.detail.clone(), violation.events.clone());
-        self.record(at, None, What::Violation { property, moment, detail, events });
+        self.record(at, None, RecordKind::Violation { property, moment, detail, events });
     }
 
     /// Whether there is any use in making a record.
@@ -371,11 +384,11 @@ impl Tracer<'_> {
         }
     }
 
-    fn record(&mut self, at: Moment, cause: Option<u64>, what: What) {
+    fn record(&mut self, at: Moment, cause: Option<u64>, kind: RecordKind) {
         self.last = at;
         if self.failed.is_none() {
             let (event, time, process) = (at.event, at.time.0, at.process.number());
-            self.failed = self.sink.record(&Record { event, time, process, what, cause }).err();
+            self.failed = self.sink.record(&Record { event, time, process, kind, cause }).err();
         }
     }
 

@@ -5,13 +5,13 @@
 
 use quorate_core::{Belief, Drift, Effects, Process, ProcessId, ProcessSet, Span, Time};
 
-use crate::engine::{Asked, Engine, Errand, Item, Parcel, Round};
+use crate::engine::{Engine, Envelope, Item, PendingCommand, Round, ScheduledEvent};
 use crate::local_clock::Clocks;
 use crate::network::{LinkModel, Network};
 use crate::node::Node;
 use crate::observer::{Input, Moment, Observer};
 use crate::oracle::{Oracle, OracleModel};
-use crate::plan::{Deed, Memory, Plan};
+use crate::plan::{FaultEvent, Memory, Plan};
 use crate::queue::Queue;
 use crate::random::{Random, Stream};
 use crate::slab::Slab;
@@ -107,22 +107,25 @@ where
         let network = Network::new(n, &model.links, &model.plan, model.seed);
         let mut nodes: Vec<Node<P>> = ProcessId::all(n).map(|id| Node::new(make(id))).collect();
         for (traitor, strategy) in &model.plan.traitors {
-            nodes[traitor.index()].quirks_mut().traitor = Some(*strategy);
+            nodes[traitor.index()].fault_state_mut().traitor = Some(*strategy);
         }
         if model.clocks.start > Time::ZERO {
             nodes.iter_mut().for_each(|node| node.set_clock(model.clocks.start, Drift::NONE));
         }
         for clock in &model.clocks.wrong {
             let shown = model.clocks.start + clock.offset;
-            nodes[clock.who.index()].set_clock(shown, clock.drift);
+            nodes[clock.process.index()].set_clock(shown, clock.drift);
         }
         let law = &model.links.delay;
         let horizon = law.bound().unwrap_or(Span(law.mean().0.saturating_mul(8))).0;
-        let slow =
-            model.plan.deeds.iter().any(|(_, deed)| matches!(deed, Deed::Handling(_, Some(_))));
+        let slow = model
+            .plan
+            .fault_events
+            .iter()
+            .any(|(_, fault)| matches!(fault, FaultEvent::Handling(_, Some(_))));
         let round = match model.links.timing {
             Timing::Rounds(length) => {
-                Some(Round { length, awaited_by: ProcessSet::new(), over: 0 })
+                Some(Round { length, awaited_by: ProcessSet::new(), last_ended: 0 })
             }
             _ => None,
         };
@@ -133,21 +136,21 @@ where
             messages: 0,
             deliveries: 0,
             queue: Queue::new(horizon, n.saturating_mul(16)),
-            errands: Slab::default(),
+            scheduled: Slab::default(),
             network,
             oracle: model.oracle.map(|oracle| Oracle::new(n, &oracle, model.seed)),
             handling_takes_time: slow || model.handling > Span::ZERO,
             handling: model.handling,
-            treason: Random::new(model.seed, Stream::Traitors),
+            traitor_random: Random::new(model.seed, Stream::Traitors),
             round,
             agenda: Agenda::new(),
             limits: model.limits,
-            outside: None,
+            external: None,
             user,
             observer,
         };
-        for (time, deed) in model.plan.deeds {
-            engine.enqueue(time, Errand::Deed(deed));
+        for (time, fault) in model.plan.fault_events {
+            engine.enqueue(time, ScheduledEvent::Fault(fault));
         }
         Self { nodes, effects: Effects::default(), make: Box::new(make), engine }
     }
@@ -212,7 +215,7 @@ where
         for id in ProcessId::all(self.engine.n) {
             let at = self.engine.moment(id);
             self.engine.observer.input(at, &Input::Start);
-            self.tell(at, P::on_start);
+            self.invoke(at, P::on_start);
             if self.engine.is_full() {
                 return;
             }
@@ -228,7 +231,7 @@ where
         if engine.is_full() {
             return Some(Ending::Queued);
         }
-        if engine.observer.has_gone() {
+        if engine.observer.is_closed() {
             return Some(Ending::Unwatched);
         }
         if engine.event >= engine.limits.events {
@@ -248,11 +251,11 @@ where
         match item {
             Item::Message(message) => {
                 let (from, to) = (ProcessId::new(label.from), ProcessId::new(label.to));
-                self.arrive(Parcel { from, to, tag: label.tag, message });
+                self.arrive(Envelope { from, to, tag: label.tag, message });
             }
-            Item::Errand(place) => {
-                let errand = engine.errands.remove(place);
-                self.run_errand(errand);
+            Item::Scheduled(slot) => {
+                let event = engine.scheduled.remove(slot);
+                self.run_scheduled(event);
                 let now = self.engine.now;
                 if self.engine.limits.stop_when_content && self.engine.user.is_content(now) {
                     return Some(Ending::Content);
@@ -263,24 +266,24 @@ where
     }
 
     #[inline(always)]
-    fn arrive(&mut self, parcel: Parcel<P::Message>) {
+    fn arrive(&mut self, envelope: Envelope<P::Message>) {
         let engine = &mut self.engine;
         if engine.handling_takes_time {
-            let node = &mut self.nodes[parcel.to.index()];
+            let node = &mut self.nodes[envelope.to.index()];
             if let Some(done) = node.busy_until(engine.now, engine.handling) {
-                return engine.enqueue(done, Errand::Handled(parcel));
+                return engine.enqueue(done, ScheduledEvent::Handled(envelope));
             }
         }
-        self.handle(parcel);
+        self.handle(envelope);
     }
 
     /// A message is handled, in the loop of a run.
     #[inline(always)]
-    fn handle(&mut self, parcel: Parcel<P::Message>) {
-        let Some(at) = self.take_in(parcel) else { return };
+    fn handle(&mut self, envelope: Envelope<P::Message>) {
+        let Some(at) = self.deliver_message(envelope) else { return };
         let Self { nodes, effects, engine, .. } = self;
         let node = &mut nodes[at.process.index()];
-        let crashed = engine.carry_out(node, at, effects);
+        let crashed = engine.apply_effects(node, at, effects);
         engine.observer.handled(at, &node.process);
         if crashed {
             self.crash(at);
@@ -289,20 +292,20 @@ where
 
     /// A message is handled, elsewhere: not to have the loop compiled again for every algorithm.
     #[inline(never)]
-    pub(crate) fn handle_apart(&mut self, parcel: Parcel<P::Message>) {
-        if let Some(at) = self.take_in(parcel) {
-            self.carry_out(at);
+    pub(crate) fn handle_cold(&mut self, envelope: Envelope<P::Message>) {
+        if let Some(at) = self.deliver_message(envelope) {
+            self.apply_effects(at);
         }
     }
 
     /// A process is given a message, if nothing is in the way; what it wants is still to be done.
     #[inline(always)]
-    fn take_in(&mut self, parcel: Parcel<P::Message>) -> Option<Moment> {
-        let Parcel { from, to, tag, message } = parcel;
+    fn deliver_message(&mut self, envelope: Envelope<P::Message>) -> Option<Moment> {
+        let Envelope { from, to, tag, message } = envelope;
         let Self { nodes, effects, engine, .. } = self;
         let node = &mut nodes[to.index()];
         let at = engine.next_moment(to);
-        if let Some(why) = engine.hindrance(node, from, to) {
+        if let Some(why) = engine.drop_reason(node, from, to) {
             engine.observer.lose(at, from, tag, &message, why);
             return None;
         }
@@ -314,35 +317,37 @@ where
     }
 
     #[inline(never)]
-    pub(crate) fn run_errand(&mut self, errand: Errand<P>) {
-        match errand {
-            Errand::Handled(parcel) => self.handle_apart(parcel),
-            Errand::Timer { process, generation, set_in, timer } => {
+    pub(crate) fn run_scheduled(&mut self, event: ScheduledEvent<P>) {
+        match event {
+            ScheduledEvent::Handled(envelope) => self.handle_cold(envelope),
+            ScheduledEvent::Timer { process, generation, set_in, timer } => {
                 if !self.nodes[process.index()].expire(&timer, generation) {
                     return;
                 }
                 let at = self.engine.next_moment(process);
                 self.engine.observer.input(at, &Input::Timer(&timer, set_in));
-                self.tell(at, |process, out| process.on_timer(timer, out));
+                self.invoke(at, |process, out| process.on_timer(timer, out));
             }
-            Errand::Command(asked) => self.command(asked),
-            Errand::Belief { observer, belief, because_of, epoch } => {
+            ScheduledEvent::Command(pending) => self.command(pending),
+            ScheduledEvent::Belief { observer, belief, because_of, epoch } => {
                 let oracle = self.engine.oracle.as_mut().expect("only the oracle plans beliefs");
                 // Who is down hears nothing, and is told when it is back.
-                if self.nodes[observer.index()].up && oracle.is_news(observer, belief, epoch) {
-                    self.believe(observer, belief, because_of);
+                if self.nodes[observer.index()].up
+                    && oracle.adopt_if_current(observer, belief, epoch)
+                {
+                    self.deliver_suspicion(observer, belief, because_of);
                 }
             }
-            Errand::Deed(deed) => self.befall(deed),
+            ScheduledEvent::Fault(fault) => self.inject(fault),
         }
     }
 
-    fn command(&mut self, asked: Asked<P::Command>) {
-        let Asked { process, command, because_of, incarnation } = asked;
+    fn command(&mut self, pending: PendingCommand<P::Command>) {
+        let PendingCommand { process, command, because_of, incarnation } = pending;
         let Self { nodes, effects, engine, .. } = self;
         let node = &mut nodes[process.index()];
         let wanted = match incarnation {
-            None => engine.user.falls_due(process, &command, node.up),
+            None => engine.user.on_due(process, &command, node.up),
             Some(incarnation) => node.up && incarnation == node.incarnation,
         };
         if !wanted {
@@ -356,35 +361,40 @@ where
             return engine.observer.refuse(at, &command, &why);
         }
         engine.observer.input(at, &Input::Command(&command, because_of));
-        self.carry_out(at);
+        self.apply_effects(at);
         self.engine.user.accepted(process, &command, &mut self.engine.agenda);
         self.schedule(Some(at.event));
     }
 
-    pub(crate) fn believe(&mut self, observer: ProcessId, belief: Belief, because_of: u64) {
+    pub(crate) fn deliver_suspicion(
+        &mut self,
+        observer: ProcessId,
+        belief: Belief,
+        because_of: u64,
+    ) {
         if self.nodes[observer.index()].up {
             let at = self.engine.next_moment(observer);
             self.engine.observer.input(at, &Input::Belief(belief, because_of));
-            self.tell(at, |process, out| process.on_belief(belief, out));
+            self.invoke(at, |process, out| process.on_belief(belief, out));
         }
     }
 
     /// Lets a process act and carries out what it wants.
-    pub(crate) fn tell(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
+    pub(crate) fn invoke(&mut self, at: Moment, act: impl FnOnce(&mut P, &mut Effects<P>)) {
         let Self { nodes, effects, .. } = self;
         let node = &mut nodes[at.process.index()];
         effects.set_now(node.local_time(at.time));
         act(&mut node.process, effects);
-        self.carry_out(at);
+        self.apply_effects(at);
         self.schedule(Some(at.event));
     }
 
     /// Does what the process of this event wants; it may crash on the way.
     #[inline(never)]
-    fn carry_out(&mut self, at: Moment) {
+    fn apply_effects(&mut self, at: Moment) {
         let Self { nodes, effects, engine, .. } = self;
         let node = &mut nodes[at.process.index()];
-        let crashed = engine.carry_out(node, at, effects);
+        let crashed = engine.apply_effects(node, at, effects);
         engine.observer.handled(at, &node.process);
         if crashed {
             self.crash(at);
@@ -402,8 +412,8 @@ where
         for (process, after, command) in agenda.drain(..) {
             let node = &nodes[process.index()];
             let incarnation = because_of.map(|_| node.incarnation);
-            let asked = Asked { process, command, because_of, incarnation };
-            engine.enqueue(engine.now + node.paced(after), Errand::Command(asked));
+            let pending = PendingCommand { process, command, because_of, incarnation };
+            engine.enqueue(engine.now + node.paced(after), ScheduledEvent::Command(pending));
         }
         engine.agenda = agenda;
     }
@@ -415,7 +425,8 @@ where
             return false;
         }
         // A round ends after everything that happens at its last moment, which is the first of the next.
-        let number = self.engine.now.0.div_ceil(round.length.0).max(round.over.saturating_add(1));
+        let number =
+            self.engine.now.0.div_ceil(round.length.0).max(round.last_ended.saturating_add(1));
         let end = Time(number.saturating_mul(round.length.0));
         if end > self.engine.limits.until
             || end == Time::NEVER
@@ -424,48 +435,50 @@ where
             return false;
         }
         self.engine.now = end;
-        round.over = number;
-        let told = std::mem::take(&mut round.awaited_by);
-        for id in &told {
+        round.last_ended = number;
+        let awaiting = std::mem::take(&mut round.awaited_by);
+        for id in &awaiting {
             if self.nodes[id.index()].up {
                 let at = self.engine.next_moment(id);
                 self.engine.observer.input(at, &Input::RoundEnd(number));
-                self.tell(at, |process, out| process.on_round_end(number, out));
+                self.invoke(at, |process, out| process.on_round_end(number, out));
             }
         }
         true
     }
 
-    pub(crate) fn befall(&mut self, deed: Deed) {
-        let up = self.nodes[deed.victim().index()].up;
-        if matches!((&deed, up), (Deed::Crash(_), false) | (Deed::Recover(..), true)) {
+    pub(crate) fn inject(&mut self, fault: FaultEvent) {
+        let up = self.nodes[fault.victim().index()].up;
+        if matches!((&fault, up), (FaultEvent::Crash(_), false) | (FaultEvent::Recover(..), true)) {
             return;
         }
-        let at = self.engine.next_moment(deed.victim());
+        let at = self.engine.next_moment(fault.victim());
         // A crash reports itself: it may also come from within a multicast.
-        if let Deed::Crash(_) = deed {
+        if let FaultEvent::Crash(_) = fault {
             return self.crash(at);
         }
-        self.engine.observer.deed(at, &deed);
-        match deed {
-            Deed::Crash(_) => {}
-            Deed::Recover(_, memory) => self.recover(at, memory),
-            Deed::CrashMid(process, _)
-            | Deed::OmitSend(process, _)
-            | Deed::OmitReceive(process, _)
-            | Deed::Handling(process, _)
-            | Deed::Pace(process, _)
-            | Deed::Clock(process, _) => {
-                self.nodes[process.index()].quirks_mut().take_on(&deed, at.time);
+        self.engine.observer.fault(at, &fault);
+        match fault {
+            FaultEvent::Crash(_) => {}
+            FaultEvent::Recover(_, memory) => self.recover(at, memory),
+            FaultEvent::CrashMid(process, _)
+            | FaultEvent::OmitSend(process, _)
+            | FaultEvent::OmitReceive(process, _)
+            | FaultEvent::Handling(process, _)
+            | FaultEvent::Pace(process, _)
+            | FaultEvent::Clock(process, _) => {
+                self.nodes[process.index()].fault_state_mut().apply(&fault, at.time);
             }
-            Deed::Link { from, to, cut } => self.engine.network.set_link(from, to, cut),
-            Deed::Partition(groups) => self.engine.network.separate(&groups),
-            Deed::Heal => self.engine.network.heal(),
-            Deed::NextOnLink { from, to, mishap } => self.engine.network.arm(from, to, mishap),
-            Deed::Suspect { observer, victim, wrongly } => {
+            FaultEvent::Link { from, to, cut } => self.engine.network.set_link(from, to, cut),
+            FaultEvent::Partition(groups) => self.engine.network.separate(&groups),
+            FaultEvent::Heal => self.engine.network.heal(),
+            FaultEvent::NextOnLink { from, to, message_fault } => {
+                self.engine.network.arm(from, to, message_fault)
+            }
+            FaultEvent::Suspect { observer, victim, active } => {
                 let Some(oracle) = &mut self.engine.oracle else { return };
-                if let Some(belief) = oracle.mislead(observer, victim, wrongly) {
-                    self.believe(observer, belief, at.event);
+                if let Some(belief) = oracle.set_false_suspicion(observer, victim, active) {
+                    self.deliver_suspicion(observer, belief, at.event);
                 }
             }
         }
@@ -478,44 +491,44 @@ where
             return;
         }
         node.crash();
-        self.engine.observer.deed(at, &Deed::Crash(victim));
+        self.engine.observer.fault(at, &FaultEvent::Crash(victim));
         self.engine.user.crashed(victim);
-        self.announce(at, Belief::Crashed(victim));
+        self.notify_all(at, Belief::Crashed(victim));
     }
 
     fn recover(&mut self, at: Moment, memory: Memory) {
         let id = at.process;
         self.nodes[id.index()].up = true;
-        self.announce(at, Belief::Alive(id));
+        self.notify_all(at, Belief::Alive(id));
         self.engine.observer.input(at, &Input::Recovery(memory));
         match memory {
-            Memory::Kept => self.tell(at, P::on_recovery),
+            Memory::Kept => self.invoke(at, P::on_recovery),
             Memory::Lost => {
                 self.nodes[id.index()].process = (self.make)(id);
-                self.tell(at, P::on_start);
+                self.invoke(at, P::on_start);
             }
         }
-        self.bring_up_to_date(at);
+        self.notify_recovered(at);
         self.engine.user.recovered(id, memory, &mut self.engine.agenda);
         self.schedule(Some(at.event));
     }
 
     /// The oracle will tell a process that is back who is down, whether it knew or not, and who no longer is.
-    fn bring_up_to_date(&mut self, at: Moment) {
+    fn notify_recovered(&mut self, at: Moment) {
         let up = self.up();
         let Some(oracle) = &mut self.engine.oracle else { return };
-        for belief in oracle.owes(at.process, &up) {
-            self.engine.plan_belief(at.process, belief, at.event);
+        for belief in oracle.pending_for(at.process, &up) {
+            self.engine.schedule_belief(at.process, belief, at.event);
         }
     }
 
     /// The oracle will tell everyone, each in its own time.
-    fn announce(&mut self, at: Moment, belief: Belief) {
+    fn notify_all(&mut self, at: Moment, belief: Belief) {
         if let Some(oracle) = &mut self.engine.oracle {
-            oracle.turn(at.process);
+            oracle.advance_epoch(at.process);
             for observer in ProcessId::all(self.engine.n).filter(|&observer| observer != at.process)
             {
-                self.engine.plan_belief(observer, belief, at.event);
+                self.engine.schedule_belief(observer, belief, at.event);
             }
         }
     }

@@ -8,27 +8,27 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::checker::{Verdict, judge};
-use crate::clients::{ANSWER, Kind, Kinds};
+use crate::checker::{PropertyVerdict, judge};
+use crate::clients::{ANSWER_TIMEOUT, ClientKind, ClientKinds};
 use crate::faults::{Fault, Remedy};
-use crate::fleet::{Fleet, Shape};
-use crate::history::{Ending, History};
+use crate::fleet::{Fleet, FleetConfig};
+use crate::history::{ClaimEnding, RunHistory};
 use crate::hosts::Hosts;
 use crate::log::Tail;
-use crate::losses::{self, FaultEffects, Loss};
+use crate::losses::{self, FaultEffects, HolderLoss};
 use crate::outages::{Outage, OutageCause, late_recoveries, without_majority};
 use crate::report;
 use crate::rng::Rng;
-use crate::wait::{self, becomes, pause};
+use crate::wait::{self, pause, wait_until};
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct TorturePlan {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
     /// Kinds of clients.
-    pub(crate) kinds: Kinds,
-    pub(crate) length: Length,
+    pub(crate) kinds: ClientKinds,
+    pub(crate) length: RunLength,
     pub(crate) seed: u64,
     /// Only faults with this in their names.
     pub(crate) only: String,
@@ -36,13 +36,13 @@ pub(crate) struct Plan {
 
 /// How long faults are injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
+pub(crate) enum RunLength {
     Seconds(u64),
     /// A number of faults, which does not depend on the speed of the machine.
     Faults(usize),
 }
 
-impl Length {
+impl RunLength {
     /// Whether another fault is to be injected.
     fn is_left(self, faults: usize, begun: u64) -> bool {
         let ran = Duration::from_micros(Moment::now().0.saturating_sub(begun));
@@ -53,7 +53,7 @@ impl Length {
     }
 }
 
-impl fmt::Display for Length {
+impl fmt::Display for RunLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seconds(seconds) => write!(f, "{seconds} s of faults"),
@@ -64,19 +64,19 @@ impl fmt::Display for Length {
 
 /// Result of a run.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) verdicts: Vec<Verdict>,
-    pub(crate) history: History,
+pub(crate) struct TortureOutcome {
+    pub(crate) verdicts: Vec<PropertyVerdict>,
+    pub(crate) history: RunHistory,
     /// Number of faults of each kind.
     pub(crate) faults: BTreeMap<Fault, usize>,
     /// Time from the end of each fault to the next grant, in microseconds.
     pub(crate) recoveries: Vec<u64>,
     /// Time from the end of the last fault until every worker had had the lock.
-    pub(crate) everybody: Option<u64>,
+    pub(crate) all_served_after: Option<u64>,
     /// Exits of processes that no fault has caused.
-    pub(crate) died: Vec<String>,
+    pub(crate) exits: Vec<String>,
     /// Losses of the long holders, permitted and not.
-    pub(crate) losses: Vec<Loss>,
+    pub(crate) losses: Vec<HolderLoss>,
     /// Times in which nodes did not work because of faults.
     pub(crate) outages: Vec<Outage>,
 }
@@ -89,11 +89,11 @@ const TTL_MOST_MS: u64 = 3_000;
 /// greatest ttl, which counts from its start.
 fn recovery_limit() -> Duration {
     let limits = quorate_net::Limits::default();
-    limits.handshake + limits.redial_most + Duration::from_millis(TTL_MOST_MS)
+    limits.handshake + limits.redial_max + Duration::from_millis(TTL_MOST_MS)
 }
 
 /// Time for each of the checks after the last fault.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A long holder logs that it has its lock ten times per second. An older line shows that it does nothing.
 const HELD_AGE_US: u64 = 1_000_000;
@@ -103,13 +103,13 @@ const FAULT_MOST: Duration = Duration::from_secs(60);
 
 /// Results of the faults of a run that are not in the logs.
 #[derive(Debug, Default)]
-struct Rounds {
+struct FaultRounds {
     faults: BTreeMap<Fault, usize>,
     /// When faults were undone.
     healings: Vec<u64>,
     /// Nodes that were asked to end and did not do so properly.
     bad_exits: Vec<String>,
-    died: Vec<String>,
+    exits: Vec<String>,
 }
 
 /// State of the cluster after the last fault.
@@ -117,39 +117,39 @@ struct Rounds {
 struct FinalState {
     healed: u64,
     /// Time until every worker had had the lock.
-    everybody: Option<u64>,
+    all_served_after: Option<u64>,
     /// Nodes that do not vote or do not hear all others.
     absent: Vec<usize>,
     /// Kinds whose long holder does not have its lock.
-    without_lock: Vec<Kind>,
+    without_lock: Vec<ClientKind>,
 }
 
 /// Runs a campaign. All files are left in the folder.
 pub(crate) fn run(
-    plan: &Plan,
+    plan: &TorturePlan,
     hosts: Hosts,
     folder: &Path,
-    mut tell: impl FnMut(&str),
-) -> io::Result<Outcome> {
-    let Plan { nodes, workers, ref kinds, .. } = *plan;
+    mut progress: impl FnMut(&str),
+) -> io::Result<TortureOutcome> {
+    let TorturePlan { nodes, workers, ref kinds, .. } = *plan;
     // Short leases, so that a minute has many rounds.
-    let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER.as_millis() as u64);
+    let (holders, ttl_most_ms, answer_ms) = (true, TTL_MOST_MS, ANSWER_TIMEOUT.as_millis() as u64);
     let (kinds, absent) = (kinds.clone(), None);
-    let shape = Shape { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
-    let mut fleet = Fleet::start(hosts, folder, &shape)?;
+    let config = FleetConfig { kinds, nodes, workers, holders, ttl_most_ms, answer_ms, absent };
+    let mut fleet = Fleet::start(hosts, folder, &config)?;
     let begun = Moment::now().0;
     if !await_turns(&fleet, workers, begun)? || !await_holders(&fleet)?.is_empty() {
-        let died = fleet.died().join("; ");
-        return Err(io::Error::other(format!("the cluster does not give locks: {died}")));
+        let exits = fleet.exits().join("; ");
+        return Err(io::Error::other(format!("the cluster does not give locks: {exits}")));
     }
-    tell(&format!("{nodes} nodes and {workers} workers are at work"));
-    let mut rounds = Rounds::default();
-    rounds.run(plan, &mut fleet, &mut tell)?;
+    progress(&format!("{nodes} nodes and {workers} workers are at work"));
+    let mut rounds = FaultRounds::default();
+    rounds.run(plan, &mut fleet, &mut progress)?;
     let last = final_state(&fleet, workers)?;
-    rounds.tell_deaths(&mut fleet, &mut tell);
+    rounds.report_exits(&mut fleet, &mut progress);
     // A claim of a worker that goes on would look as if it lasted until its deadline.
     fleet.kill_clients();
-    rounds.died = fleet.died();
+    rounds.exits = fleet.exits();
     let outcome = outcome(plan, &fleet, rounds, &last)?;
     if report::is_sound(&outcome) {
         fleet.discard_data();
@@ -157,13 +157,13 @@ pub(crate) fn run(
     Ok(outcome)
 }
 
-impl Rounds {
+impl FaultRounds {
     /// Injects one fault after the other until the plan is fulfilled.
     fn run(
         &mut self,
-        plan: &Plan,
+        plan: &TorturePlan,
         fleet: &mut Fleet,
-        tell: &mut impl FnMut(&str),
+        progress: &mut impl FnMut(&str),
     ) -> io::Result<()> {
         let possible = Fault::possible(fleet, &plan.only);
         if possible.is_empty() {
@@ -182,70 +182,75 @@ impl Rounds {
             let fault = round.swap_remove(rng.index(round.len()));
             // Nodes never vote again if a majority of them has forgotten its votes: no node may forget before the last one
             // that did so votes again.
-            if fault == Fault::Forget && !becomes_well(fleet)? {
+            if fault == Fault::Forget && !wait_until_healthy(fleet)? {
                 continue;
             }
-            let mut remedies = self.strike(fault, fleet, &mut rng, tell)?;
-            pause(rng.among(100..1_200));
+            let mut remedies = self.inject(fault, fleet, &mut rng, progress)?;
+            pause(rng.in_range(100..1_200));
             // One fault in four gets another one on top.
             let second = possible[rng.index(possible.len())];
             let both = rng.index(4) == 0 && ![fault, second].contains(&Fault::Forget);
             if both {
-                remedies.extend(self.strike(second, fleet, &mut rng, tell)?);
+                remedies.extend(self.inject(second, fleet, &mut rng, progress)?);
             }
-            pause(rng.among(100..2_000));
+            pause(rng.in_range(100..2_000));
             heal(fleet, &remedies)?;
             self.healings.push(Moment::now().0);
             let seconds = (Moment::now().0 - begun) as f64 / 1e6;
             let and = if both { format!(", and {second}") } else { String::new() };
-            tell(&format!("{seconds:>6.1} s  {fault}{and}"));
-            pause(rng.among(100..1_500));
+            progress(&format!("{seconds:>6.1} s  {fault}{and}"));
+            pause(rng.in_range(100..1_500));
         }
         Ok(())
     }
 
     /// Injects a fault. Returns how it is undone.
-    fn strike(
+    fn inject(
         &mut self,
         fault: Fault,
         fleet: &mut Fleet,
         rng: &mut Rng,
-        tell: &mut impl FnMut(&str),
+        progress: &mut impl FnMut(&str),
     ) -> io::Result<Vec<Remedy>> {
-        let strike = fault.strike(fleet, rng)?;
+        let injection = fault.inject(fleet, rng)?;
         *self.faults.entry(fault).or_insert(0) += 1;
-        self.bad_exits.extend(strike.broken);
-        self.tell_deaths(fleet, tell);
-        Ok(strike.remedies)
+        self.bad_exits.extend(injection.broken);
+        self.report_exits(fleet, progress);
+        Ok(injection.remedies)
     }
 
     /// Tells of processes that have ended by themselves since the last look.
-    fn tell_deaths(&mut self, fleet: &mut Fleet, tell: &mut impl FnMut(&str)) {
-        let known = std::mem::replace(&mut self.died, fleet.died());
-        self.died.iter().filter(|death| !known.contains(death)).for_each(|death| tell(death));
+    fn report_exits(&mut self, fleet: &mut Fleet, progress: &mut impl FnMut(&str)) {
+        let known = std::mem::replace(&mut self.exits, fleet.exits());
+        self.exits.iter().filter(|exit| !known.contains(exit)).for_each(|exit| progress(exit));
     }
 }
 
 /// Waits until everything works after the last fault. Each check has a deadline of its own.
 fn final_state(fleet: &Fleet, workers: usize) -> io::Result<FinalState> {
     let healed = Moment::now().0;
-    let everybody = await_turns(fleet, workers, healed)?.then(|| Moment::now().0 - healed);
+    let all_served_after = await_turns(fleet, workers, healed)?.then(|| Moment::now().0 - healed);
     let mut absent = Vec::new();
-    becomes(PATIENCE, || {
+    wait_until(CHECK_TIMEOUT, || {
         absent = fleet.absent();
         Ok(absent.is_empty())
     })?;
-    Ok(FinalState { healed, everybody, absent, without_lock: await_holders(fleet)? })
+    Ok(FinalState { healed, all_served_after, absent, without_lock: await_holders(fleet)? })
 }
 
 /// Judges what the files say.
-fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &FinalState) -> io::Result<Outcome> {
-    let (history, end_of_logs) = (History::read(fleet)?, Moment::now().0);
+fn outcome(
+    plan: &TorturePlan,
+    fleet: &Fleet,
+    rounds: FaultRounds,
+    last: &FinalState,
+) -> io::Result<TortureOutcome> {
+    let (history, end_of_logs) = (RunHistory::read(fleet)?, Moment::now().0);
     let outages = fleet.outages.judged(&history.ready);
     let losses = losses(&history, &outages, plan.nodes);
     let unexcused = losses.iter().filter(|loss| loss.excuse.is_none());
     let mut verdicts = judge(&history, plan.workers, last.healed);
-    let mut add = |property, broken| verdicts.push(Verdict { property, broken });
+    let mut add = |property, broken| verdicts.push(PropertyVerdict { property, broken });
     add(
         "every node votes and hears all others after the last healing",
         last.absent.iter().map(|node| format!("node {node} does not")).collect(),
@@ -261,33 +266,42 @@ fn outcome(plan: &Plan, fleet: &Fleet, rounds: Rounds, last: &FinalState) -> io:
     );
     add(
         "no long holder loses its lock while a majority of nodes is well",
-        unexcused.map(Loss::describe).collect(),
+        unexcused.map(HolderLoss::describe).collect(),
     );
     let recoveries = rounds.healings.iter().filter_map(|healing| recovery(&history, *healing));
-    let (recoveries, everybody) = (recoveries.collect(), last.everybody);
-    let (faults, died) = (rounds.faults, rounds.died);
-    Ok(Outcome { verdicts, history, faults, recoveries, everybody, died, losses, outages })
+    let (recoveries, all_served_after) = (recoveries.collect(), last.all_served_after);
+    let (faults, exits) = (rounds.faults, rounds.exits);
+    Ok(TortureOutcome {
+        verdicts,
+        history,
+        faults,
+        recoveries,
+        all_served_after,
+        exits,
+        losses,
+        outages,
+    })
 }
 
 /// Losses of all long holders.
-fn losses(history: &History, outages: &[Outage], nodes: usize) -> Vec<Loss> {
+fn losses(history: &RunHistory, outages: &[Outage], nodes: usize) -> Vec<HolderLoss> {
     let mut losses = Vec::new();
     let late = |outage: &Outage| outage.with_late_news(TTL_MOST_MS * 1_000);
     let without_majority = without_majority(&outages.iter().map(late).collect::<Vec<_>>(), nodes);
     let effects = FaultEffects { outages, without_majority: &without_majority };
     for (kind, claims) in &history.long {
         let stalls = history.stalls.get(kind).map_or(&[][..], Vec::as_slice);
-        let lost = claims.iter().filter(|claim| claim.ending == Ending::Lost);
-        let beats = history.beats.get(kind).map_or(&[][..], Vec::as_slice);
-        let judge = |claim| losses::judge(*kind, claim, effects, stalls, beats);
+        let lost = claims.iter().filter(|claim| claim.ending == ClaimEnding::Lost);
+        let keep_alives = history.keep_alives.get(kind).map_or(&[][..], Vec::as_slice);
+        let judge = |claim| losses::judge(*kind, claim, effects, stalls, keep_alives);
         losses.extend(lost.map(judge));
     }
     losses
 }
 
 /// Waits a while until all nodes vote.
-fn becomes_well(fleet: &Fleet) -> io::Result<bool> {
-    becomes(Duration::from_secs(4), || Ok(fleet.absent().is_empty()))
+fn wait_until_healthy(fleet: &Fleet) -> io::Result<bool> {
+    wait_until(Duration::from_secs(4), || Ok(fleet.absent().is_empty()))
 }
 
 fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
@@ -298,19 +312,19 @@ fn heal(fleet: &mut Fleet, remedies: &[Remedy]) -> io::Result<()> {
 }
 
 /// Time from this moment to the next grant.
-fn recovery(history: &History, moment: u64) -> Option<u64> {
+fn recovery(history: &RunHistory, moment: u64) -> Option<u64> {
     let next = history.claims.iter().map(|claim| claim.start).find(|start| *start >= moment);
     next.map(|start| start - moment)
 }
 
 /// Waits until every long holder has its lock. Returns the kinds of those that do not get it in time.
-fn await_holders(fleet: &Fleet) -> io::Result<Vec<Kind>> {
+fn await_holders(fleet: &Fleet) -> io::Result<Vec<ClientKind>> {
     let holders = fleet.kinds.iter().take(fleet.holder_count()).enumerate();
     let mut holders: Vec<_> = holders
         .map(|(holder, kind)| (kind, Tail::new(fleet.holder_log(holder)), LastHeld::default()))
         .collect();
     let mut without = Vec::new();
-    becomes(PATIENCE, || {
+    wait_until(CHECK_TIMEOUT, || {
         without.clear();
         for (kind, log, last) in &mut holders {
             last.read(&log.lines()?);
@@ -347,7 +361,7 @@ impl LastHeld {
 fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
     let logs = (0..workers).filter_map(|worker| fleet.logs(worker).pop());
     let mut waiting: Vec<Tail> = logs.map(Tail::new).collect();
-    becomes(PATIENCE, || {
+    wait_until(CHECK_TIMEOUT, || {
         let mut still = Vec::new();
         for mut log in waiting.drain(..) {
             if !log.lines()?.iter().any(|words| is_granted(words, since)) {
@@ -361,7 +375,7 @@ fn await_turns(fleet: &Fleet, workers: usize, since: u64) -> io::Result<bool> {
 
 /// Whether a worker was granted the lock after that time, and could rely on it when it knew.
 fn is_granted(words: &[String], since: u64) -> bool {
-    let number = |place: usize| words.get(place).and_then(|word| word.parse::<u64>().ok());
+    let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
     words[0] == "granted" && number(1) > Some(since) && number(1) < number(3)
 }
 
@@ -389,10 +403,10 @@ mod tests {
     #[test]
     fn a_run_has_a_length_in_time_or_in_faults() {
         let now = Moment::now().0;
-        assert!(Length::Seconds(60).is_left(1_000, now));
-        assert!(!Length::Seconds(1).is_left(0, now - 1_000_000));
-        assert!(Length::Faults(3).is_left(2, now - 30_000_000));
-        assert!(!Length::Faults(3).is_left(3, now));
-        assert!(!Length::Faults(3).is_left(2, now - 180_000_000), "it cannot go on for ever");
+        assert!(RunLength::Seconds(60).is_left(1_000, now));
+        assert!(!RunLength::Seconds(1).is_left(0, now - 1_000_000));
+        assert!(RunLength::Faults(3).is_left(2, now - 30_000_000));
+        assert!(!RunLength::Faults(3).is_left(3, now));
+        assert!(!RunLength::Faults(3).is_left(2, now - 180_000_000), "it cannot go on for ever");
     }
 }

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::history::{Claim, Grant, History, Write};
+use crate::history::{LockClaim, RecordedGrant, RegisterWrite, RunHistory};
 use crate::linear;
 
 /// A property and its violations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct PropertyVerdict {
     pub(crate) property: &'static str,
     pub(crate) broken: Vec<String>,
 }
 
 /// Checks all properties. The last fault was undone at `healed`; each of the `workers` has to get the lock after that.
-pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdict> {
-    let verdict = |property, broken| Verdict { property, broken };
+pub(crate) fn judge(history: &RunHistory, workers: usize, healed: u64) -> Vec<PropertyVerdict> {
+    let verdict = |property, broken| PropertyVerdict { property, broken };
     vec![
         verdict("no two rely on the lock at once, by their own logs", overlapping_claims(history)),
         verdict("no node grants the lock while another client relies on it", early_grants(history)),
@@ -33,9 +33,9 @@ pub(crate) fn judge(history: &History, workers: usize, healed: u64) -> Vec<Verdi
     ]
 }
 
-fn overlapping_claims(history: &History) -> Vec<String> {
+fn overlapping_claims(history: &RunHistory) -> Vec<String> {
     // The earlier claim that ends last, in case one lies inside another.
-    let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::Claim>);
+    let (mut broken, mut furthest) = (Vec::new(), None::<crate::history::LockClaim>);
     for claim in &history.claims {
         if let Some(before) = furthest.filter(|before| claim.start < before.end) {
             broken.push(format!(
@@ -57,16 +57,16 @@ fn overlapping_claims(history: &History) -> Vec<String> {
 }
 
 /// Grants by the nodes' records while a worker relied on another token. Both are in the order of their times.
-fn early_grants(history: &History) -> Vec<String> {
+fn early_grants(history: &RunHistory) -> Vec<String> {
     let (mut broken, mut claims) = (Vec::new(), history.claims.iter().peekable());
     // Claims that began before the grant and may reach beyond it.
-    let mut open = Vec::<&Claim>::new();
+    let mut open = Vec::<&LockClaim>::new();
     for grant in &history.grants {
         while let Some(claim) = claims.next_if(|claim| claim.start < grant.at) {
             open.push(claim);
         }
         open.retain(|claim| grant.at < claim.end);
-        let relied = open.iter().filter(|it| !it.has(grant.token) && grant.written < it.end);
+        let relied = open.iter().filter(|it| !it.owns_token(grant.token) && grant.written < it.end);
         broken.extend(relied.map(|claim| {
             format!(
                 "node {} granted token {} at {}, and {} relied on token {} from {} to {}",
@@ -92,12 +92,12 @@ struct ObservedToken {
 }
 
 /// Tokens that clients were told. `of` chooses the time and the token of a claim.
-fn told(
-    claims: &[Claim],
-    of: impl Fn(&Claim) -> (u64, u64),
-    name: impl Fn(&Claim) -> String,
+fn client_tokens(
+    claims: &[LockClaim],
+    of: impl Fn(&LockClaim) -> (u64, u64),
+    name: impl Fn(&LockClaim) -> String,
 ) -> Vec<ObservedToken> {
-    let observed = |claim: &Claim| {
+    let observed = |claim: &LockClaim| {
         let (time, token) = of(claim);
         let text = format!("{} got token {token}, granted at {}", name(claim), claim.start);
         ObservedToken { time, token, text }
@@ -106,9 +106,12 @@ fn told(
 }
 
 /// Tokens in the nodes' records.
-fn recorded(grants: &[Grant], time: impl Fn(&Grant) -> u64) -> Vec<ObservedToken> {
-    let observed = |grant: &Grant| {
-        let Grant { node, token, at, .. } = *grant;
+fn node_tokens(
+    grants: &[RecordedGrant],
+    time: impl Fn(&RecordedGrant) -> u64,
+) -> Vec<ObservedToken> {
+    let observed = |grant: &RecordedGrant| {
+        let RecordedGrant { node, token, at, .. } = *grant;
         let text = format!("node {node} granted token {token} at {at}");
         ObservedToken { time: time(grant), token, text }
     };
@@ -142,43 +145,51 @@ fn decreases(
 }
 
 /// Every later holder has a greater token than any that an earlier one was told.
-fn tokens(history: &History) -> Vec<String> {
+fn tokens(history: &RunHistory) -> Vec<String> {
     let (claims, late, grants) = (&history.claims, &history.late, &history.grants);
-    let name = |claim: &Claim| history.name_of(claim.worker);
-    let is_exact = |claim: &Claim| history.kinds.of_worker(claim.worker).is_exact();
+    let name = |claim: &LockClaim| history.name_of(claim.worker);
+    let is_exact = |claim: &LockClaim| history.kinds.of_worker(claim.worker).is_exact();
     let all = [claims.as_slice(), late.as_slice()].concat();
-    let heard = || told(&all, |it| (it.start, it.greatest), name);
-    let written = || recorded(grants, |it| it.written);
+    let heard = || client_tokens(&all, |it| (it.start, it.greatest), name);
+    let written = || node_tokens(grants, |it| it.written);
     let mut broken = Vec::new();
     // Clients that relied on the lock did so one after the other.
-    let starts = told(claims, |it| (it.start, it.token), name);
-    let of_claims = told(claims, |it| (it.start, it.greatest), name);
+    let starts = client_tokens(claims, |it| (it.start, it.token), name);
+    let of_claims = client_tokens(claims, |it| (it.start, it.greatest), name);
     broken.extend(decreases(of_claims, starts.clone(), false));
     // A grant that was heard of too late was made before its deadline, and so before every claim that began after that.
     // A call to etcd's API that waits for the lock extends its lease meanwhile, which the client does not learn: its grant is
     // only known to have been made before it was heard of.
-    let made_before = |it: &Claim| if is_exact(it) { it.end } else { it.start };
-    broken.extend(decreases(told(late, |it| (made_before(it), it.greatest), name), starts, false));
+    let made_before = |it: &LockClaim| if is_exact(it) { it.end } else { it.start };
+    broken.extend(decreases(
+        client_tokens(late, |it| (made_before(it), it.greatest), name),
+        starts,
+        false,
+    ));
     // A request that was made when a token was known is granted after that one.
-    let asked = told(&all, |it| (it.asked, it.token), name);
+    let asked = client_tokens(&all, |it| (it.asked, it.token), name);
     broken.extend(decreases([heard(), written()].concat(), asked, false));
     // The time of a record is an interval: only those that do not overlap have an order. Two nodes may record the same
     // token, if a client goes on through another node before it has heard of its grant.
-    let granted = recorded(grants, |it| it.at);
+    let granted = node_tokens(grants, |it| it.at);
     broken.extend(decreases([heard(), written()].concat(), granted, true));
     for (kind, claims) in &history.long {
         let late = history.late_long.get(kind).map_or(&[][..], Vec::as_slice);
         let all = [claims.as_slice(), late].concat();
-        let name = |_: &Claim| format!("the {kind} holder");
-        let earlier = told(&all, |it| (it.start, it.greatest), name);
-        broken.extend(decreases(earlier, told(&all, |it| (it.start, it.token), name), false));
+        let name = |_: &LockClaim| format!("the {kind} holder");
+        let earlier = client_tokens(&all, |it| (it.start, it.greatest), name);
+        broken.extend(decreases(
+            earlier,
+            client_tokens(&all, |it| (it.start, it.token), name),
+            false,
+        ));
     }
     broken
 }
 
 /// Each write is one more than the one before, with a token that is not smaller, and what a worker was told is there.
-fn increments(history: &History) -> Vec<String> {
-    let (mut broken, mut last) = (Vec::new(), Write { token: 0, value: 0 });
+fn increments(history: &RunHistory) -> Vec<String> {
+    let (mut broken, mut last) = (Vec::new(), RegisterWrite { token: 0, value: 0 });
     for write in &history.writes {
         if write.value != last.value + 1 || write.token < last.token {
             broken.push(format!(
@@ -188,7 +199,7 @@ fn increments(history: &History) -> Vec<String> {
         }
         last = *write;
     }
-    let written: BTreeSet<&Write> = history.writes.iter().collect();
+    let written: BTreeSet<&RegisterWrite> = history.writes.iter().collect();
     let missing = history.acknowledged.iter().filter(|write| !written.contains(write));
     broken.extend(missing.map(|write| {
         format!(
@@ -199,7 +210,7 @@ fn increments(history: &History) -> Vec<String> {
     broken
 }
 
-fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
+fn progress(history: &RunHistory, workers: usize, healed: u64) -> Vec<String> {
     let served = |worker: &usize| {
         history.claims.iter().any(|claim| claim.worker == *worker && claim.start > healed)
     };
@@ -212,7 +223,7 @@ fn progress(history: &History, workers: usize, healed: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clients::{Kind, Kinds};
+    use crate::clients::{ClientKind, ClientKinds};
 
     fn words(text: &str) -> Vec<Vec<String>> {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
@@ -220,8 +231,8 @@ mod tests {
     }
 
     /// Two workers, one after the other, and the records of one node.
-    fn sound() -> History {
-        let mut history = History::default();
+    fn sound() -> RunHistory {
+        let mut history = RunHistory::default();
         history.read_worker(
             0,
             &words("want 1\ngranted 10 5 90 90 0\nheld 20 95 95\nwrote 25 5 1\nfreeing 30"),
@@ -240,7 +251,7 @@ mod tests {
         history
     }
 
-    fn broken(history: &History) -> Vec<&'static str> {
+    fn broken(history: &RunHistory) -> Vec<&'static str> {
         let verdicts = judge(history, 2, 9);
         verdicts
             .iter()
@@ -267,11 +278,11 @@ mod tests {
 
     #[test]
     fn every_claim_that_reaches_beyond_a_grant_is_found() {
-        let mut history = History::default();
+        let mut history = RunHistory::default();
         history.read_worker(0, &words("granted 10 1 100 100 0\nfreeing 90"));
         history.read_worker(1, &words("granted 20 2 30 30 0\nfreeing 25"));
         history.read_worker(2, &words("granted 40 3 60 60 0\nfreeing 55"));
-        let grant = |token, at| Grant { node: 0, token, at, written: at + 1 };
+        let grant = |token, at| RecordedGrant { node: 0, token, at, written: at + 1 };
         history.grants = vec![grant(9, 5), grant(1, 22), grant(9, 50), grant(9, 54), grant(9, 89)];
         // The second overlaps with worker 1, the third with workers 0 and 2, the fourth with worker 0, and the last only touches.
         assert_eq!(early_grants(&history).len(), 1 + 2 + 1);
@@ -279,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_killed_worker_is_believed_until_its_deadline() {
-        let mut history = History::default();
+        let mut history = RunHistory::default();
         history.read_worker(0, &words("granted 10 5 90 90 0"));
         history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 50"));
         assert_eq!(overlapping_claims(&history).len(), 1);
@@ -287,9 +298,9 @@ mod tests {
 
     #[test]
     fn a_worker_is_believed_until_the_deadline_that_it_was_told_before_the_loss() {
-        let mut history = History::default();
+        let mut history = RunHistory::default();
         history.read_worker(0, &words("granted 10 5 90 90 0\nlost 200 150 160 deadline"));
-        assert_eq!((history.claims[0].end, history.claims[0].acted), (150, 160));
+        assert_eq!((history.claims[0].end, history.claims[0].assumed), (150, 160));
         history.read_worker(1, &words("granted 120 7 190 190 0\nfreeing 130"));
         assert_eq!(overlapping_claims(&history).len(), 1);
     }
@@ -305,7 +316,7 @@ mod tests {
             &words("want 200\ngranted 210 11 220 220 0\nlost 220 220 220 x\nrevived 221"),
         );
         // Go's client looks once per second.
-        history.kinds = Kinds::only(Kind::Go);
+        history.kinds = ClientKinds::only(ClientKind::Go);
         history.read_worker(
             0,
             &words("want 300\ngranted 310 12 320 330 0\nheld 325 320 330 12\nfreeing 326"),
@@ -321,7 +332,7 @@ mod tests {
         let mut history = sound();
         history.claims[1].token = 5;
         history.grants[1].token = 5;
-        history.writes[1] = Write { token: 7, value: 1 };
+        history.writes[1] = RegisterWrite { token: 7, value: 1 };
         let found = broken(&history);
         assert!(found.iter().any(|property| property.contains("tokens increase")), "{found:?}");
         assert!(found.iter().any(|property| property.contains("increment")), "{found:?}");
@@ -329,19 +340,19 @@ mod tests {
 
     #[test]
     fn a_token_has_to_exceed_those_that_have_grown() {
-        let mut history = History::default();
+        let mut history = RunHistory::default();
         history.read_worker(0, &words("granted 10 5 90 90 0\nheld 20 95 95 8\nfreeing 30"));
         history.read_worker(1, &words("granted 40 7 99 99 0\nfreeing 45"));
         assert_eq!((history.claims[0].token, history.claims[0].greatest), (5, 8));
         assert_eq!(tokens(&history).len(), 1);
         // A record of the token that has grown is not another client's.
-        history.grants = vec![Grant { node: 0, token: 7, at: 25, written: 26 }];
+        history.grants = vec![RecordedGrant { node: 0, token: 7, at: 25, written: 26 }];
         assert_eq!(early_grants(&history).len(), 0);
     }
 
     #[test]
     fn a_token_that_was_heard_too_late_counts() {
-        let mut history = History::default();
+        let mut history = RunHistory::default();
         history.read_worker(0, &words("want 5\ngranted 50 9 30 30 0\nlost 51 30 30 deadline"));
         assert_eq!((history.claims.len(), history.late.len()), (0, 1));
         let (mut soon, mut later) = (history.clone(), history.clone());
@@ -355,8 +366,14 @@ mod tests {
 
     #[test]
     fn a_late_grant_of_etcds_api_may_be_later_than_the_deadline_that_its_client_knows() {
-        for (kind, found) in [(Kind::Http, 1), (Kind::Etcd, 0), (Kind::Etcdctl, 0), (Kind::Go, 0)] {
-            let mut history = History { kinds: Kinds::only(kind), ..History::default() };
+        for (kind, found) in [
+            (ClientKind::Http, 1),
+            (ClientKind::Etcd, 0),
+            (ClientKind::Etcdctl, 0),
+            (ClientKind::Go, 0),
+        ] {
+            let mut history =
+                RunHistory { kinds: ClientKinds::only(kind), ..RunHistory::default() };
             history.read_worker(0, &words("want 5\ngranted 50 9 30 30 0\nlost 51 30 30 deadline"));
             history.read_worker(1, &words("want 3\ngranted 40 8 90 90 0\nfreeing 60"));
             assert_eq!(tokens(&history).len(), found, "{kind}");
@@ -365,9 +382,9 @@ mod tests {
 
     #[test]
     fn a_record_is_compared_with_all_earlier_ones() {
-        let grant = |token, at| Grant { node: 0, token, at, written: at + 1 };
+        let grant = |token, at| RecordedGrant { node: 0, token, at, written: at + 1 };
         let grants = vec![grant(9, 10), grant(5, 20), grant(6, 30), grant(9, 40)];
-        let mut history = History { grants, ..History::default() };
+        let mut history = RunHistory { grants, ..RunHistory::default() };
         assert_eq!(tokens(&history).len(), 2, "5 and 6 are not; 9 may come again");
         history.read_worker(0, &words("want 31\ngranted 35 9 90 90 0\nfreeing 36"));
         assert_eq!(tokens(&history).len(), 3, "asked when 9 was on record");

@@ -7,7 +7,7 @@ mod http;
 pub(crate) mod json;
 pub(crate) mod kinds;
 mod native;
-mod tap;
+mod proxy;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use etcdctl::EtcdctlSession;
 use go::GoSession;
 use http::HttpSession;
 use json::PAUSE;
-pub(crate) use kinds::Kinds;
+pub(crate) use kinds::ClientKinds;
 use native::NativeSession;
 
 /// How a client speaks to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum ClientKind {
     /// The Rust client, connected to all voters.
     Direct,
     /// The Rust client, relayed by one node.
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Go,
 }
 
-impl Kind {
+impl ClientKind {
     pub(crate) const ALL: [Self; 6] =
         [Self::Direct, Self::Relayed, Self::Http, Self::Etcd, Self::Etcdctl, Self::Go];
 
@@ -70,27 +70,43 @@ impl Kind {
     }
 
     /// How a client of this kind renews its lease, if it asks for `ttl`. Leases of etcd's API have a ttl of their own.
-    pub(crate) fn renewal(self, ttl: Duration) -> Renewal {
+    pub(crate) fn renewal(self, ttl: Duration) -> RenewalTiming {
         let none = Duration::ZERO;
         match self {
             // Beats go to all voters at once, so that a silent one costs nothing.
-            Self::Direct => {
-                Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry: ttl / 3, hop: none }
-            }
+            Self::Direct => RenewalTiming {
+                voter_ttl: ttl,
+                client_ttl: ttl,
+                interval: ttl / 3,
+                retry: ttl / 3,
+                per_silent_node: none,
+            },
             // The client looks every tenth of a second whether its node should have answered.
             Self::Relayed => {
                 let retry = ttl / 4 + Duration::from_millis(100);
-                Renewal { kept: ttl, relied: ttl, interval: ttl / 4, retry, hop: retry }
+                RenewalTiming {
+                    voter_ttl: ttl,
+                    client_ttl: ttl,
+                    interval: ttl / 4,
+                    retry,
+                    per_silent_node: retry,
+                }
             }
             Self::Http => {
-                let retry = http::patience(ttl) + PAUSE;
-                Renewal { kept: ttl, relied: ttl, interval: ttl / 3, retry, hop: retry }
+                let retry = http::call_timeout(ttl) + PAUSE;
+                RenewalTiming {
+                    voter_ttl: ttl,
+                    client_ttl: ttl,
+                    interval: ttl / 3,
+                    retry,
+                    per_silent_node: retry,
+                }
             }
-            Self::Etcd => Renewal::of_lease(etcd::TTL / 3, etcd::PATIENCE + PAUSE),
+            Self::Etcd => RenewalTiming::of_lease(etcd::TTL / 3, etcd::CALL_TIMEOUT + PAUSE),
             // The package looks every half second whether a keep-alive is due, and dials again after half a second.
             Self::Etcdctl | Self::Go => {
                 let half = Duration::from_millis(500);
-                Renewal::of_lease(etcd::TTL / 3 + half, half)
+                RenewalTiming::of_lease(etcd::TTL / 3 + half, half)
             }
         }
     }
@@ -98,37 +114,44 @@ impl Kind {
 
 /// How a client renews its lease. It decides for how long the client can do without a majority of nodes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Renewal {
+pub(crate) struct RenewalTiming {
     /// Time-to-live at the voters.
-    pub(crate) kept: Duration,
+    pub(crate) voter_ttl: Duration,
     /// The client relies on its lock for this long after a keep-alive that is answered.
-    relied: Duration,
+    client_ttl: Duration,
     /// Longest time from one keep-alive to the next while they are answered.
     interval: Duration,
     /// Longest time from one attempt to the next while they are not.
     retry: Duration,
     /// What each silent node costs that the client asks before another one.
-    hop: Duration,
+    per_silent_node: Duration,
 }
 
 /// Time for an answer, as the nodes are configured.
-pub(crate) const ANSWER: Duration = Duration::from_millis(100);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 
-impl Renewal {
+impl RenewalTiming {
     fn of_lease(interval: Duration, retry: Duration) -> Self {
-        Self { kept: etcd::KEPT, relied: etcd::TTL, interval, retry, hop: retry }
+        Self {
+            voter_ttl: etcd::VOTER_TTL,
+            client_ttl: etcd::TTL,
+            interval,
+            retry,
+            per_silent_node: retry,
+        }
     }
 
     /// Shortest time without a majority that can cost the client its lock. The last keep-alive before was sent up to one
     /// interval earlier, and the next one that is answered begins up to one retry later, or more if the client asks
     /// `silent` nodes first. At least a quarter of the ttl: a short blink of a majority excuses nothing.
     pub(crate) fn reserve(&self, silent: usize) -> Duration {
-        let used = self.interval + self.retry + self.hop * silent as u32 + ANSWER;
-        self.relied.saturating_sub(used).max(self.kept / 4)
+        let used =
+            self.interval + self.retry + self.per_silent_node * silent as u32 + ANSWER_TIMEOUT;
+        self.client_ttl.saturating_sub(used).max(self.voter_ttl / 4)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ClientKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Direct => "direct",
@@ -143,13 +166,13 @@ impl fmt::Display for Kind {
 
 /// How a session is to be opened.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
-    pub(crate) kind: Kind,
+pub(crate) struct ClientOptions {
+    pub(crate) kind: ClientKind,
     /// Client addresses of all nodes.
     pub(crate) endpoints: Vec<String>,
     /// The node that is tried first.
     pub(crate) first: usize,
-    pub(crate) who: String,
+    pub(crate) client_name: String,
     pub(crate) ttl: Duration,
     /// The program that uses etcd's Go package.
     pub(crate) locker: PathBuf,
@@ -174,7 +197,7 @@ pub(crate) struct Deadline {
     pub(crate) promised: u64,
     /// The time that the client goes by. It is later only for clients of etcd's API: those whose answer took longer than the
     /// allowance, since they count from receipt, and Go's, which look once per second. Then only tokens protect.
-    pub(crate) acted: u64,
+    pub(crate) assumed: u64,
 }
 
 impl Deadline {
@@ -183,13 +206,13 @@ impl Deadline {
     fn of_answer(sent: u64, received: u64, seconds: u64) -> Self {
         let micros = seconds * 1_000_000;
         let allowed = sent + ALLOWANCE.as_micros() as u64;
-        Self { promised: received.min(allowed) + micros, acted: received + micros }
+        Self { promised: received.min(allowed) + micros, assumed: received + micros }
     }
 
     /// The client is told another deadline. An answer that was long under way takes nothing back.
-    fn extend(&mut self, told: Self) {
-        self.promised = self.promised.max(told.promised);
-        self.acted = self.acted.max(told.acted);
+    fn extend(&mut self, other: Self) {
+        self.promised = self.promised.max(other.promised);
+        self.assumed = self.assumed.max(other.assumed);
     }
 }
 
@@ -203,7 +226,7 @@ pub(crate) trait LockSession: Sized {
     type Guard: LockGuard;
 
     /// Opens a session at the first node that answers.
-    async fn open(options: &Options) -> Option<Self>;
+    async fn open(options: &ClientOptions) -> Option<Self>;
 
     /// How the votes are collected, for the log.
     fn route(&self) -> &'static str {

@@ -56,7 +56,7 @@ pub(crate) enum Remedy {
 
 /// Result of injecting a fault.
 #[derive(Debug, Default)]
-pub(crate) struct Strike {
+pub(crate) struct Injection {
     pub(crate) remedies: Vec<Remedy>,
     /// Violations.
     pub(crate) broken: Vec<String>,
@@ -104,8 +104,8 @@ impl Fault {
     }
 
     /// Injects the fault.
-    pub(crate) fn strike(self, fleet: &mut Fleet, rng: &mut Rng) -> io::Result<Strike> {
-        fleet.outages.blame(self.to_string());
+    pub(crate) fn inject(self, fleet: &mut Fleet, rng: &mut Rng) -> io::Result<Injection> {
+        fleet.outages.set_current_fault(self.to_string());
         let n = fleet.node_count();
         let minority = (n - 1) / 2;
         let node = rng.index(n);
@@ -133,22 +133,22 @@ impl Fault {
                 let other = (holders_node + 1 + rng.index(n - 1)) % n;
                 kill_nodes(fleet, &[other])
             }
-            Self::KillMinority => kill_nodes(fleet, &rng.some(minority, n)),
+            Self::KillMinority => kill_nodes(fleet, &rng.sample(minority, n)),
             Self::StopHolder => {
                 fleet.stop_worker(holder);
                 vec![Remedy::ContinueWorker(holder)]
             }
             Self::StopHoldersNode => stop_nodes(fleet, &[holders_node]),
-            Self::StopMinority => stop_nodes(fleet, &rng.some(minority, n)),
+            Self::StopMinority => stop_nodes(fleet, &rng.sample(minority, n)),
             Self::Stutter => {
                 stutter(fleet, rng, node);
                 Vec::new()
             }
-            Self::CutBothWays => cut_apart(fleet, &[node], &others)?,
+            Self::CutBothWays => cut_links(fleet, &[node], &others)?,
             Self::CutMinority => {
-                let these = rng.some(minority, n);
+                let these = rng.sample(minority, n);
                 let rest: Vec<usize> = (0..n).filter(|other| !these.contains(other)).collect();
-                cut_apart(fleet, &these, &rest)?
+                cut_links(fleet, &these, &rest)?
             }
             Self::CutDeaf => {
                 fleet.begin(&[node], OutageCause::CutOff);
@@ -162,7 +162,7 @@ impl Fault {
             }
             Self::CutFromClients => {
                 let clients = fleet.client_hosts();
-                cut_apart(fleet, &[node], &clients)?
+                cut_links(fleet, &[node], &clients)?
             }
             Self::CutNoQuorum => {
                 fleet.begin(&(0..n).collect::<Vec<_>>(), OutageCause::CutOff);
@@ -179,7 +179,7 @@ impl Fault {
             }
             Self::ShiftClock => {
                 fleet.kill_node(node);
-                let seconds = rng.among(600..7_200) as i64;
+                let seconds = rng.in_range(600..7_200) as i64;
                 // A clock cannot show a time before the machine was started.
                 let back = rng.index(2) == 0 && uptime_s() > seconds + 60;
                 vec![Remedy::StartShifted(node, if back { -seconds } else { seconds })]
@@ -215,7 +215,7 @@ impl Fault {
         if self != Self::StopHolder && caught.is_some() {
             fleet.continue_worker(holder);
         }
-        Ok(Strike { remedies, broken })
+        Ok(Injection { remedies, broken })
     }
 }
 
@@ -250,7 +250,7 @@ fn stop_nodes(fleet: &mut Fleet, nodes: &[usize]) -> Vec<Remedy> {
 }
 
 /// Cuts all links between some nodes and other hosts. Only the first are affected.
-fn cut_apart(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
+fn cut_links(fleet: &mut Fleet, these: &[usize], those: &[usize]) -> io::Result<Vec<Remedy>> {
     fleet.begin(these, OutageCause::CutOff);
     these.iter().try_for_each(|host| fleet.hosts.cut(*host, those))?;
     those.iter().try_for_each(|host| fleet.hosts.cut(*host, these))?;
@@ -262,9 +262,9 @@ fn stutter(fleet: &mut Fleet, rng: &mut Rng, node: usize) {
     fleet.begin(&[node], OutageCause::Stutters);
     for _ in 0..10 {
         fleet.stop_node(node);
-        pause(rng.among(20..150));
+        pause(rng.in_range(20..150));
         fleet.continue_node(node);
-        pause(rng.among(5..60));
+        pause(rng.in_range(5..60));
     }
     fleet.end(node, OutageCause::Stutters);
 }

@@ -10,21 +10,21 @@ use quorate_client::Moment;
 use quorate_core::ProcessId;
 use quorate_net::certs;
 
-use crate::clients::{Kinds, kinds};
+use crate::clients::{ClientKinds, kinds};
 use crate::disks::{self, Disks};
 use crate::hosts::Hosts;
 use crate::log::{self, Tail};
 use crate::outages::{OutageCause, Outages};
-use crate::process::Process;
+use crate::process::ManagedProcess;
 use crate::wait;
 
 /// Size and settings of a cluster.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct FleetConfig {
     pub(crate) nodes: usize,
     pub(crate) workers: usize,
     /// Kinds of clients.
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: ClientKinds,
     /// Whether there is a long holder of each kind, with a monitor beside them.
     pub(crate) holders: bool,
     /// Greatest time-to-live of a session.
@@ -42,15 +42,15 @@ const LEAVE_MS: u64 = 8_000;
 #[derive(Debug)]
 pub(crate) struct Fleet {
     pub(crate) hosts: Hosts,
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: ClientKinds,
     folder: PathBuf,
     program: PathBuf,
-    nodes: Vec<Process>,
-    workers: Vec<Process>,
-    holders: Vec<Process>,
+    nodes: Vec<ManagedProcess>,
+    workers: Vec<ManagedProcess>,
+    holders: Vec<ManagedProcess>,
     /// Only beside long holders.
-    monitor: Option<Process>,
-    register: Process,
+    monitor: Option<ManagedProcess>,
+    register: ManagedProcess,
     /// Data folders that are file systems of their own, so that they can be filled. Empty if they cannot be mounted.
     disks: Disks,
     peers: Vec<String>,
@@ -59,40 +59,40 @@ pub(crate) struct Fleet {
     /// Times in which nodes did not work because of faults.
     pub(crate) outages: Outages,
     /// What each worker does now, by its log.
-    turns: Vec<Turn>,
+    worker_states: Vec<WorkerState>,
 }
 
 impl Fleet {
     /// Writes the files of a cluster and starts all processes.
-    pub(crate) fn start(hosts: Hosts, folder: &Path, shape: &Shape) -> io::Result<Self> {
-        let Shape { nodes, workers, .. } = *shape;
-        let holders = if shape.holders { shape.kinds.iter().len() } else { 0 };
+    pub(crate) fn start(hosts: Hosts, folder: &Path, config: &FleetConfig) -> io::Result<Self> {
+        let FleetConfig { nodes, workers, .. } = *config;
+        let holders = if config.holders { config.kinds.iter().len() } else { 0 };
         let address = |host: usize, port: u16| format!("{}:{port}", hosts.address(host));
         let register_at = address(nodes + workers, 7482);
         let peers =
-            (0..nodes).map(|node| address(node, 7481)).chain(shape.absent.clone()).collect();
+            (0..nodes).map(|node| address(node, 7481)).chain(config.absent.clone()).collect();
         let clients = (0..nodes).map(|node| address(node, 7480)).collect();
         let processes = |what: &str, count: usize| {
-            (0..count).map(|number| Process::new(format!("{what} {number}"))).collect()
+            (0..count).map(|number| ManagedProcess::new(format!("{what} {number}"))).collect()
         };
         let mut fleet = Self {
             hosts,
-            kinds: shape.kinds.clone(),
+            kinds: config.kinds.clone(),
             folder: folder.to_owned(),
             program: std::env::current_exe()?,
             nodes: processes("node", nodes),
             workers: processes("worker", workers),
             holders: processes("long holder", holders),
-            monitor: (holders > 0).then(|| Process::new("the monitor".to_owned())),
-            register: Process::new("the register".to_owned()),
+            monitor: (holders > 0).then(|| ManagedProcess::new("the monitor".to_owned())),
+            register: ManagedProcess::new("the register".to_owned()),
             disks: Disks::default(),
             peers,
             clients,
             register_at,
             outages: Outages::default(),
-            turns: (0..workers).map(|_| Turn::default()).collect(),
+            worker_states: (0..workers).map(|_| WorkerState::default()).collect(),
         };
-        fleet.write_files(shape)?;
+        fleet.write_files(config)?;
         if holders > 0 {
             let folders = (0..nodes).map(|node| fleet.data(node));
             fleet.disks = Disks::mount(folders).unwrap_or_else(|why| {
@@ -116,14 +116,14 @@ impl Fleet {
     fn start_register(&mut self) -> io::Result<()> {
         let host = self.nodes.len() + self.workers.len();
         let mut command = self.hosts.command(host, &self.program);
-        command.args(["register", &self.register_at]).arg(made(self.register_log())?);
+        command.args(["register", &self.register_at]).arg(create_file(self.register_log())?);
         self.register.start(&mut command, &self.folder.join("register.err"), 0)
     }
 
     fn start_monitor(&mut self) -> io::Result<()> {
         let host = self.holder_host(self.holders.len());
         let mut command = self.hosts.command(host, &self.program);
-        command.args(["monitor", &self.clients.join(",")]).arg(made(self.monitor_log())?);
+        command.args(["monitor", &self.clients.join(",")]).arg(create_file(self.monitor_log())?);
         match &mut self.monitor {
             Some(monitor) => monitor.start(&mut command, &self.folder.join("monitor.err"), 0),
             None => Ok(()),
@@ -135,7 +135,7 @@ impl Fleet {
         let kind = self.kinds.of_worker(holder).to_string();
         command.args(["holder", &kind, &self.clients.join(",")]);
         command
-            .arg(made(self.holder_log(holder))?)
+            .arg(create_file(self.holder_log(holder))?)
             .arg(kinds::locker(&self.folder))
             .process_group(0);
         let errors = self.folder.join(format!("holder-{holder}.err"));
@@ -169,10 +169,10 @@ impl Fleet {
         self.folder.join(format!("data-{node}"))
     }
 
-    fn write_files(&self, shape: &Shape) -> io::Result<()> {
-        let Shape { ttl_most_ms, answer_ms, .. } = shape;
+    fn write_files(&self, config: &FleetConfig) -> io::Result<()> {
+        let FleetConfig { ttl_most_ms, answer_ms, .. } = config;
         let nodes = ProcessId::all(self.nodes.len()).map(|node| (node, Vec::new())).collect();
-        let wanted = certs::Wanted { nodes, clients: Vec::new(), days: 1, renew: false };
+        let wanted = certs::CertsSpec { nodes, clients: Vec::new(), days: 1, renew: false };
         certs::make(&self.folder.join("certs"), &wanted).map_err(io::Error::other)?;
         for (node, clients) in self.clients.iter().enumerate() {
             let mut text = format!(
@@ -265,7 +265,7 @@ impl Fleet {
         };
         let age = if start == 0 { "new" } else { "again" };
         let config = self.folder.join(format!("node-{node}.toml"));
-        command.arg("node").arg(config).arg(made(self.record(node, start))?).arg(age);
+        command.arg("node").arg(config).arg(create_file(self.record(node, start))?).arg(age);
         let errors = self.folder.join(format!("node-{node}.err"));
         self.nodes[node].start(&mut command, &errors, shift)?;
         self.outages.end(node, OutageCause::Down);
@@ -279,7 +279,7 @@ impl Fleet {
         let (kind, number) = (self.kinds.of_worker(worker).to_string(), worker.to_string());
         command.args(["worker", &kind, &number, &self.clients.join(","), &self.register_at]);
         command
-            .arg(made(self.log(worker, start))?)
+            .arg(create_file(self.log(worker, start))?)
             .arg(kinds::locker(&self.folder))
             .process_group(0);
         let errors = self.folder.join(format!("worker-{worker}.err"));
@@ -318,7 +318,7 @@ impl Fleet {
 
     /// Ends all clients, so that their logs are complete.
     pub(crate) fn kill_clients(&mut self) {
-        self.workers.iter_mut().chain(&mut self.holders).for_each(Process::kill);
+        self.workers.iter_mut().chain(&mut self.holders).for_each(ManagedProcess::kill);
     }
 
     /// Asks a node to leave with SIGTERM, and waits until it has. Fails with what is wrong about its end.
@@ -367,49 +367,49 @@ impl Fleet {
     /// Stops the worker that has the lock while it has it. Returns the worker and the node through which it has the lock.
     pub(crate) fn catch_holder(&mut self) -> io::Result<Option<(usize, usize)>> {
         for worker in 0..self.workers.len() {
-            if self.workers[worker].is_stopped() || !self.is_inside(worker)? {
+            if self.workers[worker].is_stopped() || !self.holds_lock(worker)? {
                 continue;
             }
             self.stop_worker(worker);
             // It may have gone on until it was stopped.
-            if self.is_inside(worker)? {
-                return Ok(Some((worker, self.turns[worker].node)));
+            if self.holds_lock(worker)? {
+                return Ok(Some((worker, self.worker_states[worker].node)));
             }
             self.continue_worker(worker);
         }
         Ok(None)
     }
 
-    fn is_inside(&mut self, worker: usize) -> io::Result<bool> {
+    fn holds_lock(&mut self, worker: usize) -> io::Result<bool> {
         let Some(log) = self.logs(worker).pop() else { return Ok(false) };
         let is_running = self.workers[worker].id().is_some();
-        Ok(self.turns[worker].read(&log)? && is_running)
+        Ok(self.worker_states[worker].read(&log)? && is_running)
     }
 
     /// The nodes that do not vote or do not hear all others.
     pub(crate) fn absent(&self) -> Vec<usize> {
         let absent = (self.peers.len() - self.nodes.len()).to_string();
         let is_absent = |node: &usize| {
-            let mut look = self.hosts.command(*node, &self.program);
-            look.args(["look", &self.clients[*node], &absent]).stderr(Stdio::null());
-            !look.status().is_ok_and(|status| status.success())
+            let mut check = self.hosts.command(*node, &self.program);
+            check.args(["look", &self.clients[*node], &absent]).stderr(Stdio::null());
+            !check.status().is_ok_and(|status| status.success())
         };
         (0..self.nodes.len()).filter(is_absent).collect()
     }
 
     /// Exits of processes that no fault and no end of the run has caused, in the whole run so far.
-    pub(crate) fn died(&mut self) -> Vec<String> {
+    pub(crate) fn exits(&mut self) -> Vec<String> {
         self.processes().flat_map(|process| process.exits().to_vec()).collect()
     }
 
-    fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+    fn processes(&mut self) -> impl Iterator<Item = &mut ManagedProcess> {
         let clients = self.workers.iter_mut().chain(&mut self.holders);
         clients.chain(&mut self.nodes).chain(&mut self.monitor).chain([&mut self.register])
     }
 
     /// Numbers of the processes that are nodes.
     pub(crate) fn node_ids(&self) -> Vec<u32> {
-        self.nodes.iter().filter_map(Process::id).collect()
+        self.nodes.iter().filter_map(ManagedProcess::id).collect()
     }
 
     pub(crate) fn clients(&self) -> &[String] {
@@ -429,14 +429,14 @@ fn ready_times(lines: &[Vec<String>]) -> Vec<(u64, usize)> {
 
 /// What a worker does now, by its log.
 #[derive(Debug, Default)]
-struct Turn {
+struct WorkerState {
     log: Option<Tail>,
-    is_inside: bool,
+    holds_lock: bool,
     /// The node through which it was granted the lock.
     node: usize,
 }
 
-impl Turn {
+impl WorkerState {
     /// Reads the new lines of its log, which is another one each time that the worker is started. Returns whether it has the
     /// lock.
     fn read(&mut self, path: &Path) -> io::Result<bool> {
@@ -445,19 +445,19 @@ impl Turn {
         }
         let lines = self.log.as_mut().map_or(Ok(Vec::new()), Tail::lines)?;
         for words in lines {
-            let inside = ["granted", "held", "wrote", "refused", "plain"];
-            self.is_inside = inside.contains(&words[0].as_str());
+            let holding = ["granted", "held", "wrote", "refused", "plain"];
+            self.holds_lock = holding.contains(&words[0].as_str());
             if words[0] == "granted" {
                 self.node = words.get(5).and_then(|node| node.parse().ok()).unwrap_or(0);
             }
         }
-        Ok(self.is_inside)
+        Ok(self.holds_lock)
     }
 }
 
 /// Makes an empty file, unless it is there. A process may be killed before it has opened its log, so the log is made before
 /// the process is started: a log that is missing later is an error.
-fn made(path: PathBuf) -> io::Result<PathBuf> {
+fn create_file(path: PathBuf) -> io::Result<PathBuf> {
     fs::OpenOptions::new().create(true).append(true).open(&path)?;
     Ok(path)
 }
@@ -465,7 +465,7 @@ fn made(path: PathBuf) -> io::Result<PathBuf> {
 impl Drop for Fleet {
     fn drop(&mut self) {
         // Before the disks are unmounted, which is done when they are dropped.
-        self.processes().for_each(Process::kill);
+        self.processes().for_each(ManagedProcess::kill);
         if wait::check().is_err() {
             self.discard_data();
         }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crate::clients::{Kind, Kinds};
+use crate::clients::{ClientKind, ClientKinds};
 use crate::fleet::Fleet;
 use crate::log::lines;
 use crate::worker::LOCK;
 
 /// A time during which a worker relied on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct LockClaim {
     pub(crate) worker: usize,
     /// The token of the grant.
     pub(crate) token: u64,
@@ -23,26 +23,26 @@ pub(crate) struct Claim {
     /// When it gave it up or could not rely on it any longer. For one that was killed, until when it could have.
     pub(crate) end: u64,
     /// The same by the time that the client goes by, which is later if it counts from an answer that came late.
-    pub(crate) acted: u64,
+    pub(crate) assumed: u64,
     /// How it ended.
-    pub(crate) ending: Ending,
+    pub(crate) ending: ClaimEnding,
 }
 
-impl Claim {
+impl LockClaim {
     /// The client was told another deadline.
-    fn rely_until(&mut self, promised: u64, acted: u64) {
-        (self.end, self.acted) = (promised, acted);
+    fn set_deadline(&mut self, promised: u64, assumed: u64) {
+        (self.end, self.assumed) = (promised, assumed);
     }
 
     /// Whether a token is one of this claim's.
-    pub(crate) fn has(&self, token: u64) -> bool {
+    pub(crate) fn owns_token(&self, token: u64) -> bool {
         (self.token..=self.greatest).contains(&token)
     }
 }
 
 /// How a claim ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ClaimEnding {
     Freed,
     /// It noticed that it could no longer rely on it.
     Lost,
@@ -52,7 +52,7 @@ pub(crate) enum Ending {
 
 /// A grant to a relayed session, by the record of the node that relays it. Nodes know nothing of grants to direct sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grant {
+pub(crate) struct RecordedGrant {
     pub(crate) node: usize,
     pub(crate) token: u64,
     /// The node granted the lock between these two times: when its loop read the clock, and when the record was written.
@@ -62,46 +62,46 @@ pub(crate) struct Grant {
 
 /// A write that the guarded register took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Write {
+pub(crate) struct RegisterWrite {
     pub(crate) token: u64,
     pub(crate) value: u64,
 }
 
 /// A keep-alive of a client that is not ours, or its call for a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Beat {
+pub(crate) struct KeepAlive {
     /// The node that was asked.
     pub(crate) node: usize,
     pub(crate) sent: u64,
     /// When it was answered, and the TTL of the answer in seconds.
-    pub(crate) told: Option<(u64, u64)>,
+    pub(crate) answered: Option<(u64, u64)>,
 }
 
 /// What happened.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct RunHistory {
     /// Kinds of clients that took part.
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: ClientKinds,
     /// In the order of their starts.
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) claims: Vec<LockClaim>,
     /// Claims of the long holders, each kind on a lock of its own.
-    pub(crate) long: BTreeMap<Kind, Vec<Claim>>,
+    pub(crate) long: BTreeMap<ClientKind, Vec<LockClaim>>,
     /// Grants that the long holders heard of when they could no longer rely on them.
-    pub(crate) late_long: BTreeMap<Kind, Vec<Claim>>,
+    pub(crate) late_long: BTreeMap<ClientKind, Vec<LockClaim>>,
     /// Times in which a long holder's process did not run.
-    pub(crate) stalls: BTreeMap<Kind, Vec<(u64, u64)>>,
+    pub(crate) stalls: BTreeMap<ClientKind, Vec<(u64, u64)>>,
     /// Keep-alives of the long holders that are not our clients.
-    pub(crate) beats: BTreeMap<Kind, Vec<Beat>>,
+    pub(crate) keep_alives: BTreeMap<ClientKind, Vec<KeepAlive>>,
     /// Sessions that were opened, by kind and by how their votes are collected.
-    pub(crate) sessions: BTreeMap<(Kind, String), usize>,
+    pub(crate) sessions: BTreeMap<(ClientKind, String), usize>,
     /// Grants that workers heard of when they could no longer rely on them. Their tokens count all the same.
-    pub(crate) late: Vec<Claim>,
+    pub(crate) late: Vec<LockClaim>,
     /// In the order of their times.
-    pub(crate) grants: Vec<Grant>,
+    pub(crate) grants: Vec<RecordedGrant>,
     /// In the order in which the register took them.
-    pub(crate) writes: Vec<Write>,
+    pub(crate) writes: Vec<RegisterWrite>,
     /// What workers were told had been written.
-    pub(crate) acknowledged: Vec<Write>,
+    pub(crate) acknowledged: Vec<RegisterWrite>,
     /// How often the register refused a token.
     pub(crate) refused: usize,
     /// What was written to the plain counter, in order.
@@ -114,7 +114,7 @@ pub(crate) struct History {
     pub(crate) ready: Vec<(u64, usize)>,
 }
 
-impl History {
+impl RunHistory {
     /// Reads all files of a run. Fails if one is missing, or if they lack what every judgement is based on.
     pub(crate) fn read(fleet: &Fleet) -> io::Result<Self> {
         let mut history = Self { kinds: fleet.kinds.clone(), ..Self::default() };
@@ -138,7 +138,7 @@ impl History {
             let stalls = lines.iter().filter(|words| words[0] == "stalled");
             let stalls = stalls.map(|words| (number(words.get(1)), number(words.get(2))));
             history.stalls.insert(kind, stalls.collect());
-            history.beats.insert(kind, beats(&lines));
+            history.keep_alives.insert(kind, keep_alives(&lines));
         }
         for node in 0..fleet.node_count() {
             for (records, shift) in fleet.records(node) {
@@ -158,12 +158,12 @@ impl History {
     /// What has to be there and is not. Without it, properties would hold only because nothing was looked at.
     fn missing_evidence(&self, nodes: usize) -> Option<String> {
         let relayed =
-            self.claims.iter().filter(|it| self.kinds.of_worker(it.worker) != Kind::Direct);
+            self.claims.iter().filter(|it| self.kinds.of_worker(it.worker) != ClientKind::Direct);
         let silent = (0..nodes).find(|node| !self.ready.iter().any(|(_, ready)| ready == node));
         let unheard = self.long.iter().find(|(kind, claims)| {
             kind.is_proxied()
                 && !claims.is_empty()
-                && self.beats.get(kind).is_none_or(Vec::is_empty)
+                && self.keep_alives.get(kind).is_none_or(Vec::is_empty)
         });
         if self.claims.is_empty() {
             return Some("no worker has logged that it had the lock".to_owned());
@@ -190,10 +190,10 @@ impl History {
     }
 
     fn read_client(&mut self, name: &str, worker: usize, lines: &[Vec<String>]) {
-        let (mut asked, mut open) = (0, None::<Claim>);
+        let (mut asked, mut open) = (0, None::<LockClaim>);
         let kind = self.kinds.of_worker(worker);
         for words in lines {
-            let number = |place: usize| number(words.get(place));
+            let number = |index: usize| number(words.get(index));
             match words[0].as_str() {
                 "session" => {
                     let route = words.get(3).cloned().unwrap_or_default();
@@ -201,15 +201,23 @@ impl History {
                 }
                 "want" => asked = number(1),
                 "granted" => {
-                    self.close(open.take(), Ending::Killed);
-                    let (start, token, end, acted) = (number(1), number(2), number(3), number(4));
-                    let (greatest, ending) = (token, Ending::Killed);
-                    open =
-                        Some(Claim { worker, token, greatest, asked, start, end, acted, ending });
+                    self.close(open.take(), ClaimEnding::Killed);
+                    let (start, token, end, assumed) = (number(1), number(2), number(3), number(4));
+                    let (greatest, ending) = (token, ClaimEnding::Killed);
+                    open = Some(LockClaim {
+                        worker,
+                        token,
+                        greatest,
+                        asked,
+                        start,
+                        end,
+                        assumed,
+                        ending,
+                    });
                 }
                 "held" => {
                     if let Some(claim) = &mut open {
-                        claim.rely_until(number(2), number(3));
+                        claim.set_deadline(number(2), number(3));
                         claim.greatest = claim.greatest.max(number(4));
                     }
                     // Clients of etcd's API count in their own way; see `Deadline`.
@@ -232,25 +240,30 @@ impl History {
                     if let Some(claim) = &mut open {
                         // The deadline may have changed since it was last logged.
                         if words[0] == "lost" {
-                            claim.rely_until(number(2), number(3));
+                            claim.set_deadline(number(2), number(3));
                         }
                         claim.end = claim.end.min(number(1));
-                        claim.acted = claim.acted.min(number(1));
+                        claim.assumed = claim.assumed.min(number(1));
                     }
-                    let ending = if words[0] == "lost" { Ending::Lost } else { Ending::Freed };
+                    let ending =
+                        if words[0] == "lost" { ClaimEnding::Lost } else { ClaimEnding::Freed };
                     self.close(open.take(), ending);
                 }
-                "wrote" => self.acknowledged.push(Write { token: number(2), value: number(3) }),
+                "wrote" => {
+                    self.acknowledged.push(RegisterWrite { token: number(2), value: number(3) })
+                }
                 _ => {}
             }
         }
-        self.close(open, Ending::Killed);
+        self.close(open, ClaimEnding::Killed);
     }
 
-    fn close(&mut self, claim: Option<Claim>, ending: Ending) {
+    fn close(&mut self, claim: Option<LockClaim>, ending: ClaimEnding) {
         match claim {
-            Some(claim) if claim.start < claim.end => self.claims.push(Claim { ending, ..claim }),
-            Some(claim) => self.late.push(Claim { ending, ..claim }),
+            Some(claim) if claim.start < claim.end => {
+                self.claims.push(LockClaim { ending, ..claim })
+            }
+            Some(claim) => self.late.push(LockClaim { ending, ..claim }),
             None => {}
         }
     }
@@ -268,16 +281,21 @@ impl History {
             let granted = words.first().is_some_and(|word| word == "granted");
             if granted && value("lock") == Some(LOCK) {
                 let token = value("token").and_then(|token| token.parse().ok()).unwrap_or(0);
-                self.grants.push(Grant { node, token, at: time("at"), written: time("written") });
+                self.grants.push(RecordedGrant {
+                    node,
+                    token,
+                    at: time("at"),
+                    written: time("written"),
+                });
             }
         }
     }
 
     pub(crate) fn read_register(&mut self, lines: &[Vec<String>]) {
         for words in lines {
-            let number = |place: usize| number(words.get(place));
+            let number = |index: usize| number(words.get(index));
             match words[0].as_str() {
-                "wrote" => self.writes.push(Write { token: number(2), value: number(3) }),
+                "wrote" => self.writes.push(RegisterWrite { token: number(2), value: number(3) }),
                 "refused" => self.refused += 1,
                 "plain" => self.plain.push(number(2)),
                 _ => {}
@@ -296,24 +314,24 @@ impl History {
     }
 
     /// How many claims ended so.
-    pub(crate) fn ended(&self, ending: Ending) -> usize {
+    pub(crate) fn count_ended(&self, ending: ClaimEnding) -> usize {
         self.claims.iter().filter(|claim| claim.ending == ending).count()
     }
 
     /// Claims of the workers of one kind.
-    pub(crate) fn of(&self, kind: Kind) -> impl Iterator<Item = &Claim> {
+    pub(crate) fn of_kind(&self, kind: ClientKind) -> impl Iterator<Item = &LockClaim> {
         self.claims.iter().filter(move |claim| self.kinds.of_worker(claim.worker) == kind)
     }
 
     /// Claims that began while a worker of these kinds relied on the lock for longer than it was promised. Only tokens protect
     /// from that. A client that was killed relies on nothing.
-    pub(crate) fn overlaps_beyond_promises(&self, kinds: &[Kind]) -> usize {
+    pub(crate) fn overlaps_beyond_promises(&self, kinds: &[ClientKind]) -> usize {
         let mut furthest = 0;
         let overlaps = self.claims.iter().filter(|claim| {
             let overlaps = claim.start < furthest;
-            let alive = claim.ending != Ending::Killed;
+            let alive = claim.ending != ClaimEnding::Killed;
             if alive && kinds.contains(&self.kinds.of_worker(claim.worker)) {
-                furthest = furthest.max(claim.acted);
+                furthest = furthest.max(claim.assumed);
             }
             overlaps
         });
@@ -322,23 +340,30 @@ impl History {
 }
 
 /// Keep-alives by the log of their client.
-fn beats(lines: &[Vec<String>]) -> Vec<Beat> {
-    let mut beats = Vec::<Beat>::new();
+fn keep_alives(lines: &[Vec<String>]) -> Vec<KeepAlive> {
+    let mut keep_alives = Vec::<KeepAlive>::new();
     for words in lines {
-        let number = |place: usize| number(words.get(place));
+        let number = |index: usize| number(words.get(index));
         match words[0].as_str() {
             "asked" => {
-                beats.push(Beat { sent: number(1), node: number(2) as usize, told: None });
+                keep_alives.push(KeepAlive {
+                    sent: number(1),
+                    node: number(2) as usize,
+                    answered: None,
+                });
             }
             "told" => {
                 let (sent, node) = (number(2), number(3) as usize);
-                let beat = beats.iter_mut().rfind(|it| (it.sent, it.node) == (sent, node));
-                beat.into_iter().for_each(|beat| beat.told = Some((number(1), number(4))));
+                let keep_alive =
+                    keep_alives.iter_mut().rfind(|it| (it.sent, it.node) == (sent, node));
+                keep_alive
+                    .into_iter()
+                    .for_each(|keep_alive| keep_alive.answered = Some((number(1), number(4))));
             }
             _ => {}
         }
     }
-    beats
+    keep_alives
 }
 
 fn number(word: Option<&String>) -> u64 {
@@ -353,14 +378,14 @@ mod tests {
     fn a_history_without_evidence_is_an_error() {
         let line = |text: &str| vec![text.split_whitespace().map(str::to_owned).collect()];
         let whole = || {
-            let mut history = History { ready: vec![(1, 0), (2, 1)], ..History::default() };
+            let mut history = RunHistory { ready: vec![(1, 0), (2, 1)], ..RunHistory::default() };
             history.read_worker(1, &line("granted 10 5 90 90 0"));
             history.read_node(0, &line("granted lock=torture token=5 at=9000 written=9500"), 0);
             history.read_register(&line("wrote 25 5 1"));
             history
         };
         assert_eq!(whole().missing_evidence(2), None);
-        let without = |take: fn(&mut History)| {
+        let without = |take: fn(&mut RunHistory)| {
             let mut history = whole();
             take(&mut history);
             history.missing_evidence(2).expect("something is missing")
@@ -370,7 +395,7 @@ mod tests {
         assert!(without(|it| it.writes.clear()).contains("no write"));
         assert!(without(|it| it.ready.truncate(1)).contains("node 1"));
         let unheard = without(|it| {
-            it.long.insert(Kind::Go, it.claims.clone());
+            it.long.insert(ClientKind::Go, it.claims.clone());
         });
         assert!(unheard.contains("go holder"), "{unheard}");
         let mut direct = whole();

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::clients::{Acquired, Kind, LockSession, Options, SessionWork};
-use crate::holding::{Holding, LOOK};
+use crate::clients::{Acquired, ClientKind, ClientOptions, LockSession, SessionWork};
+use crate::hold_log::{HoldLog, POLL_INTERVAL};
 use crate::log::Log;
 
 /// Time-to-live of a long holder's session. Most faults last longer.
@@ -18,16 +18,16 @@ pub(crate) const TTL: Duration = Duration::from_millis(2_000);
 /// A look that is late by more shows that the process did not run: the machine was busy.
 const STALL_US: u64 = 250_000;
 
-pub(crate) struct Holder {
-    kind: Kind,
+pub(crate) struct LongHolder {
+    kind: ClientKind,
     endpoints: Vec<String>,
     log: Log,
     locker: PathBuf,
 }
 
-impl Holder {
+impl LongHolder {
     pub(crate) fn new(
-        kind: Kind,
+        kind: ClientKind,
         endpoints: &str,
         log: &Path,
         locker: PathBuf,
@@ -44,9 +44,9 @@ impl Holder {
     /// Holds the lock until it is lost. Logs at least every tenth of a second that it is held.
     async fn hold<S: LockSession>(&mut self, session: &S, guard: S::Guard) {
         let (mut last, mut node) = (Moment::now().0, session.node());
-        let mut holding = Holding::begin(&mut self.log, &guard, node);
+        let mut hold_log = HoldLog::begin(&mut self.log, &guard, node);
         for turn in 1.. {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let now = Moment::now().0;
             if now - last > STALL_US {
                 self.log.line(format_args!("stalled {last} {now}"));
@@ -56,8 +56,8 @@ impl Holder {
                 self.log.line(format_args!("{note}"));
             }
             let held = match turn % 5 {
-                0 => holding.confirm(&mut self.log, &guard),
-                _ => holding.look(&mut self.log, &guard),
+                0 => hold_log.confirm(&mut self.log, &guard),
+                _ => hold_log.check(&mut self.log, &guard),
             };
             if !held {
                 return;
@@ -69,13 +69,13 @@ impl Holder {
     }
 }
 
-impl SessionWork for Holder {
+impl SessionWork for LongHolder {
     async fn run_with<S: LockSession>(mut self) {
         for first in 0.. {
-            let (kind, who) = (self.kind, format!("long holder, {}", self.kind));
+            let (kind, client_name) = (self.kind, format!("long holder, {}", self.kind));
             let (endpoints, locker) = (self.endpoints.clone(), self.locker.clone());
             let first = first % endpoints.len();
-            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
+            let options = ClientOptions { kind, endpoints, first, client_name, ttl: TTL, locker };
             if let Some(mut session) = S::open(&options).await {
                 let now = Moment::now().0;
                 self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));

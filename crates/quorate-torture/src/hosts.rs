@@ -148,21 +148,21 @@ pub(crate) fn is_stale(name: &str, prefix: &str) -> bool {
     process.is_some_and(|process| !std::path::Path::new(&format!("/proc/{process}")).exists())
 }
 
-/// Runs a command with `told` as its input. Fails with its error output.
-fn run(command: &mut Command, told: &str) -> io::Result<()> {
+/// Runs a command with `input` as its input. Fails with its error output.
+fn run(command: &mut Command, input: &str) -> io::Result<()> {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let shown = format!("{command:?}").replace('"', "");
     let mut child =
         command.spawn().map_err(|error| io::Error::other(format!("{shown}: {error}")))?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(told.as_bytes())?;
+        stdin.write_all(input.as_bytes())?;
     }
     let output = child.wait_with_output()?;
     if output.status.success() {
         return Ok(());
     }
-    let complaint = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(io::Error::other(format!("{shown}: {complaint}")))
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(io::Error::other(format!("{shown}: {stderr}")))
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@
 
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
-use crate::history::Claim;
+use crate::history::LockClaim;
 
 /// Number of claims that are checked at a time.
 const PART: usize = 6;
 
 /// Specification of a lock: whether it is held, and the last token.
 #[derive(Clone, Debug, Default)]
-struct Lock {
+struct LockSpec {
     held: bool,
     last: u64,
 }
@@ -32,7 +32,7 @@ enum Ret {
     Done,
 }
 
-impl SequentialSpec for Lock {
+impl SequentialSpec for LockSpec {
     type Op = Op;
     type Ret = Ret;
 
@@ -66,19 +66,19 @@ impl SequentialSpec for Lock {
 
 /// What a thread of the tester does, at which time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum TesterStep {
     Return(u64),
     Release(u64, u64),
     Ask,
 }
 
 /// The parts of a history, in the order of their starts, that no lock could have answered.
-pub(crate) fn problems(claims: &[Claim]) -> Vec<String> {
+pub(crate) fn problems(claims: &[LockClaim]) -> Vec<String> {
     let mut broken = Vec::new();
     for first in (0..claims.len()).step_by(PART) {
         let part = &claims[first..claims.len().min(first + PART)];
         let before = first.checked_sub(1).map(|last| claims[last]);
-        if !is_a_locks(before, part) {
+        if !is_lock_history(before, part) {
             broken.push(format!(
                 "no order of the {} claims from token {} on is one of a lock",
                 part.len(),
@@ -90,31 +90,31 @@ pub(crate) fn problems(claims: &[Claim]) -> Vec<String> {
 }
 
 /// Whether a lock could have answered so, given the claim before.
-fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
+fn is_lock_history(before: Option<LockClaim>, part: &[LockClaim]) -> bool {
     let mut steps = Vec::new();
     let from = before.map_or(0, |before| before.start);
     for (thread, claim) in part.iter().enumerate() {
-        steps.push((claim.asked.max(from), Step::Ask, thread + 1));
-        steps.push((claim.start, Step::Return(claim.token), thread + 1));
-        steps.push((claim.end, Step::Release(claim.token, claim.greatest), thread + 1));
+        steps.push((claim.asked.max(from), TesterStep::Ask, thread + 1));
+        steps.push((claim.start, TesterStep::Return(claim.token), thread + 1));
+        steps.push((claim.end, TesterStep::Release(claim.token, claim.greatest), thread + 1));
     }
-    let release = |before: Claim| Step::Release(before.token, before.greatest);
+    let release = |before: LockClaim| TesterStep::Release(before.token, before.greatest);
     steps.extend(before.map(|before| (before.end, release(before), 0)));
     // At the same microsecond an end may have been before a grant.
     steps.sort_by_key(|(time, step, thread)| {
-        (*time, !matches!(step, Step::Release(..)), *step, *thread)
+        (*time, !matches!(step, TesterStep::Release(..)), *step, *thread)
     });
     let last = before.map_or(0, |before| before.token);
-    let mut tester = LinearizabilityTester::new(Lock { held: before.is_some(), last });
+    let mut tester = LinearizabilityTester::new(LockSpec { held: before.is_some(), last });
     for (_, step, thread) in steps {
-        let told = match step {
-            Step::Ask => tester.on_invoke(thread, Op::Acquire),
-            Step::Return(token) => tester.on_return(thread, Ret::Granted(token)),
-            Step::Release(token, greatest) => {
+        let accepted = match step {
+            TesterStep::Ask => tester.on_invoke(thread, Op::Acquire),
+            TesterStep::Return(token) => tester.on_return(thread, Ret::Granted(token)),
+            TesterStep::Release(token, greatest) => {
                 tester.on_invoke(thread, Op::Release(token, greatest))
             }
         };
-        if told.is_err() {
+        if accepted.is_err() {
             return false;
         }
     }
@@ -124,24 +124,24 @@ fn is_a_locks(before: Option<Claim>, part: &[Claim]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Ending;
+    use crate::history::ClaimEnding;
 
-    fn claim(token: u64, asked: u64, start: u64, end: u64) -> Claim {
-        Claim {
+    fn claim(token: u64, asked: u64, start: u64, end: u64) -> LockClaim {
+        LockClaim {
             worker: token as usize,
             token,
             greatest: token,
             asked,
             start,
             end,
-            acted: end,
-            ending: Ending::Freed,
+            assumed: end,
+            ending: ClaimEnding::Freed,
         }
     }
 
     #[test]
     fn a_long_history_of_turns_is_a_locks() {
-        let claims: Vec<Claim> =
+        let claims: Vec<LockClaim> =
             (1..40).map(|turn| claim(turn, turn / 2, 10 * turn, 10 * turn + 9)).collect();
         assert_eq!(problems(&claims), Vec::<String>::new());
     }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn two_at_once_are_no_locks_wherever_they_are() {
         for wrong in 0..38 {
-            let mut claims: Vec<Claim> =
+            let mut claims: Vec<LockClaim> =
                 (1..40).map(|turn| claim(turn, 0, 10 * turn, 10 * turn + 9)).collect();
             claims[wrong].end += 5;
             assert_eq!(problems(&claims).len(), 1, "claim {wrong}");
@@ -160,7 +160,7 @@ mod tests {
     fn a_token_that_comes_again_is_no_locks() {
         assert_eq!(problems(&[claim(3, 0, 10, 20), claim(3, 0, 30, 40)]).len(), 1);
         assert_eq!(problems(&[claim(3, 0, 10, 20), claim(2, 0, 30, 40)]).len(), 1);
-        let grown = Claim { greatest: 5, ..claim(3, 0, 10, 20) };
+        let grown = LockClaim { greatest: 5, ..claim(3, 0, 10, 20) };
         assert_eq!(problems(&[grown, claim(5, 0, 30, 40)]).len(), 1, "not greater than 5");
         assert_eq!(problems(&[grown, claim(6, 0, 30, 40)]).len(), 0);
     }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::clients::{ALLOWANCE, ETCD_TTL, Kind};
-use crate::history::{Beat, Claim};
+use crate::clients::{ALLOWANCE, ClientKind, ETCD_TTL};
+use crate::history::{KeepAlive, LockClaim};
 use crate::outages::{Outage, merged};
 
 /// A long holder that lost its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Loss {
-    pub(crate) kind: Kind,
+pub(crate) struct HolderLoss {
+    pub(crate) kind: ClientKind,
     pub(crate) token: u64,
     pub(crate) at: u64,
     /// Why the loss is permitted; `None` is a violation.
@@ -40,14 +40,14 @@ impl FaultEffects<'_> {
 /// it, one such time without a break was as long as the reserve. etcdctl and Go's package do not leave a node that is silent;
 /// for them it is permitted as well if no node failed that they asked.
 pub(crate) fn judge(
-    kind: Kind,
-    claim: &Claim,
+    kind: ClientKind,
+    claim: &LockClaim,
     effects: FaultEffects<'_>,
     stalls: &[(u64, u64)],
-    beats: &[Beat],
-) -> Loss {
+    keep_alives: &[KeepAlive],
+) -> HolderLoss {
     let renewal = kind.renewal(crate::holder::TTL);
-    let from = claim.end.saturating_sub(renewal.kept.as_micros() as u64);
+    let from = claim.end.saturating_sub(renewal.voter_ttl.as_micros() as u64);
     let blocked = merged([effects.without_majority, stalls].concat()).into_iter();
     let blocked = blocked.map(|(start, end)| (start.max(from), end.min(claim.end)));
     let enough = |(start, end): &(u64, u64)| {
@@ -60,7 +60,7 @@ pub(crate) fn judge(
             "too many nodes were affected, or the client did not run, for {:?}",
             Duration::from_micros(end - start)
         )),
-        None if kind.is_proxied() && !is_owed(claim, from, effects, beats) => {
+        None if kind.is_proxied() && !is_owed(claim, from, effects, keep_alives) => {
             Some("the client asked no well node in time".to_owned())
         }
         None => None,
@@ -78,28 +78,49 @@ pub(crate) fn judge(
         )
     });
     let faults = faults.collect();
-    Loss { kind, token: claim.token, at: claim.end, excuse, faults }
+    HolderLoss { kind, token: claim.token, at: claim.end, excuse, faults }
 }
 
 /// Whether a client was owed an answer with which it would not have lost its lock: it sent a keep-alive to a node that was well,
 /// half a second before the end or earlier, was not told the whole TTL within half a second, and neither was it later.
 ///
 /// Only answers from before the end count. The log goes on after a loss, and keep-alives of the next lease are answered too.
-fn is_owed(claim: &Claim, from: u64, effects: FaultEffects<'_>, beats: &[Beat]) -> bool {
+fn is_owed(
+    claim: &LockClaim,
+    from: u64,
+    effects: FaultEffects<'_>,
+    keep_alives: &[KeepAlive],
+) -> bool {
     let (allowance, ttl) = (ALLOWANCE.as_micros() as u64, ETCD_TTL.as_secs());
-    let in_time = |beat: &&Beat| beat.sent >= from && beat.sent + allowance <= claim.end;
-    let kept = |beat: &Beat| {
-        beat.told.is_some_and(|(at, told)| at <= beat.sent + allowance && told >= ttl)
+    let in_time = |keep_alive: &&KeepAlive| {
+        keep_alive.sent >= from && keep_alive.sent + allowance <= claim.end
     };
-    let disturbed = |beat: &Beat| {
-        let until = beat.sent + allowance;
+    let kept = |keep_alive: &KeepAlive| {
+        keep_alive
+            .answered
+            .is_some_and(|(at, ttl_told)| at <= keep_alive.sent + allowance && ttl_told >= ttl)
+    };
+    let disturbed = |keep_alive: &KeepAlive| {
+        let until = keep_alive.sent + allowance;
         // A node that is well cannot answer without the others.
-        effects.outages.iter().any(|it| it.disturbs(beat.node, beat.sent, allowance))
-            || effects.without_majority.iter().any(|(from, to)| *from < until && beat.sent < *to)
+        effects.outages.iter().any(|it| it.disturbs(keep_alive.node, keep_alive.sent, allowance))
+            || effects
+                .without_majority
+                .iter()
+                .any(|(from, to)| *from < until && keep_alive.sent < *to)
     };
-    let before_end = beats.iter().filter(|beat| beat.told.is_some_and(|(at, _)| at < claim.end));
-    let last = before_end.filter(|beat| kept(beat)).map(|beat| beat.sent).max().unwrap_or(0);
-    beats.iter().filter(in_time).any(|beat| beat.sent > last && !disturbed(beat))
+    let before_end = keep_alives
+        .iter()
+        .filter(|keep_alive| keep_alive.answered.is_some_and(|(at, _)| at < claim.end));
+    let last = before_end
+        .filter(|keep_alive| kept(keep_alive))
+        .map(|keep_alive| keep_alive.sent)
+        .max()
+        .unwrap_or(0);
+    keep_alives
+        .iter()
+        .filter(in_time)
+        .any(|keep_alive| keep_alive.sent > last && !disturbed(keep_alive))
 }
 
 /// A time relative to another one, in seconds.
@@ -110,7 +131,7 @@ fn seconds(time: u64, to: u64) -> String {
     }
 }
 
-impl Loss {
+impl HolderLoss {
     pub(crate) fn describe(&self) -> String {
         let excuse = self.excuse.as_deref().unwrap_or("not permitted");
         let faults =
@@ -125,7 +146,7 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Ending;
+    use crate::history::ClaimEnding;
     use crate::outages::{OutageCause, without_majority};
 
     /// Nodes that are down until then, and well a tenth of a second later.
@@ -137,25 +158,30 @@ mod tests {
     }
 
     /// Whether a loss at 10 s is permitted, in a cluster of five nodes.
-    fn is_permitted(kind: Kind, outages: &[Outage], stalls: &[(u64, u64)], beats: &[Beat]) -> bool {
+    fn is_permitted(
+        kind: ClientKind,
+        outages: &[Outage],
+        stalls: &[(u64, u64)],
+        keep_alives: &[KeepAlive],
+    ) -> bool {
         let (asked, start, end) = (0, 1, 10_000_000);
-        let claim = Claim {
+        let claim = LockClaim {
             worker: 0,
             token: 1,
             greatest: 1,
             asked,
             start,
             end,
-            acted: end,
-            ending: Ending::Lost,
+            assumed: end,
+            ending: ClaimEnding::Lost,
         };
         let without_majority = without_majority(outages, 5);
         let effects = FaultEffects { outages, without_majority: &without_majority };
-        judge(kind, &claim, effects, stalls, beats).excuse.is_some()
+        judge(kind, &claim, effects, stalls, keep_alives).excuse.is_some()
     }
 
     fn excused(outages: &[Outage], stalls: &[(u64, u64)]) -> bool {
-        is_permitted(Kind::Direct, outages, stalls, &[])
+        is_permitted(ClientKind::Direct, outages, stalls, &[])
     }
 
     #[test]
@@ -187,37 +213,44 @@ mod tests {
             let others: Vec<usize> = (0..3).filter(|node| !silent.contains(node)).collect();
             [down(silent, 7_000_000, 11_000_000), down(&others, 8_500_000, 9_000_000)].concat()
         };
-        assert!(!is_permitted(Kind::Http, &gap(&[]), &[], &[]), "0.6 s are not enough");
-        assert!(is_permitted(Kind::Http, &gap(&[0]), &[], &[]));
+        assert!(!is_permitted(ClientKind::Http, &gap(&[]), &[], &[]), "0.6 s are not enough");
+        assert!(is_permitted(ClientKind::Http, &gap(&[0]), &[], &[]));
     }
 
     #[test]
     fn every_kind_has_a_reserve_of_a_quarter_of_its_ttl_at_least() {
-        let reserve = |kind: Kind, silent: usize| {
+        let reserve = |kind: ClientKind, silent: usize| {
             let renewal = kind.renewal(crate::holder::TTL);
-            assert!(renewal.reserve(silent) >= renewal.kept / 4, "{kind}");
+            assert!(renewal.reserve(silent) >= renewal.voter_ttl / 4, "{kind}");
             renewal.reserve(silent).as_millis()
         };
-        assert_eq!([0, 1].map(|silent| reserve(Kind::Direct, silent)), [566, 566]);
-        assert_eq!([0, 1].map(|silent| reserve(Kind::Relayed, silent)), [800, 500]);
-        assert_eq!([0, 1].map(|silent| reserve(Kind::Http, silent)), [813, 500]);
-        assert_eq!([0, 1].map(|silent| reserve(Kind::Etcd, silent)), [813, 687]);
-        assert_eq!([0, 1].map(|silent| reserve(Kind::Go, silent)), [687, 687]);
+        assert_eq!([0, 1].map(|silent| reserve(ClientKind::Direct, silent)), [566, 566]);
+        assert_eq!([0, 1].map(|silent| reserve(ClientKind::Relayed, silent)), [800, 500]);
+        assert_eq!([0, 1].map(|silent| reserve(ClientKind::Http, silent)), [813, 500]);
+        assert_eq!([0, 1].map(|silent| reserve(ClientKind::Etcd, silent)), [813, 687]);
+        assert_eq!([0, 1].map(|silent| reserve(ClientKind::Go, silent)), [687, 687]);
     }
 
     #[test]
     fn a_client_that_stays_at_a_node_is_owed_answers_of_nodes_that_are_well() {
         let faults = down(&[2], 8_500_000, 11_000_000);
-        let excused = |beats: &[Beat]| is_permitted(Kind::Go, &faults, &[], beats);
-        let beat = |node, sent, told| Beat { node, sent, told };
-        let last = beat(2, 8_000_000, Some((8_000_500, 2)));
-        assert!(excused(&[last, beat(2, 9_000_000, None)]), "that node was stopped");
-        assert!(!excused(&[last, beat(1, 9_000_000, None)]), "this one was well");
-        assert!(excused(&[last, beat(1, 9_600_000, None)]), "too late");
-        assert!(!excused(&[beat(2, 7_900_000, Some((7_900_500, 1)))]), "it was told less");
-        assert!(!excused(&[last, beat(1, 9_000_000, Some((9_000_500, 0)))]), "it was told to stop");
-        let next_lease = beat(1, 10_100_000, Some((10_100_500, 2)));
-        assert!(!excused(&[last, beat(1, 9_000_000, None), next_lease]), "answered after the loss");
+        let excused =
+            |keep_alives: &[KeepAlive]| is_permitted(ClientKind::Go, &faults, &[], keep_alives);
+        let keep_alive = |node, sent, answered| KeepAlive { node, sent, answered };
+        let last = keep_alive(2, 8_000_000, Some((8_000_500, 2)));
+        assert!(excused(&[last, keep_alive(2, 9_000_000, None)]), "that node was stopped");
+        assert!(!excused(&[last, keep_alive(1, 9_000_000, None)]), "this one was well");
+        assert!(excused(&[last, keep_alive(1, 9_600_000, None)]), "too late");
+        assert!(!excused(&[keep_alive(2, 7_900_000, Some((7_900_500, 1)))]), "it was told less");
+        assert!(
+            !excused(&[last, keep_alive(1, 9_000_000, Some((9_000_500, 0)))]),
+            "it was told to stop"
+        );
+        let next_lease = keep_alive(1, 10_100_000, Some((10_100_500, 2)));
+        assert!(
+            !excused(&[last, keep_alive(1, 9_000_000, None), next_lease]),
+            "answered after the loss"
+        );
     }
 
     #[test]

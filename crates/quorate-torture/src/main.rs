@@ -16,8 +16,8 @@ mod disks;
 mod faults;
 mod fleet;
 mod history;
+mod hold_log;
 mod holder;
-mod holding;
 mod hosts;
 mod linear;
 mod log;
@@ -42,12 +42,12 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::campaign::{Length, Plan};
-use crate::clients::{Kind, Kinds, etcdctl};
+use crate::campaign::{RunLength, TorturePlan};
+use crate::clients::{ClientKind, ClientKinds, etcdctl};
 use crate::fleet::Fleet;
-use crate::holder::Holder;
+use crate::holder::LongHolder;
 use crate::hosts::Hosts;
-use crate::worker::Worker;
+use crate::worker::LockWorker;
 
 /// A cluster of real processes under real faults.
 #[derive(Debug, Parser)]
@@ -78,7 +78,7 @@ enum Command {
         workers: Option<u64>,
         /// Only clients of these kinds, such as `http,go`; default: all whose programs are installed
         #[arg(long, value_enum, value_delimiter = ',')]
-        clients: Vec<Kind>,
+        clients: Vec<ClientKind>,
         /// Only faults with this in their names, such as `memory` or `cut off`
         #[arg(long, default_value = "")]
         only: String,
@@ -108,7 +108,7 @@ enum Command {
     Node { config: PathBuf, records: PathBuf, age: String },
     #[command(hide = true)]
     Worker {
-        kind: Kind,
+        kind: ClientKind,
         number: usize,
         endpoints: String,
         register: String,
@@ -116,15 +116,15 @@ enum Command {
         locker: PathBuf,
     },
     #[command(hide = true)]
-    Holder { kind: Kind, endpoints: String, log: PathBuf, locker: PathBuf },
-    #[command(hide = true)]
-    Inside { address: String },
+    Holder { kind: ClientKind, endpoints: String, log: PathBuf, locker: PathBuf },
+    #[command(hide = true, name = "inside")]
+    EtcdctlLockCommand { address: String },
     #[command(hide = true)]
     Monitor { endpoints: String, log: PathBuf },
     #[command(hide = true)]
     Register { address: String, log: PathBuf },
-    #[command(hide = true)]
-    Look { address: String, absent: usize },
+    #[command(hide = true, name = "look")]
+    CheckNode { address: String, absent: usize },
 }
 
 fn main() -> ExitCode {
@@ -155,16 +155,17 @@ fn run(command: Command) -> io::Result<bool> {
             wait::watch_for_interrupts()?;
             let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
             let required = std::env::var("QUORATE_PEERS").is_ok_and(|how| how == "required");
-            let tell = |line: &str| eprintln!("{line}");
-            let kinds = Kinds::prepare(&clients, required, folder.path(), tell)?;
+            let progress = |line: &str| eprintln!("{line}");
+            let kinds = ClientKinds::prepare(&clients, required, folder.path(), progress)?;
             let workers = workers.map_or(2 * kinds.iter().len(), |workers| workers as usize);
-            let length = faults.map_or(Length::Seconds(seconds), |it| Length::Faults(it as usize));
-            let plan = Plan { nodes: nodes as usize, workers, kinds, length, seed, only };
+            let length =
+                faults.map_or(RunLength::Seconds(seconds), |it| RunLength::Faults(it as usize));
+            let plan = TorturePlan { nodes: nodes as usize, workers, kinds, length, seed, only };
             run_faults(&plan, folder, or_loopback, json)
         }
         Command::Stress { waiters, locks, strangers, json } => {
             wait::watch_for_interrupts()?;
-            let load = stress::Load {
+            let load = stress::StressLoad {
                 waiters: waiters as usize,
                 locks: locks as usize,
                 strangers: strangers as usize,
@@ -177,17 +178,19 @@ fn run(command: Command) -> io::Result<bool> {
         }
         Command::Worker { kind, number, endpoints, register, log, locker } => {
             end_with_parent()?;
-            let worker = Worker::new(kind, number, &endpoints, &register, &log, locker)?;
+            let worker = LockWorker::new(kind, number, &endpoints, &register, &log, locker)?;
             runtime.block_on(worker.run());
             Ok(true)
         }
         Command::Holder { kind, endpoints, log, locker } => {
             end_with_parent()?;
-            let holder = Holder::new(kind, &endpoints, &log, locker)?;
+            let holder = LongHolder::new(kind, &endpoints, &log, locker)?;
             runtime.block_on(holder.run());
             Ok(true)
         }
-        Command::Inside { address } => etcdctl::inside(&address).map(|()| true),
+        Command::EtcdctlLockCommand { address } => {
+            etcdctl::run_lock_command(&address).map(|()| true)
+        }
         Command::Monitor { endpoints, log } => {
             end_with_parent()?;
             runtime.block_on(monitor::run(&endpoints, &log)).map(|()| true)
@@ -196,9 +199,9 @@ fn run(command: Command) -> io::Result<bool> {
             end_with_parent()?;
             register::serve(&address, &log).map(|()| true)
         }
-        Command::Look { address, absent } => {
+        Command::CheckNode { address, absent } => {
             end_with_parent()?;
-            Ok(runtime.block_on(node::is_well(&address, absent)))
+            Ok(runtime.block_on(node::is_healthy(&address, absent)))
         }
     }
 }
@@ -215,7 +218,7 @@ fn end_with_parent() -> io::Result<()> {
 }
 
 fn run_faults(
-    plan: &Plan,
+    plan: &TorturePlan,
     folder: tempfile::TempDir,
     or_loopback: bool,
     json: bool,

@@ -8,30 +8,29 @@ use crate::wait::pause;
 
 /// A thread that samples until its result is taken.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    over: Arc<AtomicBool>,
+pub(crate) struct MemorySampler {
+    stop: Arc<AtomicBool>,
     sampling: JoinHandle<u64>,
 }
 
-impl Watch {
+impl MemorySampler {
     pub(crate) fn start(processes: Vec<u32>) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&over);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
         let sampling = std::thread::spawn(move || {
-            let mut most = 0;
-            while !told.load(Ordering::Relaxed) {
-                most =
-                    processes.iter().filter_map(|process| resident(*process)).fold(most, u64::max);
+            let mut max = 0;
+            while !stopped.load(Ordering::Relaxed) {
+                max = processes.iter().filter_map(|process| resident(*process)).fold(max, u64::max);
                 pause(10);
             }
-            most
+            max
         });
-        Self { over, sampling }
+        Self { stop, sampling }
     }
 
     /// Stops sampling. Returns the maximum over all processes and samples, in bytes.
-    pub(crate) fn most(self) -> u64 {
-        self.over.store(true, Ordering::Relaxed);
+    pub(crate) fn finish(self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
         self.sampling.join().unwrap_or(0)
     }
 }

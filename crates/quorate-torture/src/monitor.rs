@@ -10,10 +10,10 @@ use crate::clients::json;
 use crate::log::Log;
 
 /// Interval between two questions to one node.
-const EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time for an answer.
-const PATIENCE: Duration = Duration::from_millis(300);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Logs `ready SENT NODE` for each answer of a node that is ready, with the time at which it was asked. Runs until it is
 /// killed.
@@ -25,12 +25,12 @@ pub(crate) async fn run(endpoints: &str, log: &Path) -> std::io::Result<()> {
         tasks.spawn(async move {
             loop {
                 let sent = Moment::now().0;
-                let answer = json::call(&endpoint, "/readyz", None, PATIENCE).await;
+                let answer = json::call(&endpoint, "/readyz", None, ANSWER_TIMEOUT).await;
                 if answer.is_ok_and(|answer| answer.status == 200) {
                     let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
                     log.line(format_args!("ready {sent} {node}"));
                 }
-                tokio::time::sleep(EVERY).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         });
     }

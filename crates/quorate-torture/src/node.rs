@@ -11,22 +11,22 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::records::Records;
 
 /// Time that clients have to go elsewhere when the node is asked to leave; the same as that of `quorate node`.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs a node until it is killed, or leaves with SIGTERM as `quorate node` does.
 pub(crate) async fn run(config: &Path, records: &Path, new_cluster: bool) -> io::Result<()> {
     tracing::subscriber::set_global_default(Records::open(records)?).map_err(io::Error::other)?;
     let config = NodeConfig::read(config).map_err(io::Error::other)?;
-    let mut leave = signal(SignalKind::terminate())?;
+    let mut terminate = signal(SignalKind::terminate())?;
     let (node, _tls) =
         launch(&config, new_cluster, Extras::default()).await.map_err(io::Error::other)?;
-    leave.recv().await;
-    node.stop(PATIENCE).await;
+    terminate.recv().await;
+    node.stop(DRAIN_TIMEOUT).await;
     Ok(())
 }
 
 /// Whether a node votes and hears all others except `absent` of them.
-pub(crate) async fn is_well(address: &str, absent: usize) -> bool {
+pub(crate) async fn is_healthy(address: &str, absent: usize) -> bool {
     let client = Client::new([address]);
     let status = tokio::time::timeout(Duration::from_millis(500), client.status()).await;
     let Ok(Ok(status)) = status else { return false };

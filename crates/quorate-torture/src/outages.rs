@@ -66,12 +66,12 @@ impl Outage {
         Self { well: self.well.max(settled), ..self.clone() }
     }
 
-    /// Whether a call that is sent to a node then may be in vain, if an answer takes `patience` at most. After a cut, a
+    /// Whether a call that is sent to a node then may be in vain, if an answer takes `timeout` at most. After a cut, a
     /// connection sends again what was lost only after a pause, which has become as long as the cut.
-    pub(crate) fn disturbs(&self, node: usize, sent: u64, patience: u64) -> bool {
+    pub(crate) fn disturbs(&self, node: usize, sent: u64, timeout: u64) -> bool {
         let cut = if self.cause == OutageCause::CutOff { self.undone - self.from } else { 0 };
         let well = self.well.saturating_add(cut);
-        self.node == node && self.from < sent + patience && sent < well
+        self.node == node && self.from < sent + timeout && sent < well
     }
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Outages {
 
 impl Outages {
     /// What begins from now on is caused by this fault.
-    pub(crate) fn blame(&mut self, fault: String) {
+    pub(crate) fn set_current_fault(&mut self, fault: String) {
         self.fault = fault;
     }
 
@@ -155,14 +155,14 @@ pub(crate) fn without_majority(outages: &[Outage], nodes: usize) -> Vec<(u64, u6
 pub(crate) fn merged(mut times: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     times.retain(|(from, to)| from < to);
     times.sort_unstable();
-    let mut apart = Vec::<(u64, u64)>::new();
+    let mut merged = Vec::<(u64, u64)>::new();
     for (from, to) in times {
-        match apart.last_mut() {
+        match merged.last_mut() {
             Some(last) if from <= last.1 => last.1 = last.1.max(to),
-            _ => apart.push((from, to)),
+            _ => merged.push((from, to)),
         }
     }
-    apart
+    merged
 }
 
 /// Nodes that were not ready within `limit` after the cause was undone, by logs that reach until `end`. A node needs the
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_node_that_another_fault_has_started_is_well_again() {
         let mut outages = Outages::default();
-        outages.blame("kill -9 of a majority less one".to_owned());
+        outages.set_current_fault("kill -9 of a majority less one".to_owned());
         outages.begin_at(0, OutageCause::Down, 1_000);
         outages.begin_at(1, OutageCause::Down, 1_000);
         // A rolling restart starts node 0; the remedies of the first fault come later and find it running.

@@ -12,10 +12,10 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::wait::pause;
 
 /// Interval at which a process that was asked to end is looked at, in milliseconds.
-const LOOK_MS: u64 = 10;
+const POLL_MS: u64 = 10;
 
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ManagedProcess {
     name: String,
     child: Option<Child>,
     /// By how many seconds its clock is wrong, for each time that it was started.
@@ -25,7 +25,7 @@ pub(crate) struct Process {
     exits: Vec<String>,
 }
 
-impl Process {
+impl ManagedProcess {
     /// A process that is not started yet. The name is for messages.
     pub(crate) fn new(name: String) -> Self {
         Self { name, child: None, shifts: Vec::new(), stopped: false, exits: Vec::new() }
@@ -87,7 +87,7 @@ impl Process {
     }
 
     /// Asks it to end with SIGTERM, and waits. Fails with what is wrong about its end; then it is killed if need be.
-    pub(crate) fn terminate(&mut self, patience_ms: u64) -> Result<(), String> {
+    pub(crate) fn terminate(&mut self, timeout_ms: u64) -> Result<(), String> {
         if !self.is_running() {
             return Ok(());
         }
@@ -95,16 +95,16 @@ impl Process {
         if let Some(pid) = Pid::from_raw(child.id() as i32) {
             let _ = kill_process(pid, Signal::TERM);
         }
-        for _ in 0..patience_ms / LOOK_MS {
+        for _ in 0..timeout_ms / POLL_MS {
             if let Ok(Some(status)) = child.try_wait() {
                 let wrong = || format!("{} ended with {status} after SIGTERM", self.name);
                 return if status.success() { Ok(()) } else { Err(wrong()) };
             }
-            pause(LOOK_MS);
+            pause(POLL_MS);
         }
         send(&child, Signal::KILL);
         let _ = child.wait();
-        Err(format!("{} did not end within {} s after SIGTERM", self.name, patience_ms / 1_000))
+        Err(format!("{} did not end within {} s after SIGTERM", self.name, timeout_ms / 1_000))
     }
 
     pub(crate) fn stop(&mut self) {
@@ -150,15 +150,15 @@ fn send(child: &Child, signal: Signal) {
 mod tests {
     use super::*;
 
-    fn started(script: &str) -> Process {
-        let mut process = Process::new("node 1".to_owned());
+    fn started(script: &str) -> ManagedProcess {
+        let mut process = ManagedProcess::new("node 1".to_owned());
         let mut command = Command::new("sh");
         let start = process.start(command.args(["-c", script]), Path::new("/dev/null"), 0);
         start.expect("there is a shell");
         process
     }
 
-    fn ended(process: &mut Process) {
+    fn ended(process: &mut ManagedProcess) {
         while process.is_running() {
             pause(1);
         }

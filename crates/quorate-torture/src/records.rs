@@ -22,12 +22,12 @@ impl Records {
 
 /// Words of an event: the message, then `name=value`.
 #[derive(Default)]
-struct Words {
+struct EventText {
     message: String,
     rest: String,
 }
 
-impl Visit for Words {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let _ = match field.name() {
             "message" => write!(self.message, "{value:?}"),
@@ -36,7 +36,7 @@ impl Visit for Words {
     }
 }
 
-impl fmt::Display for Words {
+impl fmt::Display for EventText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.message, self.rest)
     }
@@ -49,10 +49,10 @@ impl Subscriber for Records {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut words = Words::default();
-        event.record(&mut words);
+        let mut event_text = EventText::default();
+        event.record(&mut event_text);
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.line(format_args!("{words} written={}", Moment::now().0 * 1_000));
+        log.line(format_args!("{event_text} written={}", Moment::now().0 * 1_000));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -18,7 +18,7 @@ mod guarded;
 
 use guarded::{Guarded, Stale};
 
-struct State {
+struct RegisterState {
     guarded: Guarded,
     plain: u64,
     log: Log,
@@ -26,7 +26,7 @@ struct State {
 
 /// Serves until it is killed.
 pub(crate) fn serve(address: &str, log: &Path) -> io::Result<()> {
-    let state = State { guarded: Guarded::default(), plain: 0, log: Log::open(log)? };
+    let state = RegisterState { guarded: Guarded::default(), plain: 0, log: Log::open(log)? };
     let state = Arc::new(Mutex::new(state));
     let listener = TcpListener::bind(address)?;
     for stream in listener.incoming() {
@@ -36,7 +36,7 @@ pub(crate) fn serve(address: &str, log: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn answer_all(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
+fn answer_all(stream: TcpStream, state: &Mutex<RegisterState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut write = stream.try_clone()?;
     for line in BufReader::new(stream).lines() {
@@ -48,9 +48,9 @@ fn answer_all(stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
     Ok(())
 }
 
-impl State {
+impl RegisterState {
     fn answer(&mut self, words: &[&str]) -> String {
-        let number = |place: usize| words.get(place).and_then(|word| word.parse::<u64>().ok());
+        let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
         let now = Moment::now().0;
         match (words.first().copied(), number(1), number(2)) {
             (Some("read"), Some(token), _) => match self.guarded.read(token) {
@@ -87,7 +87,7 @@ pub(crate) struct Register(BufReader<TcpStream>);
 
 /// Answer of the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum RegisterReply {
     Value(u64),
     Written,
     Stale,
@@ -101,15 +101,15 @@ impl Register {
         Ok(Self(BufReader::new(stream)))
     }
 
-    pub(crate) fn ask(&mut self, request: std::fmt::Arguments<'_>) -> io::Result<Answer> {
+    pub(crate) fn ask(&mut self, request: std::fmt::Arguments<'_>) -> io::Result<RegisterReply> {
         self.0.get_mut().write_all(format!("{request}\n").as_bytes())?;
         let mut line = String::new();
         self.0.read_line(&mut line)?;
         let mut words = line.split_whitespace();
         match (words.next(), words.next().and_then(|word| word.parse().ok())) {
-            (Some("ok"), Some(value)) => Ok(Answer::Value(value)),
-            (Some("ok"), None) => Ok(Answer::Written),
-            (Some("stale"), _) => Ok(Answer::Stale),
+            (Some("ok"), Some(value)) => Ok(RegisterReply::Value(value)),
+            (Some("ok"), None) => Ok(RegisterReply::Written),
+            (Some("stale"), _) => Ok(RegisterReply::Stale),
             _ => Err(io::Error::other(format!("the register says {line:?}"))),
         }
     }

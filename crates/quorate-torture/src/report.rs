@@ -4,22 +4,22 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::campaign::{Outcome, Plan};
-use crate::clients::Kind;
-use crate::history::Ending;
-use crate::losses::Loss;
+use crate::campaign::{TortureOutcome, TorturePlan};
+use crate::clients::ClientKind;
+use crate::history::ClaimEnding;
+use crate::losses::HolderLoss;
 use crate::outages::Outage;
 
 /// Whether nothing is broken.
-pub(crate) fn is_sound(outcome: &Outcome) -> bool {
-    outcome.died.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
+pub(crate) fn is_sound(outcome: &TortureOutcome) -> bool {
+    outcome.exits.is_empty() && outcome.verdicts.iter().all(|verdict| verdict.broken.is_empty())
 }
 
 /// Maximum number of violations that are printed for each property.
 const SHOWN: usize = 5;
 
 /// For people.
-pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
+pub(crate) fn text(plan: &TorturePlan, outcome: &TortureOutcome) -> String {
     let mut text = format!(
         "seed {}: {} nodes, {} workers, {}\n\nfaults\n",
         plan.seed, plan.nodes, plan.workers, plan.length
@@ -33,7 +33,7 @@ pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
     }
     text += "\nclients            workers' grants     lost   killed   long holds   permitted losses   violations\n";
     for client in clients(outcome) {
-        let Client { kind, grants, lost, killed, long, permitted, violations, .. } = client;
+        let ClientFigures { kind, grants, lost, killed, long, permitted, violations, .. } = client;
         let _ = writeln!(
             text,
             "  {kind:<16} {grants:>15} {lost:>8} {killed:>8} {long:>12} {permitted:>18} {violations:>12}"
@@ -53,14 +53,14 @@ pub(crate) fn text(plan: &Plan, outcome: &Outcome) -> String {
             let _ = writeln!(text, "          and {} more", verdict.broken.len() - SHOWN);
         }
     }
-    for died in &outcome.died {
-        let _ = writeln!(text, "  BROKEN  {died}");
+    for exit in &outcome.exits {
+        let _ = writeln!(text, "  BROKEN  {exit}");
     }
     text
 }
 
 /// For programs.
-pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
+pub(crate) fn json(plan: &TorturePlan, outcome: &TortureOutcome) -> String {
     let faults: serde_json::Map<String, Value> =
         outcome.faults.iter().map(|(fault, times)| (fault.to_string(), json!(times))).collect();
     let figures: serde_json::Map<String, Value> =
@@ -73,8 +73,8 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
     let all = json!({
         "seed": plan.seed, "nodes": plan.nodes, "workers": plan.workers,
         "length": plan.length.to_string(),
-        "faults": faults, "figures": figures, "properties": properties, "died": outcome.died,
-        "clients": clients(outcome).iter().map(Client::json).collect::<Vec<_>>(),
+        "faults": faults, "figures": figures, "properties": properties, "died": outcome.exits,
+        "clients": clients(outcome).iter().map(ClientFigures::json).collect::<Vec<_>>(),
         "losses": outcome.losses.iter().map(loss_json).collect::<Vec<_>>(),
         "outages": outcome.outages.iter().map(outage_json).collect::<Vec<_>>(),
         "sound": is_sound(outcome),
@@ -83,8 +83,8 @@ pub(crate) fn json(plan: &Plan, outcome: &Outcome) -> String {
 }
 
 /// Figures of one kind of client.
-struct Client {
-    kind: Kind,
+struct ClientFigures {
+    kind: ClientKind,
     /// Grants that workers relied on.
     grants: usize,
     /// Of these lost, or ended by the death of the worker.
@@ -100,10 +100,10 @@ struct Client {
     violations: usize,
 }
 
-fn clients(outcome: &Outcome) -> Vec<Client> {
+fn clients(outcome: &TortureOutcome) -> Vec<ClientFigures> {
     let history = &outcome.history;
-    let client = |kind: Kind| {
-        let ended = |ending| history.of(kind).filter(|claim| claim.ending == ending).count();
+    let client = |kind: ClientKind| {
+        let ended = |ending| history.of_kind(kind).filter(|claim| claim.ending == ending).count();
         let sessions = |route: Option<&str>| {
             let of = history
                 .sessions
@@ -114,11 +114,11 @@ fn clients(outcome: &Outcome) -> Vec<Client> {
         let long = history.long.get(&kind).map_or(&[][..], Vec::as_slice);
         let losses = || outcome.losses.iter().filter(|loss| loss.kind == kind);
         let permitted = losses().filter(|loss| loss.excuse.is_some()).count();
-        Client {
+        ClientFigures {
             kind,
-            grants: history.of(kind).count(),
-            lost: ended(Ending::Lost),
-            killed: ended(Ending::Killed),
+            grants: history.of_kind(kind).count(),
+            lost: ended(ClaimEnding::Lost),
+            killed: ended(ClaimEnding::Killed),
             sessions: sessions(None),
             direct: sessions(Some("direct")),
             long: long.len(),
@@ -130,7 +130,7 @@ fn clients(outcome: &Outcome) -> Vec<Client> {
     history.kinds.iter().map(client).collect()
 }
 
-impl Client {
+impl ClientFigures {
     fn json(&self) -> Value {
         json!({
             "kind": self.kind.to_string(), "grants": self.grants, "lost": self.lost, "killed": self.killed,
@@ -140,7 +140,7 @@ impl Client {
     }
 }
 
-fn loss_json(loss: &Loss) -> Value {
+fn loss_json(loss: &HolderLoss) -> Value {
     json!({
         "kind": loss.kind.to_string(), "token": loss.token, "at": loss.at, "excuse": loss.excuse,
         "faults": loss.faults,
@@ -154,7 +154,7 @@ fn outage_json(outage: &Outage) -> Value {
     })
 }
 
-fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
+fn figures(outcome: &TortureOutcome) -> Vec<(&'static str, u64)> {
     let history = &outcome.history;
     let mut recoveries = outcome.recoveries.clone();
     recoveries.sort_unstable();
@@ -163,16 +163,16 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
         ("grants that a worker relied on", history.claims.len() as u64),
         ("grants to relayed sessions by the nodes' records", history.grants.len() as u64),
         ("hand-offs to another worker", history.hand_offs() as u64),
-        ("losses that the holder noticed", history.ended(Ending::Lost) as u64),
-        ("holders that were killed", history.ended(Ending::Killed) as u64),
+        ("losses that the holder noticed", history.count_ended(ClaimEnding::Lost) as u64),
+        ("holders that were killed", history.count_ended(ClaimEnding::Killed) as u64),
         ("grants heard of too late to rely on", history.late.len() as u64),
         (
             "overlaps by answers of etcd's API that came late",
-            history.overlaps_beyond_promises(&[Kind::Etcd, Kind::Etcdctl]) as u64,
+            history.overlaps_beyond_promises(&[ClientKind::Etcd, ClientKind::Etcdctl]) as u64,
         ),
         (
             "overlaps by Go's sessions that ended late",
-            history.overlaps_beyond_promises(&[Kind::Go]) as u64,
+            history.overlaps_beyond_promises(&[ClientKind::Go]) as u64,
         ),
         ("increments of the guarded register", history.writes.len() as u64),
         ("requests that the register refused as stale", history.refused as u64),
@@ -185,7 +185,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, u64)> {
         ),
         (
             "until everybody had had a turn after the last, ms",
-            outcome.everybody.unwrap_or(0) / 1_000,
+            outcome.all_served_after.unwrap_or(0) / 1_000,
         ),
     ]
 }

@@ -13,17 +13,17 @@ impl Rng {
     }
 
     /// A number in a range.
-    pub(crate) fn among(&mut self, range: std::ops::Range<u64>) -> u64 {
+    pub(crate) fn in_range(&mut self, range: std::ops::Range<u64>) -> u64 {
         range.start + self.0.next_u64() % (range.end - range.start)
     }
 
     /// An index into `of` elements.
     pub(crate) fn index(&mut self, of: usize) -> usize {
-        self.among(0..of as u64) as usize
+        self.in_range(0..of as u64) as usize
     }
 
     /// `count` different indices into `of` elements, in ascending order.
-    pub(crate) fn some(&mut self, count: usize, of: usize) -> Vec<usize> {
+    pub(crate) fn sample(&mut self, count: usize, of: usize) -> Vec<usize> {
         let mut left: Vec<usize> = (0..of).collect();
         while left.len() > count {
             left.remove(self.index(left.len()));

@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
-use crate::clients::Kinds;
-use crate::fleet::{Fleet, Shape};
+use crate::clients::ClientKinds;
+use crate::fleet::{Fleet, FleetConfig};
 use crate::hosts::Hosts;
 use crate::wait::{self, pause};
 use crate::{keep, keep_unless_interrupted};
@@ -19,7 +19,7 @@ use hostile::Captured;
 
 /// Size of the load.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub(crate) struct StressLoad {
     pub(crate) waiters: usize,
     pub(crate) locks: usize,
     pub(crate) strangers: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Load {
 
 /// Result of one phase.
 #[derive(Clone, Debug)]
-pub(crate) struct Phase {
+pub(crate) struct StressPhase {
     pub(crate) name: &'static str,
     /// How long it took.
     pub(crate) millis: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Phase {
 }
 
 /// A phase: its name, and its work, which returns violations.
-type Step<'a> = (&'static str, &'a mut dyn FnMut(&Fleet) -> Vec<String>);
+type PhaseStep<'a> = (&'static str, &'a mut dyn FnMut(&Fleet) -> Vec<String>);
 
 /// Limit of a node's resident memory: a fixed part, which includes answers that clients leave unread, and a part for each lock
 /// that is held, for its name, its ballot and its share of the session.
@@ -48,7 +48,7 @@ const MEMORY_MOST: u64 = 192 << 20;
 const MEMORY_OF_A_LOCK: u64 = 4 << 10;
 
 /// Runs all phases and prints a report. Returns whether nothing is broken.
-pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
+pub(crate) fn run(load: StressLoad, json: bool) -> io::Result<bool> {
     let folder = tempfile::Builder::new().prefix("quorate-torture-").tempdir()?;
     let phases = match phases(load, folder.path(), |line| eprintln!("{line}")) {
         Ok(phases) => phases,
@@ -65,18 +65,22 @@ pub(crate) fn run(load: Load, json: bool) -> io::Result<bool> {
     Ok(sound)
 }
 
-fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<Vec<Phase>> {
+fn phases(
+    load: StressLoad,
+    folder: &Path,
+    mut progress: impl FnMut(&str),
+) -> io::Result<Vec<StressPhase>> {
     // One address of the cluster is ours: what the other nodes send to it is what a stranger could capture.
     let captured = Captured::listen()?;
     let absent = Some(captured.address().to_owned());
-    let (kinds, holders) = (Kinds::default(), false);
+    let (kinds, holders) = (ClientKinds::default(), false);
     let (nodes, workers, ttl_most_ms, answer_ms) = (3, 0, 8_000, 250);
-    let shape = Shape { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
-    let mut fleet = Fleet::start(Hosts::Loopback, folder, &shape)?;
+    let config = FleetConfig { nodes, workers, kinds, holders, ttl_most_ms, answer_ms, absent };
+    let mut fleet = Fleet::start(Hosts::Loopback, folder, &config)?;
     let begun = quorate_client::Moment::now().0;
     while !fleet.absent().is_empty() {
         if quorate_client::Moment::now().0 > begun + 20_000_000 {
-            return Err(io::Error::other(format!("no cluster: {}", fleet.died().join("; "))));
+            return Err(io::Error::other(format!("no cluster: {}", fleet.exits().join("; "))));
         }
         wait::check()?;
         pause(50);
@@ -90,7 +94,7 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     let most = MEMORY_MOST + load.locks as u64 * MEMORY_OF_A_LOCK;
     let mut phases = Vec::new();
     let crowd = RefCell::new(Vec::new());
-    let steps: [Step<'_>; 8] = [
+    let steps: [PhaseStep<'_>; 8] = [
         ("nobody else", &mut |_| {
             pause(1_500);
             Vec::new()
@@ -126,15 +130,15 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
     ];
     for (name, step) in steps {
         wait::check()?;
-        let memory = crate::memory::Watch::start(fleet.node_ids());
+        let memory = crate::memory::MemorySampler::start(fleet.node_ids());
         let from = quorate_client::Moment::now().0;
         bystander.next_phase();
         let mut broken = step(&fleet);
         let millis = (quorate_client::Moment::now().0 - from) / 1_000;
-        let memory = memory.most();
+        let memory = memory.finish();
         let (turns, failures) = bystander.next_phase();
         broken.extend(failures);
-        broken.extend(fleet.died());
+        broken.extend(fleet.exits());
         if memory > most {
             broken.push(format!(
                 "a node had {} MB resident, and {} is the most",
@@ -142,8 +146,8 @@ fn phases(load: Load, folder: &Path, mut tell: impl FnMut(&str)) -> io::Result<V
                 most >> 20
             ));
         }
-        tell(&format!("{name}: {millis} ms"));
-        phases.push(Phase { name, millis, turns, memory, broken });
+        progress(&format!("{name}: {millis} ms"));
+        phases.push(StressPhase { name, millis, turns, memory, broken });
     }
     wait::check()?;
     Ok(phases)

@@ -11,7 +11,7 @@ use quorate_client::Moment;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Interval between two looks, in milliseconds.
-const LOOK_MS: u64 = 100;
+const POLL_MS: u64 = 100;
 
 /// Interval at which a wait looks for an interrupt, in milliseconds.
 const SLICE_MS: u64 = 20;
@@ -69,20 +69,20 @@ pub(crate) fn pause(millis: u64) {
 }
 
 /// Waits until something is so. It is looked at once at least; false if it is not so when the time is up.
-pub(crate) fn becomes(
-    patience: Duration,
-    mut look: impl FnMut() -> io::Result<bool>,
+pub(crate) fn wait_until(
+    timeout: Duration,
+    mut condition: impl FnMut() -> io::Result<bool>,
 ) -> io::Result<bool> {
-    let end = Moment::now().later(patience);
+    let end = Moment::now().later(timeout);
     loop {
         check()?;
-        if look()? {
+        if condition()? {
             return Ok(true);
         }
         if end.from_now().is_zero() {
             return Ok(false);
         }
-        pause(LOOK_MS);
+        pause(POLL_MS);
     }
 }
 
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn it_is_looked_at_once_at_least() {
-        let mut looks = 0;
-        let mut look = |is_so: bool| {
-            looks += 1;
+        let mut calls = 0;
+        let mut condition = |is_so: bool| {
+            calls += 1;
             Ok(is_so)
         };
-        assert!(becomes(Duration::ZERO, || look(true)).expect("no error"));
-        assert!(!becomes(Duration::ZERO, || look(false)).expect("no error"));
-        assert_eq!(looks, 2);
+        assert!(wait_until(Duration::ZERO, || condition(true)).expect("no error"));
+        assert!(!wait_until(Duration::ZERO, || condition(false)).expect("no error"));
+        assert_eq!(calls, 2);
     }
 }

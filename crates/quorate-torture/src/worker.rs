@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use quorate_client::Moment;
 
-use crate::clients::{Acquired, Kind, LockGuard, LockSession, Options, SessionWork};
-use crate::holding::{Holding, LOOK};
+use crate::clients::{Acquired, ClientKind, ClientOptions, LockGuard, LockSession, SessionWork};
+use crate::hold_log::{HoldLog, POLL_INTERVAL};
 use crate::log::Log;
-use crate::register::{Answer, Register};
+use crate::register::{Register, RegisterReply};
 use crate::rng::Rng;
 
 /// The lock that all workers compete for.
@@ -20,8 +20,8 @@ pub(crate) const LOCK: &str = "torture";
 /// Time-to-live of a worker's session.
 pub(crate) const TTL: Duration = Duration::from_millis(1_000);
 
-pub(crate) struct Worker {
-    pub(crate) kind: Kind,
+pub(crate) struct LockWorker {
+    pub(crate) kind: ClientKind,
     pub(crate) number: usize,
     pub(crate) endpoints: Vec<String>,
     pub(crate) register: String,
@@ -30,9 +30,9 @@ pub(crate) struct Worker {
     pub(crate) rng: Rng,
 }
 
-impl Worker {
+impl LockWorker {
     pub(crate) fn new(
-        kind: Kind,
+        kind: ClientKind,
         number: usize,
         endpoints: &str,
         register: &str,
@@ -58,9 +58,9 @@ impl Worker {
         self.log.line(format_args!("want {}", Moment::now().0));
         match session.acquire(LOCK, Duration::from_secs(4)).await {
             Acquired::Granted(guard) => {
-                let mut holding = Holding::begin(&mut self.log, &guard, session.node());
-                self.inside(&guard, &mut holding).await;
-                let held = holding.confirm(&mut self.log, &guard);
+                let mut hold_log = HoldLog::begin(&mut self.log, &guard, session.node());
+                self.critical_section(&guard, &mut hold_log).await;
+                let held = hold_log.confirm(&mut self.log, &guard);
                 if held {
                     self.log.line(format_args!("freeing {}", Moment::now().0));
                 }
@@ -83,18 +83,20 @@ impl Worker {
     }
 
     /// Increments both counters: the guarded one, which checks the token, and the plain one, which does not.
-    async fn inside(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
+    async fn critical_section(&mut self, guard: &impl LockGuard, hold_log: &mut HoldLog) {
         let token = guard.token();
         let Ok(mut register) = Register::connect(&self.register) else { return };
         let Ok(read) = register.ask(format_args!("read {token}")) else { return };
-        let Ok(Answer::Value(plain)) = register.ask(format_args!("plain-read")) else { return };
-        self.work(guard, holding).await;
-        holding.confirm(&mut self.log, guard);
+        let Ok(RegisterReply::Value(plain)) = register.ask(format_args!("plain-read")) else {
+            return;
+        };
+        self.work(guard, hold_log).await;
+        hold_log.confirm(&mut self.log, guard);
         // It may have grown.
         let token = guard.token();
-        if let Answer::Value(value) = read {
+        if let RegisterReply::Value(value) = read {
             match register.ask(format_args!("write {token} {}", value + 1)) {
-                Ok(Answer::Written) => {
+                Ok(RegisterReply::Written) => {
                     self.log.line(format_args!("wrote {} {token} {}", Moment::now().0, value + 1))
                 }
                 Ok(_) => self.log.line(format_args!("refused {} {token}", Moment::now().0)),
@@ -107,27 +109,27 @@ impl Worker {
     }
 
     /// Mostly short, sometimes long enough for something to happen meanwhile. Logs each deadline that the client is told.
-    async fn work(&mut self, guard: &impl LockGuard, holding: &mut Holding) {
+    async fn work(&mut self, guard: &impl LockGuard, hold_log: &mut HoldLog) {
         let millis = match self.rng.index(12) {
-            0 => self.rng.among(200..600),
-            _ => self.rng.among(1..15),
+            0 => self.rng.in_range(200..600),
+            _ => self.rng.in_range(1..15),
         };
         let end = Moment::now().later(Duration::from_millis(millis));
         while !end.from_now().is_zero() {
-            tokio::time::sleep(end.from_now().min(LOOK)).await;
-            holding.look(&mut self.log, guard);
+            tokio::time::sleep(end.from_now().min(POLL_INTERVAL)).await;
+            hold_log.check(&mut self.log, guard);
         }
     }
 }
 
-impl SessionWork for Worker {
+impl SessionWork for LockWorker {
     /// Opens one session after the other, each at another node.
     async fn run_with<S: LockSession>(mut self) {
-        let (kind, who) = (self.kind, format!("worker {}", self.number));
+        let (kind, client_name) = (self.kind, format!("worker {}", self.number));
         for attempt in self.number.. {
             let (first, endpoints) = (attempt % self.endpoints.len(), self.endpoints.clone());
-            let (who, locker) = (who.clone(), self.locker.clone());
-            let options = Options { kind, endpoints, first, who, ttl: TTL, locker };
+            let (client_name, locker) = (client_name.clone(), self.locker.clone());
+            let options = ClientOptions { kind, endpoints, first, client_name, ttl: TTL, locker };
             if let Some(mut session) = S::open(&options).await {
                 let now = Moment::now().0;
                 self.log.line(format_args!("session {now} {} {}", session.node(), session.route()));

@@ -41,15 +41,15 @@ fn an_interrupted_run_leaves_nothing_behind() {
     command.args(["faults", "--faults", "50", "--clients", "direct,http", "--or-loopback"]);
     command.env("TMPDIR", folder.path()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = command.spawn().expect("it can be started");
-    let mut told = BufReader::new(run.stderr.take().expect("it is piped")).lines();
-    let works = told.any(|line| line.is_ok_and(|line| line.contains("are at work")));
+    let mut stderr_lines = BufReader::new(run.stderr.take().expect("it is piped")).lines();
+    let works = stderr_lines.any(|line| line.is_ok_and(|line| line.contains("are at work")));
     assert!(works, "{:?}", run.wait());
     std::thread::sleep(std::time::Duration::from_millis(500));
     let pid = run.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().is_ok_and(|it| it.success()));
-    let said = told.map_while(Result::ok).collect::<Vec<_>>().join("\n");
-    assert_eq!(run.wait().expect("it ends").code(), Some(2), "{said}");
-    assert!(said.contains("interrupted"), "{said}");
+    let messages = stderr_lines.map_while(Result::ok).collect::<Vec<_>>().join("\n");
+    assert_eq!(run.wait().expect("it ends").code(), Some(2), "{messages}");
+    assert!(messages.contains("interrupted"), "{messages}");
     assert_eq!(left_of(folder.path(), &pid), Vec::<String>::new());
 }
 

@@ -1,5 +1,5 @@
 //! What every HTTP server of quorate keeps to.
 
-mod guard;
+mod host_guard;
 
-pub use guard::{Guard, check, seal};
+pub use host_guard::{HostGuard, add_security_headers, check_host_and_origin};

@@ -21,7 +21,7 @@ use clap_complete::Shell;
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Span;
 use quorate_sim::fault::{
-    Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
+    Clock, CrashMid, Cut, Fast, Faults, LinkAt, Omission, Partition, ProcessAt, Recover, Slow,
     Suspect, Traitor,
 };
 use quorate_sim::notation::{
@@ -31,22 +31,23 @@ use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::Format;
 use quorate_sim::{Delay, LinkDelay, LocalClock, Scenario, Timing};
 
-pub(crate) use bench::Bench;
-pub(crate) use campaign::Campaign;
-pub(crate) use certs::Certs;
-pub(crate) use check::Check;
-pub(crate) use diagram::{Diagram, ViewFlags};
-pub(crate) use draw::Draw;
-pub(crate) use lab::Lab;
-pub(crate) use merge::Merge;
-pub(crate) use quorum::Quorum;
+pub(crate) use bench::BenchFlags;
+pub(crate) use campaign::CampaignFlags;
+pub(crate) use certs::CertsFlags;
+pub(crate) use check::CheckFlags;
+pub(crate) use diagram::{DiagramFlags, ViewFlags};
+pub(crate) use draw::DrawFlags;
+pub(crate) use lab::LabFlags;
+pub(crate) use merge::MergeFlags;
+pub(crate) use quorum::QuorumFlags;
 pub(crate) use service::{
-    BecomeCommand, LocksFlags, LogFormat, NodeFlags, Release, Status, Under, Up, Where,
+    BecomeCommandFlags, ClusterFlags, LockFlags, LocksFlags, LogFormat, NodeFlags, ReleaseFlags,
+    StatusFlags, UpFlags,
 };
 
-use crate::memory::Memory;
+use crate::memory::MemorySize;
 
-pub(crate) use experiment::Experiment;
+pub(crate) use experiment::ExperimentFlags;
 
 /// Distributed coordination you can run, break and prove.
 #[derive(Debug, Parser)]
@@ -81,51 +82,51 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the algorithms: what each assumes, guarantees and costs
-    List(List),
+    List(ListFlags),
     /// Run an algorithm once: verdict, message counts, timeline
-    Sim(Box<Sim>),
+    Sim(Box<SimFlags>),
     /// Run a scenario file
-    Replay(Replay),
+    Replay(ReplayFlags),
     /// Draw a trace as a space-time diagram
-    Draw(Draw),
+    Draw(DrawFlags),
     /// Analyse a quorum system: quorums, load, whether they meet, what they survive
-    Quorum(Quorum),
+    Quorum(QuorumFlags),
     /// Run many random worlds of an algorithm inside its assumptions
-    Campaign(Campaign),
+    Campaign(CampaignFlags),
     /// Put the parts of a campaign or an experiment together that several machines have run
-    Merge(Merge),
+    Merge(MergeFlags),
     /// Explore every interleaving of a small world
-    Check(Box<Check>),
+    Check(Box<CheckFlags>),
     /// Run an experiment: a published table or figure beside ours
-    Experiment(Experiment),
+    Experiment(ExperimentFlags),
     /// Open the lab in a browser: run, step, break, compare
-    Lab(Lab),
+    Lab(LabFlags),
     /// Start a cluster in one process, on this machine
-    Up(Up),
+    Up(UpFlags),
     /// Run one node of a cluster
     Node(NodeFlags),
     /// Measure how fast locks are on this machine
-    Bench(Bench),
+    Bench(BenchFlags),
     /// Run a command while holding a lock
-    Lock(Under),
+    Lock(LockFlags),
     /// Run a command while being the leader
-    Elect(Under),
+    Elect(LockFlags),
     /// Look how a cluster is
-    Status(Status),
+    Status(StatusFlags),
     /// See who has which lock, and who waits
     Locks(LocksFlags),
     /// See the nodes of a cluster
-    Members(Status),
+    Members(StatusFlags),
     /// Take a lock away from whoever has it
-    Release(Release),
+    Release(ReleaseFlags),
     /// What becomes the command under a lock
     #[command(hide = true)]
-    BecomeCommand(BecomeCommand),
+    BecomeCommand(BecomeCommandFlags),
     /// Make the certificates of a cluster: an authority, and one for each node
-    Certs(Certs),
+    Certs(CertsFlags),
     /// Play one process of a scenario that runs over sockets
-    #[command(hide = true)]
-    OverTcpPlayer,
+    #[command(hide = true, name = "over-tcp-player")]
+    OverTcpChild,
     /// Print completions for a shell
     #[command(after_help = "Example: quorate completions zsh > _quorate")]
     Completions {
@@ -143,7 +144,7 @@ pub(crate) enum Command {
 /// `quorate list`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  quorate list\n  quorate list --json | jq -r '.[].name'")]
-pub(crate) struct List {
+pub(crate) struct ListFlags {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -163,7 +164,7 @@ Examples:
 
 Times are virtual: whole nanoseconds, or with ns, us, ms or s. In a fault, ? in place of a process and
 1ms~5ms in place of a time leave the choice to the seed; 2ms..9ms is a window, 2ms alone lasts for ever.")]
-pub(crate) struct Sim {
+pub(crate) struct SimFlags {
     /// The algorithm; `quorate list` names them
     #[arg(value_parser = algorithm_names(), hide_possible_values = true)]
     algorithm: String,
@@ -179,13 +180,13 @@ pub(crate) struct Sim {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     #[command(flatten)]
-    workload: Workload,
+    workload: WorkloadFlags,
     #[command(flatten)]
     timing: TimingFlags,
     #[command(flatten)]
     faults: FaultFlags,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFlags,
     /// Write the scenario to a file that `quorate replay` runs
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
@@ -194,14 +195,14 @@ pub(crate) struct Sim {
 /// Who asks, and for how long.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workload")]
-struct Workload {
+struct WorkloadFlags {
     /// Who asks to enter, multicasts, begins an election or sets its clock at the start: one (process 0), all, or the
     /// first K; in an agreement whoever has to
     #[arg(long, value_name = "one|all|K", default_value = "one", conflicts_with = "request")]
     requesters: Requesters,
     /// A request at a time of its own (repeatable)
     #[arg(long, value_name = "P@T")]
-    request: Vec<Occasion>,
+    request: Vec<ProcessAt>,
     /// How often each requester enters, multicasts, begins an election or sets its clock
     #[arg(long, value_name = "R", default_value_t = 1)]
     repeat: u32,
@@ -327,7 +328,7 @@ struct TimingFlags {
 struct FaultFlags {
     /// A process crashes
     #[arg(long, value_name = "P@T")]
-    crash: Vec<Occasion>,
+    crash: Vec<ProcessAt>,
     /// A process crashes after K sends of its first multicast at or after T
     #[arg(long, value_name = "P@T:K")]
     crash_mid: Vec<CrashMid>,
@@ -345,19 +346,19 @@ struct FaultFlags {
     loss: Rate,
     /// The first message from A to B at or after T is lost
     #[arg(long, value_name = "A-B@T")]
-    lose: Vec<OnLink>,
+    lose: Vec<LinkAt>,
     /// Each message arrives twice with this probability
     #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
     duplication: Rate,
     /// The first message from A to B at or after T arrives twice
     #[arg(long, value_name = "A-B@T")]
-    duplicate: Vec<OnLink>,
+    duplicate: Vec<LinkAt>,
     /// Each message is overtaken with this probability
     #[arg(long, value_name = "RATE", default_value = "0", hide_default_value = true)]
     reordering: Rate,
     /// The first message from A to B at or after T is overtaken
     #[arg(long, value_name = "A-B@T")]
-    reorder: Vec<OnLink>,
+    reorder: Vec<LinkAt>,
     /// A process takes so long to handle each message
     #[arg(long, value_name = "P@WINDOW:D")]
     slow: Vec<Slow>,
@@ -384,7 +385,7 @@ struct FaultFlags {
 /// What to print and write.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct Output {
+pub(crate) struct OutputFlags {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -416,9 +417,9 @@ pub(crate) struct Output {
     pub(crate) stretch: u32,
     /// Memory that the run may take, such as 8GiB; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<MemorySize>,
     #[command(flatten)]
-    pub(crate) picture: Diagram,
+    pub(crate) picture: DiagramFlags,
     /// Draw who talks to whom: the ring, the tree, the quorums; .svg and .png say in which format
     #[arg(long, value_name = "FILE", help_heading = "Diagram")]
     pub(crate) topology: Option<PathBuf>,
@@ -431,7 +432,7 @@ Examples:
   quorate replay scenarios/mutex/ricart-agrawala-five.toml
   quorate replay scenarios/mutex/ricart-agrawala-five.toml --expect   exits 0 exactly if expectations are met
   quorate replay scenarios/mutex/ricart-agrawala-five.toml --diagram five.svg")]
-pub(crate) struct Replay {
+pub(crate) struct ReplayFlags {
     /// The scenario file
     pub(crate) scenario: PathBuf,
     /// Compare with the file's expectations; exit 0 exactly if they are met
@@ -441,14 +442,14 @@ pub(crate) struct Replay {
     #[arg(long, conflicts_with_all = ["expect", "json", "trace"])]
     pub(crate) shrink: bool,
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: OutputFlags,
     /// Write the scenario to a file, with what was found as its expectations
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
 }
 
 /// How many processes there are if nobody says.
-const PROCESSES: usize = 5;
+const DEFAULT_PROCESSES: usize = 5;
 
 /// A yes or a no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -474,14 +475,15 @@ fn algorithm_names() -> PossibleValuesParser {
     PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
 }
 
-impl Sim {
+impl SimFlags {
     /// The scenario that the flags describe, and what to do with its outcome.
-    pub(crate) fn into_scenario(self) -> (Scenario, Output, Option<PathBuf>) {
+    pub(crate) fn into_scenario(self) -> (Scenario, OutputFlags, Option<PathBuf>) {
         let Self { algorithm, processes, seed, workload, timing, faults, output, save } = self;
-        let usual = if workload.ids.is_empty() { PROCESSES } else { workload.ids.len() };
+        let default_processes =
+            if workload.ids.is_empty() { DEFAULT_PROCESSES } else { workload.ids.len() };
         let scenario = Scenario {
             algorithm,
-            processes: processes.unwrap_or(usual),
+            processes: processes.unwrap_or(default_processes),
             seed,
             requesters: workload.requesters,
             request: workload.request,
@@ -518,7 +520,7 @@ impl Sim {
             probes: workload.probes,
             outlier: workload.outlier.map(SpanText),
             values: workload.values,
-            bears: workload.faults,
+            tolerates: workload.faults,
             until: timing.until.map(SpanText),
             patience: timing.patience.map(SpanText),
             watch: workload.watch,

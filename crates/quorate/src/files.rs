@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
 /// A file being written. Until it is kept, nothing is seen of it.
-pub(crate) struct NewFile {
+pub(crate) struct AtomicFile {
     path: PathBuf,
     out: Out,
 }
 
 enum Out {
     /// Beside its place, to be moved there.
-    Aside(BufWriter<NamedTempFile>),
+    Temporary(BufWriter<NamedTempFile>),
     /// A device or a pipe, which cannot be replaced.
     Direct(BufWriter<File>),
 }
 
-impl NewFile {
+impl AtomicFile {
     /// Begins a file at this path, and fails if it could not be put there in the end.
-    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn create(path: &Path) -> Result<Self, CommandError> {
         let failure = |why: &dyn std::fmt::Display| {
-            Failure::new(format!("{} cannot be written: {why}", path.display()))
+            CommandError::new(format!("{} cannot be written: {why}", path.display()))
         };
         let folder =
             path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -41,22 +41,22 @@ impl NewFile {
             Out::Direct(BufWriter::new(device))
         } else {
             // The error itself would name the temporary file, of which nobody needs to know.
-            let aside = NamedTempFile::new_in(folder)
+            let temporary = NamedTempFile::new_in(folder)
                 .map_err(|error| failure(&io::Error::from(error.kind())))?;
-            Out::Aside(BufWriter::new(aside))
+            Out::Temporary(BufWriter::new(temporary))
         };
         Ok(Self { path: path.to_owned(), out })
     }
 
     /// Puts it in its place.
-    pub(crate) fn keep(self) -> Result<(), Failure> {
+    pub(crate) fn commit(self) -> Result<(), CommandError> {
         let failure = |error: io::Error| {
-            Failure::new(format!("{} cannot be written: {error}", self.path.display()))
+            CommandError::new(format!("{} cannot be written: {error}", self.path.display()))
         };
         match self.out {
-            Out::Aside(writer) => {
+            Out::Temporary(writer) => {
                 let file = writer.into_inner().map_err(|error| failure(error.into_error()))?;
-                share(file.as_file()).map_err(failure)?;
+                make_readable(file.as_file()).map_err(failure)?;
                 file.persist(&self.path).map_err(|error| failure(error.error))?;
             }
             Out::Direct(mut writer) => writer.flush().map_err(failure)?,
@@ -65,17 +65,17 @@ impl NewFile {
     }
 }
 
-impl Write for NewFile {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
-            Out::Aside(writer) => writer.write(bytes),
+            Out::Temporary(writer) => writer.write(bytes),
             Out::Direct(writer) => writer.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.out {
-            Out::Aside(writer) => writer.flush(),
+            Out::Temporary(writer) => writer.flush(),
             Out::Direct(writer) => writer.flush(),
         }
     }
@@ -83,12 +83,12 @@ impl Write for NewFile {
 
 /// Temporary files are private; a result is as readable as any other file.
 #[cfg(unix)]
-fn share(file: &File) -> io::Result<()> {
+fn make_readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn share(_: &File) -> io::Result<()> {
+fn make_readable(_: &File) -> io::Result<()> {
     Ok(())
 }

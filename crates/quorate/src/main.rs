@@ -2,7 +2,7 @@
 
 mod arguments;
 mod command;
-mod failure;
+mod command_error;
 mod files;
 mod memory;
 mod over_tcp;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use failure::Failure;
+use command_error::CommandError;
 
 /// Campaigns make and drop thousands of small worlds a second.
 #[global_allocator]
@@ -23,7 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return failure::of_arguments(&error),
+        Err(error) => return command_error::report_usage_error(&error),
     };
     let done = match arguments.command {
         Command::List(list) => command::list::list(&list),
@@ -39,15 +39,19 @@ fn main() -> ExitCode {
         Command::Up(up) => command::up::up(&up),
         Command::Node(node) => command::node::node(&node),
         Command::Bench(bench) => command::bench::bench(&bench),
-        Command::Lock(under) => command::under::under(&under, quorate_client::Kind::Lock),
-        Command::Elect(under) => command::under::under(&under, quorate_client::Kind::Election),
-        Command::Status(status) => command::look::status(&status),
-        Command::Locks(locks) => command::look::locks(&locks),
-        Command::Members(members) => command::look::members(&members),
-        Command::Release(release) => command::look::release(&release),
-        Command::BecomeCommand(become_it) => command::under::become_command(&become_it),
+        Command::Lock(lock) => {
+            command::locked_command::run_locked(&lock, quorate_client::Kind::Lock)
+        }
+        Command::Elect(elect) => {
+            command::locked_command::run_locked(&elect, quorate_client::Kind::Election)
+        }
+        Command::Status(status) => command::admin::status(&status),
+        Command::Locks(locks) => command::admin::locks(&locks),
+        Command::Members(members) => command::admin::members(&members),
+        Command::Release(release) => command::admin::release(&release),
+        Command::BecomeCommand(flags) => command::locked_command::become_command(&flags),
         Command::Certs(certs) => command::certs::certs(&certs),
-        Command::OverTcpPlayer => over_tcp::play(),
+        Command::OverTcpChild => over_tcp::run_child(),
         Command::Completions { shell } => command::generate::completions(shell),
         Command::Man { command } => command::generate::man(command.as_deref()),
     };
@@ -58,4 +62,4 @@ fn main() -> ExitCode {
 }
 
 /// What a command comes to: an exit code, or why it could not run.
-type Done = Result<ExitCode, Failure>;
+type CommandResult = Result<ExitCode, CommandError>;

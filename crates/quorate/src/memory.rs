@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 /// A number of bytes as people write it: `8GiB`, `500MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory(pub(crate) u64);
+pub(crate) struct MemorySize(pub(crate) u64);
 
-impl FromStr for Memory {
+impl FromStr for MemorySize {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let error = || "expected a size such as 8GiB, 500MB or 1000000 (bytes)".to_owned();
@@ -32,10 +32,10 @@ impl FromStr for Memory {
 }
 
 /// Three quarters of what the machine says is available, or four gibibytes where it does not say.
-pub(crate) fn available() -> Memory {
-    let said = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+pub(crate) fn available() -> MemorySize {
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
     });
-    Memory(said.map_or(4 << 30, |kibibytes| kibibytes * 1024 / 4 * 3))
+    MemorySize(available.map_or(4 << 30, |kibibytes| kibibytes * 1024 / 4 * 3))
 }

@@ -5,40 +5,41 @@ use std::path::Path;
 
 use quorate_core::Time;
 use quorate_draw::Theme;
-use quorate_draw::spacetime::{Diagram, Draft, DraftBounds, View};
+use quorate_draw::spacetime::{Diagram, DiagramBounds, DiagramBuilder, DiagramView};
 
-use crate::failure::Failure;
-use crate::files::NewFile;
+use crate::command_error::CommandError;
+use crate::files::AtomicFile;
 
 /// How many messages and signs of a run are drawn: half a gigabyte of them. Whoever reads what a message says looks at few.
 const PARTS_MOST: usize = 5_000_000;
 const BODIES_MOST: usize = 500_000;
 
 /// A picture being made. Until it is drawn, nothing is seen of it.
-pub(crate) struct Picture {
-    file: NewFile,
-    format: Format,
+pub(crate) struct PictureFile {
+    file: AtomicFile,
+    format: PictureFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum PictureFormat {
     Svg,
     Png,
 }
 
-impl Picture {
+impl PictureFile {
     /// Begins a picture at this path, and fails if its ending says nothing.
-    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        let format = match ending.as_deref() {
-            Some("svg") => Format::Svg,
-            Some("png") => Format::Png,
+    pub(crate) fn begin(path: &Path) -> Result<Self, CommandError> {
+        let extension =
+            path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        let format = match extension.as_deref() {
+            Some("svg") => PictureFormat::Svg,
+            Some("png") => PictureFormat::Png,
             _ => {
                 let problem = format!("{}: a picture is written as .svg or .png", path.display());
-                return Err(Failure::new(problem));
+                return Err(CommandError::new(problem));
             }
         };
-        Ok(Self { file: NewFile::begin(path)?, format })
+        Ok(Self { file: AtomicFile::create(path)?, format })
     }
 
     /// Draws it on this ground, and puts it in its place.
@@ -46,40 +47,42 @@ impl Picture {
         mut self,
         theme: Theme,
         svg: impl FnOnce(Theme) -> String,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         match self.format {
-            Format::Svg => self.file.write_all(svg(theme).as_bytes())?,
-            Format::Png => {
+            PictureFormat::Svg => self.file.write_all(svg(theme).as_bytes())?,
+            PictureFormat::Png => {
                 // Nothing in it could follow the reader.
                 let theme = if theme == Theme::Auto { Theme::Light } else { theme };
-                let image = quorate_draw::png(&svg(theme)).map_err(Failure::new)?;
+                let image = quorate_draw::png(&svg(theme)).map_err(CommandError::new)?;
                 self.file.write_all(&image)?;
             }
         }
-        self.file.keep()
+        self.file.commit()
     }
 
     /// Draws a run as the view asks for.
-    pub(crate) fn run(self, diagram: &Diagram, view: &View) -> Result<(), Failure> {
+    pub(crate) fn draw_run(
+        self,
+        diagram: &Diagram,
+        view: &DiagramView,
+    ) -> Result<(), CommandError> {
         let end = diagram.end();
         if view.from > end {
             let problem =
                 format!("--window: the run ends at {}, before the window begins", Time(end));
-            return Err(Failure::new(problem));
+            return Err(CommandError::new(problem));
         }
         let n = diagram.processes();
-        if let Some(stranger) = view.processes.iter().find(|process| **process as usize >= n) {
-            let problem = format!(
-                "--lanes: there is no process {stranger}; the processes are 0 to {}",
-                n - 1
-            );
-            return Err(Failure::new(problem));
+        if let Some(unknown) = view.processes.iter().find(|process| **process as usize >= n) {
+            let problem =
+                format!("--lanes: there is no process {unknown}; the processes are 0 to {}", n - 1);
+            return Err(CommandError::new(problem));
         }
-        self.draw(view.theme, |theme| diagram.svg(&View { theme, ..view.clone() }))
+        self.draw(view.theme, |theme| diagram.svg(&DiagramView { theme, ..view.clone() }))
     }
 }
 
 /// What hears a run in order to draw it.
-pub(crate) fn draft(processes: usize) -> Draft {
-    Draft::new(processes, DraftBounds { parts: PARTS_MOST, bodies: BODIES_MOST })
+pub(crate) fn diagram_builder(processes: usize) -> DiagramBuilder {
+    DiagramBuilder::new(processes, DiagramBounds { items: PARTS_MOST, bodies: BODIES_MOST })
 }

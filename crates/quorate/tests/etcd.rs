@@ -56,9 +56,9 @@ impl Etcd {
         }
     }
 
-    fn wait_until(&self, mut so: impl FnMut() -> bool, what: &str) {
+    fn wait_until(&self, mut condition: impl FnMut() -> bool, what: &str) {
         let start = Instant::now();
-        while !so() {
+        while !condition() {
             assert!(start.elapsed() < Duration::from_secs(20), "never: {what}");
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -80,16 +80,16 @@ impl Etcd {
     fn holder(&self, name: &str, more: &[&str]) -> Child {
         let mut command = self.quorate(&["lock", name]);
         let holder = command.args(more).stdin(Stdio::piped()).spawn().expect("it starts");
-        self.wait_until(|| self.standing(name, "holding").is_some(), "somebody has the lock");
+        self.wait_until(|| self.find_request(name, "holding").is_some(), "somebody has the lock");
         holder
     }
 
     /// Who holds a lock, or waits for it.
-    fn standing(&self, name: &str, standing: &str) -> Option<Value> {
+    fn find_request(&self, name: &str, state: &str) -> Option<Value> {
         let output = self.run(&["locks", name, "--json"]);
         let list: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let list = list["locks"].as_array().cloned().unwrap_or_default();
-        list.into_iter().find(|lock| lock["name"] == name && lock["standing"] == standing)
+        list.into_iter().find(|lock| lock["name"] == name && lock["standing"] == state)
     }
 
     /// Says something to etcd in its own words.
@@ -159,12 +159,13 @@ fn a_command_runs_under_a_lock_of_etcd() {
     let late = etcd.run(&["lock", "a", "--timeout", "100ms", "--", "true"]);
     assert_eq!(late.status.code(), Some(75), "{}", text(&late.stderr));
     assert!(text(&late.stderr).contains("number 1 in the queue"), "{}", text(&late.stderr));
-    assert!(etcd.standing("a", "waiting").is_none(), "who gave up waits no longer");
+    assert!(etcd.find_request("a", "waiting").is_none(), "who gave up waits no longer");
     assert_eq!(etcd.run(&["lock", "a", "--timeout", "0s", "--", "true"]).status.code(), Some(75));
     let mut waiter = etcd.quorate(&["lock", "a", "--", "/bin/sh", "-c", "echo $QUORATE_TOKEN"]);
     let waiter = waiter.spawn().expect("it starts");
-    etcd.wait_until(|| etcd.standing("a", "waiting").is_some(), "somebody waits");
-    let held = etcd.standing("a", "holding").expect("a holder")["token"].as_u64().expect("a token");
+    etcd.wait_until(|| etcd.find_request("a", "waiting").is_some(), "somebody waits");
+    let held =
+        etcd.find_request("a", "holding").expect("a holder")["token"].as_u64().expect("a token");
     holder.stdin.take().expect("piped").write_all(b"hello").expect("it reads");
     let ended = holder.wait_with_output().expect("it ends");
     assert_eq!((text(&ended.stdout).as_str(), ended.status.code()), ("hello", Some(0)));
@@ -178,7 +179,7 @@ fn a_command_runs_under_a_lock_of_etcd() {
     kill("TERM", &holder);
     let ended = holder.wait_with_output().expect("it ends");
     assert_eq!((text(&ended.stdout).as_str(), ended.status.code()), ("told\n", Some(9)));
-    assert!(etcd.standing("a", "holding").is_none(), "it was released");
+    assert!(etcd.find_request("a", "holding").is_none(), "it was released");
 }
 
 #[test]
@@ -186,8 +187,8 @@ fn others_see_us_and_we_see_them() {
     let Some(etcd) = Etcd::start() else { return };
     let script = ["elect", "b", "--why", "http://here:1", "--", "sleep", "60"];
     let leader = etcd.quorate(&script).spawn().expect("it starts");
-    etcd.wait_until(|| etcd.standing("b", "holding").is_some(), "somebody leads");
-    let seen = etcd.standing("b", "holding").expect("a leader");
+    etcd.wait_until(|| etcd.find_request("b", "holding").is_some(), "somebody leads");
+    let seen = etcd.find_request("b", "holding").expect("a leader");
     assert_eq!((&seen["why"], &seen["kind"]), (&"http://here:1".into(), &"election".into()));
     assert_eq!((&seen["node"], &seen["for_ms"]), (&Value::Null, &Value::Null), "not known");
     let told = etcd.post("/v3/election/leader", &json!({ "name": base64("b") }));
@@ -222,10 +223,10 @@ fn a_session_that_is_ended_ends_the_command_and_grants_nothing() {
     let Some(etcd) = Etcd::start() else { return };
     let holder = etcd.holder("d", &["--", "sleep", "60"]);
     let waiter = etcd.quorate(&["lock", "d", "--", "echo", "never"]).spawn().expect("it starts");
-    etcd.wait_until(|| etcd.standing("d", "waiting").is_some(), "somebody waits");
+    etcd.wait_until(|| etcd.find_request("d", "waiting").is_some(), "somebody waits");
     // A waiter whose session is over must not be taken for a holder when its turn comes.
-    etcd.revoke(&etcd.standing("d", "waiting").expect("a waiter"));
-    etcd.revoke(&etcd.standing("d", "holding").expect("a holder"));
+    etcd.revoke(&etcd.find_request("d", "waiting").expect("a waiter"));
+    etcd.revoke(&etcd.find_request("d", "holding").expect("a holder"));
     let ended = holder.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(76), "{}", text(&ended.stderr));
     let ended = waiter.wait_with_output().expect("it ends");
@@ -234,7 +235,7 @@ fn a_session_that_is_ended_ends_the_command_and_grants_nothing() {
 
     // A key that is taken out is a lock that is lost, though the session lives.
     let holder = etcd.holder("d", &["--", "sleep", "60"]);
-    let lease = etcd.standing("d", "holding").expect("a holder")["who"].clone();
+    let lease = etcd.find_request("d", "holding").expect("a holder")["who"].clone();
     let key = lease.as_str().expect("text").replace("lease ", "d/");
     etcd.post("/v3/kv/deleterange", &json!({ "key": base64(&key) }));
     let ended = holder.wait_with_output().expect("it ends");
@@ -247,12 +248,12 @@ fn an_etcd_that_says_nothing_loses_the_lock_before_its_lease_is_over() {
     // The command is stopped 2.75 s before the lease can be over.
     let more = ["--ttl", "6s", "--grace", "2500ms", "--", "sleep", "60"];
     let holder = etcd.holder("e", &more);
-    let before = etcd.standing("e", "holding").expect("a holder");
+    let before = etcd.find_request("e", "holding").expect("a holder");
     etcd.signal("STOP");
     let ended = holder.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(76), "{}", text(&ended.stderr));
     etcd.signal("CONT");
-    let after = etcd.standing("e", "holding").expect("the lease is not over yet");
+    let after = etcd.find_request("e", "holding").expect("the lease is not over yet");
     assert_eq!(after["who"], before["who"], "nobody else can have had it");
 
     let holder = etcd.holder("f", &["--ttl", "2s", "--grace", "300ms", "--", "sleep", "60"]);
@@ -270,7 +271,8 @@ fn a_program_uses_it_like_a_cluster_of_quorate() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let backend = format!("etcd://{}", etcd.address).parse().expect("a backend");
-        let client = Client::of(backend, Credentials::default()).expect("nothing is connected yet");
+        let client = Client::with_backend(backend, Credentials::default())
+            .expect("nothing is connected yet");
         let ours = client.session(SessionOptions::default()).await.expect("a session");
         let theirs = client.session(SessionOptions::default()).await.expect("another");
         let name = Name::lock("g").expect("a name");
@@ -302,8 +304,8 @@ fn a_program_uses_it_like_a_cluster_of_quorate() {
         let list = client.list("h", 10).await.expect("a list");
         assert_eq!(list.iter().map(|about| about.why.as_str()).collect::<Vec<_>>(), ["two"]);
         // The end of a session is told to all that it had.
-        etcd.revoke(&json!({ "who": list[0].who }));
-        tokio::time::timeout(patience, leader.in_danger()).await.expect("it is lost");
+        etcd.revoke(&json!({ "who": list[0].client_name }));
+        tokio::time::timeout(patience, leader.expiring()).await.expect("it is lost");
         assert!(matches!(leader.loss(), Some(Loss::Expelled | Loss::SessionOver)));
         let over = ours.lock("g").expect("a name").wait(patience).acquire().await;
         assert!(matches!(over, Err(Error::Failed(Failure::NoSession))), "{over:?}");

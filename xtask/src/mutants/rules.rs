@@ -144,14 +144,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "lists-of-another-life-differ",
         file: "voter/restart.rs",
-        from: "session.version = life.number << 32;",
-        to: "session.version = life.number >> 32;",
+        from: "session.version = restart_id.number << 32;",
+        to: "session.version = restart_id.number >> 32;",
     },
     Rule {
         name: "invalid-stays-invalid",
         file: "client.rs",
-        from: "(Standing::Held(_), Some(inside)) if inside.until > now => {",
-        to: "(Standing::Held(_), Some(inside)) => {",
+        from: "(RequestStatus::Held(_), Some(inside)) if inside.until > now => {",
+        to: "(RequestStatus::Held(_), Some(inside)) => {",
     },
     Rule {
         name: "a-vote-given-back-never-counts",
@@ -198,8 +198,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "reading-counts-as-hearing",
         file: "voter/restart.rs",
-        from: "session.beats.insert(beats, Heard { number: 0, at: now });",
-        to: "session.beats.insert(beats, Heard { number: 0, at: Time::ZERO });",
+        from: "session.beats.insert(beats, LastBeat { number: 0, at: now });",
+        to: "session.beats.insert(beats, LastBeat { number: 0, at: Time::ZERO });",
     },
     Rule {
         name: "a-voter-that-forgot-abstains",

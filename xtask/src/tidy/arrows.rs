@@ -91,7 +91,11 @@ const MAY_USE: [(&str, &[&str]); 17] = [
 ];
 
 /// The dependencies of a crate that the table does not allow.
-pub(super) fn pointing_up(file: &TextFile, name: &str, manifest: &Manifest) -> Vec<Problem> {
+pub(super) fn forbidden_dependencies(
+    file: &TextFile,
+    name: &str,
+    manifest: &Manifest,
+) -> Vec<Problem> {
     let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
         return vec![Problem::of_file(
             &file.path,

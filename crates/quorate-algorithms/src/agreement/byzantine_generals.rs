@@ -15,7 +15,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::marker::PhantomData;
 
-use quorate_core::agreement::{Command, Decision, Matter, Misuse, Output, Value};
+use quorate_core::agreement::{AgreementKind, Command, Decision, Misuse, Output, Value};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
     Profile, Property,
@@ -25,10 +25,10 @@ use super::reduction::General;
 use crate::{Algorithm, Setup, Sound};
 
 /// One general.
-pub type ByzantineGenerals = Oral<Majority>;
+pub type ByzantineGenerals = OralMessages<Majority>;
 
 /// What a lieutenant makes of votes: what the algorithm and its broken variant differ in.
-pub trait Count: Clone + Eq + Hash + Debug + Send + Sync {
+pub trait OutcomeRule: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 
@@ -42,7 +42,7 @@ pub struct Majority;
 
 /// A general who counts votes by this rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Oral<C> {
+pub struct OralMessages<C> {
     id: ProcessId,
     n: usize,
     commander: ProcessId,
@@ -74,7 +74,7 @@ pub enum Message {
     },
 }
 
-impl<C: Count> Oral<C> {
+impl<C: OutcomeRule> OralMessages<C> {
     /// General `id` of n under a commander, with at most m traitors.
     pub fn new(n: usize, id: ProcessId, commander: ProcessId, m: usize) -> Self {
         let (round, order, heard) = (1, None, BTreeMap::new());
@@ -106,7 +106,7 @@ impl<C: Count> Oral<C> {
         self.heard.insert(path, value);
     }
 
-    fn told(&self, path: &[ProcessId]) -> Option<Value> {
+    fn value_along(&self, path: &[ProcessId]) -> Option<Value> {
         self.heard.get(path).copied().flatten()
     }
 
@@ -114,8 +114,10 @@ impl<C: Count> Oral<C> {
     fn relay(&self, path: &mut Path, length: usize, out: &mut Effects<Self>) {
         let others = self.others(path);
         if length == 0 {
-            return out
-                .multicast(others, Message::Relay { path: path.clone(), value: self.told(path) });
+            return out.multicast(
+                others,
+                Message::Relay { path: path.clone(), value: self.value_along(path) },
+            );
         }
         for next in &others {
             path.push(next);
@@ -127,9 +129,9 @@ impl<C: Count> Oral<C> {
     /// What came along this way, after all that was said about it.
     fn resolve(&self, path: &mut Path) -> Option<Value> {
         if path.len() == self.m {
-            return self.told(path);
+            return self.value_along(path);
         }
-        let mut votes = Vec::from([self.told(path)]);
+        let mut votes = Vec::from([self.value_along(path)]);
         for next in &self.others(path) {
             path.push(next);
             votes.push(self.resolve(path));
@@ -139,7 +141,7 @@ impl<C: Count> Oral<C> {
     }
 }
 
-impl<C: Count> Process for Oral<C> {
+impl<C: OutcomeRule> Process for OralMessages<C> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -194,9 +196,9 @@ impl<C: Count> Process for Oral<C> {
     }
 }
 
-impl<C: Count> General for Oral<C> {
-    fn under(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self {
-        Self::new(setup.n, id, commander, setup.bears)
+impl<C: OutcomeRule> General for OralMessages<C> {
+    fn with_commander(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self {
+        Self::new(setup.n, id, commander, setup.tolerates)
     }
 
     fn agreed(&self) -> Option<Value> {
@@ -231,26 +233,27 @@ impl CoreMessage for Message {
     }
 }
 
-impl<C: Count> Algorithm for Oral<C> {
+impl<C: OutcomeRule> Algorithm for OralMessages<C> {
     const PROFILE: Profile = C::PROFILE;
 
     const IN_ROUNDS: bool = true;
 
-    const MATTER: Matter = Matter::Order;
+    const AGREEMENT_KIND: AgreementKind = AgreementKind::Order;
 
-    fn bears(n: usize) -> Option<usize> {
+    fn tolerates(n: usize) -> Option<usize> {
         Some(2.min((n - 1) / 3))
     }
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::under(setup, id, setup.server)
+        Self::with_commander(setup, id, setup.server)
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let (messages, rounds) = (oral_messages(setup.n, setup.bears), setup.bears as u64 + 1);
+        let (messages, rounds) =
+            (oral_messages(setup.n, setup.tolerates), setup.tolerates as u64 + 1);
         Cost::exact("(n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1)", messages)
             .with_delays(rounds..=rounds, 0..=0)
-            .with_at_once(messages)
+            .with_stored_messages_max(messages)
     }
 }
 
@@ -267,7 +270,7 @@ pub(super) fn oral_messages(n: usize, m: usize) -> u64 {
     all
 }
 
-impl Count for Majority {
+impl OutcomeRule for Majority {
     const PROFILE: Profile = Profile {
         name: "byzantine-generals",
         layer: Layer::Agreement,
@@ -282,7 +285,7 @@ impl Count for Majority {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "(n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages, m + 1 rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn outcome(votes: &[Option<Value>]) -> Option<Value> {

@@ -12,16 +12,16 @@
 use quorate_core::agreement::Value;
 use quorate_core::{Assumption, Layer, Profile, Property, Specimen};
 
-use super::byzantine_generals::{Count, Oral, majority};
+use super::byzantine_generals::{OralMessages, OutcomeRule, majority};
 
 /// One general of the specimen.
-pub type ByzantineGeneralsObedient = Oral<ObeyInDoubt>;
+pub type ByzantineGeneralsObedient = OralMessages<ObeyInDoubt>;
 
 /// The broken rule: what more than half say, and what one heard oneself if there is no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObeyInDoubt;
 
-impl Count for ObeyInDoubt {
+impl OutcomeRule for ObeyInDoubt {
     const PROFILE: Profile = Profile {
         name: "byzantine-generals-obedient",
         layer: Layer::Agreement,
@@ -39,7 +39,7 @@ impl Count for ObeyInDoubt {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "(n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1) messages, m + 1 rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn outcome(votes: &[Option<Value>]) -> Option<Value> {

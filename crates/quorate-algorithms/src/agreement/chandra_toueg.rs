@@ -20,8 +20,8 @@ use core::convert::Infallible;
 
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
-    Stack,
+    Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
+    Stack, UpperLayer,
 };
 
 use super::rotating::Rotating;
@@ -39,7 +39,7 @@ pub struct Proposer {
 /// What it passes on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Word {
+pub enum ProposerOutput {
     /// Down: this is proposed.
     Propose(Value),
     /// Up: this is decided.
@@ -48,9 +48,9 @@ pub enum Word {
 
 impl Process for Proposer {
     type Command = Command;
-    type Message = Silence;
+    type Message = NoMessage;
     type Timer = Infallible;
-    type Output = Word;
+    type Output = ProposerOutput;
     type Misuse = Misuse;
 
     fn on_command(
@@ -61,26 +61,26 @@ impl Process for Proposer {
         if core::mem::replace(&mut self.proposed, true) {
             return Err(Misuse::AlreadyProposed);
         }
-        out.output(Word::Propose(value));
+        out.output(ProposerOutput::Propose(value));
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 }
 
-impl Over<Rotating<Value>> for Proposer {
+impl UpperLayer<Rotating<Value>> for Proposer {
     type Up = Output;
 
-    fn on_below(&mut self, value: Value, out: &mut Effects<Self>) {
-        out.output(Word::Decided(value));
+    fn on_lower_output(&mut self, value: Value, out: &mut Effects<Self>) {
+        out.output(ProposerOutput::Decided(value));
     }
 
-    fn route(word: Word) -> Route<Output, Value> {
-        match word {
-            Word::Propose(value) => Route::Down(value),
-            Word::Decided(value) => Route::Up(Output::Decided(Decision::Value(value))),
+    fn route(output: ProposerOutput) -> Route<Output, Value> {
+        match output {
+            ProposerOutput::Propose(value) => Route::Down(value),
+            ProposerOutput::Decided(value) => Route::Up(Output::Decided(Decision::Value(value))),
         }
     }
 }
@@ -102,10 +102,10 @@ impl Algorithm for ChandraToueg {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "(n + 3)(n - 1) messages if nobody is suspected",
-        restless: false,
+        never_quiescent: false,
     };
 
-    fn bears(n: usize) -> Option<usize> {
+    fn tolerates(n: usize) -> Option<usize> {
         Some((n - 1) / 2)
     }
 
@@ -121,8 +121,8 @@ impl Algorithm for ChandraToueg {
             (n + 3) * (n - 1),
         )
         .with_delays(3..=4, 0..=0)
-        .with_at_once(n * (n - 1))
-        .alone_free(setup.n)
+        .with_stored_messages_max(n * (n - 1))
+        .without_delays_if_single(setup.n)
     }
 }
 

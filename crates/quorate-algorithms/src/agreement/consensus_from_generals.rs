@@ -14,7 +14,8 @@ use core::convert::Infallible;
 
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::{
-    Cost, Effects, Kind, Layer, Message, Over, Process, ProcessId, Profile, Property, Route, Stack,
+    Cost, Effects, Kind, Layer, Message, Process, ProcessId, Profile, Property, Route, Stack,
+    UpperLayer,
 };
 
 use super::interactive_consistency::InteractiveConsistency;
@@ -29,19 +30,19 @@ pub struct MostFrequent;
 
 /// For the layer below, or for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum MostFrequentOutput {
     /// Agree on the vector, with this from us.
     Propose(Value),
     /// Tell the user.
-    Tell(Output),
+    ToUser(Output),
 }
 
 /// There are no messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Nothing {}
+pub enum NoMessage {}
 
-impl Message for Nothing {
+impl Message for NoMessage {
     const KINDS: &'static [Kind] = &[];
 
     fn kind(&self) -> usize {
@@ -51,40 +52,40 @@ impl Message for Nothing {
 
 impl Process for MostFrequent {
     type Command = Command;
-    type Message = Nothing;
+    type Message = NoMessage;
     type Timer = Infallible;
-    type Output = Wish;
+    type Output = MostFrequentOutput;
     type Misuse = Misuse;
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
         let Command::Propose(value) = command;
-        out.output(Wish::Propose(value));
+        out.output(MostFrequentOutput::Propose(value));
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Nothing, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 }
 
-impl Over<InteractiveConsistency> for MostFrequent {
+impl UpperLayer<InteractiveConsistency> for MostFrequent {
     type Up = Output;
 
-    fn on_below(&mut self, output: Output, out: &mut Effects<Self>) {
-        let told = match output {
+    fn on_lower_output(&mut self, output: Output, out: &mut Effects<Self>) {
+        let output = match output {
             Output::Decided(Decision::Vector(entries)) => match most_frequent(&entries) {
                 Some(value) => Output::Decided(Decision::Value(value)),
                 None => return out.ignored("a vector without a value"),
             },
             other => other,
         };
-        out.output(Wish::Tell(told));
+        out.output(MostFrequentOutput::ToUser(output));
     }
 
-    fn route(wish: Wish) -> Route<Output, Command> {
-        match wish {
-            Wish::Propose(value) => Route::Down(Command::Propose(value)),
-            Wish::Tell(output) => Route::Up(output),
+    fn route(output: MostFrequentOutput) -> Route<Output, Command> {
+        match output {
+            MostFrequentOutput::Propose(value) => Route::Down(Command::Propose(value)),
+            MostFrequentOutput::ToUser(output) => Route::Up(output),
         }
     }
 }
@@ -111,13 +112,13 @@ impl Algorithm for ConsensusFromGenerals {
         assumes: InteractiveConsistency::PROFILE.assumes,
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "n times the messages of byzantine-generals, m + 1 rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     const IN_ROUNDS: bool = true;
 
-    fn bears(n: usize) -> Option<usize> {
-        InteractiveConsistency::bears(n)
+    fn tolerates(n: usize) -> Option<usize> {
+        InteractiveConsistency::tolerates(n)
     }
 
     fn build(setup: &Setup, id: ProcessId) -> Self {

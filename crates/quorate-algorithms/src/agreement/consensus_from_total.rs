@@ -14,8 +14,8 @@ use core::convert::Infallible;
 use quorate_core::agreement::{Command, Decision, Misuse, Output, Value};
 use quorate_core::multicast::{self, Group};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
-    Stack,
+    Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
+    Stack, UpperLayer,
 };
 
 use crate::multicast::TotalSequencer;
@@ -33,7 +33,7 @@ pub struct FirstDelivered {
 
 /// What it wants: from the multicast below, or to tell its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum FirstDeliveredOutput {
     /// Multicast this in total order.
     Multicast(Value),
     /// This is decided.
@@ -42,9 +42,9 @@ pub enum Wish {
 
 impl Process for FirstDelivered {
     type Command = Command;
-    type Message = Silence;
+    type Message = NoMessage;
     type Timer = Infallible;
-    type Output = Wish;
+    type Output = FirstDeliveredOutput;
     type Misuse = Misuse;
 
     fn on_command(
@@ -55,34 +55,36 @@ impl Process for FirstDelivered {
         if core::mem::replace(&mut self.proposed, true) {
             return Err(Misuse::AlreadyProposed);
         }
-        out.output(Wish::Multicast(value));
+        out.output(FirstDeliveredOutput::Multicast(value));
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 }
 
-impl Over<TotalSequencer<Value>> for FirstDelivered {
+impl UpperLayer<TotalSequencer<Value>> for FirstDelivered {
     type Up = Output;
 
-    fn on_below(
+    fn on_lower_output(
         &mut self,
         multicast::Output::Delivered { body, .. }: multicast::Output<Value>,
         out: &mut Effects<Self>,
     ) {
         if !core::mem::replace(&mut self.decided, true) {
-            out.output(Wish::Decide(body));
+            out.output(FirstDeliveredOutput::Decide(body));
         }
     }
 
-    fn route(wish: Wish) -> Route<Output, multicast::Command<Value>> {
-        match wish {
-            Wish::Multicast(body) => {
+    fn route(output: FirstDeliveredOutput) -> Route<Output, multicast::Command<Value>> {
+        match output {
+            FirstDeliveredOutput::Multicast(body) => {
                 Route::Down(multicast::Command::Multicast { id: 0, to: Group::All, body })
             }
-            Wish::Decide(value) => Route::Up(Output::Decided(Decision::Value(value))),
+            FirstDeliveredOutput::Decide(value) => {
+                Route::Up(Output::Decided(Decision::Value(value)))
+            }
         }
     }
 }
@@ -102,7 +104,7 @@ impl Algorithm for ConsensusFromTotal {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "none of its own; below it n multicasts in total order",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -112,7 +114,7 @@ impl Algorithm for ConsensusFromTotal {
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
         // The sequencer's own proposal comes first if all propose at once.
-        Cost::exact("0", 0).with_delays(0..=2, 0..=0).with_at_once(n * n)
+        Cost::exact("0", 0).with_delays(0..=2, 0..=0).with_stored_messages_max(n * n)
     }
 }
 

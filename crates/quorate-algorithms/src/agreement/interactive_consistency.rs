@@ -9,15 +9,15 @@
 //! - **Costs**: n times what the generals cost; m + 1 rounds.
 //! - **Departs from the paper**: nowhere; the n agreements run side by side, in the same rounds.
 
-use quorate_core::agreement::Matter;
+use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, Profile, Property};
 
 use super::byzantine_generals::{ByzantineGenerals, oral_messages};
-use super::reduction::Instances;
+use super::reduction::PerCommander;
 use crate::{Algorithm, Setup, Sound};
 
 /// One process: a general in each of n agreements.
-pub type InteractiveConsistency = Instances<ByzantineGenerals>;
+pub type InteractiveConsistency = PerCommander<ByzantineGenerals>;
 
 impl Algorithm for InteractiveConsistency {
     const PROFILE: Profile = Profile {
@@ -34,15 +34,15 @@ impl Algorithm for InteractiveConsistency {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "n times the messages of byzantine-generals, m + 1 rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     const IN_ROUNDS: bool = true;
 
-    const MATTER: Matter = Matter::Vector;
+    const AGREEMENT_KIND: AgreementKind = AgreementKind::Vector;
 
-    fn bears(n: usize) -> Option<usize> {
-        ByzantineGenerals::bears(n)
+    fn tolerates(n: usize) -> Option<usize> {
+        ByzantineGenerals::tolerates(n)
     }
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -50,11 +50,11 @@ impl Algorithm for InteractiveConsistency {
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let one = oral_messages(setup.n, setup.bears);
-        let (all, rounds) = (one.saturating_mul(setup.n as u64), setup.bears as u64 + 1);
+        let one = oral_messages(setup.n, setup.tolerates);
+        let (all, rounds) = (one.saturating_mul(setup.n as u64), setup.tolerates as u64 + 1);
         Cost::exact("n ((n - 1) + (n - 1)(n - 2) + .. + (n - 1)(n - 2)..(n - m - 1))", all)
             .with_delays(rounds..=rounds, 0..=0)
-            .with_at_once(all)
+            .with_stored_messages_max(all)
     }
 }
 

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::mem;
 
-use quorate_core::agreement::{Command, Decision, Matter, Misuse, Output, Value};
+use quorate_core::agreement::{AgreementKind, Command, Decision, Misuse, Output, Value};
 use quorate_core::{
     Assumption, Cost, Effects, Kind, Layer, Message as CoreMessage, Process, ProcessId, ProcessSet,
     Profile, Property,
@@ -39,7 +39,7 @@ pub struct SignedGenerals {
     /// The orders that the commander has signed, two at most; its own at the commander.
     orders: BTreeSet<Value>,
     /// Those that came in this round, and are to be passed on at its end.
-    news: Vec<Message>,
+    unrelayed: Vec<Message>,
 }
 
 /// An order, and who signed it.
@@ -62,8 +62,8 @@ impl SignedGenerals {
         key: SecretKey,
         keys: PublicKeys,
     ) -> Self {
-        let (round, orders, news) = (1, BTreeSet::new(), Vec::new());
-        Self { id, n, commander, m, key, keys, round, orders, news }
+        let (round, orders, unrelayed) = (1, BTreeSet::new(), Vec::new());
+        Self { id, n, commander, m, key, keys, round, orders, unrelayed }
     }
 
     /// Why an order is not heard, if it is not. Signatures come last, for they take the longest.
@@ -86,7 +86,7 @@ impl SignedGenerals {
 
     /// Passes on what came in the round that is over, to those who have not signed it.
     fn relay(&mut self, out: &mut Effects<Self>) {
-        for Message { order, chain } in mem::take(&mut self.news) {
+        for Message { order, chain } in mem::take(&mut self.unrelayed) {
             let signed = chain.signed(order, self.id, &self.key);
             let mut others = ProcessSet::all(self.n);
             others.subtract(&signed.signers().unwrap_or_default());
@@ -128,7 +128,7 @@ impl Process for SignedGenerals {
             return out.ignored(why);
         }
         self.orders.insert(message.order);
-        self.news.push(message);
+        self.unrelayed.push(message);
     }
 
     fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
@@ -155,9 +155,9 @@ impl Process for SignedGenerals {
 }
 
 impl General for SignedGenerals {
-    fn under(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self {
+    fn with_commander(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self {
         let (key, keys) = (SecretKey::simulated(id), setup.keys.clone());
-        Self::new(setup.n, id, commander, setup.bears, key, keys)
+        Self::new(setup.n, id, commander, setup.tolerates, key, keys)
     }
 
     fn agreed(&self) -> Option<Value> {
@@ -192,31 +192,31 @@ impl Algorithm for SignedGenerals {
         assumes: &[Assumption::NoLoss, Assumption::FewFaults, Assumption::Synchrony],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "(n - 1) + (n - 1)(n - 2) messages, n - 1 if m = 0; m + 1 rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     const IN_ROUNDS: bool = true;
 
-    const MATTER: Matter = Matter::Order;
+    const AGREEMENT_KIND: AgreementKind = AgreementKind::Order;
 
     const SIGNS: bool = true;
 
-    fn bears(n: usize) -> Option<usize> {
+    fn tolerates(n: usize) -> Option<usize> {
         Some(2.min(n.saturating_sub(2)))
     }
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::under(setup, id, setup.server)
+        Self::with_commander(setup, id, setup.server)
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let (others, rounds) = (setup.n as u64 - 1, setup.bears as u64 + 1);
+        let (others, rounds) = (setup.n as u64 - 1, setup.tolerates as u64 + 1);
         let relays = others.saturating_mul(others.saturating_sub(1));
-        let cost = match setup.bears {
+        let cost = match setup.tolerates {
             0 => Cost::exact("n - 1", others),
             _ => Cost::exact("(n - 1) + (n - 1)(n - 2)", others.saturating_add(relays)),
         };
-        cost.with_delays(rounds..=rounds, 0..=0).with_at_once(relays.saturating_mul(2))
+        cost.with_delays(rounds..=rounds, 0..=0).with_stored_messages_max(relays.saturating_mul(2))
     }
 }
 

@@ -28,7 +28,7 @@ use quorate_core::{
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
-pub type SyncConsensus = TellEveryone<OneRoundMore>;
+pub type SyncConsensus = FloodSet<FPlusOneRounds>;
 
 /// How many rounds there are: what the algorithm and its broken variant differ in.
 pub trait Rounds: Clone + Eq + Hash + Debug + Send + Sync {
@@ -44,11 +44,11 @@ pub trait Rounds: Clone + Eq + Hash + Debug + Send + Sync {
 
 /// One more than there may be crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OneRoundMore;
+pub struct FPlusOneRounds;
 
 /// A process that tells everyone what is new, round after round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TellEveryone<R> {
+pub struct FloodSet<R> {
     /// The round that is under way, from 1 on; later than the last one when it is over.
     round: u64,
     /// How many there are.
@@ -56,7 +56,7 @@ pub struct TellEveryone<R> {
     proposed: bool,
     values: BTreeSet<Value>,
     /// Those that nobody has been told yet.
-    news: BTreeSet<Value>,
+    unsent: BTreeSet<Value>,
     rule: PhantomData<R>,
 }
 
@@ -65,7 +65,7 @@ pub struct TellEveryone<R> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message(Vec<Value>);
 
-impl<R: Rounds> TellEveryone<R> {
+impl<R: Rounds> FloodSet<R> {
     /// A process that is to bear f crashes.
     pub fn new(f: usize) -> Self {
         Self {
@@ -73,13 +73,13 @@ impl<R: Rounds> TellEveryone<R> {
             rounds: R::rounds(f),
             proposed: false,
             values: BTreeSet::new(),
-            news: BTreeSet::new(),
+            unsent: BTreeSet::new(),
             rule: PhantomData,
         }
     }
 
-    fn tell(&mut self, out: &mut Effects<Self>) {
-        out.send_to_others(Message(mem::take(&mut self.news).into_iter().collect()));
+    fn flood(&mut self, out: &mut Effects<Self>) {
+        out.send_to_others(Message(mem::take(&mut self.unsent).into_iter().collect()));
     }
 
     fn decide(&mut self, out: &mut Effects<Self>) {
@@ -90,7 +90,7 @@ impl<R: Rounds> TellEveryone<R> {
     }
 }
 
-impl<R: Rounds> Process for TellEveryone<R> {
+impl<R: Rounds> Process for FloodSet<R> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -114,8 +114,8 @@ impl<R: Rounds> Process for TellEveryone<R> {
         if self.rounds == 0 {
             self.decide(out);
         } else {
-            self.news.insert(value);
-            self.tell(out);
+            self.unsent.insert(value);
+            self.flood(out);
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl<R: Rounds> Process for TellEveryone<R> {
         }
         for value in values {
             if self.values.insert(value) {
-                self.news.insert(value);
+                self.unsent.insert(value);
             }
         }
     }
@@ -136,7 +136,7 @@ impl<R: Rounds> Process for TellEveryone<R> {
         if round == self.rounds {
             self.decide(out);
         } else if round < self.rounds {
-            self.tell(out);
+            self.flood(out);
             out.await_round();
         }
     }
@@ -158,29 +158,29 @@ impl CoreMessage for Message {
     }
 }
 
-impl<R: Rounds> Algorithm for TellEveryone<R> {
+impl<R: Rounds> Algorithm for FloodSet<R> {
     const PROFILE: Profile = R::PROFILE;
 
     const IN_ROUNDS: bool = true;
 
-    fn bears(n: usize) -> Option<usize> {
+    fn tolerates(n: usize) -> Option<usize> {
         Some(2.min(n - 1))
     }
 
     fn build(setup: &Setup, _: ProcessId) -> Self {
-        Self::new(setup.bears)
+        Self::new(setup.tolerates)
     }
 
     fn cost(setup: &Setup) -> Cost {
-        let (n, rounds) = (setup.n as u64, R::rounds(setup.bears));
+        let (n, rounds) = (setup.n as u64, R::rounds(setup.tolerates));
         let per_round = n.saturating_mul(n - 1);
         Cost::exact(R::FORMULA, rounds.saturating_mul(per_round))
             .with_delays(rounds..=rounds, 0..=0)
-            .with_at_once(per_round)
+            .with_stored_messages_max(per_round)
     }
 }
 
-impl Rounds for OneRoundMore {
+impl Rounds for FPlusOneRounds {
     const PROFILE: Profile = Profile {
         name: "sync-consensus",
         layer: Layer::Agreement,
@@ -196,7 +196,7 @@ impl Rounds for OneRoundMore {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "(f + 1) n (n - 1) messages, f + 1 rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     const FORMULA: &'static str = "(f + 1) n (n - 1)";

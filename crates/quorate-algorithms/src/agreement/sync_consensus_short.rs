@@ -10,16 +10,16 @@
 
 use quorate_core::{Assumption, Layer, Profile, Property, Specimen};
 
-use super::sync_consensus::{Rounds, TellEveryone};
+use super::sync_consensus::{FloodSet, Rounds};
 
 /// One process of the specimen.
-pub type SyncConsensusShort = TellEveryone<AsManyAsCrashes>;
+pub type SyncConsensusShort = FloodSet<FRounds>;
 
 /// One too few.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AsManyAsCrashes;
+pub struct FRounds;
 
-impl Rounds for AsManyAsCrashes {
+impl Rounds for FRounds {
     const PROFILE: Profile = Profile {
         name: "sync-consensus-short",
         layer: Layer::Agreement,
@@ -38,7 +38,7 @@ impl Rounds for AsManyAsCrashes {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "f n (n - 1) messages, f rounds",
-        restless: false,
+        never_quiescent: false,
     };
 
     const FORMULA: &'static str = "f n (n - 1)";

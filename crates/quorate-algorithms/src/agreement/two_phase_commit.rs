@@ -24,7 +24,7 @@
 
 use core::convert::Infallible;
 
-use quorate_core::agreement::{Command, Decision, Matter, Misuse, Output, Value};
+use quorate_core::agreement::{AgreementKind, Command, Decision, Misuse, Output, Value};
 use quorate_core::{
     Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
     Property,
@@ -51,13 +51,13 @@ pub struct TwoPhaseCommit {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     /// Free to abort.
-    Unsure,
+    Initial,
     /// Coordinator: waits for the votes of these.
-    Collects(ProcessSet),
+    CollectingVotes(ProcessSet),
     /// Has voted for it and cannot go back.
-    Bound,
+    Prepared,
     /// The same, and the coordinator has crashed: waits to hear whether any of these knows more.
-    Asks(ProcessSet),
+    AskingPeers(ProcessSet),
     /// The same, and nobody does.
     Blocked,
     Decided(Value),
@@ -93,7 +93,7 @@ impl TwoPhaseCommit {
             crashed: ProcessSet::new(),
             vote: None,
             asked: false,
-            phase: Phase::Unsure,
+            phase: Phase::Initial,
             askers: ProcessSet::new(),
         }
     }
@@ -108,11 +108,11 @@ impl TwoPhaseCommit {
 
     /// Participant: answers, once it has been asked and its user has said what it wants.
     fn answer(&mut self, out: &mut Effects<Self>) {
-        let Some(vote) = self.vote.filter(|_| self.asked && self.phase == Phase::Unsure) else {
+        let Some(vote) = self.vote.filter(|_| self.asked && self.phase == Phase::Initial) else {
             return;
         };
         if vote == Value::COMMIT {
-            self.phase = Phase::Bound;
+            self.phase = Phase::Prepared;
             out.send(self.coordinator, Message::Yes);
             if self.crashed.contains(self.coordinator) {
                 self.ask(out);
@@ -130,19 +130,19 @@ impl TwoPhaseCommit {
 
     /// Coordinator: asks everybody, or aborts at once.
     fn begin(&mut self, vote: Value, out: &mut Effects<Self>) {
-        if self.phase != Phase::Unsure {
+        if self.phase != Phase::Initial {
             return;
         }
         if vote != Value::COMMIT || !self.crashed.is_empty() {
             return self.conclude(Value::ABORT, out);
         }
         out.send_to_others(Message::Prepare);
-        self.phase = Phase::Collects(self.others());
+        self.phase = Phase::CollectingVotes(self.others());
         self.conclude_if_unanimous(out);
     }
 
     fn conclude_if_unanimous(&mut self, out: &mut Effects<Self>) {
-        if matches!(&self.phase, Phase::Collects(missing) if missing.is_empty()) {
+        if matches!(&self.phase, Phase::CollectingVotes(missing) if missing.is_empty()) {
             self.conclude(Value::COMMIT, out);
         }
     }
@@ -168,19 +168,19 @@ impl TwoPhaseCommit {
     /// Participant that cannot go back: asks the coordinator, or all the others if there is none.
     fn ask(&mut self, out: &mut Effects<Self>) {
         if !self.crashed.contains(self.coordinator) {
-            self.phase = Phase::Bound;
+            self.phase = Phase::Prepared;
             return out.send(self.coordinator, Message::Ask);
         }
         let awaited = &self.others() - &self.crashed;
         if !awaited.is_empty() {
             out.multicast(awaited.clone(), Message::Ask);
         }
-        self.phase = Phase::Asks(awaited);
+        self.phase = Phase::AskingPeers(awaited);
         self.block_if_nobody_knows(out);
     }
 
     fn block_if_nobody_knows(&mut self, out: &mut Effects<Self>) {
-        if matches!(&self.phase, Phase::Asks(awaited) if awaited.is_empty()) {
+        if matches!(&self.phase, Phase::AskingPeers(awaited) if awaited.is_empty()) {
             self.phase = Phase::Blocked;
             out.output(Output::Blocked);
         }
@@ -188,7 +188,7 @@ impl TwoPhaseCommit {
 
     fn on_ask(&mut self, from: ProcessId, out: &mut Effects<Self>) {
         // One that has not voted yet is free to abort, and does so that the other need not wait.
-        if self.phase == Phase::Unsure && !self.is_coordinator() {
+        if self.phase == Phase::Initial && !self.is_coordinator() {
             self.refuse(out);
         }
         match self.phase {
@@ -201,7 +201,7 @@ impl TwoPhaseCommit {
     }
 
     fn on_vote(&mut self, from: ProcessId, vote: Value, out: &mut Effects<Self>) {
-        let Phase::Collects(missing) = &mut self.phase else {
+        let Phase::CollectingVotes(missing) = &mut self.phase else {
             return out.ignored("a vote that changes nothing");
         };
         missing.remove(from);
@@ -260,7 +260,7 @@ impl Process for TwoPhaseCommit {
             Message::Abort => self.decide(Value::ABORT, out),
             Message::Ask => self.on_ask(from, out),
             Message::Unknown => {
-                if let Phase::Asks(awaited) = &mut self.phase {
+                if let Phase::AskingPeers(awaited) = &mut self.phase {
                     awaited.remove(from);
                     self.block_if_nobody_knows(out);
                 }
@@ -275,12 +275,12 @@ impl Process for TwoPhaseCommit {
             Belief::Crashed(_) => {
                 self.crashed.insert(about);
                 match &mut self.phase {
-                    Phase::Collects(missing) if missing.contains(about) => {
+                    Phase::CollectingVotes(missing) if missing.contains(about) => {
                         self.conclude(Value::ABORT, out);
                     }
-                    Phase::Unsure if about == self.coordinator => self.decide(Value::ABORT, out),
-                    Phase::Bound if about == self.coordinator => self.ask(out),
-                    Phase::Asks(awaited) => {
+                    Phase::Initial if about == self.coordinator => self.decide(Value::ABORT, out),
+                    Phase::Prepared if about == self.coordinator => self.ask(out),
+                    Phase::AskingPeers(awaited) => {
                         awaited.remove(about);
                         self.block_if_nobody_knows(out);
                     }
@@ -290,7 +290,7 @@ impl Process for TwoPhaseCommit {
             Belief::Alive(_) => {
                 self.crashed.remove(about);
                 // Whoever is back may know.
-                if matches!(self.phase, Phase::Asks(_) | Phase::Blocked) {
+                if matches!(self.phase, Phase::AskingPeers(_) | Phase::Blocked) {
                     out.send(about, Message::Ask);
                 }
             }
@@ -304,19 +304,19 @@ impl Process for TwoPhaseCommit {
             }
             Phase::Decided(_) => {}
             // Nobody can have been told anything but to prepare.
-            Phase::Unsure | Phase::Collects(_) if self.is_coordinator() => {
+            Phase::Initial | Phase::CollectingVotes(_) if self.is_coordinator() => {
                 self.conclude(Value::ABORT, out);
             }
-            Phase::Unsure | Phase::Collects(_) => self.refuse(out),
-            Phase::Bound | Phase::Asks(_) | Phase::Blocked => self.ask(out),
+            Phase::Initial | Phase::CollectingVotes(_) => self.refuse(out),
+            Phase::Prepared | Phase::AskingPeers(_) | Phase::Blocked => self.ask(out),
         }
     }
 
     fn waits_for(&self) -> ProcessSet {
         match &self.phase {
-            Phase::Collects(missing) => missing.clone(),
-            Phase::Asks(awaited) => awaited.clone(),
-            Phase::Unsure | Phase::Bound | Phase::Blocked if !self.is_coordinator() => {
+            Phase::CollectingVotes(missing) => missing.clone(),
+            Phase::AskingPeers(awaited) => awaited.clone(),
+            Phase::Initial | Phase::Prepared | Phase::Blocked if !self.is_coordinator() => {
                 ProcessSet::from_iter([self.coordinator])
             }
             _ => ProcessSet::new(),
@@ -371,12 +371,12 @@ impl Algorithm for TwoPhaseCommit {
         ],
         guarantees: &[Property::Agreement, Property::Validity, Property::Termination],
         cost: "3(n - 1) messages to commit",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Server;
 
-    const MATTER: Matter = Matter::Vote;
+    const AGREEMENT_KIND: AgreementKind = AgreementKind::Vote;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
         Self::new(setup.n, id, setup.server)

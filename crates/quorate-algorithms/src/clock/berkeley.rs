@@ -41,12 +41,12 @@ pub struct Berkeley {
     /// What is added to the machine's clock.
     correction: Offset,
     /// Whether the user waits.
-    wanted: bool,
+    requested: bool,
     /// The number of its last round, where it is or was master.
     round: u64,
     poll: Option<Poll>,
     /// The last poll that was answered.
-    answered: Option<Answered>,
+    answered: Option<AnsweredPoll>,
 }
 
 /// A round, as its master sees it.
@@ -61,7 +61,7 @@ struct Poll {
 
 /// A round, as one sees it that was polled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Answered {
+struct AnsweredPoll {
     master: ProcessId,
     round: u64,
     /// When, by the machine's clock, and what was added to that.
@@ -112,7 +112,7 @@ impl Berkeley {
     }
 
     /// Gets the clock set, by itself or by the master.
-    fn pursue(&mut self, out: &mut Effects<Self>) {
+    fn request_round(&mut self, out: &mut Effects<Self>) {
         match self.master() {
             master if master == self.id => self.begin(out),
             master => out.send(master, Message::Ask),
@@ -172,7 +172,7 @@ impl Berkeley {
         }
         let (at, correction) = (out.now(), self.correction);
         out.send(master, Message::Time { round, time: at + correction });
-        self.answered = Some(Answered { master, round, at, correction });
+        self.answered = Some(AnsweredPoll { master, round, at, correction });
     }
 
     fn correct(
@@ -181,14 +181,14 @@ impl Berkeley {
         (round, by, error): (u64, Offset, Span),
         out: &mut Effects<Self>,
     ) {
-        let own = |answered: &mut Answered| (answered.master, answered.round) == (from, round);
+        let own = |answered: &mut AnsweredPoll| (answered.master, answered.round) == (from, round);
         let Some(answered) = self.answered.take_if(own) else {
             return out.ignored("a correction of an older reading");
         };
         // Its own clock and the agreed one have drifted since the reading.
-        let doubt = self.limits.drift.doubt(out.now() - answered.at);
+        let uncertainty = self.limits.drift.uncertainty(out.now() - answered.at);
         let standard = Standard::Agreed { master: from, round };
-        self.set(answered.correction + by, error + doubt + doubt, standard, out);
+        self.set(answered.correction + by, error + uncertainty + uncertainty, standard, out);
     }
 
     fn set(
@@ -199,7 +199,7 @@ impl Berkeley {
         out: &mut Effects<Self>,
     ) {
         self.correction = correction;
-        self.wanted = false;
+        self.requested = false;
         let own = out.now();
         out.output(Output::Adjusted { own, shown: own + correction, error, standard });
     }
@@ -238,11 +238,11 @@ impl Process for Berkeley {
         Command::Synchronise: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        if self.wanted {
+        if self.requested {
             return Err(Misuse::UnderWay);
         }
-        self.wanted = true;
-        self.pursue(out);
+        self.requested = true;
+        self.request_round(out);
         Ok(())
     }
 
@@ -274,23 +274,23 @@ impl Process for Berkeley {
         }
         self.conclude_if_complete(out);
         let succeeded = self.master() != before && matches!(belief, Belief::Crashed(_));
-        if succeeded && (self.wanted || self.master() == self.id) {
-            self.pursue(out);
+        if succeeded && (self.requested || self.master() == self.id) {
+            self.request_round(out);
         }
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         (self.poll, self.answered) = (None, None);
         self.crashed.clear();
-        if self.wanted {
-            self.pursue(out);
+        if self.requested {
+            self.request_round(out);
         }
     }
 
     fn waits_for(&self) -> ProcessSet {
         match &self.poll {
             Some(poll) => poll.silent.clone(),
-            None if self.wanted => ProcessSet::from_iter([self.master()]),
+            None if self.requested => ProcessSet::from_iter([self.master()]),
             None => ProcessSet::new(),
         }
     }
@@ -349,7 +349,7 @@ impl Algorithm for Berkeley {
         ],
         guarantees: &[Property::ClockPrecision],
         cost: "3(n - 1) messages a round, one more where another than the master wants it",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Server;
@@ -365,7 +365,7 @@ impl Algorithm for Berkeley {
             outlier: setup.clock.outlier,
             crashed: ProcessSet::new(),
             correction: Offset::ZERO,
-            wanted: false,
+            requested: false,
             round: 0,
             poll: None,
             answered: None,
@@ -374,7 +374,7 @@ impl Algorithm for Berkeley {
 
     fn cost(setup: &Setup) -> Cost {
         let round = 3 * (setup.n as u64 - 1);
-        Cost::exact("3(n - 1)", round).with_delays(2..=4, 0..=0).alone_free(setup.n)
+        Cost::exact("3(n - 1)", round).with_delays(2..=4, 0..=0).without_delays_if_single(setup.n)
     }
 }
 

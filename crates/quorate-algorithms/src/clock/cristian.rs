@@ -93,7 +93,7 @@ impl Cristian {
         self.probe(out);
     }
 
-    fn hear(&mut self, server: ProcessId, number: u64, time: Time, out: &mut Effects<Self>) {
+    fn on_reply(&mut self, server: ProcessId, number: u64, time: Time, out: &mut Effects<Self>) {
         let current = self.number == number && self.servers.contains(server);
         let Some(attempt) = self.attempt.as_mut().filter(|_| current) else {
             return out.ignored("an answer that nobody waits for");
@@ -108,12 +108,12 @@ impl Cristian {
             attempt.best.insert(server, (reading, out.now()));
         }
         if attempt.heard.len() >= self.replies {
-            self.go_on(out);
+            self.next_probe(out);
         }
     }
 
     /// The present probe is over.
-    fn go_on(&mut self, out: &mut Effects<Self>) {
+    fn next_probe(&mut self, out: &mut Effects<Self>) {
         match &self.attempt {
             None => {}
             Some(attempt) if attempt.left > 0 => self.probe(out),
@@ -198,12 +198,12 @@ impl Process for Cristian {
                 out.send(from, Message::Reply { number, time: out.now() });
             }
             Message::Request { .. } => out.ignored("a question for a server"),
-            Message::Reply { number, time } => self.hear(from, number, time, out),
+            Message::Reply { number, time } => self.on_reply(from, number, time, out),
         }
     }
 
     fn on_timer(&mut self, Timeout: Timeout, out: &mut Effects<Self>) {
-        self.go_on(out);
+        self.next_probe(out);
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
@@ -259,7 +259,7 @@ impl Algorithm for Cristian {
         assumes: &[Assumption::TrueServers, Assumption::BoundedDrift, Assumption::Honesty],
         guarantees: &[Property::ClockError],
         cost: "2km messages for k probes of m servers",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Server;
@@ -283,7 +283,7 @@ impl Algorithm for Cristian {
     fn build(setup: &Setup, id: ProcessId) -> Self {
         let clock = &setup.clock;
         // Twice as long as a question and its answer should take: nothing depends on it but patience.
-        let timeout = Span(setup.tempo.bound.0.saturating_mul(4)).max(Span(1));
+        let timeout = Span(setup.delay_bounds.bound.0.saturating_mul(4)).max(Span(1));
         Self {
             id,
             servers: clock.servers.clone(),

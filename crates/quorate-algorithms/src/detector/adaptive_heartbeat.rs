@@ -17,8 +17,8 @@ use core::convert::Infallible;
 
 use quorate_core::detector::Detector;
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Message, Process, ProcessId, Profile, Property,
-    Span, Tempo, Time,
+    Assumption, Belief, Cost, DelayBounds, Effects, Kind, Layer, Message, Process, ProcessId,
+    Profile, Property, Span, Time,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -58,9 +58,9 @@ pub enum Timer {
 impl AdaptiveHeartbeat {
     /// The detector at process `id` of n. It knows no bound, so it begins with a guess from the usual delay: a
     /// heartbeat takes twice as long at most.
-    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
-        let period = Span(tempo.delay.0.saturating_mul(4)).max(Span(1));
-        let leeway = tempo.delay + tempo.delay + Span(1);
+    pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
+        let period = Span(delay_bounds.delay.0.saturating_mul(4)).max(Span(1));
+        let leeway = delay_bounds.delay + delay_bounds.delay + Span(1);
         let peer = Peer { leeway, deadline: None };
         Self { id, period, peers: alloc::vec![peer; n] }
     }
@@ -72,8 +72,8 @@ impl AdaptiveHeartbeat {
 
     /// Everybody who is not suspected has from now on as long as ever.
     fn begin(&mut self, suspected: &[bool], out: &mut Effects<Self>) {
-        for (place, peer) in self.peers.iter_mut().enumerate() {
-            let watched = place != self.id.index() && !suspected[place];
+        for (index, peer) in self.peers.iter_mut().enumerate() {
+            let watched = index != self.id.index() && !suspected[index];
             peer.deadline = watched.then(|| out.now() + self.period + peer.leeway);
         }
         self.beat(out);
@@ -81,10 +81,10 @@ impl AdaptiveHeartbeat {
     }
 
     fn judge(&mut self, out: &mut Effects<Self>) {
-        for (place, peer) in self.peers.iter_mut().enumerate() {
+        for (index, peer) in self.peers.iter_mut().enumerate() {
             if peer.deadline.is_some_and(|deadline| deadline <= out.now()) {
                 peer.deadline = None;
-                out.output(Belief::Crashed(ProcessId::from_index(place)));
+                out.output(Belief::Crashed(ProcessId::from_index(index)));
             }
         }
         self.await_deadline(out);
@@ -145,9 +145,9 @@ impl Process for AdaptiveHeartbeat {
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         let suspected: Vec<bool> = self.peers.iter().map(|peer| peer.deadline.is_none()).collect();
-        for (place, _) in suspected.iter().enumerate().filter(|(_, suspected)| **suspected) {
-            if place != self.id.index() {
-                out.output(Belief::Crashed(ProcessId::from_index(place)));
+        for (index, _) in suspected.iter().enumerate().filter(|(_, suspected)| **suspected) {
+            if index != self.id.index() {
+                out.output(Belief::Crashed(ProcessId::from_index(index)));
             }
         }
         self.begin(&suspected, out);
@@ -176,11 +176,11 @@ impl Algorithm for AdaptiveHeartbeat {
         assumes: &[Assumption::NoLoss, Assumption::EventualSynchrony, Assumption::Honesty],
         guarantees: &[Property::Completeness, Property::EventualAccuracy],
         cost: "n(n - 1) messages a round",
-        restless: true,
+        never_quiescent: true,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::paced(setup.n, id, setup.tempo)
+        Self::with_delay_bounds(setup.n, id, setup.delay_bounds)
     }
 
     fn cost(setup: &Setup) -> Cost {
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_mistake_doubles_the_leeway_of_that_process_only() {
-        let tempo = Tempo { delay: Span(10), bound: Span(10) };
-        let mut p0 = AdaptiveHeartbeat::paced(3, ProcessId::new(0), tempo);
+        let delay_bounds = DelayBounds { delay: Span(10), bound: Span(10) };
+        let mut p0 = AdaptiveHeartbeat::with_delay_bounds(3, ProcessId::new(0), delay_bounds);
         let [p1, p2] = [1, 2].map(ProcessId::new);
         let mut out = Effects::new(Time::ZERO);
         p0.on_start(&mut out);

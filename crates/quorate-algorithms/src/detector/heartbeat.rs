@@ -14,8 +14,8 @@ use core::convert::Infallible;
 
 use quorate_core::detector::Detector;
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Message, Process, ProcessId, ProcessSet,
-    Profile, Property, Span, Tempo,
+    Assumption, Belief, Cost, DelayBounds, Effects, Kind, Layer, Message, Process, ProcessId,
+    ProcessSet, Profile, Property, Span,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -54,9 +54,9 @@ impl Heartbeat {
 
     /// The detector at process `id` of n, as fast as messages allow: the timeout leaves the slowest heartbeat just
     /// enough time.
-    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
-        let period = Span(tempo.delay.0.saturating_mul(4));
-        Self::new(n, id, period, period + tempo.bound + Span(1))
+    pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
+        let period = Span(delay_bounds.delay.0.saturating_mul(4));
+        Self::new(n, id, period, period + delay_bounds.bound + Span(1))
     }
 
     fn beat(&self, out: &mut Effects<Self>) {
@@ -138,18 +138,18 @@ impl Algorithm for Heartbeat {
         assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],
         guarantees: &[Property::Completeness, Property::Accuracy],
         cost: "n(n - 1) messages a round",
-        restless: true,
+        never_quiescent: true,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::paced(setup.n, id, setup.tempo)
+        Self::with_delay_bounds(setup.n, id, setup.delay_bounds)
     }
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
         // A crash just after a heartbeat is noticed when a whole timeout has been silent: two timeouts and a bound.
         let heartbeat = Self::build(setup, ProcessId::new(0));
-        let noticed = heartbeat.timeout + heartbeat.timeout + setup.tempo.bound;
+        let noticed = heartbeat.timeout + heartbeat.timeout + setup.delay_bounds.bound;
         let rounds = noticed.0.div_ceil(heartbeat.period.0);
         Cost::between("n(n - 1)", 0, n * (n - 1)).with_detection(rounds)
     }

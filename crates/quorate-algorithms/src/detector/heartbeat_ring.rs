@@ -23,11 +23,11 @@ use core::convert::Infallible;
 
 use quorate_core::detector::Detector;
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, Profile, Property, Span,
-    Tempo,
+    Assumption, Belief, Cost, DelayBounds, Effects, Kind, Layer, Process, ProcessId, Profile,
+    Property, Span,
 };
 
-use super::changes::{Changes, Heard};
+use super::status_counters::{CounterUpdate, StatusCounters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the detector.
@@ -38,7 +38,7 @@ pub struct HeartbeatRing {
     period: Span,
     /// How long the watched one may be silent before it is probed, and how long a probe may go unanswered.
     timeouts: (Span, Span),
-    changes: Changes,
+    counters: StatusCounters,
     /// The nearest before this one that is believed to be up, and whether it is being probed.
     watched: Option<(ProcessId, Phase)>,
 }
@@ -77,14 +77,17 @@ pub enum Timer {
 
 impl HeartbeatRing {
     /// The detector at process `id` of n, as fast as messages allow.
-    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
-        let period = Span(tempo.delay.0.saturating_mul(4)).max(Span(1));
-        let timeouts = (period + tempo.bound + Span(1), tempo.bound + tempo.bound + Span(1));
-        Self { id, n, period, timeouts, changes: Changes::default(), watched: None }
+    pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
+        let period = Span(delay_bounds.delay.0.saturating_mul(4)).max(Span(1));
+        let timeouts = (
+            period + delay_bounds.bound + Span(1),
+            delay_bounds.bound + delay_bounds.bound + Span(1),
+        );
+        Self { id, n, period, timeouts, counters: StatusCounters::default(), watched: None }
     }
 
     fn news(&self) -> News {
-        self.changes.all()
+        self.counters.all()
     }
 
     fn beat(&self, out: &mut Effects<Self>) {
@@ -100,7 +103,7 @@ impl HeartbeatRing {
     }
 
     fn first_live(&self, mut places: impl Iterator<Item = usize>) -> Option<ProcessId> {
-        let live = |place: &usize| !self.changes.crashed().contains(ProcessId::from_index(*place));
+        let live = |place: &usize| !self.counters.crashed().contains(ProcessId::from_index(*place));
         places.find(live).map(ProcessId::from_index)
     }
 
@@ -109,9 +112,9 @@ impl HeartbeatRing {
         out.set_timer(Timer::Silence, self.timeouts.0);
     }
 
-    fn probe(&mut self, whom: ProcessId, out: &mut Effects<Self>) {
-        self.watched = Some((whom, Phase::Probing));
-        out.send(whom, Message::Probe(self.news()));
+    fn probe(&mut self, target: ProcessId, out: &mut Effects<Self>) {
+        self.watched = Some((target, Phase::Probing));
+        out.send(target, Message::Probe(self.news()));
         out.set_timer(Timer::Silence, self.timeouts.1);
     }
 
@@ -128,19 +131,21 @@ impl HeartbeatRing {
     }
 
     /// Sees with its own eyes that the process is down, or up again, and tells everybody.
-    fn turn(&mut self, process: ProcessId, out: &mut Effects<Self>) {
-        self.changes.turn(process).into_iter().for_each(|belief| out.output(belief));
+    fn toggle(&mut self, process: ProcessId, out: &mut Effects<Self>) {
+        self.counters.toggle(process).into_iter().for_each(|belief| out.output(belief));
         out.send_to_others(Message::Changed(self.news()));
     }
 
     fn learn(&mut self, news: News, out: &mut Effects<Self>) {
         let mut contradicts = false;
         for (about, counter) in news {
-            match self.changes.hear(self.n, self.id, about, counter) {
-                Heard::Impossible => out.ignored("impossible news"),
-                Heard::New(belief) => belief.into_iter().for_each(|belief| out.output(belief)),
-                Heard::Contradicted => contradicts = true,
-                Heard::Old => {}
+            match self.counters.update(self.n, self.id, about, counter) {
+                CounterUpdate::Impossible => out.ignored("impossible news"),
+                CounterUpdate::New(belief) => {
+                    belief.into_iter().for_each(|belief| out.output(belief))
+                }
+                CounterUpdate::Contradicted => contradicts = true,
+                CounterUpdate::Old => {}
             }
         }
         if contradicts {
@@ -180,8 +185,8 @@ impl Process for HeartbeatRing {
         | Message::Present(news)
         | Message::Changed(news)) = message;
         self.learn(news, out);
-        if self.changes.crashed().contains(from) {
-            self.turn(from, out);
+        if self.counters.crashed().contains(from) {
+            self.toggle(from, out);
         }
         if probed {
             out.send(from, Message::Present(self.news()));
@@ -197,7 +202,7 @@ impl Process for HeartbeatRing {
             (Timer::Beat, _) => self.beat(out),
             (Timer::Silence, Some((watched, Phase::Listening))) => self.probe(watched, out),
             (Timer::Silence, Some((watched, Phase::Probing))) => {
-                self.turn(watched, out);
+                self.toggle(watched, out);
                 self.watch(out);
             }
             (Timer::Silence, None) => {}
@@ -206,7 +211,7 @@ impl Process for HeartbeatRing {
 
     /// Others think that it is down: the one before it has to be told, by a probe.
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
-        self.changes.crashed().iter().for_each(|process| out.output(Belief::Crashed(process)));
+        self.counters.crashed().iter().for_each(|process| out.output(Belief::Crashed(process)));
         self.beat(out);
         self.watched = None;
         self.watch(out);
@@ -259,19 +264,19 @@ impl Algorithm for HeartbeatRing {
         assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],
         guarantees: &[Property::Completeness, Property::Accuracy],
         cost: "n messages a round; n + 2 for each crash",
-        restless: true,
+        never_quiescent: true,
     };
 
     const SHAPE: Shape = Shape::Ring;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::paced(setup.n, id, setup.tempo)
+        Self::with_delay_bounds(setup.n, id, setup.delay_bounds)
     }
 
     fn cost(setup: &Setup) -> Cost {
         let ring = Self::build(setup, ProcessId::new(0));
         // The last heartbeat arrives, a timeout is silent, a probe goes unanswered, the news arrives.
-        let bound = setup.tempo.bound;
+        let bound = setup.delay_bounds.bound;
         let noticed = bound + ring.timeouts.0 + ring.timeouts.1 + bound;
         let rounds = noticed.0.div_ceil(ring.period.0);
         Cost::between("n", 0, setup.n as u64).with_detection(rounds)
@@ -287,8 +292,8 @@ mod tests {
 
     #[test]
     fn the_next_one_back_is_probed_when_the_watched_one_has_crashed() {
-        let tempo = Tempo { delay: Span(10), bound: Span(10) };
-        let mut p0 = HeartbeatRing::paced(4, ProcessId::new(0), tempo);
+        let delay_bounds = DelayBounds { delay: Span(10), bound: Span(10) };
+        let mut p0 = HeartbeatRing::with_delay_bounds(4, ProcessId::new(0), delay_bounds);
         let [p2, p3] = [2, 3].map(ProcessId::new);
         let mut out = Effects::new(Time::ZERO);
         p0.on_start(&mut out);

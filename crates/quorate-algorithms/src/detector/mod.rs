@@ -1,9 +1,9 @@
 //! Failure detectors: processes whose outputs are beliefs about the others.
 
 mod adaptive_heartbeat;
-mod changes;
 mod heartbeat;
 mod heartbeat_ring;
+mod status_counters;
 mod vcube;
 
 use quorate_core::Either;
@@ -11,7 +11,7 @@ use quorate_core::Either;
 pub use adaptive_heartbeat::AdaptiveHeartbeat;
 pub use heartbeat::Heartbeat;
 pub use heartbeat_ring::HeartbeatRing;
-pub use vcube::{Carry, Diagnosed, Finding, VcubeDiagnosis};
+pub use vcube::{DiagnosisEvent, DiagnosisOutput, Piggyback, VcubeDiagnosis};
 
 /// Any of the detectors that a layer can stand over.
 pub type AnyDetector =

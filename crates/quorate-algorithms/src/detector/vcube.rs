@@ -24,14 +24,14 @@ use core::marker::PhantomData;
 
 use quorate_core::detector::Detector;
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Kind, Layer, Process, ProcessId, ProcessSet, Profile,
-    Property, Span, Tempo, VCube,
+    Assumption, Belief, Cost, DelayBounds, Effects, Kind, Layer, Process, ProcessId, ProcessSet,
+    Profile, Property, Span, VCube,
 };
 
-use super::changes::{Changes, Heard};
+use super::status_counters::{CounterUpdate, StatusCounters};
 use crate::{Algorithm, Setup, Shape, Sound};
 
-/// One process of the detector. `O` is what it puts out: beliefs alone, or [`Diagnosed`] if the layer above also
+/// One process of the detector. `O` is what it puts out: beliefs alone, or [`DiagnosisEvent`] if the layer above also
 /// wants to hear what others let ride on their answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VcubeDiagnosis<O = Belief> {
@@ -39,7 +39,7 @@ pub struct VcubeDiagnosis<O = Belief> {
     vcube: VCube,
     round: Span,
     timeout: Span,
-    changes: Changes,
+    counters: StatusCounters,
     /// Whom to test; none if that has to be found out again, because others are believed to have crashed.
     tests: Option<Vec<ProcessId>>,
     /// Tested in this round, without an answer so far: few, so that a set of bits would be larger.
@@ -51,38 +51,38 @@ pub struct VcubeDiagnosis<O = Belief> {
 
 /// What the layer above may ask: let this set ride on answers, in place of an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Carry(pub ProcessSet);
+pub struct Piggyback(pub ProcessSet);
 
 /// What a diagnosis puts out.
-pub trait Finding: From<Belief> + Clone + Eq + Hash + Debug + Send + Sync {
+pub trait DiagnosisOutput: From<Belief> + Clone + Eq + Hash + Debug + Send + Sync {
     /// A process lets this ride; none if nobody is interested.
-    fn carried(by: ProcessId, cargo: &ProcessSet) -> Option<Self>;
+    fn piggybacked(by: ProcessId, cargo: &ProcessSet) -> Option<Self>;
 }
 
-impl Finding for Belief {
-    fn carried(_: ProcessId, _: &ProcessSet) -> Option<Self> {
+impl DiagnosisOutput for Belief {
+    fn piggybacked(_: ProcessId, _: &ProcessSet) -> Option<Self> {
         None
     }
 }
 
 /// A belief, or what a process lets ride on its answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Diagnosed {
+pub enum DiagnosisEvent {
     /// The detector has changed its mind.
     Belief(Belief),
     /// A process carries something new.
-    Carried(ProcessId, ProcessSet),
+    Piggybacked(ProcessId, ProcessSet),
 }
 
-impl From<Belief> for Diagnosed {
+impl From<Belief> for DiagnosisEvent {
     fn from(belief: Belief) -> Self {
         Self::Belief(belief)
     }
 }
 
-impl Finding for Diagnosed {
-    fn carried(by: ProcessId, cargo: &ProcessSet) -> Option<Self> {
-        Some(Self::Carried(by, cargo.clone()))
+impl DiagnosisOutput for DiagnosisEvent {
+    fn piggybacked(by: ProcessId, cargo: &ProcessSet) -> Option<Self> {
+        Some(Self::Piggybacked(by, cargo.clone()))
     }
 }
 
@@ -113,17 +113,17 @@ pub enum Timer {
     Timeout,
 }
 
-impl<O: Finding> VcubeDiagnosis<O> {
+impl<O: DiagnosisOutput> VcubeDiagnosis<O> {
     /// The detector at process `id` of n, with rounds as short as messages allow.
-    pub fn paced(n: usize, id: ProcessId, tempo: Tempo) -> Self {
-        let timeout = tempo.bound + tempo.bound + Span(1);
-        let round = Span(tempo.delay.0.saturating_mul(4)).max(timeout + Span(1));
+    pub fn with_delay_bounds(n: usize, id: ProcessId, delay_bounds: DelayBounds) -> Self {
+        let timeout = delay_bounds.bound + delay_bounds.bound + Span(1);
+        let round = Span(delay_bounds.delay.0.saturating_mul(4)).max(timeout + Span(1));
         Self {
             id,
             vcube: VCube::new(n),
             round,
             timeout,
-            changes: Changes::default(),
+            counters: StatusCounters::default(),
             tests: None,
             unanswered: Vec::new(),
             cargo: BTreeMap::new(),
@@ -134,7 +134,7 @@ impl<O: Finding> VcubeDiagnosis<O> {
     /// Those whom it is this process's turn to test.
     fn to_test(&self) -> Vec<ProcessId> {
         let mine = |s, &j: &ProcessId| {
-            self.vcube.first_live(j, s, self.changes.crashed()) == Some(self.id)
+            self.vcube.first_live(j, s, self.counters.crashed()) == Some(self.id)
         };
         let clusters = self.vcube.clusters();
         clusters.flat_map(|s| self.vcube.cluster(self.id, s).filter(move |j| mine(s, j))).collect()
@@ -150,7 +150,7 @@ impl<O: Finding> VcubeDiagnosis<O> {
     }
 
     /// Rounds begin together: one who comes in the middle waits for the next.
-    fn fall_in(&mut self, out: &mut Effects<Self>) {
+    fn join_next_round(&mut self, out: &mut Effects<Self>) {
         match out.now().0 % self.round.0 {
             0 => self.begin_round(out),
             late => out.set_timer(Timer::Round, Span(self.round.0 - late)),
@@ -159,15 +159,15 @@ impl<O: Finding> VcubeDiagnosis<O> {
 
     fn judge(&mut self, out: &mut Effects<Self>) {
         for silent in core::mem::take(&mut self.unanswered) {
-            if !self.changes.crashed().contains(silent) {
-                let belief = self.changes.turn(silent);
-                self.believe(belief, out);
+            if !self.counters.crashed().contains(silent) {
+                let belief = self.counters.toggle(silent);
+                self.report_belief(belief, out);
             }
         }
     }
 
     fn news(&self) -> Option<Box<News>> {
-        let changes = self.changes.all();
+        let changes = self.counters.all();
         let cargo = self.cargo.iter();
         let cargo: Vec<_> =
             cargo.map(|(by, (version, cargo))| (*by, *version, cargo.clone())).collect();
@@ -177,11 +177,11 @@ impl<O: Finding> VcubeDiagnosis<O> {
 
     fn learn(&mut self, news: News, out: &mut Effects<Self>) {
         for (about, counter) in news.changes {
-            match self.changes.hear(self.vcube.processes(), self.id, about, counter) {
-                Heard::Impossible => out.ignored("impossible news"),
-                Heard::New(belief) => self.believe(belief, out),
+            match self.counters.update(self.vcube.processes(), self.id, about, counter) {
+                CounterUpdate::Impossible => out.ignored("impossible news"),
+                CounterUpdate::New(belief) => self.report_belief(belief, out),
                 // The next answers tell them.
-                Heard::Old | Heard::Contradicted => {}
+                CounterUpdate::Old | CounterUpdate::Contradicted => {}
             }
         }
         for (by, version, cargo) in news.cargo {
@@ -189,13 +189,13 @@ impl<O: Finding> VcubeDiagnosis<O> {
                 out.ignored("impossible news");
             } else if by != self.id && self.cargo.get(&by).is_none_or(|(known, _)| version > *known)
             {
-                O::carried(by, &cargo).into_iter().for_each(|finding| out.output(finding));
+                O::piggybacked(by, &cargo).into_iter().for_each(|finding| out.output(finding));
                 self.cargo.insert(by, (version, cargo));
             }
         }
     }
 
-    fn believe(&mut self, belief: Option<Belief>, out: &mut Effects<Self>) {
+    fn report_belief(&mut self, belief: Option<Belief>, out: &mut Effects<Self>) {
         if let Some(belief) = belief {
             self.tests = None;
             out.output(belief.into());
@@ -209,18 +209,22 @@ impl Detector for VcubeDiagnosis<Belief> {
     }
 }
 
-impl<O: Finding> Process for VcubeDiagnosis<O> {
-    type Command = Carry;
+impl<O: DiagnosisOutput> Process for VcubeDiagnosis<O> {
+    type Command = Piggyback;
     type Message = Message;
     type Timer = Timer;
     type Output = O;
     type Misuse = Infallible;
 
     fn on_start(&mut self, out: &mut Effects<Self>) {
-        self.fall_in(out);
+        self.join_next_round(out);
     }
 
-    fn on_command(&mut self, Carry(cargo): Carry, _: &mut Effects<Self>) -> Result<(), Infallible> {
+    fn on_command(
+        &mut self,
+        Piggyback(cargo): Piggyback,
+        _: &mut Effects<Self>,
+    ) -> Result<(), Infallible> {
         let own = self.cargo.entry(self.id).or_default();
         *own = (own.0.saturating_add(1), cargo);
         Ok(())
@@ -232,9 +236,9 @@ impl<O: Finding> Process for VcubeDiagnosis<O> {
             Message::Answer(news) => {
                 self.unanswered.retain(|tested| *tested != from);
                 news.into_iter().for_each(|news| self.learn(*news, out));
-                if self.changes.crashed().contains(from) {
-                    let belief = self.changes.turn(from);
-                    self.believe(belief, out);
+                if self.counters.crashed().contains(from) {
+                    let belief = self.counters.toggle(from);
+                    self.report_belief(belief, out);
                 }
             }
         }
@@ -249,7 +253,7 @@ impl<O: Finding> Process for VcubeDiagnosis<O> {
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         self.unanswered.clear();
-        self.fall_in(out);
+        self.join_next_round(out);
     }
 }
 
@@ -286,13 +290,13 @@ impl Algorithm for VcubeDiagnosis {
         assumes: &[Assumption::NoLoss, Assumption::Synchrony, Assumption::Honesty],
         guarantees: &[Property::Completeness, Property::Accuracy],
         cost: "at most n log2 n tests a round, and as many answers",
-        restless: true,
+        never_quiescent: true,
     };
 
     const SHAPE: Shape = Shape::VCube;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        Self::paced(setup.n, id, setup.tempo)
+        Self::with_delay_bounds(setup.n, id, setup.delay_bounds)
     }
 
     fn cost(setup: &Setup) -> Cost {
@@ -306,19 +310,19 @@ impl Sound for VcubeDiagnosis {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_core::{Effect, Over, Route, Stack, Time};
+    use quorate_core::{Effect, Route, Stack, Time, UpperLayer};
 
-    type Carrier = VcubeDiagnosis<Diagnosed>;
+    type PiggybackingDiagnosis = VcubeDiagnosis<DiagnosisEvent>;
 
     /// A layer above that hears what others carry.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    struct Passenger;
+    struct UpperStub;
 
-    impl Process for Passenger {
+    impl Process for UpperStub {
         type Command = Infallible;
         type Message = Message;
         type Timer = Infallible;
-        type Output = Diagnosed;
+        type Output = DiagnosisEvent;
         type Misuse = Infallible;
 
         fn on_command(
@@ -331,20 +335,20 @@ mod tests {
         fn on_message(&mut self, _: ProcessId, _: Message, _: &mut Effects<Self>) {}
     }
 
-    impl Over<Carrier> for Passenger {
-        type Up = Diagnosed;
+    impl UpperLayer<PiggybackingDiagnosis> for UpperStub {
+        type Up = DiagnosisEvent;
 
-        fn on_below(&mut self, found: Diagnosed, out: &mut Effects<Self>) {
+        fn on_lower_output(&mut self, found: DiagnosisEvent, out: &mut Effects<Self>) {
             out.output(found);
         }
-        fn route(found: Diagnosed) -> Route<Diagnosed, Carry> {
+        fn route(found: DiagnosisEvent) -> Route<DiagnosisEvent, Piggyback> {
             Route::Up(found)
         }
     }
 
-    fn paced<O: Finding>(n: usize, id: u32) -> VcubeDiagnosis<O> {
-        let tempo = Tempo { delay: Span(10), bound: Span(10) };
-        VcubeDiagnosis::paced(n, ProcessId::new(id), tempo)
+    fn with_delay_bounds<O: DiagnosisOutput>(n: usize, id: u32) -> VcubeDiagnosis<O> {
+        let delay_bounds = DelayBounds { delay: Span(10), bound: Span(10) };
+        VcubeDiagnosis::with_delay_bounds(n, ProcessId::new(id), delay_bounds)
     }
 
     fn tested(process: &VcubeDiagnosis) -> Vec<u32> {
@@ -355,13 +359,13 @@ mod tests {
 
     #[test]
     fn who_survives_tests_in_place_of_who_does_not() {
-        let mut p0 = paced(8, 0);
+        let mut p0 = with_delay_bounds(8, 0);
         assert_eq!(tested(&p0), [1, 2, 4]);
-        p0.changes.turn(ProcessId::new(4));
+        p0.counters.toggle(ProcessId::new(4));
         // The crashed are tested too, or nobody would see them come back.
         assert_eq!(tested(&p0), [1, 2, 4]);
         for crashed in [1, 2] {
-            p0.changes.turn(ProcessId::new(crashed));
+            p0.counters.toggle(ProcessId::new(crashed));
         }
         // c(3, 2) = (1, 0) and c(5, 3) = (1, 0, ..) have lost their first; c(6, 3) = (2, 3, 0, 1) still has p3.
         assert_eq!(tested(&p0), [1, 2, 3, 4, 5]);
@@ -369,30 +373,31 @@ mod tests {
 
     #[test]
     fn one_who_hears_of_its_own_crash_contradicts() {
-        let mut p0: VcubeDiagnosis = paced(4, 0);
+        let mut p0: VcubeDiagnosis = with_delay_bounds(4, 0);
         let mut out = Effects::new(Time::ZERO);
         let news = News { changes: Vec::from([(ProcessId::new(0), 3)]), cargo: Vec::new() };
         p0.on_message(ProcessId::new(1), Message::Answer(Some(Box::new(news))), &mut out);
-        assert_eq!(p0.changes.of(p0.id), 4);
+        assert_eq!(p0.counters.of(p0.id), 4);
         assert!(out.as_slice().is_empty(), "nobody suspects itself: {out:?}");
     }
 
     #[test]
-    fn what_rides_on_answers_is_heard_once_and_passed_on() {
-        let mut p1: Carrier = paced(4, 1);
+    fn piggybacked_data_is_heard_once_and_passed_on() {
+        let mut p1: PiggybackingDiagnosis = with_delay_bounds(4, 1);
         let cargo = ProcessSet::from_iter([3].map(ProcessId::new));
         let mut out = Effects::new(Time::ZERO);
-        p1.on_command(Carry(cargo.clone()), &mut out).unwrap();
+        p1.on_command(Piggyback(cargo.clone()), &mut out).unwrap();
         p1.on_message(ProcessId::new(0), Message::Test, &mut out);
         let Some(Effect::Send { message, .. }) = out.into_iter().next() else {
             panic!("no answer")
         };
-        let mut p0 = Stack::<_, Carrier>::new(Passenger, paced(4, 0));
+        let mut p0 = Stack::<_, PiggybackingDiagnosis>::new(UpperStub, with_delay_bounds(4, 0));
         for expected in [1, 0] {
             let mut out = Effects::new(Time::ZERO);
             let answer = quorate_core::Layered::Lower(message.clone());
             p0.on_message(ProcessId::new(1), answer, &mut out);
-            let heard = Effect::Output(Diagnosed::Carried(ProcessId::new(1), cargo.clone()));
+            let heard =
+                Effect::Output(DiagnosisEvent::Piggybacked(ProcessId::new(1), cargo.clone()));
             assert_eq!(out.into_iter().filter(|effect| *effect == heard).count(), expected);
         }
         assert!(p0.lower().news().is_some_and(|news| news.cargo.len() == 1), "it is passed on");

@@ -19,7 +19,7 @@ use quorate_core::{
     Profile, Property,
 };
 
-use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part};
+use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process that tells all.
@@ -27,7 +27,7 @@ use crate::{Algorithm, Setup, Sound};
 pub struct AnnounceAll {
     id: ProcessId,
     n: usize,
-    part: Part,
+    participation: Participation,
     /// Who has announced what in the election under way; itself included.
     announced: Vec<Identifier>,
     heard: ProcessSet,
@@ -49,7 +49,7 @@ impl AnnounceAll {
         Self {
             id: identifier.process,
             n,
-            part: Part::new(identifier),
+            participation: Participation::new(identifier),
             announced: Vec::new(),
             heard: ProcessSet::new(),
             leader: None,
@@ -60,22 +60,22 @@ impl AnnounceAll {
     /// Joins an election and tells everyone.
     fn join(&mut self, number: u64, out: &mut Effects<Self>) {
         out.output(Output::Undecided);
-        let identifier = self.part.join(number);
+        let identifier = self.participation.join(number);
         self.announced.clear();
         self.heard.clear();
-        self.hear(identifier);
+        self.record_announcement(identifier);
         if self.n > 1 {
             out.send_to_others(Announcement { number, identifier });
         }
     }
 
     fn begin(&mut self, out: &mut Effects<Self>) {
-        let number = self.part.next();
+        let number = self.participation.next();
         self.join(number, out);
         self.decide(out);
     }
 
-    fn hear(&mut self, identifier: Identifier) {
+    fn record_announcement(&mut self, identifier: Identifier) {
         if self.heard.insert(identifier.process) {
             self.announced.push(identifier);
         }
@@ -84,14 +84,14 @@ impl AnnounceAll {
     /// Decides once everyone who may be up has announced itself.
     fn decide(&mut self, out: &mut Effects<Self>) {
         let everyone = || (&self.heard | &self.crashed).len() == self.n;
-        if !self.part.is_taken() || !everyone() {
+        if !self.participation.is_under_way() || !everyone() {
             return;
         }
         let up = self.announced.iter().filter(|found| !self.crashed.contains(found.process));
         let greatest = up.max().copied();
-        let number = self.part.number();
-        self.part.hear_of_end(number);
-        self.part.ends(number);
+        let number = self.participation.number();
+        self.participation.note_outcome(number);
+        self.participation.adopt_outcome(number);
         self.leader = greatest;
         greatest.into_iter().for_each(|leader| out.output(Output::Elected(leader)));
     }
@@ -106,22 +106,22 @@ impl Process for AnnounceAll {
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
         match command {
-            Command::Elect if self.part.is_taken() => return Err(Misuse::UnderWay),
+            Command::Elect if self.participation.is_under_way() => return Err(Misuse::UnderWay),
             Command::Elect => self.begin(out),
-            Command::Identify(value) => self.part.identify(value),
+            Command::Identify(value) => self.participation.identify(value),
         }
         Ok(())
     }
 
     fn on_message(&mut self, from: ProcessId, announcement: Announcement, out: &mut Effects<Self>) {
         let Announcement { number, identifier } = announcement;
-        if self.part.is_over(number) {
+        if self.participation.is_over(number) {
             return out.ignored("an announcement for an election that is over");
         }
-        if self.part.is_new(number) {
+        if self.participation.is_new(number) {
             self.join(number, out);
         }
-        self.hear(Identifier { process: from, ..identifier });
+        self.record_announcement(Identifier { process: from, ..identifier });
         self.decide(out);
     }
 
@@ -130,7 +130,7 @@ impl Process for AnnounceAll {
             Belief::Crashed(process) => {
                 self.crashed.insert(process);
                 let led = self.leader.is_some_and(|leader| leader.process == process);
-                match self.part.is_taken() {
+                match self.participation.is_under_way() {
                     true => self.decide(out),
                     false if led => self.begin(out),
                     false => {}
@@ -150,7 +150,7 @@ impl Process for AnnounceAll {
     }
 
     fn waits_for(&self) -> ProcessSet {
-        match self.part.is_taken() {
+        match self.participation.is_under_way() {
             true => &(&ProcessSet::others(self.n, self.id) - &self.heard) - &self.crashed,
             false => ProcessSet::new(),
         }
@@ -190,7 +190,7 @@ impl Algorithm for AnnounceAll {
         ],
         guarantees: &[Property::E1, Property::E2],
         cost: "n(n - 1) messages",
-        restless: false,
+        never_quiescent: false,
     };
 
     const BYTES_PER_OTHER: u64 = 17;
@@ -201,6 +201,8 @@ impl Algorithm for AnnounceAll {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        Cost::exact("n(n - 1)", n * (n - 1)).with_delays(2..=2, 0..=0).alone_free(setup.n)
+        Cost::exact("n(n - 1)", n * (n - 1))
+            .with_delays(2..=2, 0..=0)
+            .without_delays_if_single(setup.n)
     }
 }

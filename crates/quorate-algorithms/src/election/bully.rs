@@ -19,11 +19,11 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bullying::{Audience, Contest, ranks};
+use super::bully_common::{BullyElection, BullyPeers, ranks};
 use crate::{Algorithm, Setup, Sound};
 
 /// One bully that asks those above it.
-pub type Bully = Contest<Above>;
+pub type Bully = BullyElection<Above>;
 
 /// Those above are asked, those below told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub struct Above {
     below: ProcessSet,
 }
 
-impl Audience for Above {
+impl BullyPeers for Above {
     const KNOWN: bool = true;
 
     fn new(n: usize, id: ProcessId, candidates: &Candidates) -> Self {
@@ -41,11 +41,11 @@ impl Audience for Above {
         Self { above, below }
     }
 
-    fn asked(&self) -> &ProcessSet {
+    fn challenged(&self) -> &ProcessSet {
         &self.above
     }
 
-    fn told(&self) -> &ProcessSet {
+    fn notified(&self) -> &ProcessSet {
         &self.below
     }
 }
@@ -68,7 +68,7 @@ impl Algorithm for Bully {
         ],
         guarantees: &[Property::E1, Property::E2],
         cost: "n - 1 to n^2 - 1 messages; n - 2 to n(n - 2) after the leader's crash",
-        restless: false,
+        never_quiescent: false,
     };
 
     const KNOWS_IDENTIFIERS: bool = true;

@@ -16,11 +16,11 @@
 use quorate_core::election::Candidates;
 use quorate_core::{Assumption, Cost, Layer, ProcessId, ProcessSet, Profile, Property};
 
-use super::bullying::{Audience, Contest, ranks};
+use super::bully_common::{BullyElection, BullyPeers, ranks};
 use crate::{Algorithm, Setup, Sound};
 
 /// One bully that asks everybody.
-pub type BullyAll = Contest<Everybody>;
+pub type BullyAll = BullyElection<Everybody>;
 
 /// All others are asked, and told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,18 +28,18 @@ pub struct Everybody {
     others: ProcessSet,
 }
 
-impl Audience for Everybody {
+impl BullyPeers for Everybody {
     const KNOWN: bool = false;
 
     fn new(n: usize, id: ProcessId, _: &Candidates) -> Self {
         Self { others: ProcessSet::others(n, id) }
     }
 
-    fn asked(&self) -> &ProcessSet {
+    fn challenged(&self) -> &ProcessSet {
         &self.others
     }
 
-    fn told(&self) -> &ProcessSet {
+    fn notified(&self) -> &ProcessSet {
         &self.others
     }
 }
@@ -62,7 +62,7 @@ impl Algorithm for BullyAll {
         ],
         guarantees: &[Property::E1, Property::E2],
         cost: "2(n - 1) to (n - 1)(3n + 2)/2 messages",
-        restless: false,
+        never_quiescent: false,
     };
 
     const DELAYS_BY_RANK: bool = true;
@@ -77,6 +77,6 @@ impl Algorithm for BullyAll {
         let (least, most) = (2 * (n - 1), (n - 1) * (3 * n + 2) / 2);
         Cost::between("2(n - 1) to (n - 1)(3n + 2)/2", least, most)
             .with_delays(2..=ranks(setup).saturating_add(4), 0..=0)
-            .alone_free(setup.n)
+            .without_delays_if_single(setup.n)
     }
 }

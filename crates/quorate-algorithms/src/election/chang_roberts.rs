@@ -18,14 +18,14 @@ use quorate_core::{
     Property,
 };
 
-use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part, Ring};
+use super::common::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation, Ring};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChangRoberts {
     ring: Ring,
-    part: Part,
+    participation: Participation,
 }
 
 /// What processes say to the next one.
@@ -51,17 +51,20 @@ pub enum Message {
 impl ChangRoberts {
     /// A process of n that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
-        Self { ring: Ring { id: identifier.process, n }, part: Part::new(identifier) }
+        Self {
+            ring: Ring { id: identifier.process, n },
+            participation: Participation::new(identifier),
+        }
     }
 
     /// Becomes a participant.
     fn join(&mut self, number: u64, out: &mut Effects<Self>) -> Identifier {
         out.output(Output::Undecided);
-        self.part.join(number)
+        self.participation.join(number)
     }
 
     fn begin(&mut self, out: &mut Effects<Self>) {
-        let number = self.part.next();
+        let number = self.participation.next();
         let identifier = self.join(number, out);
         if self.ring.is_alone() {
             return self.win(number, out);
@@ -70,11 +73,11 @@ impl ChangRoberts {
     }
 
     fn on_election(&mut self, number: u64, found: Identifier, out: &mut Effects<Self>) {
-        if self.part.is_over(number) {
+        if self.participation.is_over(number) {
             return out.ignored("a message of an election that is over");
         }
-        let joins = self.part.is_new(number);
-        let own = if joins { self.join(number, out) } else { self.part.identifier() };
+        let joins = self.participation.is_new(number);
+        let own = if joins { self.join(number, out) } else { self.participation.identifier() };
         if found.process == self.ring.id {
             return self.win(number, out);
         }
@@ -87,7 +90,7 @@ impl ChangRoberts {
     }
 
     fn win(&mut self, number: u64, out: &mut Effects<Self>) {
-        let leader = self.part.identifier();
+        let leader = self.participation.identifier();
         if !self.ring.is_alone() {
             out.send(self.ring.next(), Message::Elected { number, leader });
         }
@@ -102,8 +105,8 @@ impl ChangRoberts {
 
     /// The outcome is known; tells whether it was not before.
     fn end(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) -> bool {
-        let news = self.part.hear_of_end(number);
-        if news && self.part.ends(number) {
+        let news = self.participation.note_outcome(number);
+        if news && self.participation.adopt_outcome(number) {
             out.output(Output::Elected(leader));
         }
         news
@@ -119,9 +122,9 @@ impl Process for ChangRoberts {
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
         match command {
-            Command::Elect if self.part.is_taken() => return Err(Misuse::UnderWay),
+            Command::Elect if self.participation.is_under_way() => return Err(Misuse::UnderWay),
             Command::Elect => self.begin(out),
-            Command::Identify(value) => self.part.identify(value),
+            Command::Identify(value) => self.participation.identify(value),
         }
         Ok(())
     }
@@ -172,7 +175,7 @@ impl Algorithm for ChangRoberts {
         assumes: &[Assumption::NoLoss, Assumption::NoCrash, Assumption::Honesty],
         guarantees: &[Property::E1, Property::E2],
         cost: "2n to 3n - 1 messages with one starter; with all, n(n + 3)/2 at most, n(H(n) + 1) on average",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Ring;

@@ -17,8 +17,8 @@ use alloc::sync::Arc;
 
 use quorate_core::election::{Command, Identifier, Misuse, Output};
 use quorate_core::{
-    Assumption, Belief, Cost, Effects, Layer, Process, ProcessId, ProcessSet, Profile, Property,
-    Silence,
+    Assumption, Belief, Cost, Effects, Layer, NoMessage, Process, ProcessId, ProcessSet, Profile,
+    Property,
 };
 
 use crate::{Algorithm, Setup, Sound};
@@ -46,7 +46,7 @@ impl DetectorLeader {
         up.copied().unwrap_or(self.leader)
     }
 
-    fn look(&mut self, out: &mut Effects<Self>) {
+    fn update_leader(&mut self, out: &mut Effects<Self>) {
         let leader = self.greatest();
         if leader != self.leader {
             self.leader = leader;
@@ -57,7 +57,7 @@ impl DetectorLeader {
 
 impl Process for DetectorLeader {
     type Command = Command;
-    type Message = Silence;
+    type Message = NoMessage;
     type Timer = Infallible;
     type Output = Output;
     type Misuse = Misuse;
@@ -75,7 +75,7 @@ impl Process for DetectorLeader {
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 
@@ -84,12 +84,12 @@ impl Process for DetectorLeader {
             Belief::Crashed(process) => self.crashed.insert(process),
             Belief::Alive(process) => self.crashed.remove(process),
         };
-        self.look(out);
+        self.update_leader(out);
     }
 
     fn on_recovery(&mut self, out: &mut Effects<Self>) {
         self.crashed.clear();
-        self.look(out);
+        self.update_leader(out);
     }
 }
 
@@ -105,7 +105,7 @@ impl Algorithm for DetectorLeader {
         assumes: &[Assumption::CrashStop, Assumption::PerfectDetector, Assumption::Honesty],
         guarantees: &[Property::E1, Property::E2],
         cost: "no messages but the detector's",
-        restless: false,
+        never_quiescent: false,
     };
 
     const KNOWS_IDENTIFIERS: bool = true;

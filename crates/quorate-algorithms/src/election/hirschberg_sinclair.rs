@@ -20,14 +20,14 @@ use quorate_core::{
     Property,
 };
 
-use super::taking_part::{Direction, IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Part, Ring};
+use super::common::{Direction, IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Participation, Ring};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HirschbergSinclair {
     ring: Ring,
-    part: Part,
+    participation: Participation,
     candidacy: Option<Candidacy>,
 }
 
@@ -72,7 +72,7 @@ impl HirschbergSinclair {
     /// A process of n that stands with this identifier.
     pub fn new(n: usize, identifier: Identifier) -> Self {
         let ring = Ring { id: identifier.process, n };
-        Self { ring, part: Part::new(identifier), candidacy: None }
+        Self { ring, participation: Participation::new(identifier), candidacy: None }
     }
 
     /// How far a turn's probes go; all the way round is far enough.
@@ -82,12 +82,12 @@ impl HirschbergSinclair {
 
     fn join(&mut self, number: u64, out: &mut Effects<Self>) {
         out.output(Output::Undecided);
-        self.part.join(number);
+        self.participation.join(number);
         self.candidacy = None;
     }
 
     fn begin(&mut self, out: &mut Effects<Self>) {
-        let number = self.part.next();
+        let number = self.participation.next();
         self.join(number, out);
         if self.ring.is_alone() {
             return self.win(number, out);
@@ -98,7 +98,7 @@ impl HirschbergSinclair {
     /// Enters a turn: probes both ways.
     fn probe(&mut self, turn: u32, out: &mut Effects<Self>) {
         self.candidacy = Some(Candidacy { turn, onwards: false, backwards: false });
-        let (number, candidate) = (self.part.number(), self.part.identifier());
+        let (number, candidate) = (self.participation.number(), self.participation.identifier());
         for direction in Direction::BOTH {
             let errand = Errand { number, candidate, turn, steps: self.horizon(turn), direction };
             out.send(self.ring.neighbour(direction), Message::Probe(errand));
@@ -106,17 +106,17 @@ impl HirschbergSinclair {
     }
 
     fn on_probe(&mut self, probe: Errand, out: &mut Effects<Self>) {
-        if self.part.is_over(probe.number) {
+        if self.participation.is_over(probe.number) {
             return out.ignored("a message of an election that is over");
         }
-        let joins = self.part.is_new(probe.number);
+        let joins = self.participation.is_new(probe.number);
         if joins {
             self.join(probe.number, out);
         }
         if probe.candidate.process == self.ring.id {
             return self.win(probe.number, out);
         }
-        if probe.candidate < self.part.identifier() {
+        if probe.candidate < self.participation.identifier() {
             // Held up. Who has not stood yet must, or the smaller one would be the greatest to be found.
             if joins {
                 self.probe(0, out);
@@ -139,7 +139,7 @@ impl HirschbergSinclair {
     }
 
     fn on_reply(&mut self, reply: Errand, out: &mut Effects<Self>) {
-        if self.part.is_over(reply.number) || self.part.is_new(reply.number) {
+        if self.participation.is_over(reply.number) || self.participation.is_new(reply.number) {
             return out.ignored("a message of another election");
         }
         if reply.candidate.process != self.ring.id {
@@ -163,7 +163,7 @@ impl HirschbergSinclair {
     }
 
     fn win(&mut self, number: u64, out: &mut Effects<Self>) {
-        let leader = self.part.identifier();
+        let leader = self.participation.identifier();
         if !self.ring.is_alone() {
             out.send(self.ring.next(), Message::Elected { number, leader });
         }
@@ -178,8 +178,8 @@ impl HirschbergSinclair {
 
     /// The outcome is known; tells whether it was not before.
     fn end(&mut self, number: u64, leader: Identifier, out: &mut Effects<Self>) -> bool {
-        let news = self.part.hear_of_end(number);
-        if news && self.part.ends(number) {
+        let news = self.participation.note_outcome(number);
+        if news && self.participation.adopt_outcome(number) {
             self.candidacy = None;
             out.output(Output::Elected(leader));
         }
@@ -196,9 +196,9 @@ impl Process for HirschbergSinclair {
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
         match command {
-            Command::Elect if self.part.is_taken() => return Err(Misuse::UnderWay),
+            Command::Elect if self.participation.is_under_way() => return Err(Misuse::UnderWay),
             Command::Elect => self.begin(out),
-            Command::Identify(value) => self.part.identify(value),
+            Command::Identify(value) => self.participation.identify(value),
         }
         Ok(())
     }
@@ -258,7 +258,7 @@ impl Algorithm for HirschbergSinclair {
         assumes: &[Assumption::NoLoss, Assumption::NoCrash, Assumption::Honesty],
         guarantees: &[Property::E1, Property::E2],
         cost: "4(2^L - 1) + 3n to 8n(1 + L) + n messages, L = log2 n rounded up",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Ring;

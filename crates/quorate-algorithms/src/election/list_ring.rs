@@ -24,14 +24,16 @@ use quorate_core::{
     ProcessSet, Profile, Property,
 };
 
-use super::taking_part::{IDENTIFIER_BYTES, KIND_BYTES, NUMBER_BYTES, Ring, Roll, Standing};
+use super::common::{
+    IDENTIFIER_BYTES, IdentifierList, KIND_BYTES, NUMBER_BYTES, OwnIdentifier, Ring,
+};
 use crate::{Algorithm, Setup, Shape, Sound};
 
 /// One process of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListRing {
     ring: Ring,
-    standing: Standing,
+    own_identifier: OwnIdentifier,
     crashed: ProcessSet,
     /// The last election that each process is known to have begun.
     laps: BTreeMap<ProcessId, Lap>,
@@ -59,7 +61,7 @@ struct Lap {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// It has added itself and passed the list on.
-    Listed(Roll),
+    Listed(IdentifierList),
     /// It has passed on an outcome, announced so many steps behind the starter.
     Over(u64),
 }
@@ -83,7 +85,7 @@ pub enum Message {
         /// Which election.
         call: Call,
         /// Who is on the list.
-        roll: Roll,
+        roll: IdentifierList,
     },
     /// It is over.
     Coordinator(Outcome),
@@ -94,7 +96,7 @@ impl ListRing {
     pub fn new(n: usize, identifier: Identifier) -> Self {
         Self {
             ring: Ring { id: identifier.process, n },
-            standing: Standing::new(identifier),
+            own_identifier: OwnIdentifier::new(identifier),
             crashed: ProcessSet::new(),
             laps: BTreeMap::new(),
             outcome: None,
@@ -117,7 +119,7 @@ impl ListRing {
     }
 
     /// Lists that have been passed on, of elections later than the last outcome.
-    fn open(&self) -> impl Iterator<Item = (Call, &Roll)> {
+    fn open(&self) -> impl Iterator<Item = (Call, &IdentifierList)> {
         let last = self.outcome.map(|outcome| outcome.call);
         self.laps.iter().filter_map(move |(&starter, lap)| {
             let call = Call { number: lap.number, starter };
@@ -134,26 +136,26 @@ impl ListRing {
 
     fn begin(&mut self, out: &mut Effects<Self>) {
         let call = Call { number: self.latest.saturating_add(1), starter: self.ring.id };
-        self.add_itself(call, &Roll::default(), out);
+        self.add_itself(call, &IdentifierList::default(), out);
     }
 
     /// Adds itself to the list and passes it on.
-    fn add_itself(&mut self, call: Call, roll: &Roll, out: &mut Effects<Self>) {
+    fn add_itself(&mut self, call: Call, roll: &IdentifierList, out: &mut Effects<Self>) {
         // An election earlier than the last outcome changes nothing here, but goes its way.
         let counts = self.outcome.is_none_or(|last| call > last.call);
         if counts && !self.takes_part() {
-            self.standing.keep();
+            self.own_identifier.freeze();
             out.output(Output::Undecided);
         }
         self.latest = self.latest.max(call.number);
-        let roll = roll.with(self.standing.identifier());
+        let roll = roll.with(self.own_identifier.identifier());
         let lap = Lap { number: call.number, stage: Stage::Listed(roll.clone()) };
         self.laps.insert(call.starter, lap);
         self.pass_list(call, roll, out);
     }
 
     /// To the next one, or back to itself if nobody else is left.
-    fn pass_list(&mut self, call: Call, roll: Roll, out: &mut Effects<Self>) {
+    fn pass_list(&mut self, call: Call, roll: IdentifierList, out: &mut Effects<Self>) {
         match self.successor() {
             next if next == self.ring.id => self.announce(call, &roll, out),
             next => out.send(next, Message::Election { call, roll }),
@@ -167,7 +169,7 @@ impl ListRing {
         }
     }
 
-    fn on_election(&mut self, call: Call, roll: &Roll, out: &mut Effects<Self>) {
+    fn on_election(&mut self, call: Call, roll: &IdentifierList, out: &mut Effects<Self>) {
         match self.laps.get(&call.starter) {
             Some(lap) if lap.number > call.number => out.ignored("an election that is over"),
             Some(Lap { number, stage }) if *number == call.number => match stage {
@@ -180,9 +182,9 @@ impl ListRing {
     }
 
     /// The list has gone round: the greatest on it leads.
-    fn announce(&mut self, call: Call, roll: &Roll, out: &mut Effects<Self>) {
+    fn announce(&mut self, call: Call, roll: &IdentifierList, out: &mut Effects<Self>) {
         let up = roll.iter().filter(|found| !self.crashed.contains(found.process));
-        let leader = up.max().unwrap_or(self.standing.identifier());
+        let leader = up.max().unwrap_or(self.own_identifier.identifier());
         let steps = self.steps(call.starter, self.ring.id);
         self.conclude(Outcome { call, steps, leader }, out);
     }
@@ -210,7 +212,7 @@ impl ListRing {
         }
         // While a still later one is under way, nothing is decided.
         if later && !self.takes_part() {
-            self.standing.release();
+            self.own_identifier.unfreeze();
             out.output(Output::Elected(outcome.leader));
         }
         self.pass_outcome(outcome, out);
@@ -237,7 +239,7 @@ impl ListRing {
         if let Some(outcome) = self.outcome {
             self.pass_outcome(outcome, out);
         }
-        let open: Vec<(Call, Roll)> =
+        let open: Vec<(Call, IdentifierList)> =
             self.open().map(|(call, roll)| (call, roll.clone())).collect();
         for (call, roll) in open {
             self.pass_list(call, roll, out);
@@ -256,7 +258,7 @@ impl Process for ListRing {
         match command {
             Command::Elect if self.takes_part() => return Err(Misuse::UnderWay),
             Command::Elect => self.begin(out),
-            Command::Identify(value) => self.standing.identify(value),
+            Command::Identify(value) => self.own_identifier.identify(value),
         }
         Ok(())
     }
@@ -307,9 +309,9 @@ impl CoreMessage for Message {
     fn forged(&self, choice: u64) -> Self {
         match self {
             Self::Election { call, roll } => {
-                let forged = roll
-                    .iter()
-                    .fold(Roll::default(), |forged, found| forged.with(found.forged(choice)));
+                let forged = roll.iter().fold(IdentifierList::default(), |forged, found| {
+                    forged.with(found.forged(choice))
+                });
                 Self::Election { call: *call, roll: forged }
             }
             Self::Coordinator(outcome) => {
@@ -336,7 +338,7 @@ impl Algorithm for ListRing {
         ],
         guarantees: &[Property::E1, Property::E2],
         cost: "2n messages for each that begins, 8n(n + 1) + 58n bytes",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Ring;

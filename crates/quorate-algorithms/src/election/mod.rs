@@ -3,12 +3,12 @@
 mod announce_all;
 mod bully;
 mod bully_all;
-mod bullying;
+mod bully_common;
 mod chang_roberts;
+mod common;
 mod detector_leader;
 mod hirschberg_sinclair;
 mod list_ring;
-mod taking_part;
 
 pub use announce_all::AnnounceAll;
 pub use bully::Bully;

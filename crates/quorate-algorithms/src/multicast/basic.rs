@@ -83,7 +83,7 @@ impl Algorithm for Basic {
         assumes: &[Assumption::NoLoss, Assumption::NoDuplication, Assumption::Honesty],
         guarantees: &[Property::DeliveryValidity, Property::DeliveryIntegrity],
         cost: "n - 1 messages per multicast",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {

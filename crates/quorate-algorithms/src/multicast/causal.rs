@@ -16,8 +16,8 @@ use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
-    Stack, VectorClock,
+    Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
+    Stack, UpperLayer, VectorClock,
 };
 
 use super::Reliable;
@@ -48,7 +48,7 @@ pub struct Past {
 
 /// What the order wants: from the multicast below, or to tell its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum CausalOrderOutput {
     /// Multicast this reliably.
     Send(Command<Past>),
     /// This is next.
@@ -78,15 +78,15 @@ impl CausalOrder {
         if origin != self.id {
             self.clocks.entry(body.to).or_default().tick(origin);
         }
-        out.output(Wish::Deliver(Output::Delivered { origin, id, body: () }));
+        out.output(CausalOrderOutput::Deliver(Output::Delivered { origin, id, body: () }));
     }
 }
 
 impl Process for CausalOrder {
     type Command = Command;
-    type Message = Silence;
+    type Message = NoMessage;
     type Timer = Infallible;
-    type Output = Wish;
+    type Output = CausalOrderOutput;
     type Misuse = Misuse;
 
     fn on_command(
@@ -98,19 +98,19 @@ impl Process for CausalOrder {
         let clock = self.clocks.entry(to.clone()).or_default();
         clock.tick(self.id);
         let body = Past { to: to.clone(), clock: clock.clone() };
-        out.output(Wish::Send(Command::Multicast { id, to, body }));
+        out.output(CausalOrderOutput::Send(Command::Multicast { id, to, body }));
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 }
 
-impl Over<Reliable<Past>> for CausalOrder {
+impl UpperLayer<Reliable<Past>> for CausalOrder {
     type Up = Output;
 
-    fn on_below(&mut self, message: Output<Past>, out: &mut Effects<Self>) {
+    fn on_lower_output(&mut self, message: Output<Past>, out: &mut Effects<Self>) {
         self.held_back.push(message);
         while let Some(next) = self.held_back.iter().position(|message| self.is_next(message)) {
             let message = self.held_back.remove(next);
@@ -118,10 +118,10 @@ impl Over<Reliable<Past>> for CausalOrder {
         }
     }
 
-    fn route(wish: Wish) -> Route<Output, Command<Past>> {
-        match wish {
-            Wish::Send(command) => Route::Down(command),
-            Wish::Deliver(output) => Route::Up(output),
+    fn route(output: CausalOrderOutput) -> Route<Output, Command<Past>> {
+        match output {
+            CausalOrderOutput::Send(command) => Route::Down(command),
+            CausalOrderOutput::Deliver(output) => Route::Up(output),
         }
     }
 }
@@ -142,7 +142,7 @@ impl Algorithm for Causal {
             Property::CausalOrder,
         ],
         cost: "n(n - 1) messages per multicast, each with n numbers",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {

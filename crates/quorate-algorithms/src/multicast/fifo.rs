@@ -13,8 +13,8 @@ use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, LastNumber, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
-    Stack,
+    Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
+    Stack, UpperLayer,
 };
 
 use super::Reliable;
@@ -46,7 +46,7 @@ pub struct Place {
 
 /// What the order wants: from the multicast below, or to tell its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum FifoOrderOutput {
     /// Multicast this reliably.
     Send(Command<Place>),
     /// This is the next.
@@ -55,9 +55,9 @@ pub enum Wish {
 
 impl Process for FifoOrder {
     type Command = Command;
-    type Message = Silence;
+    type Message = NoMessage;
     type Timer = Infallible;
-    type Output = Wish;
+    type Output = FifoOrderOutput;
     type Misuse = Misuse;
 
     fn on_command(
@@ -69,19 +69,19 @@ impl Process for FifoOrder {
         let number = self.sent.entry(to.clone()).or_default();
         let body = Place { to: to.clone(), number: *number };
         *number += 1;
-        out.output(Wish::Send(Command::Multicast { id, to, body }));
+        out.output(FifoOrderOutput::Send(Command::Multicast { id, to, body }));
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 }
 
-impl Over<Reliable<Place>> for FifoOrder {
+impl UpperLayer<Reliable<Place>> for FifoOrder {
     type Up = Output;
 
-    fn on_below(
+    fn on_lower_output(
         &mut self,
         Output::Delivered { origin, id, body }: Output<Place>,
         out: &mut Effects<Self>,
@@ -93,14 +93,14 @@ impl Over<Reliable<Place>> for FifoOrder {
             self.held_back.remove(&(origin, Place { to: to.clone(), number: *next }))
         {
             *next += 1;
-            out.output(Wish::Deliver(Output::Delivered { origin, id, body: () }));
+            out.output(FifoOrderOutput::Deliver(Output::Delivered { origin, id, body: () }));
         }
     }
 
-    fn route(wish: Wish) -> Route<Output, Command<Place>> {
-        match wish {
-            Wish::Send(command) => Route::Down(command),
-            Wish::Deliver(output) => Route::Up(output),
+    fn route(output: FifoOrderOutput) -> Route<Output, Command<Place>> {
+        match output {
+            FifoOrderOutput::Send(command) => Route::Down(command),
+            FifoOrderOutput::Deliver(output) => Route::Up(output),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Algorithm for Fifo {
             Property::FifoOrder,
         ],
         cost: "n(n - 1) messages per multicast",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {

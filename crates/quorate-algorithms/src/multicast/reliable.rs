@@ -151,7 +151,7 @@ impl Algorithm for Reliable {
             Property::DeliveryAgreement,
         ],
         cost: "n(n - 1) messages per multicast",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {

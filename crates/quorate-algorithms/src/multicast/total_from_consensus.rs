@@ -17,35 +17,35 @@ use core::convert::Infallible;
 
 use quorate_core::multicast::{Command, Group, Misuse, Output};
 use quorate_core::{
-    Assumption, Cost, Effects, Layer, Over, Process, ProcessId, Profile, Property, Route, Silence,
-    Stack,
+    Assumption, Cost, Effects, Layer, NoMessage, Process, ProcessId, Profile, Property, Route,
+    Stack, UpperLayer,
 };
 
 use super::Reliable;
 use crate::agreement::Rotating;
-use crate::beside::{Beside, Side};
 use crate::instances::{Instances, Numbered};
+use crate::parallel::{Parallel, Side};
 use crate::{Algorithm, Setup, Sound};
 
 /// A message, known by its sender and its number.
-type Name = (ProcessId, u64);
+type MessageId = (ProcessId, u64);
 
 /// The messages to be delivered next, in ascending order.
-type Batch = Vec<Name>;
+type Batch = Vec<MessageId>;
 
 /// What it is made of.
-type Below = Beside<Reliable, Instances<Rotating<Batch>>>;
+type LowerLayers = Parallel<Reliable, Instances<Rotating<Batch>>>;
 
 /// Total order over a reliable multicast and agreements.
-pub type TotalFromConsensus = Stack<Batches, Below>;
+pub type TotalFromConsensus = Stack<Batches, LowerLayers>;
 
 /// Delivers batch after batch, as agreed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Batches {
     last: Option<u64>,
     /// What has been received and not been delivered.
-    waiting: BTreeSet<Name>,
-    delivered: BTreeSet<Name>,
+    waiting: BTreeSet<MessageId>,
+    delivered: BTreeSet<MessageId>,
     /// The agreement that says what is next, and whether it has proposed something to it.
     next: u64,
     proposed: bool,
@@ -55,7 +55,7 @@ pub struct Batches {
 
 /// What it wants: from the multicast or the agreements below, or to tell its user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum BatchesOutput {
     /// Spread this.
     Send(Command),
     /// In this agreement, these should be next.
@@ -68,14 +68,15 @@ impl Batches {
     /// Delivers what is agreed as far as it is here, and proposes what should come after it.
     fn advance(&mut self, out: &mut Effects<Self>) {
         while let Some(batch) = self.agreed.get(&self.next) {
-            let here = |name: &Name| self.waiting.contains(name) || self.delivered.contains(name);
+            let here =
+                |name: &MessageId| self.waiting.contains(name) || self.delivered.contains(name);
             if !batch.iter().all(here) {
                 return;
             }
             for (origin, id) in self.agreed.remove(&self.next).unwrap_or_default() {
                 if self.delivered.insert((origin, id)) {
                     self.waiting.remove(&(origin, id));
-                    out.output(Wish::Deliver(Output::Delivered { origin, id, body: () }));
+                    out.output(BatchesOutput::Deliver(Output::Delivered { origin, id, body: () }));
                 }
             }
             self.next += 1;
@@ -84,16 +85,16 @@ impl Batches {
         if !self.proposed && !self.waiting.is_empty() {
             self.proposed = true;
             let batch = self.waiting.iter().copied().collect();
-            out.output(Wish::Propose(Numbered { instance: self.next, what: batch }));
+            out.output(BatchesOutput::Propose(Numbered { instance: self.next, what: batch }));
         }
     }
 }
 
 impl Process for Batches {
     type Command = Command;
-    type Message = Silence;
+    type Message = NoMessage;
     type Timer = Infallible;
-    type Output = Wish;
+    type Output = BatchesOutput;
     type Misuse = Misuse;
 
     fn on_command(&mut self, command: Command, out: &mut Effects<Self>) -> Result<(), Misuse> {
@@ -105,19 +106,23 @@ impl Process for Batches {
             return Err(Misuse::NumberUsed(*id));
         }
         self.last = Some(*id);
-        out.output(Wish::Send(command));
+        out.output(BatchesOutput::Send(command));
         Ok(())
     }
 
-    fn on_message(&mut self, _: ProcessId, message: Silence, _: &mut Effects<Self>) {
+    fn on_message(&mut self, _: ProcessId, message: NoMessage, _: &mut Effects<Self>) {
         match message {}
     }
 }
 
-impl Over<Below> for Batches {
+impl UpperLayer<LowerLayers> for Batches {
     type Up = Output;
 
-    fn on_below(&mut self, output: <Below as Process>::Output, out: &mut Effects<Self>) {
+    fn on_lower_output(
+        &mut self,
+        output: <LowerLayers as Process>::Output,
+        out: &mut Effects<Self>,
+    ) {
         match output {
             Side::Left(Output::Delivered { origin, id, .. }) => {
                 self.waiting.insert((origin, id));
@@ -129,11 +134,11 @@ impl Over<Below> for Batches {
         self.advance(out);
     }
 
-    fn route(wish: Wish) -> Route<Output, <Below as Process>::Command> {
-        match wish {
-            Wish::Send(command) => Route::Down(Side::Left(command)),
-            Wish::Propose(batch) => Route::Down(Side::Right(batch)),
-            Wish::Deliver(output) => Route::Up(output),
+    fn route(output: BatchesOutput) -> Route<Output, <LowerLayers as Process>::Command> {
+        match output {
+            BatchesOutput::Send(command) => Route::Down(Side::Left(command)),
+            BatchesOutput::Propose(batch) => Route::Down(Side::Right(batch)),
+            BatchesOutput::Deliver(output) => Route::Up(output),
         }
     }
 }
@@ -160,25 +165,27 @@ impl Algorithm for TotalFromConsensus {
             Property::TotalOrder,
         ],
         cost: "n(n - 1) messages per multicast, and at most one consensus",
-        restless: false,
+        never_quiescent: false,
     };
 
     const GROUPS: bool = false;
 
-    fn bears(n: usize) -> Option<usize> {
+    fn tolerates(n: usize) -> Option<usize> {
         Some((n - 1) / 2)
     }
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
-        let below =
-            Beside::new(Reliable::new(setup.n, id), Instances::new(Rotating::new(setup.n, id)));
-        Self::new(Batches::default(), below)
+        let lower =
+            Parallel::new(Reliable::new(setup.n, id), Instances::new(Rotating::new(setup.n, id)));
+        Self::new(Batches::default(), lower)
     }
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
         // A message that comes just after an agreement has begun waits for the next.
-        Cost::exact("n(n - 1)", n * (n - 1)).with_delays(4..=10, 0..=0).alone_free(setup.n)
+        Cost::exact("n(n - 1)", n * (n - 1))
+            .with_delays(4..=10, 0..=0)
+            .without_delays_if_single(setup.n)
     }
 }
 

@@ -40,7 +40,7 @@ pub struct TotalIsis<B = ()> {
     last: LastNumber,
     crashed: ProcessSet,
     /// All messages that have been here.
-    known: BTreeMap<(ProcessId, u64), Standing<B>>,
+    known: BTreeMap<(ProcessId, u64), KnownMessage<B>>,
     /// Those that have not been delivered, in the order of their places.
     queue: BTreeSet<(Stamp, ProcessId, u64)>,
     /// Its own messages, until all places are proposed.
@@ -57,7 +57,7 @@ pub struct TotalIsis<B = ()> {
 
 /// What is known of a message here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Standing<B> {
+struct KnownMessage<B> {
     place: Stamp,
     agreed: bool,
     body: B,
@@ -140,29 +140,29 @@ impl<B: Body> TotalIsis<B> {
     /// Puts a new message into the queue, at a place of its own.
     fn receive(&mut self, origin: ProcessId, id: u64, body: B) -> Stamp {
         let place = self.propose();
-        self.known.insert((origin, id), Standing { place, agreed: false, body });
+        self.known.insert((origin, id), KnownMessage { place, agreed: false, body });
         self.queue.insert((place, origin, id));
         place
     }
 
     /// Gives a message its place.
     fn settle(&mut self, origin: ProcessId, id: u64, place: Stamp) {
-        let Some(standing) = self.known.get_mut(&(origin, id)) else { return };
-        if standing.agreed {
+        let Some(message) = self.known.get_mut(&(origin, id)) else { return };
+        if message.agreed {
             return;
         }
-        self.queue.remove(&(standing.place, origin, id));
+        self.queue.remove(&(message.place, origin, id));
         self.queue.insert((place, origin, id));
-        (standing.place, standing.agreed) = (place, true);
-        self.latest.hear(place.time);
+        (message.place, message.agreed) = (place, true);
+        self.latest.merge(place.time);
     }
 
     /// Delivers what is first and agreed, but nothing that a message of the crashed may yet come before.
     fn deliver(&mut self, out: &mut Effects<Self>) {
         let floor = self.floors.values().min().copied();
         while let Some(&(place, origin, id)) = self.queue.first() {
-            let first = self.known.get(&(origin, id)).filter(|standing| standing.agreed);
-            let Some(body) = first.map(|standing| standing.body.clone()) else { return };
+            let first = self.known.get(&(origin, id)).filter(|message| message.agreed);
+            let Some(body) = first.map(|message| message.body.clone()) else { return };
             if floor.is_some_and(|floor| floor < place) {
                 return;
             }
@@ -210,8 +210,8 @@ impl<B: Body> TotalIsis<B> {
 
     fn messages_of(&self, origin: ProcessId) -> Vec<Item<B>> {
         let all = self.known.range((origin, 0)..=(origin, u64::MAX));
-        let item = |(&(_, id), standing): (&(ProcessId, u64), &Standing<B>)| {
-            let Standing { place, agreed, body } = standing.clone();
+        let item = |(&(_, id), message): (&(ProcessId, u64), &KnownMessage<B>)| {
+            let KnownMessage { place, agreed, body } = message.clone();
             Item { id, place, agreed, body }
         };
         all.map(item).collect()
@@ -265,7 +265,7 @@ impl<B: Body> TotalIsis<B> {
         self.queue.retain(|(_, origin, id)| *origin != crashed || ids.contains(id));
         self.known.retain(|(origin, id), _| *origin != crashed || ids.contains(id));
         for Item { id, place, body, .. } in items {
-            let unknown = Standing { place, agreed: false, body };
+            let unknown = KnownMessage { place, agreed: false, body };
             self.known.entry((crashed, id)).or_insert(unknown);
             self.settle(crashed, id, place);
         }
@@ -449,7 +449,7 @@ impl Algorithm for TotalIsis {
             Property::TotalOrder,
         ],
         cost: "3(n - 1) messages per multicast",
-        restless: false,
+        never_quiescent: false,
     };
 
     const GROUPS: bool = false;
@@ -461,7 +461,7 @@ impl Algorithm for TotalIsis {
     fn cost(setup: &Setup) -> Cost {
         Cost::exact("3(n - 1)", 3 * (setup.n as u64 - 1))
             .with_delays(3..=3, 0..=0)
-            .alone_free(setup.n)
+            .without_delays_if_single(setup.n)
     }
 }
 

@@ -112,15 +112,15 @@ impl<B: Body> TotalLamport<B> {
         if self.delivered >= Some(stamp) || self.queue.contains_key(&stamp) {
             return;
         }
-        self.clock.hear(stamp.time);
+        self.clock.merge(stamp.time);
         let time = self.clock.tick();
         self.queue.insert(stamp, (id, body.clone()));
         out.send_to_others(Message::Ack { time, stamp, id, body });
     }
 
     /// Whoever says something has nothing earlier to say.
-    fn hear(&mut self, from: ProcessId, time: u64) {
-        self.clock.hear(time);
+    fn observe(&mut self, from: ProcessId, time: u64) {
+        self.clock.merge(time);
         if let Some(latest) = self.heard.get_mut(from.index()) {
             *latest = time.max(*latest);
         }
@@ -188,10 +188,10 @@ impl<B: Body> Process for TotalLamport<B> {
     fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
         if self.crashed.contains(from) {
             // Logical time goes on all the same.
-            self.clock.hear(message.time());
+            self.clock.merge(message.time());
             return out.ignored("a word of one who has crashed");
         }
-        self.hear(from, message.time());
+        self.observe(from, message.time());
         match message {
             Message::Send { time, id, body } => {
                 self.learn(Stamp { time, process: from }, id, body, out);
@@ -281,7 +281,7 @@ impl Algorithm for TotalLamport {
             Property::ClockCondition,
         ],
         cost: "n(n - 1) messages per multicast",
-        restless: false,
+        never_quiescent: false,
     };
 
     const GROUPS: bool = false;
@@ -292,7 +292,9 @@ impl Algorithm for TotalLamport {
 
     fn cost(setup: &Setup) -> Cost {
         let n = setup.n as u64;
-        Cost::exact("n(n - 1)", n * (n - 1)).with_delays(1..=2, 0..=0).alone_free(setup.n)
+        Cost::exact("n(n - 1)", n * (n - 1))
+            .with_delays(1..=2, 0..=0)
+            .without_delays_if_single(setup.n)
     }
 }
 

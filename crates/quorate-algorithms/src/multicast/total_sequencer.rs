@@ -38,17 +38,17 @@ pub struct TotalSequencer<B = ()> {
     crashed: ProcessSet,
     last: LastNumber,
     /// Whom it follows: the place in the line of sequencers.
-    reign: usize,
-    desk: Desk,
+    epoch: usize,
+    role: SequencerRole,
     /// What has been delivered, in order.
     log: Vec<Entry<B>>,
     logged: BTreeSet<(ProcessId, u64)>,
     /// What its sequencer has numbered out of turn.
-    early: BTreeMap<u64, Entry<B>>,
+    out_of_order: BTreeMap<u64, Entry<B>>,
     /// What its user has asked and has not been delivered.
     own: BTreeMap<u64, B>,
     /// What it has been asked to number, until it can.
-    asked: Vec<Entry<B>>,
+    unnumbered: Vec<Entry<B>>,
 }
 
 /// A message in the order of all.
@@ -62,13 +62,13 @@ pub struct Entry<B> {
 
 /// What it does about numbering.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Desk {
+enum SequencerRole {
     /// Leaves it to another.
-    Follows,
+    Follower,
     /// Has taken over and waits for the logs of these. How long the logs are that have come.
-    Gathers { missing: ProcessSet, lengths: BTreeMap<ProcessId, u64> },
+    TakingOver { missing: ProcessSet, lengths: BTreeMap<ProcessId, u64> },
     /// Numbers.
-    Numbers,
+    Sequencer,
 }
 
 /// What processes say.
@@ -96,18 +96,18 @@ impl<B: Body> TotalSequencer<B> {
             server,
             crashed: ProcessSet::new(),
             last: LastNumber::default(),
-            reign: 0,
-            desk: if id == server { Desk::Numbers } else { Desk::Follows },
+            epoch: 0,
+            role: if id == server { SequencerRole::Sequencer } else { SequencerRole::Follower },
             log: Vec::new(),
             logged: BTreeSet::new(),
-            early: BTreeMap::new(),
+            out_of_order: BTreeMap::new(),
             own: BTreeMap::new(),
-            asked: Vec::new(),
+            unnumbered: Vec::new(),
         }
     }
 
     /// The process at a place of the line.
-    fn in_line(&self, place: usize) -> ProcessId {
+    fn sequencer_at(&self, place: usize) -> ProcessId {
         ProcessId::from_index((self.server.index() + place) % self.n)
     }
 
@@ -134,9 +134,9 @@ impl<B: Body> TotalSequencer<B> {
 
     /// Asks the sequencer to number a message of its own.
     fn submit(&mut self, id: u64, body: B, out: &mut Effects<Self>) {
-        match self.in_line(self.reign) {
+        match self.sequencer_at(self.epoch) {
             sequencer if sequencer == self.id => {
-                self.asked.push(Entry { origin: self.id, id, body });
+                self.unnumbered.push(Entry { origin: self.id, id, body });
                 self.number(out);
             }
             sequencer => out.send(sequencer, Message::Submit(id, body)),
@@ -145,12 +145,12 @@ impl<B: Body> TotalSequencer<B> {
 
     /// Numbers what it has been asked to, if it is its turn.
     fn number(&mut self, out: &mut Effects<Self>) {
-        if self.desk != Desk::Numbers {
+        if self.role != SequencerRole::Sequencer {
             return;
         }
-        for entry in core::mem::take(&mut self.asked) {
+        for entry in core::mem::take(&mut self.unnumbered) {
             if !self.logged.contains(&(entry.origin, entry.id)) {
-                out.send_to_others(Message::Ordered(self.reign, self.next(), entry.clone()));
+                out.send_to_others(Message::Ordered(self.epoch, self.next(), entry.clone()));
                 self.append(entry, out);
             }
         }
@@ -161,40 +161,40 @@ impl<B: Body> TotalSequencer<B> {
         for (place, entry) in entries.into_iter().enumerate() {
             let number = number.saturating_add(place as u64);
             if number >= self.next() {
-                self.early.insert(number, entry);
+                self.out_of_order.insert(number, entry);
             }
         }
-        while let Some(entry) = self.early.remove(&self.next()) {
+        while let Some(entry) = self.out_of_order.remove(&self.next()) {
             self.append(entry, out);
         }
     }
 
     /// Takes over, if everybody before it in line has crashed.
     fn step_up(&mut self, out: &mut Effects<Self>) {
-        let live = |place: &usize| !self.crashed.contains(self.in_line(*place));
-        let Some(first) = (self.reign..self.n).find(live) else { return };
-        if first > self.reign && self.in_line(first) == self.id {
-            self.begin_reign(first);
+        let live = |place: &usize| !self.crashed.contains(self.sequencer_at(*place));
+        let Some(first) = (self.epoch..self.n).find(live) else { return };
+        if first > self.epoch && self.sequencer_at(first) == self.id {
+            self.begin_epoch(first);
             let missing = &ProcessSet::others(self.n, self.id) - &self.crashed;
-            out.multicast(missing.clone(), Message::TakeOver(self.reign, self.next()));
-            self.desk = Desk::Gathers { missing, lengths: BTreeMap::new() };
+            out.multicast(missing.clone(), Message::TakeOver(self.epoch, self.next()));
+            self.role = SequencerRole::TakingOver { missing, lengths: BTreeMap::new() };
             self.finish_gathering(out);
         }
     }
 
     /// From now on only this sequencer counts, and what an earlier one has said out of turn does not.
-    fn begin_reign(&mut self, reign: usize) {
-        self.reign = reign;
-        self.early.clear();
-        self.desk = Desk::Follows;
+    fn begin_epoch(&mut self, epoch: usize) {
+        self.epoch = epoch;
+        self.out_of_order.clear();
+        self.role = SequencerRole::Follower;
     }
 
-    fn on_take_over(&mut self, from: ProcessId, reign: usize, has: u64, out: &mut Effects<Self>) {
-        if reign >= self.n || self.in_line(reign) != from || reign <= self.reign {
+    fn on_take_over(&mut self, from: ProcessId, epoch: usize, has: u64, out: &mut Effects<Self>) {
+        if epoch >= self.n || self.sequencer_at(epoch) != from || epoch <= self.epoch {
             return out.ignored("a take-over by one who is not next");
         }
-        self.begin_reign(reign);
-        out.send(from, Message::Log(reign, self.next(), self.log_from(has)));
+        self.begin_epoch(epoch);
+        out.send(from, Message::Log(epoch, self.next(), self.log_from(has)));
         for (id, body) in self.own.clone() {
             out.send(from, Message::Submit(id, body));
         }
@@ -207,7 +207,7 @@ impl<B: Body> TotalSequencer<B> {
         tail: Vec<Entry<B>>,
         out: &mut Effects<Self>,
     ) {
-        let Desk::Gathers { missing, lengths } = &mut self.desk else {
+        let SequencerRole::TakingOver { missing, lengths } = &mut self.role else {
             return out.ignored("a log that nobody waits for");
         };
         if missing.remove(from) {
@@ -221,18 +221,18 @@ impl<B: Body> TotalSequencer<B> {
 
     /// Once everybody live has sent its log: sends to each what it lacks, and begins to number.
     fn finish_gathering(&mut self, out: &mut Effects<Self>) {
-        let Desk::Gathers { missing, lengths } = &self.desk else { return };
+        let SequencerRole::TakingOver { missing, lengths } = &self.role else { return };
         if !missing.is_empty() {
             return;
         }
         for (member, length) in lengths {
             if *length < self.next() {
-                out.send(*member, Message::CatchUp(self.reign, *length, self.log_from(*length)));
+                out.send(*member, Message::CatchUp(self.epoch, *length, self.log_from(*length)));
             }
         }
-        self.desk = Desk::Numbers;
+        self.role = SequencerRole::Sequencer;
         let own = self.own.clone().into_iter();
-        self.asked.extend(own.map(|(id, body)| Entry { origin: self.id, id, body }));
+        self.unnumbered.extend(own.map(|(id, body)| Entry { origin: self.id, id, body }));
         self.number(out);
     }
 }
@@ -260,18 +260,18 @@ impl<B: Body> Process for TotalSequencer<B> {
 
     fn on_message(&mut self, from: ProcessId, message: Message<B>, out: &mut Effects<Self>) {
         match message {
-            Message::Submit(id, body) if self.desk != Desk::Follows => {
-                self.asked.push(Entry { origin: from, id, body });
+            Message::Submit(id, body) if self.role != SequencerRole::Follower => {
+                self.unnumbered.push(Entry { origin: from, id, body });
                 self.number(out);
             }
-            Message::Ordered(reign, number, entry) if reign == self.reign => {
+            Message::Ordered(epoch, number, entry) if epoch == self.epoch => {
                 self.follow(number, alloc::vec![entry], out);
             }
-            Message::CatchUp(reign, number, entries) if reign == self.reign => {
+            Message::CatchUp(epoch, number, entries) if epoch == self.epoch => {
                 self.follow(number, entries, out);
             }
-            Message::TakeOver(reign, has) => self.on_take_over(from, reign, has, out),
-            Message::Log(reign, length, tail) if reign == self.reign => {
+            Message::TakeOver(epoch, has) => self.on_take_over(from, epoch, has, out),
+            Message::Log(epoch, length, tail) if epoch == self.epoch => {
                 self.on_log(from, length, tail, out);
             }
             _ => out.ignored("a word of another reign"),
@@ -282,7 +282,7 @@ impl<B: Body> Process for TotalSequencer<B> {
         match belief {
             Belief::Crashed(process) => {
                 self.crashed.insert(process);
-                if let Desk::Gathers { missing, lengths } = &mut self.desk {
+                if let SequencerRole::TakingOver { missing, lengths } = &mut self.role {
                     missing.remove(process);
                     lengths.remove(&process);
                 }
@@ -296,10 +296,10 @@ impl<B: Body> Process for TotalSequencer<B> {
     }
 
     fn waits_for(&self) -> ProcessSet {
-        match &self.desk {
-            Desk::Gathers { missing, .. } => missing.clone(),
-            Desk::Follows if !self.own.is_empty() => {
-                ProcessSet::from_iter([self.in_line(self.reign)])
+        match &self.role {
+            SequencerRole::TakingOver { missing, .. } => missing.clone(),
+            SequencerRole::Follower if !self.own.is_empty() => {
+                ProcessSet::from_iter([self.sequencer_at(self.epoch)])
             }
             _ => ProcessSet::new(),
         }
@@ -330,10 +330,10 @@ impl<B: Body> quorate_core::Message for Message<B> {
         let lie = choice % 8;
         match self.clone() {
             Self::Submit(_, body) => Self::Submit(lie, body),
-            Self::Ordered(reign, _, entry) => Self::Ordered(reign, lie, entry),
-            Self::TakeOver(reign, _) => Self::TakeOver(reign, lie),
-            Self::Log(reign, _, tail) => Self::Log(reign, lie, tail),
-            Self::CatchUp(reign, _, entries) => Self::CatchUp(reign, lie, entries),
+            Self::Ordered(epoch, _, entry) => Self::Ordered(epoch, lie, entry),
+            Self::TakeOver(epoch, _) => Self::TakeOver(epoch, lie),
+            Self::Log(epoch, _, tail) => Self::Log(epoch, lie, tail),
+            Self::CatchUp(epoch, _, entries) => Self::CatchUp(epoch, lie, entries),
         }
     }
 }
@@ -358,7 +358,7 @@ impl Algorithm for TotalSequencer {
             Property::TotalOrder,
         ],
         cost: "n messages per multicast, n - 1 if the sequencer sends",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Server;

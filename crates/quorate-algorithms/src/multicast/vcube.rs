@@ -41,7 +41,7 @@ pub struct VcubeMulticast {
     relays: BTreeMap<ProcessId, Relay>,
     /// What the user has asked since, in order.
     waiting: VecDeque<(u64, Group)>,
-    last_asked: LastNumber,
+    last: LastNumber,
 }
 
 /// A message on its way through this process.
@@ -52,7 +52,7 @@ struct Relay {
     /// What is known of each cluster, from the smallest.
     clusters: Vec<Progress>,
     /// Who wants to know when the clusters below its own are done.
-    owed: BTreeSet<ProcessId>,
+    pending_acks: BTreeSet<ProcessId>,
 }
 
 /// What is known of a cluster.
@@ -91,7 +91,7 @@ pub enum Message {
 impl Relay {
     fn new(id: u64, to: Group, clusters: u32) -> Self {
         let clusters = vec![Progress::Open; clusters as usize];
-        Self { id, to, clusters, owed: BTreeSet::new() }
+        Self { id, to, clusters, pending_acks: BTreeSet::new() }
     }
 
     /// Whether the first so many clusters are done.
@@ -109,7 +109,7 @@ impl VcubeMulticast {
             crashed: ProcessSet::new(),
             relays: BTreeMap::new(),
             waiting: VecDeque::new(),
-            last_asked: LastNumber::default(),
+            last: LastNumber::default(),
         }
     }
 
@@ -135,7 +135,7 @@ impl VcubeMulticast {
         let new = Relay::new(id, to, self.vcube.dimension());
         // The sender knew that the old one is everywhere, so whoever still wants to know of it may.
         if let Some(old) = self.relays.insert(origin, new) {
-            old.owed
+            old.pending_acks
                 .into_iter()
                 .for_each(|parent| out.send(parent, Message::Ack { origin, id: old.id }));
         }
@@ -160,7 +160,7 @@ impl VcubeMulticast {
             }
         }
         if let Some(relay) = self.relays.get_mut(&origin) {
-            relay.owed.insert(from);
+            relay.pending_acks.insert(from);
         }
         self.cover(origin, 1..self.vcube.cluster_of(self.id, from), out);
         self.settle(origin, out);
@@ -187,7 +187,7 @@ impl VcubeMulticast {
         out: &mut Effects<Self>,
     ) {
         let Some(relay) = self.relays.get_mut(&origin) else { return };
-        let mut told = ProcessSet::new();
+        let mut recipients = ProcessSet::new();
         for s in clusters {
             let cluster = &mut relay.clusters[s as usize - 1];
             if *cluster == Progress::Open {
@@ -196,22 +196,22 @@ impl VcubeMulticast {
                 };
                 let first = self.vcube.cluster(self.id, s).find(live);
                 *cluster = first.map_or(Progress::Done, Progress::Awaiting);
-                told.extend(first);
+                recipients.extend(first);
             }
         }
-        if !told.is_empty() {
-            out.multicast(told, Message::Tree { origin, id: relay.id, to: relay.to.clone() });
+        if !recipients.is_empty() {
+            out.multicast(recipients, Message::Tree { origin, id: relay.id, to: relay.to.clone() });
         }
     }
 
     /// Tells those who wait for what is done by now.
     fn settle(&mut self, origin: ProcessId, out: &mut Effects<Self>) {
         let Some(relay) = self.relays.get_mut(&origin) else { return };
-        for parent in core::mem::take(&mut relay.owed) {
+        for parent in core::mem::take(&mut relay.pending_acks) {
             if relay.is_done(self.vcube.cluster_of(self.id, parent) - 1) {
                 out.send(parent, Message::Ack { origin, id: relay.id });
             } else {
-                relay.owed.insert(parent);
+                relay.pending_acks.insert(parent);
             }
         }
     }
@@ -220,7 +220,7 @@ impl VcubeMulticast {
         let origins: Vec<ProcessId> = self.relays.keys().copied().collect();
         for origin in origins {
             let Some(relay) = self.relays.get_mut(&origin) else { continue };
-            relay.owed.remove(&crashed);
+            relay.pending_acks.remove(&crashed);
             let awaited = Progress::Awaiting(crashed);
             if let Some(place) = relay.clusters.iter().position(|cluster| *cluster == awaited) {
                 relay.clusters[place] = Progress::Open;
@@ -247,7 +247,7 @@ impl Process for VcubeMulticast {
         Command::Multicast { id, to, .. }: Command,
         out: &mut Effects<Self>,
     ) -> Result<(), Misuse> {
-        self.last_asked.take(id)?;
+        self.last.take(id)?;
         self.waiting.push_back((id, to));
         self.advance(out);
         Ok(())
@@ -322,7 +322,7 @@ impl Algorithm for VcubeMulticast {
             Property::DeliveryAgreement,
         ],
         cost: "n - 1 TREE messages per multicast, and as many ACKs",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::VCube;

@@ -21,7 +21,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use super::voting::{Answer, Ballot};
+use super::voting::{Ballot, BallotReply};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
@@ -158,11 +158,11 @@ impl AgrawalElAbbadi {
 }
 
 /// A voter here tells nobody that it failed: every candidate gives a vote back when asked, unless inside.
-fn say(out: &mut Effects<AgrawalElAbbadi>) -> impl FnMut(Answer<Stamp>) + '_ {
+fn reply_sender(out: &mut Effects<AgrawalElAbbadi>) -> impl FnMut(BallotReply<Stamp>) + '_ {
     |answer| match answer {
-        Answer::Reply(stamp) => out.send(stamp.process, Message::Reply(stamp.time)),
-        Answer::Inquire(stamp) => out.send(stamp.process, Message::Inquire(stamp.time)),
-        Answer::Failed(_) => {}
+        BallotReply::Reply(stamp) => out.send(stamp.process, Message::Reply(stamp.time)),
+        BallotReply::Inquire(stamp) => out.send(stamp.process, Message::Inquire(stamp.time)),
+        BallotReply::Failed(_) => {}
     }
 }
 
@@ -189,14 +189,14 @@ impl Process for AgrawalElAbbadi {
         }
         match message {
             Message::Request(time) => {
-                self.clock.hear(time);
-                self.ballot.request(Stamp { time, process: from }, say(out));
+                self.clock.merge(time);
+                self.ballot.request(Stamp { time, process: from }, reply_sender(out));
             }
             Message::Yield(time) => {
-                self.ballot.give_back(Stamp { time, process: from }, say(out));
+                self.ballot.give_back(Stamp { time, process: from }, reply_sender(out));
             }
             Message::Relinquish(time) => {
-                self.ballot.release(Stamp { time, process: from }, say(out));
+                self.ballot.release(Stamp { time, process: from }, reply_sender(out));
             }
             Message::Reply(time) => self.on_reply(from, time, out),
             Message::Inquire(time) => self.on_inquire(from, time, out),
@@ -207,7 +207,7 @@ impl Process for AgrawalElAbbadi {
         match belief {
             Belief::Crashed(process) => {
                 self.crashed.insert(process);
-                self.ballot.forget(process, say(out));
+                self.ballot.forget(process, reply_sender(out));
                 if let Phase::Waiting(campaign) = &mut self.phase {
                     campaign.votes.remove(process);
                     campaign.inquiries.remove(process);
@@ -277,7 +277,7 @@ impl Algorithm for AgrawalElAbbadi {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3K messages per entry, K the size of a quorum, two more for each vote asked back",
-        restless: false,
+        never_quiescent: false,
     };
 
     const QUORUMS: &'static [&'static str] = &["tree", "majority", "grid-fixed", "plane"];

@@ -38,7 +38,7 @@ pub struct Central {
     latest: u64,
     /// To whom to hand which permission over.
     next: Option<(u64, ProcessId)>,
-    desk: Desk,
+    server_state: ServerState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,7 @@ enum Phase {
 
 /// What the server keeps; empty at everyone else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Desk {
+struct ServerState {
     /// Who has which permission.
     holder: Option<(ProcessId, u64)>,
     /// The permissions given so far, those handed over included.
@@ -83,8 +83,8 @@ pub enum Message {
 impl Central {
     /// Process `id`, served by `server`.
     pub fn new(id: ProcessId, server: ProcessId) -> Self {
-        let (phase, desk) = (Phase::Outside, Desk::default());
-        Self { id, server, hand_over: false, phase, latest: 0, next: None, desk }
+        let (phase, server_state) = (Phase::Outside, ServerState::default());
+        Self { id, server, hand_over: false, phase, latest: 0, next: None, server_state }
     }
 
     /// The same process with direct hand-over.
@@ -94,14 +94,14 @@ impl Central {
     }
 
     fn grant_next(&mut self, out: &mut Effects<Self>) {
-        let desk = &mut self.desk;
-        desk.named = false;
-        desk.queue.retain(|waiting| !desk.crashed.contains(*waiting));
+        let server_state = &mut self.server_state;
+        server_state.named = false;
+        server_state.queue.retain(|waiting| !server_state.crashed.contains(*waiting));
         // Only permissions that are handed over need numbers.
-        let permission = desk.given + u64::from(self.hand_over);
-        desk.holder = desk.queue.pop_front().map(|holder| (holder, permission));
-        if let Some((holder, permission)) = desk.holder {
-            desk.given = permission;
+        let permission = server_state.given + u64::from(self.hand_over);
+        server_state.holder = server_state.queue.pop_front().map(|holder| (holder, permission));
+        if let Some((holder, permission)) = server_state.holder {
+            server_state.given = permission;
             out.send(holder, Message::Grant(permission));
             self.name_next(out);
         }
@@ -109,22 +109,24 @@ impl Central {
 
     /// Tells the holder who is next, if that is wanted and somebody is.
     fn name_next(&mut self, out: &mut Effects<Self>) {
-        let desk = &mut self.desk;
-        let (Some((holder, permission)), Some(&next)) = (desk.holder, desk.queue.front()) else {
+        let server_state = &mut self.server_state;
+        let (Some((holder, permission)), Some(&next)) =
+            (server_state.holder, server_state.queue.front())
+        else {
             return;
         };
-        if self.hand_over && !desk.named {
-            desk.named = true;
+        if self.hand_over && !server_state.named {
+            server_state.named = true;
             out.send(holder, Message::Next(permission, next));
         }
     }
 
     fn on_request(&mut self, from: ProcessId, out: &mut Effects<Self>) {
-        if self.desk.crashed.contains(from) {
+        if self.server_state.crashed.contains(from) {
             return out.ignored("a request of a crashed client");
         }
-        self.desk.queue.push_back(from);
-        if self.desk.holder.is_none() {
+        self.server_state.queue.push_back(from);
+        if self.server_state.holder.is_none() {
             self.grant_next(out);
         } else {
             self.name_next(out);
@@ -139,31 +141,34 @@ impl Central {
         out: &mut Effects<Self>,
     ) {
         // Whoever was handed the permission may be heard before the one who handed it over.
-        let is_next = |desk: &Desk| {
-            desk.named && desk.queue.front() == Some(&from) && permission == desk.given + 1
+        let is_next = |server_state: &ServerState| {
+            server_state.named
+                && server_state.queue.front() == Some(&from)
+                && permission == server_state.given + 1
         };
-        if is_next(&self.desk) {
+        if is_next(&self.server_state) {
             self.hand_on();
         }
-        if self.desk.holder != Some((from, permission)) {
+        if self.server_state.holder != Some((from, permission)) {
             return out.ignored("a release of a permission that is no longer out");
         }
         if !handed {
             return self.grant_next(out);
         }
         self.hand_on();
-        match self.desk.holder {
-            Some((holder, _)) if self.desk.crashed.contains(holder) => self.grant_next(out),
+        match self.server_state.holder {
+            Some((holder, _)) if self.server_state.crashed.contains(holder) => self.grant_next(out),
             _ => self.name_next(out),
         }
     }
 
     /// The named client has the permission now.
     fn hand_on(&mut self) {
-        let desk = &mut self.desk;
-        desk.given += 1;
-        desk.holder = desk.queue.pop_front().map(|holder| (holder, desk.given));
-        desk.named = false;
+        let server_state = &mut self.server_state;
+        server_state.given += 1;
+        server_state.holder =
+            server_state.queue.pop_front().map(|holder| (holder, server_state.given));
+        server_state.named = false;
     }
 
     fn on_grant(&mut self, permission: u64, out: &mut Effects<Self>) {
@@ -234,29 +239,31 @@ impl Process for Central {
         }
         match belief {
             Belief::Crashed(client) => {
-                self.desk.crashed.insert(client);
+                self.server_state.crashed.insert(client);
                 // One that has been named stays first until the holder has left: it may have been handed the permission.
-                let first = self.desk.queue.front().copied();
-                let named = first.filter(|_| self.desk.named);
-                self.desk.queue.retain(|&waiting| waiting != client || Some(waiting) == named);
-                if self.desk.holder.is_some_and(|(holder, _)| holder == client) {
+                let first = self.server_state.queue.front().copied();
+                let named = first.filter(|_| self.server_state.named);
+                self.server_state
+                    .queue
+                    .retain(|&waiting| waiting != client || Some(waiting) == named);
+                if self.server_state.holder.is_some_and(|(holder, _)| holder == client) {
                     self.grant_next(out);
                 }
             }
             Belief::Alive(client) => {
-                self.desk.crashed.remove(client);
+                self.server_state.crashed.remove(client);
             }
         }
     }
 
     /// Clients are alike: they are served in the order of their requests, whoever they are.
     fn renamed(&self, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<Self> {
-        let Desk { holder, given, named, queue, crashed } = &self.desk;
+        let ServerState { holder, given, named, queue, crashed } = &self.server_state;
         Some(Self {
             id: name(self.id),
             server: name(self.server),
             next: self.next.map(|(permission, next)| (permission, name(next))),
-            desk: Desk {
+            server_state: ServerState {
                 holder: holder.map(|(holder, permission)| (name(holder), permission)),
                 given: *given,
                 named: *named,
@@ -319,7 +326,7 @@ impl Algorithm for Central {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3 messages per entry; with direct hand-over up to 4, and one message delay less between entries",
-        restless: false,
+        never_quiescent: false,
     };
 
     const SHAPE: Shape = Shape::Server;

@@ -86,7 +86,7 @@ impl Lamport {
     }
 
     /// Whatever is later than our request shows that its sender has no earlier one under way.
-    fn hear(&mut self, from: ProcessId, time: u64) {
+    fn observe(&mut self, from: ProcessId, time: u64) {
         self.clock.witness(time);
         if let Phase::Waiting { mine, silent } = &mut self.phase
             && (Stamp { time, process: from }) > *mine
@@ -117,13 +117,13 @@ impl Process for Lamport {
         match message {
             Message::Request(time) => {
                 self.queue.insert(Stamp { time, process: from });
-                self.hear(from, time);
+                self.observe(from, time);
                 out.send(from, Message::Reply(self.clock.tick()));
             }
-            Message::Reply(time) => self.hear(from, time),
+            Message::Reply(time) => self.observe(from, time),
             Message::Release(time) => {
                 self.queue.retain(|stamp| stamp.process != from);
-                self.hear(from, time);
+                self.observe(from, time);
             }
         }
         self.enter_if_first(out);
@@ -181,7 +181,7 @@ impl Algorithm for Lamport {
         ],
         guarantees: &[Property::ME1, Property::ME2, Property::ME3, Property::ClockCondition],
         cost: "3(n - 1) messages per entry",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -191,6 +191,6 @@ impl Algorithm for Lamport {
     fn cost(setup: &Setup) -> Cost {
         Cost::exact("3(n - 1)", 3 * (setup.n as u64 - 1))
             .with_delays(2..=2, 1..=1)
-            .alone_free(setup.n)
+            .without_delays_if_single(setup.n)
     }
 }

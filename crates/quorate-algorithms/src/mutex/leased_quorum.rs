@@ -41,17 +41,17 @@ mod voter;
 mod voter_session;
 mod wire;
 
-pub use ballot::{Ballot, Given};
+pub use ballot::{Ballot, GrantedVote};
 pub use candidate::{Candidate, CandidateEffect, CandidateEffects};
 pub use client::{Client, ClientEvent};
 pub use direct::{DirectClient, DirectEffect, DirectEffects};
 pub use electorate::Electorate;
 pub use id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 pub use message::{
-    Call, Entry, Name, Part, Presented, Rank, Report, Standing, ToCandidate, ToVoter, Wanted,
+    Call, Entry, Name, Part, Presented, Rank, Report, RequestStatus, ToCandidate, ToVoter, Wanted,
 };
 pub use process::{LeasedQuorum, Timer};
 pub use terms::Terms;
-pub use voter::{Life, Memory, PeerMessage, Record, Voter, VoterEffect, VoterEffects};
+pub use voter::{Memory, PeerMessage, Record, RestartId, Voter, VoterEffect, VoterEffects};
 pub use voter_session::VoterSession;
 pub use wire::Message;

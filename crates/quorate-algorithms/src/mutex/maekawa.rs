@@ -23,7 +23,7 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property, Stamp,
 };
 
-use super::voting::{Answer, Ballot};
+use super::voting::{Ballot, BallotReply};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm over a coterie.
@@ -59,7 +59,7 @@ struct Campaign {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Message {
     /// What.
-    pub what: What,
+    pub what: MessageKind,
     /// The time of the request it is about.
     pub request: u64,
     /// What the sender's clock shows.
@@ -69,7 +69,7 @@ pub struct Message {
 /// The kinds of message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum What {
+pub enum MessageKind {
     /// Candidate: I want in.
     Request,
     /// Voter: my vote is yours.
@@ -98,15 +98,15 @@ impl Maekawa {
         let none = ProcessSet::new;
         self.phase =
             Phase::Waiting(Campaign { mine, votes: none(), failed: none(), inquiries: none() });
-        self.tell(self.quorum.clone(), What::Request, mine.time, out);
+        self.send_kind(self.quorum.clone(), MessageKind::Request, mine.time, out);
     }
 
     fn release(&mut self, mine: Stamp, out: &mut Effects<Self>) {
         self.phase = Phase::Outside;
-        self.tell(self.quorum.clone(), What::Release, mine.time, out);
+        self.send_kind(self.quorum.clone(), MessageKind::Release, mine.time, out);
     }
 
-    fn tell(&self, to: ProcessSet, what: What, request: u64, out: &mut Effects<Self>) {
+    fn send_kind(&self, to: ProcessSet, what: MessageKind, request: u64, out: &mut Effects<Self>) {
         out.multicast(to, Message { what, request, clock: self.clock.time() });
     }
 
@@ -118,17 +118,23 @@ impl Maekawa {
         }
     }
 
-    fn on_answer(&mut self, from: ProcessId, what: What, time: u64, out: &mut Effects<Self>) {
+    fn on_answer(
+        &mut self,
+        from: ProcessId,
+        what: MessageKind,
+        time: u64,
+        out: &mut Effects<Self>,
+    ) {
         let Some(campaign) = self.campaign(time) else {
             return out.ignored("an answer to a request that is over");
         };
         match what {
-            What::Failed if campaign.votes.contains(from) => {}
-            What::Failed => {
+            MessageKind::Failed if campaign.votes.contains(from) => {}
+            MessageKind::Failed => {
                 campaign.failed.insert(from);
                 self.yield_if_hopeless(out);
             }
-            What::Inquire => {
+            MessageKind::Inquire => {
                 campaign.inquiries.insert(from);
                 self.yield_if_hopeless(out);
             }
@@ -163,17 +169,20 @@ impl Maekawa {
         campaign.failed.union_with(&back);
         let request = campaign.mine.time;
         if !back.is_empty() {
-            self.tell(back, What::Yield, request, out);
+            self.send_kind(back, MessageKind::Yield, request, out);
         }
     }
 }
 
-fn say(clock: LamportClock, out: &mut Effects<Maekawa>) -> impl FnMut(Answer<Stamp>) + '_ {
+fn reply_sender(
+    clock: LamportClock,
+    out: &mut Effects<Maekawa>,
+) -> impl FnMut(BallotReply<Stamp>) + '_ {
     move |answer| {
         let (what, stamp) = match answer {
-            Answer::Reply(stamp) => (What::Reply, stamp),
-            Answer::Inquire(stamp) => (What::Inquire, stamp),
-            Answer::Failed(stamp) => (What::Failed, stamp),
+            BallotReply::Reply(stamp) => (MessageKind::Reply, stamp),
+            BallotReply::Inquire(stamp) => (MessageKind::Inquire, stamp),
+            BallotReply::Failed(stamp) => (MessageKind::Failed, stamp),
         };
         out.send(stamp.process, Message { what, request: stamp.time, clock: clock.time() });
     }
@@ -198,17 +207,19 @@ impl Process for Maekawa {
 
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
         let Message { what, request: time, clock } = message;
-        self.clock.hear(clock);
+        self.clock.merge(clock);
         let (theirs, clock) = (Stamp { time, process: from }, self.clock);
         match what {
-            What::Request => self.ballot.request(theirs, say(clock, out)),
-            What::Yield => {
-                self.ballot.give_back(theirs, say(clock, out));
+            MessageKind::Request => self.ballot.request(theirs, reply_sender(clock, out)),
+            MessageKind::Yield => {
+                self.ballot.give_back(theirs, reply_sender(clock, out));
             }
-            What::Release => {
-                self.ballot.release(theirs, say(clock, out));
+            MessageKind::Release => {
+                self.ballot.release(theirs, reply_sender(clock, out));
             }
-            What::Reply | What::Failed | What::Inquire => self.on_answer(from, what, time, out),
+            MessageKind::Reply | MessageKind::Failed | MessageKind::Inquire => {
+                self.on_answer(from, what, time, out)
+            }
         }
     }
 
@@ -235,7 +246,7 @@ impl CoreMessage for Message {
     }
 
     fn stamp(&self) -> Option<u64> {
-        (self.what == What::Request).then_some(self.request)
+        (self.what == MessageKind::Request).then_some(self.request)
     }
 }
 
@@ -256,7 +267,7 @@ impl Algorithm for Maekawa {
         ],
         guarantees: &[Property::ME1, Property::ME2, Property::ClockCondition],
         cost: "3K to 6K messages per entry, K the size of a quorum",
-        restless: false,
+        never_quiescent: false,
     };
 
     const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];

@@ -144,7 +144,7 @@ impl Algorithm for MaekawaOriginal {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3K messages per entry, K the size of a quorum",
-        restless: false,
+        never_quiescent: false,
     };
 
     const QUORUMS: &'static [&'static str] = &["grid-fixed", "plane", "majority", "tree"];

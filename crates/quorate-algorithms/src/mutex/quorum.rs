@@ -19,7 +19,7 @@
 //!   CANCEL to that voter, and every answer echoes it. (4) A process that comes back asks everyone to be welcomed
 //!   before it votes. (5) On request it never sends CANCEL and keeps the votes until it leaves.
 
-mod riding;
+mod piggyback;
 
 use core::convert::Infallible;
 use core::fmt::Debug;
@@ -34,16 +34,18 @@ use quorate_core::{
     ProcessId, ProcessSet, Profile, Property,
 };
 
-use riding::Saying;
+use piggyback::VotingOutput;
 
-use super::voting::{Answer, Asked, Ballot, Basis, Candidacy, Claim, Ticket, Vote};
+use super::voting::{
+    AttemptClaim, Ballot, BallotReply, Basis, Candidacy, Claim, SentRequest, Ticket,
+};
 use crate::{Algorithm, Setup, Sound};
 
 /// One process of the algorithm.
 pub type Quorum = QuorumVoting<Attempts>;
 
 /// What the algorithm and its broken variants differ in.
-pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
+pub trait AttemptRule: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 
@@ -51,8 +53,8 @@ pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
     const FRESH_ATTEMPTS: bool;
 
     /// The quorum system to use where this one is asked for.
-    fn system(asked: &AnySystem) -> AnySystem {
-        asked.clone()
+    fn system(requested: &AnySystem) -> AnySystem {
+        requested.clone()
     }
 }
 
@@ -60,7 +62,7 @@ pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempts;
 
-/// A process that enters with the votes of its quorum. `O` is what it puts out: what a mutex tells its user, or [`riding::Said`]
+/// A process that enters with the votes of its quorum. `O` is what it puts out: what a mutex tells its user, or [`piggyback::PiggybackOutput`]
 /// if the layer below takes its acknowledgements to the others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QuorumVoting<R, O = Output> {
@@ -70,12 +72,12 @@ pub struct QuorumVoting<R, O = Output> {
     cancels: bool,
     crashed: ProcessSet,
     clock: LamportClock,
-    ballot: Ballot<Vote>,
+    ballot: Ballot<AttemptClaim>,
     phase: Phase,
     /// After coming back: whose welcome is still missing.
-    unwelcome: ProcessSet,
+    awaiting_welcome: ProcessSet,
     /// Who is to be welcomed once we have left.
-    owed: ProcessSet,
+    welcomes_owed: ProcessSet,
     /// Came back where nobody may: takes part in nothing any more.
     retired: bool,
     rule: PhantomData<(R, O)>,
@@ -85,7 +87,7 @@ pub struct QuorumVoting<R, O = Output> {
 enum Phase {
     Outside,
     Waiting(Candidacy),
-    Inside(Asked),
+    Inside(SentRequest),
 }
 
 /// What processes say.
@@ -114,14 +116,26 @@ pub enum Message {
     Welcome,
 }
 
-impl<R: Rule, O: Saying> QuorumVoting<R, O> {
+impl<R: AttemptRule, O: VotingOutput> QuorumVoting<R, O> {
     /// Process `id` over a quorum system; one that never cancels keeps all votes until it leaves.
     pub fn new(id: ProcessId, system: &AnySystem, clock: LamportClock, cancels: bool) -> Self {
         let none = ProcessSet::new;
         let (basis, ballot) = (Basis::new(system), Ballot::default());
-        let (crashed, unwelcome, owed) = (none(), none(), none());
+        let (crashed, awaiting_welcome, welcomes_owed) = (none(), none(), none());
         let (phase, retired, rule) = (Phase::Outside, false, PhantomData);
-        Self { id, basis, cancels, crashed, clock, ballot, phase, unwelcome, owed, retired, rule }
+        Self {
+            id,
+            basis,
+            cancels,
+            crashed,
+            clock,
+            ballot,
+            phase,
+            awaiting_welcome,
+            welcomes_owed,
+            retired,
+            rule,
+        }
     }
 
     fn acquire(&mut self, out: &mut Effects<Self>) {
@@ -137,21 +151,21 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
     fn reconsider(&mut self, out: &mut Effects<Self>) {
         let Phase::Waiting(candidacy) = &mut self.phase else { return };
         let Some(quorum) = self.basis.quorum(self.id, &self.crashed) else {
-            tell(&candidacy.asked, &candidacy.asked.voters, Message::Release, out);
+            send_to_voters(&candidacy.request, &candidacy.request.voters, Message::Release, out);
             self.phase = Phase::Outside;
             return out.output(Output::NoQuorum.into());
         };
-        let left = &candidacy.asked.voters - &quorum;
+        let left = &candidacy.request.voters - &quorum;
         if self.cancels && !left.is_empty() {
-            tell(&candidacy.asked, &left, Message::Cancel, out);
+            send_to_voters(&candidacy.request, &left, Message::Cancel, out);
             for voter in &left {
                 candidacy.discount(voter);
-                candidacy.asked.take_back(voter, R::FRESH_ATTEMPTS);
+                candidacy.request.withdraw_from(voter, R::FRESH_ATTEMPTS);
             }
         }
-        let new = &quorum - &candidacy.asked.voters;
-        tell(&candidacy.asked, &new, Message::Request, out);
-        candidacy.asked.voters.union_with(&new);
+        let new = &quorum - &candidacy.request.voters;
+        send_to_voters(&candidacy.request, &new, Message::Request, out);
+        candidacy.request.voters.union_with(&new);
         candidacy.quorum = quorum;
         self.enter_if_complete(out);
     }
@@ -161,7 +175,7 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
         let complete = candidacy.quorum.is_subset(&candidacy.votes)
             && candidacy.quorum.len() >= self.basis.votes_needed();
         if complete {
-            self.phase = Phase::Inside(mem::take(&mut candidacy.asked));
+            self.phase = Phase::Inside(mem::take(&mut candidacy.request));
             out.output(Output::Entered.into());
         }
     }
@@ -174,17 +188,17 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
             return;
         }
         let back = candidacy.give_back();
-        tell(&candidacy.asked, &back, Message::Yield, out);
+        send_to_voters(&candidacy.request, &back, Message::Yield, out);
     }
 
     fn release(&mut self, out: &mut Effects<Self>) {
-        let Phase::Inside(asked) = &self.phase else { return };
-        tell(asked, &asked.voters, Message::Release, out);
+        let Phase::Inside(request) = &self.phase else { return };
+        send_to_voters(request, &request.voters, Message::Release, out);
         self.phase = Phase::Outside;
         self.acknowledge(out);
-        let owed = mem::take(&mut self.owed);
-        if !owed.is_empty() {
-            out.multicast(owed, Message::Welcome);
+        let welcomes_owed = mem::take(&mut self.welcomes_owed);
+        if !welcomes_owed.is_empty() {
+            out.multicast(welcomes_owed, Message::Welcome);
         }
     }
 
@@ -199,8 +213,8 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
             return;
         }
         views.acknowledge(self.id, &self.crashed);
-        if let Some(said) = O::acknowledged(&self.crashed) {
-            return out.output(said);
+        if let Some(output) = O::acknowledged(&self.crashed) {
+            return out.output(output);
         }
         let others = &ProcessSet::others(self.basis.processes(), self.id) - &self.crashed;
         if !others.is_empty() {
@@ -212,8 +226,8 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
     fn candidacy(&mut self, from: ProcessId, ticket: Ticket) -> Option<&mut Candidacy> {
         match &mut self.phase {
             Phase::Waiting(candidacy)
-                if candidacy.asked.voters.contains(from)
-                    && candidacy.asked.ticket(from) == ticket =>
+                if candidacy.request.voters.contains(from)
+                    && candidacy.request.ticket(from) == ticket =>
             {
                 Some(candidacy)
             }
@@ -264,46 +278,46 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
             return out.ignored("a process that comes back where nobody may");
         }
         self.crashed.remove(from);
-        self.ballot.forget(from, say(out));
+        self.ballot.forget(from, reply_sender(out));
         self.on_welcome(from, out);
         match &mut self.phase {
             Phase::Outside => out.send(from, Message::Welcome),
             Phase::Waiting(candidacy) => {
                 candidacy.discount(from);
-                candidacy.asked.take_back(from, R::FRESH_ATTEMPTS);
+                candidacy.request.withdraw_from(from, R::FRESH_ATTEMPTS);
                 out.send(from, Message::Welcome);
                 self.reconsider(out);
             }
-            Phase::Inside(asked) => {
-                asked.voters.remove(from);
-                self.owed.insert(from);
+            Phase::Inside(request) => {
+                request.voters.remove(from);
+                self.welcomes_owed.insert(from);
             }
         }
     }
 
     fn on_welcome(&mut self, from: ProcessId, out: &mut Effects<Self>) {
-        if !self.unwelcome.remove(from) {
+        if !self.awaiting_welcome.remove(from) {
             return;
         }
         // What it asked before it knew that we were away, it asks again if it still wants it.
-        self.ballot.forget(from, say(out));
-        if self.unwelcome.is_empty() {
-            self.ballot.open(say(out));
+        self.ballot.forget(from, reply_sender(out));
+        if self.awaiting_welcome.is_empty() {
+            self.ballot.open(reply_sender(out));
         }
     }
 
     fn on_crash(&mut self, process: ProcessId, out: &mut Effects<Self>) {
         self.crashed.insert(process);
-        self.ballot.forget(process, say(out));
-        self.owed.remove(process);
+        self.ballot.forget(process, reply_sender(out));
+        self.welcomes_owed.remove(process);
         match &mut self.phase {
             Phase::Outside => {}
             Phase::Waiting(candidacy) => {
                 candidacy.discount(process);
-                candidacy.asked.take_back(process, R::FRESH_ATTEMPTS);
+                candidacy.request.withdraw_from(process, R::FRESH_ATTEMPTS);
             }
-            Phase::Inside(asked) => {
-                asked.voters.remove(process);
+            Phase::Inside(request) => {
+                request.voters.remove(process);
             }
         }
         self.acknowledge(out);
@@ -312,8 +326,8 @@ impl<R: Rule, O: Saying> QuorumVoting<R, O> {
 }
 
 /// Says something about a request to each of these voters.
-fn tell<R: Rule, O: Saying>(
-    asked: &Asked,
+fn send_to_voters<R: AttemptRule, O: VotingOutput>(
+    request: &SentRequest,
     voters: &ProcessSet,
     message: fn(Ticket) -> Message,
     out: &mut Effects<QuorumVoting<R, O>>,
@@ -321,24 +335,26 @@ fn tell<R: Rule, O: Saying>(
     if voters.is_empty() {
         return;
     }
-    if let Some(ticket) = asked.only_ticket() {
+    if let Some(ticket) = request.only_ticket() {
         return out.multicast(voters.clone(), message(ticket));
     }
-    asked.by_ticket(voters).for_each(|(to, ticket)| out.multicast(to, message(ticket)));
+    request.by_ticket(voters).for_each(|(to, ticket)| out.multicast(to, message(ticket)));
 }
 
-fn say<R: Rule, O: Saying>(out: &mut Effects<QuorumVoting<R, O>>) -> impl FnMut(Answer<Vote>) + '_ {
+fn reply_sender<R: AttemptRule, O: VotingOutput>(
+    out: &mut Effects<QuorumVoting<R, O>>,
+) -> impl FnMut(BallotReply<AttemptClaim>) + '_ {
     |answer| {
-        let (vote, message): (Vote, fn(Ticket) -> Message) = match answer {
-            Answer::Reply(vote) => (vote, Message::Reply),
-            Answer::Inquire(vote) => (vote, Message::Inquire),
-            Answer::Failed(vote) => (vote, Message::Failed),
+        let (claim, message): (AttemptClaim, fn(Ticket) -> Message) = match answer {
+            BallotReply::Reply(claim) => (claim, Message::Reply),
+            BallotReply::Inquire(claim) => (claim, Message::Inquire),
+            BallotReply::Failed(claim) => (claim, Message::Failed),
         };
-        out.send(vote.process(), message(vote.ticket()));
+        out.send(claim.process(), message(claim.ticket()));
     }
 }
 
-impl<R: Rule, O: Saying> Process for QuorumVoting<R, O> {
+impl<R: AttemptRule, O: VotingOutput> Process for QuorumVoting<R, O> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -364,14 +380,14 @@ impl<R: Rule, O: Saying> Process for QuorumVoting<R, O> {
         }
         match message {
             Message::Request(ticket) => {
-                self.clock.hear(ticket.time);
-                self.ballot.request(ticket.of(from), say(out));
+                self.clock.merge(ticket.time);
+                self.ballot.request(ticket.of(from), reply_sender(out));
             }
             Message::Yield(ticket) => {
-                self.ballot.give_back(ticket.of(from), say(out));
+                self.ballot.give_back(ticket.of(from), reply_sender(out));
             }
             Message::Release(ticket) | Message::Cancel(ticket) => {
-                self.ballot.release(ticket.of(from), say(out));
+                self.ballot.release(ticket.of(from), reply_sender(out));
             }
             Message::Reply(ticket) => self.on_reply(from, ticket, out),
             Message::Failed(ticket) => self.on_failed(from, ticket, out),
@@ -400,7 +416,7 @@ impl<R: Rule, O: Saying> Process for QuorumVoting<R, O> {
         if let Phase::Inside(_) = before {
             out.output(Output::Expelled.into());
         }
-        self.owed.clear();
+        self.welcomes_owed.clear();
         if let Basis::Agreed { .. } = self.basis {
             self.retired = true;
             if let Phase::Waiting(_) = before {
@@ -411,11 +427,11 @@ impl<R: Rule, O: Saying> Process for QuorumVoting<R, O> {
         // What it believed of others may be out of date; its detector tells it anew.
         self.crashed.clear();
         self.ballot = Ballot::closed();
-        self.unwelcome = ProcessSet::others(self.basis.processes(), self.id);
-        if self.unwelcome.is_empty() {
-            self.ballot.open(say(out));
+        self.awaiting_welcome = ProcessSet::others(self.basis.processes(), self.id);
+        if self.awaiting_welcome.is_empty() {
+            self.ballot.open(reply_sender(out));
         } else {
-            out.multicast(self.unwelcome.clone(), Message::Rejoin);
+            out.multicast(self.awaiting_welcome.clone(), Message::Rejoin);
         }
         if let Phase::Waiting(_) = before {
             self.acquire(out);
@@ -467,7 +483,7 @@ impl CoreMessage for Message {
     }
 }
 
-impl Rule for Attempts {
+impl AttemptRule for Attempts {
     const PROFILE: Profile = Profile {
         name: "quorum",
         layer: Layer::Mutex,
@@ -484,7 +500,7 @@ impl Rule for Attempts {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3K to 6K messages per entry, K the size of a quorum; a crash is acknowledged by everyone to everyone",
-        restless: false,
+        never_quiescent: false,
     };
 
     const FRESH_ATTEMPTS: bool = true;
@@ -492,7 +508,7 @@ impl Rule for Attempts {
 
 impl Sound for Quorum {}
 
-impl<R: Rule> Algorithm for QuorumVoting<R> {
+impl<R: AttemptRule> Algorithm for QuorumVoting<R> {
     const PROFILE: Profile = R::PROFILE;
 
     const QUORUMS: &'static [&'static str] =

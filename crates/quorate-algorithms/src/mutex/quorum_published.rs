@@ -136,7 +136,7 @@ impl QuorumPublished {
 
     /// Steps 3 to 5 of the request.
     fn on_request(&mut self, theirs: Stamp, out: &mut Effects<Self>) {
-        self.clock.hear(theirs.time);
+        self.clock.merge(theirs.time);
         self.queue.insert(theirs);
         match self.blocked_by {
             None => self.reply_to_first(out),
@@ -311,7 +311,7 @@ impl Algorithm for QuorumPublished {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3K messages per entry without rivals, K the size of a quorum",
-        restless: false,
+        never_quiescent: false,
     };
 
     const QUORUMS: &'static [&'static str] =

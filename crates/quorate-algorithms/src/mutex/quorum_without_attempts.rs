@@ -12,7 +12,7 @@
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, LiveMajority, QuorumSystem};
 use quorate_core::{Profile, Property, Specimen};
 
-use super::quorum::{Attempts, QuorumVoting, Rule};
+use super::quorum::{AttemptRule, Attempts, QuorumVoting};
 
 /// One process of the specimen.
 pub type QuorumWithoutAttempts = QuorumVoting<SameAttempt>;
@@ -21,7 +21,7 @@ pub type QuorumWithoutAttempts = QuorumVoting<SameAttempt>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SameAttempt;
 
-impl Rule for SameAttempt {
+impl AttemptRule for SameAttempt {
     const PROFILE: Profile = Profile {
         name: "quorum-without-attempts",
         summary: "the quorum mutex, but a cancelled request keeps its number",
@@ -35,12 +35,12 @@ impl Rule for SameAttempt {
 
     const FRESH_ATTEMPTS: bool = false;
 
-    fn system(asked: &AnySystem) -> AnySystem {
-        match asked {
+    fn system(requested: &AnySystem) -> AnySystem {
+        match requested {
             AnySystem::Fixed(AnyCoterie::Majority(all)) => {
                 AnySystem::PerView(AnyPerView::LiveMajority(LiveMajority::new(all.processes())))
             }
-            asked => asked.clone(),
+            other => other.clone(),
         }
     }
 }

@@ -149,7 +149,7 @@ impl Algorithm for Raymond {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "at most 2D messages per entry, D the longest path of the tree",
-        restless: false,
+        never_quiescent: false,
     };
 
     const TOKEN: Option<&'static str> = Some("PRIVILEGE");

@@ -28,7 +28,7 @@ use crate::{Algorithm, Setup, Sound};
 pub type RicartAgrawala = AskEveryone<ByStamp>;
 
 /// Who goes first of two that want in: what the algorithm and its broken variants differ in.
-pub trait Rule: Clone + Eq + Hash + Debug + Send + Sync {
+pub trait PriorityRule: Clone + Eq + Hash + Debug + Send + Sync {
     /// What the algorithm with this rule says of itself.
     const PROFILE: Profile;
 
@@ -69,7 +69,7 @@ pub enum Message {
     Reply(u64),
 }
 
-impl<R: Rule> AskEveryone<R> {
+impl<R: PriorityRule> AskEveryone<R> {
     /// Process `id` of n.
     pub fn new(n: usize, id: ProcessId) -> Self {
         let (clock, deferred) = (LamportClock::default(), ProcessSet::new());
@@ -107,7 +107,7 @@ impl<R: Rule> AskEveryone<R> {
     }
 }
 
-impl<R: Rule> Process for AskEveryone<R> {
+impl<R: PriorityRule> Process for AskEveryone<R> {
     type Command = Command;
     type Message = Message;
     type Timer = Infallible;
@@ -127,7 +127,7 @@ impl<R: Rule> Process for AskEveryone<R> {
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
         match message {
             Message::Request(time) => {
-                self.clock.hear(time);
+                self.clock.merge(time);
                 if self.precedes(Stamp { time, process: from }) {
                     self.deferred.insert(from);
                 } else {
@@ -135,7 +135,7 @@ impl<R: Rule> Process for AskEveryone<R> {
                 }
             }
             Message::Reply(time) => {
-                self.clock.hear(time);
+                self.clock.merge(time);
                 let Phase::Waiting { missing, .. } = &mut self.phase else {
                     return out.ignored("a reply to no request");
                 };
@@ -178,7 +178,7 @@ impl CoreMessage for Message {
     }
 }
 
-impl Rule for ByStamp {
+impl PriorityRule for ByStamp {
     const PROFILE: Profile = Profile {
         name: "ricart-agrawala",
         layer: Layer::Mutex,
@@ -193,7 +193,7 @@ impl Rule for ByStamp {
         ],
         guarantees: &[Property::ME1, Property::ME2, Property::ME3, Property::ClockCondition],
         cost: "2(n - 1) messages per entry",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn goes_first(mine: Stamp, theirs: Stamp) -> bool {
@@ -203,7 +203,7 @@ impl Rule for ByStamp {
 
 impl Sound for AskEveryone<ByStamp> {}
 
-impl<R: Rule> Algorithm for AskEveryone<R> {
+impl<R: PriorityRule> Algorithm for AskEveryone<R> {
     const PROFILE: Profile = R::PROFILE;
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -212,6 +212,8 @@ impl<R: Rule> Algorithm for AskEveryone<R> {
 
     fn cost(setup: &Setup) -> Cost {
         let messages = 2 * (setup.n as u64 - 1);
-        Cost::exact("2(n - 1)", messages).with_delays(2..=2, 1..=1).alone_free(setup.n)
+        Cost::exact("2(n - 1)", messages)
+            .with_delays(2..=2, 1..=1)
+            .without_delays_if_single(setup.n)
     }
 }

@@ -9,7 +9,7 @@
 
 use quorate_core::{Assumption, Layer, Profile, Property, Specimen, Stamp};
 
-use super::ricart_agrawala::{AskEveryone, Rule};
+use super::ricart_agrawala::{AskEveryone, PriorityRule};
 
 /// One process of the specimen.
 pub type RicartAgrawalaPriority = AskEveryone<ByPriority>;
@@ -18,7 +18,7 @@ pub type RicartAgrawalaPriority = AskEveryone<ByPriority>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ByPriority;
 
-impl Rule for ByPriority {
+impl PriorityRule for ByPriority {
     const PROFILE: Profile = Profile {
         name: "ricart-agrawala-priority",
         layer: Layer::Mutex,
@@ -36,7 +36,7 @@ impl Rule for ByPriority {
         ],
         guarantees: &[Property::ME1, Property::ME2, Property::ME3],
         cost: "2(n - 1) messages per entry",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn goes_first(mine: Stamp, theirs: Stamp) -> bool {

@@ -127,14 +127,14 @@ impl Process for Singhal {
     fn on_message(&mut self, from: ProcessId, message: Message, out: &mut Effects<Self>) {
         match message {
             Message::Request(time) => {
-                self.clock.hear(time);
+                self.clock.merge(time);
                 self.on_request(Stamp { time, process: from }, out);
             }
             Message::Reply(_) if !matches!(self.phase, Phase::Waiting(_)) => {
                 out.ignored("a reply to no request");
             }
             Message::Reply(time) => {
-                self.clock.hear(time);
+                self.clock.merge(time);
                 self.request_set.remove(from);
                 self.enter_if_unanimous(out);
             }
@@ -192,7 +192,7 @@ impl Algorithm for Singhal {
         ],
         guarantees: &[Property::ME1, Property::ME2, Property::ClockCondition],
         cost: "0 to 2(n - 1) messages per entry, 3(n - 1)/2 on average under contention",
-        restless: false,
+        never_quiescent: false,
     };
 
     fn build(setup: &Setup, id: ProcessId) -> Self {
@@ -201,6 +201,8 @@ impl Algorithm for Singhal {
 
     fn cost(setup: &Setup) -> Cost {
         let most = 2 * (setup.n as u64 - 1);
-        Cost::between("0 to 2(n - 1)", 0, most).with_delays(0..=2, 1..=1).alone_free(setup.n)
+        Cost::between("0 to 2(n - 1)", 0, most)
+            .with_delays(0..=2, 1..=1)
+            .without_delays_if_single(setup.n)
     }
 }

@@ -207,7 +207,7 @@ impl Algorithm for SuzukiKasami {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "0 or n messages per entry",
-        restless: false,
+        never_quiescent: false,
     };
 
     const TOKEN: Option<&'static str> = Some("TOKEN");
@@ -217,6 +217,8 @@ impl Algorithm for SuzukiKasami {
     }
 
     fn cost(setup: &Setup) -> Cost {
-        Cost::between("0 or n", 0, setup.n as u64).with_delays(0..=2, 1..=1).alone_free(setup.n)
+        Cost::between("0 or n", 0, setup.n as u64)
+            .with_delays(0..=2, 1..=1)
+            .without_delays_if_single(setup.n)
     }
 }

@@ -190,9 +190,9 @@ impl Process for TokenRing {
         }
     }
 
-    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
-        show(&mut self.trail.hop);
-        self.census.iter_mut().for_each(|census| show(&mut census.latest.hop));
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        visit(&mut self.trail.hop);
+        self.census.iter_mut().for_each(|census| visit(&mut census.latest.hop));
     }
 
     fn waits_for(&self) -> ProcessSet {
@@ -213,9 +213,9 @@ impl CoreMessage for Message {
         }
     }
 
-    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+    fn visit_shift_invariant(&mut self, visit: &mut dyn FnMut(&mut u64)) {
         match self {
-            Self::Token(hop) | Self::Answer(_, Trail { hop, .. }) => show(hop),
+            Self::Token(hop) | Self::Answer(_, Trail { hop, .. }) => visit(hop),
             Self::Census(_) => {}
         }
     }
@@ -246,7 +246,7 @@ impl Algorithm for TokenRing {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "1 to n messages per entry under load, without end when idle",
-        restless: true,
+        never_quiescent: true,
     };
 
     const SHAPE: Shape = Shape::Ring;

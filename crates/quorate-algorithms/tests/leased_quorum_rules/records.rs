@@ -22,77 +22,77 @@ fn is_relayed(record: &Record<Name>) -> bool {
 
 #[test]
 fn a_release_outlives_a_restart_of_the_voter() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let (own, session) = (claim(1, 1, 10), relayed(7, 1));
     let kept = Claim { request: RequestId { number: 2, ..own.request }, ..own };
-    let mut file = written(&mut bench, 10, request_of(session, "a", own));
-    file.extend(written(&mut bench, 10, request_of(session, "b", kept)));
+    let mut file = written(&mut harness, 10, request_of(session, "a", own));
+    file.extend(written(&mut harness, 10, request_of(session, "b", kept)));
     let (request, attempt) = (own.request, u64::MAX);
     let release = ToVoter::Release { lock: "a", request, attempt, token: None };
-    file.extend(written(&mut bench, 11, release));
+    file.extend(written(&mut harness, 11, release));
     // From the file as it was written, and from one that was written anew to make it shorter.
-    for file in [file, bench.voter.records()] {
-        let mut bench = restart(file);
-        assert_eq!(bench.holder(), None);
+    for file in [file, harness.voter.records()] {
+        let mut harness = restart(file);
+        assert_eq!(harness.holder(), None);
         let late = Claim { attempt: 2, candidate: CandidateId(12), ..own };
-        let answers = bench.tell(12, request_of(relayed(7, 2), "a", late));
+        let answers = harness.deliver(12, request_of(relayed(7, 2), "a", late));
         assert!(matches!(answers[..], [ToCandidate::Gone { .. }]), "{answers:?}");
     }
 }
 
 #[test]
 fn a_session_that_nodes_present_stays_one_after_a_restart() {
-    let mut bench = Bench::new();
-    written(&mut bench, 10, request_of(presented(1, 1), "a", claim(1, 1, 10)));
-    assert!(!bench.voter.records().iter().any(is_relayed));
-    let records = written(&mut bench, 11, beat_of(relayed(8, 1)));
+    let mut harness = VoterHarness::new();
+    written(&mut harness, 10, request_of(presented(1, 1), "a", claim(1, 1, 10)));
+    assert!(!harness.voter.records().iter().any(is_relayed));
+    let records = written(&mut harness, 11, beat_of(relayed(8, 1)));
     assert!(records.iter().any(is_relayed), "{records:?}");
-    let bench = restart(bench.voter.records());
-    assert!(bench.voter.records().iter().any(is_relayed));
+    let harness = restart(harness.voter.records());
+    assert!(harness.voter.records().iter().any(is_relayed));
 }
 
 #[test]
 fn a_forced_vote_is_kept_while_its_client_may_rely_on_any_node() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let own = claim(1, 1, 10);
-    bench.tell(10, request_of(relayed(7, 1), "a", own));
-    bench.now += 100;
-    bench.tell(11, beat_of(relayed(8, 1)));
-    assert!(bench.voter.force(&"a", own.request, &mut Vec::new()));
-    bench.now += TTL.0 - 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), Some(own), "one ttl after the other beat it is free");
-    bench.now += 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), None);
+    harness.deliver(10, request_of(relayed(7, 1), "a", own));
+    harness.now += 100;
+    harness.deliver(11, beat_of(relayed(8, 1)));
+    assert!(harness.voter.force(&"a", own.request, &mut Vec::new()));
+    harness.now += TTL.0 - 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), Some(own), "one ttl after the other beat it is free");
+    harness.now += 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), None);
 }
 
 #[test]
 fn a_beat_of_one_node_leaves_the_places_that_another_one_announced() {
-    let mut bench = Bench::new();
-    bench.voter.set_wall_clock(100);
+    let mut harness = VoterHarness::new();
+    harness.voter.set_wall_clock(100);
     let own = claim(1, 1, 10);
     let (session, seen, waiting) = (relayed(7, 1), None, vec![(own.request, 90)]);
-    bench.tell(10, ToVoter::Beat { session, seen, waiting });
-    bench.voter.set_wall_clock(10_000);
-    bench.tell(11, beat_of(relayed(8, 1)));
-    bench.ask(claim(2, 1, 12), 0);
-    let answers = bench.tell(10, request_of(relayed(7, 2), "a", own));
+    harness.deliver(10, ToVoter::Beat { session, seen, waiting });
+    harness.voter.set_wall_clock(10_000);
+    harness.deliver(11, beat_of(relayed(8, 1)));
+    harness.ask(claim(2, 1, 12), 0);
+    let answers = harness.deliver(10, request_of(relayed(7, 2), "a", own));
     let place = |it: &ToCandidate<Name>| matches!(it, ToCandidate::Behind { stamp: 100, .. });
     assert!(answers.iter().any(place), "{answers:?}");
 }
 
 #[test]
 fn a_token_that_an_earlier_attempt_recorded_does_not_confirm_a_later_one() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let (earlier, later) = (claim(1, 1, 10), claim(1, 2, 11));
-    let vote = vote_in(&bench.ask(earlier, 0)).expect("the vote is free");
+    let vote = vote_in(&harness.ask(earlier, 0)).expect("the vote is free");
     let raise = |claim, enters| ToVoter::Raise { lock: "a", claim, vote, token: 1, enters };
-    bench.tell(10, raise(earlier, true));
-    bench.ask(later, 0);
-    let answers = bench.tell(11, raise(later, false));
+    harness.deliver(10, raise(earlier, true));
+    harness.ask(later, 0);
+    let answers = harness.deliver(11, raise(later, false));
     assert!(matches!(answers[..], [ToCandidate::Raised { entered: None, .. }]), "{answers:?}");
-    let answers = bench.tell(11, raise(later, true));
+    let answers = harness.deliver(11, raise(later, true));
     assert!(matches!(answers[..], [ToCandidate::Raised { entered: Some(1), .. }]), "{answers:?}");
 }
 
@@ -159,7 +159,7 @@ fn asked(effects: &[CandidateEffect<Name>]) -> Vec<(u32, Rank)> {
     asked.collect()
 }
 
-fn standing(candidate: &Candidate<Name>, claim: Claim) -> Standing {
+fn standing(candidate: &Candidate<Name>, claim: Claim) -> RequestStatus {
     candidate.report(claim.request).expect("the request is pursued").standing
 }
 
@@ -176,31 +176,31 @@ fn entry(claim: Claim, vote: Option<u64>, entered: Option<(u64, u64)>) -> Entry<
 #[test]
 fn a_token_is_recorded_at_a_quorum_before_the_client_hears_of_it() {
     let (mut relay, claim) = relay(1, None);
-    hears(&mut relay, 0, vote_with(claim, 1, None));
-    let effects = hears(&mut relay, 1, vote_with(claim, 1, None));
+    deliver_to_candidate(&mut relay, 0, vote_with(claim, 1, None));
+    let effects = deliver_to_candidate(&mut relay, 1, vote_with(claim, 1, None));
     assert_eq!(recordings(&effects), [(0, 1), (1, 1)]);
     assert_eq!(asked(&effects), [(2, Rank::First)], "its client may soon be inside");
     for (voter, entered) in [(0, Some(1)), (1, None)] {
-        assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
-        hears(&mut relay, voter, raised(claim, entered));
+        assert!(matches!(standing(&relay, claim), RequestStatus::Waiting(_)));
+        deliver_to_candidate(&mut relay, voter, raised(claim, entered));
     }
-    assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
-    hears(&mut relay, 1, raised(claim, Some(1)));
-    assert!(matches!(standing(&relay, claim), Standing::Granted { token: 1, .. }));
+    assert!(matches!(standing(&relay, claim), RequestStatus::Waiting(_)));
+    deliver_to_candidate(&mut relay, 1, raised(claim, Some(1)));
+    assert!(matches!(standing(&relay, claim), RequestStatus::Granted { token: 1, .. }));
 }
 
 #[test]
 fn a_candidate_that_records_a_token_neither_yields_nor_withdraws() {
     let (mut relay, claim) = relay(1, None);
-    hears(&mut relay, 0, vote_with(claim, 1, None));
+    deliver_to_candidate(&mut relay, 0, vote_with(claim, 1, None));
     let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
     let gives_back = |relay: &mut Candidate<Name>| {
-        let effects = hears(relay, 0, inquire.clone());
+        let effects = deliver_to_candidate(relay, 0, inquire.clone());
         effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Yield { .. })))
     };
     assert!(gives_back(&mut relay.clone()));
     assert!(relay.clone().withdraw(claim.request, false, &mut Vec::new()));
-    hears(&mut relay, 1, vote_with(claim, 1, None));
+    deliver_to_candidate(&mut relay, 1, vote_with(claim, 1, None));
     assert!(!gives_back(&mut relay));
     assert!(!relay.withdraw(claim.request, false, &mut Vec::new()));
     let mut out = Vec::new();
@@ -217,27 +217,27 @@ fn a_vote_without_a_record_is_given_back_although_another_voter_has_one() {
     pursue(&mut relay, claim, None);
     let inquire = ToCandidate::Inquire { lock: "a", claim, vote: vote_id() };
     let gives_back = |relay: &Candidate<Name>, voter| {
-        let effects = hears(&mut relay.clone(), voter, inquire.clone());
+        let effects = deliver_to_candidate(&mut relay.clone(), voter, inquire.clone());
         effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Yield { .. })))
     };
-    hears(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
+    deliver_to_candidate(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
     assert!(!gives_back(&relay, 0), "the client may have been told, and may rely on it");
     assert!(!gives_back(&relay, 1), "the vote has not arrived");
-    hears(&mut relay, 1, vote_with(claim, 1, None));
+    deliver_to_candidate(&mut relay, 1, vote_with(claim, 1, None));
     assert!(gives_back(&relay, 1));
     assert!(!gives_back(&relay, 0));
-    hears(&mut relay, 2, vote_with(claim, 1, None));
+    deliver_to_candidate(&mut relay, 2, vote_with(claim, 1, None));
     assert!(!gives_back(&relay, 1), "three of five votes are being recorded");
 }
 
 #[test]
 fn a_spare_vote_counts_once_it_is_recorded() {
     let (mut relay, claim) = relay(2, Some(1));
-    hears(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
-    hears(&mut relay, 1, vote_with(claim, 1, None));
-    assert_eq!(standing(&relay, claim), Standing::Held(None));
-    hears(&mut relay, 1, raised(claim, Some(1)));
-    assert!(matches!(standing(&relay, claim), Standing::Held(Some(_))));
+    deliver_to_candidate(&mut relay, 0, vote_with(claim, 1, Some((1, 1))));
+    deliver_to_candidate(&mut relay, 1, vote_with(claim, 1, None));
+    assert_eq!(standing(&relay, claim), RequestStatus::Held(None));
+    deliver_to_candidate(&mut relay, 1, raised(claim, Some(1)));
+    assert!(matches!(standing(&relay, claim), RequestStatus::Held(Some(_))));
 }
 
 #[test]
@@ -251,23 +251,23 @@ fn a_client_that_is_inside_asks_before_all_others() {
 fn a_candidate_that_finds_a_token_goes_on_with_it() {
     let (mut relay, claim) = relay(2, None);
     // The voters gave later numbers to a client that was inside with token 1 already.
-    let effects = hears(&mut relay, 0, vote_with(claim, 3, Some((1, 1))));
+    let effects = deliver_to_candidate(&mut relay, 0, vote_with(claim, 3, Some((1, 1))));
     assert_eq!(asked(&effects), [(1, Rank::Found), (2, Rank::Found)]);
     assert!(!relay.withdraw(claim.request, true, &mut Vec::new()));
-    let effects = hears(&mut relay, 1, vote_with(claim, 3, Some((1, 1))));
+    let effects = deliver_to_candidate(&mut relay, 1, vote_with(claim, 3, Some((1, 1))));
     assert_eq!(asked(&effects), [(2, Rank::First)], "there is no quorum without the two");
     assert_eq!(recordings(&effects), [(0, 1), (1, 1)], "for this attempt it is not recorded");
-    assert!(matches!(standing(&relay, claim), Standing::Waiting(_)));
+    assert!(matches!(standing(&relay, claim), RequestStatus::Waiting(_)));
 }
 
 #[test]
 fn a_candidate_that_finds_a_greater_token_records_no_smaller_one() {
     let (mut relay, claim) = relay(3, None);
     for voter in [0, 1] {
-        hears(&mut relay, voter, vote_with(claim, 1, None));
+        deliver_to_candidate(&mut relay, voter, vote_with(claim, 1, None));
     }
     // The client may have been told token 4: from now on that is the token.
-    let effects = hears(&mut relay, 2, vote_with(claim, 4, Some((2, 4))));
+    let effects = deliver_to_candidate(&mut relay, 2, vote_with(claim, 4, Some((2, 4))));
     assert!(!recordings(&effects).is_empty());
     assert!(recordings(&effects).iter().all(|(_, token)| *token == 4), "{effects:?}");
 }
@@ -277,7 +277,11 @@ fn a_token_in_a_list_is_found_by_the_next_attempt() {
     let (mut relay, earlier) = relay(1, None);
     relay.forget(earlier.request);
     for (voter, of) in [(0, Rank::Found), (1, Rank::First)] {
-        hears(&mut relay, voter, list(5, vec![entry(earlier, Some(1), Some((1, 1)))]));
+        deliver_to_candidate(
+            &mut relay,
+            voter,
+            list(5, vec![entry(earlier, Some(1), Some((1, 1)))]),
+        );
         let mut relay = relay.clone();
         let effects = pursue(&mut relay, claim(1, 2, 10), None);
         assert_eq!(relay.found_token(earlier.request), Some(1));
@@ -289,7 +293,7 @@ fn a_token_in_a_list_is_found_by_the_next_attempt() {
 #[test]
 fn a_request_of_a_node_records_no_token() {
     // It may have waited, or been under way, for longer than its client was inside.
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let inside = |claim, relayed: bool| {
         let session = if relayed { super::records::relayed(7, 1) } else { presented(1, 1) };
         ToVoter::Request {
@@ -307,19 +311,19 @@ fn a_request_of_a_node_records_no_token() {
         _ => panic!("{answers:?}"),
     };
     let own = claim(1, 1, 10);
-    assert_eq!(on_record(&bench.tell(10, inside(own, true))), (4, None));
+    assert_eq!(on_record(&harness.deliver(10, inside(own, true))), (4, None));
     let later = Claim { attempt: 2, ..own };
-    assert_eq!(on_record(&bench.tell(10, inside(later, true))), (4, None));
+    assert_eq!(on_record(&harness.deliver(10, inside(later, true))), (4, None));
     // A client that speaks for itself says so only while it is valid.
-    let mut bench = Bench::new();
-    assert_eq!(on_record(&bench.tell(10, inside(own, false))), (4, Some((1, 4))));
-    assert_eq!(on_record(&bench.tell(10, inside(later, false))), (4, Some((2, 4))));
+    let mut harness = VoterHarness::new();
+    assert_eq!(on_record(&harness.deliver(10, inside(own, false))), (4, Some((1, 4))));
+    assert_eq!(on_record(&harness.deliver(10, inside(later, false))), (4, Some((2, 4))));
 }
 
 #[test]
 fn every_vote_of_a_client_that_is_inside_is_recorded() {
     let (mut relay, claim) = relay(1, Some(1));
-    let effects = hears(&mut relay, 2, vote_with(claim, 1, None));
+    let effects = deliver_to_candidate(&mut relay, 2, vote_with(claim, 1, None));
     assert_eq!(recordings(&effects), [(2, 1)]);
     let next_beat = |relay: &mut Candidate<Name>, number| {
         let mut out = Vec::new();
@@ -327,7 +331,7 @@ fn every_vote_of_a_client_that_is_inside_is_recorded() {
         recordings(&out)
     };
     assert_eq!(next_beat(&mut relay, 2), [(2, 1)], "the message may have been lost");
-    hears(&mut relay, 2, raised(claim, Some(1)));
+    deliver_to_candidate(&mut relay, 2, raised(claim, Some(1)));
     assert_eq!(next_beat(&mut relay, 3), []);
 }
 
@@ -335,29 +339,33 @@ fn every_vote_of_a_client_that_is_inside_is_recorded() {
 fn a_greater_token_counts_once_a_quorum_has_recorded_it() {
     let (mut relay, claim) = relay(2, Some(1));
     for voter in [0, 1] {
-        hears(&mut relay, voter, vote_with(claim, 1, Some((2, 1))));
+        deliver_to_candidate(&mut relay, voter, vote_with(claim, 1, Some((2, 1))));
     }
-    assert!(matches!(standing(&relay, claim), Standing::Held(Some(_))));
-    let effects = hears(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
+    assert!(matches!(standing(&relay, claim), RequestStatus::Held(Some(_))));
+    let effects = deliver_to_candidate(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
     assert_eq!(recordings(&effects), [(0, 4), (1, 4), (2, 4)]);
     let confirms = |relay: &mut Candidate<Name>, voter, of_number, last| {
         let vote = VoteId { number: of_number, ..vote_id() };
-        hears(relay, voter, ToCandidate::Raised { lock: "a", claim, vote, last, entered: Some(4) })
+        deliver_to_candidate(
+            relay,
+            voter,
+            ToCandidate::Raised { lock: "a", claim, vote, last, entered: Some(4) },
+        )
     };
     confirms(&mut relay, 2, 4, 4);
     confirms(&mut relay, 0, 1, 3);
     assert_eq!(relay.inside(claim.request), Some(1), "voter 0 may give a number below 4 again");
-    assert_eq!(standing(&relay, claim), Standing::Held(None), "its client is told nothing");
+    assert_eq!(standing(&relay, claim), RequestStatus::Held(None), "its client is told nothing");
     confirms(&mut relay, 0, 1, 4);
     assert_eq!(relay.inside(claim.request), Some(4));
-    assert!(matches!(standing(&relay, claim), Standing::Held(Some(_))));
+    assert!(matches!(standing(&relay, claim), RequestStatus::Held(Some(_))));
 }
 
 #[test]
 fn a_voter_that_has_forgotten_a_force_release_is_asked_again() {
     let (mut waiter, claim) = candidate(1, None);
     let request = claim.request;
-    hears(
+    deliver_to_candidate(
         &mut waiter,
         0,
         ToCandidate::Gone { lock: "a", request, attempt: u64::MAX, forced: true },
@@ -371,10 +379,10 @@ fn a_voter_that_has_forgotten_a_force_release_is_asked_again() {
     };
     assert!(!asks_again(&mut waiter, 2));
     // A request that was late has reached the voter after its restart.
-    hears(&mut waiter, 0, list(1, vec![entry(claim, None, None)]));
+    deliver_to_candidate(&mut waiter, 0, list(1, vec![entry(claim, None, None)]));
     assert!(asks_again(&mut waiter, 3), "its place there would block others");
     let ended = Entry { forced: true, ..entry(claim, None, None) };
-    hears(&mut waiter, 0, list(2, vec![ended]));
+    deliver_to_candidate(&mut waiter, 0, list(2, vec![ended]));
     assert!(!asks_again(&mut waiter, 4));
 }
 
@@ -385,32 +393,35 @@ fn one_voter_that_knows_a_release_ends_a_request_that_waits() {
         ToCandidate::Gone { lock, request, attempt, forced }
     };
     let (mut waiter, claim) = candidate(2, None);
-    hears(&mut waiter, 0, gone(claim, 1, false));
-    assert_eq!(standing(&waiter, claim), Standing::Waiting(0), "an earlier attempt has ended");
-    hears(&mut waiter, 0, gone(claim, 2, false));
-    assert_eq!(standing(&waiter, claim), Standing::Gone);
+    deliver_to_candidate(&mut waiter, 0, gone(claim, 1, false));
+    assert_eq!(standing(&waiter, claim), RequestStatus::Waiting(0), "an earlier attempt has ended");
+    deliver_to_candidate(&mut waiter, 0, gone(claim, 2, false));
+    assert_eq!(standing(&waiter, claim), RequestStatus::Gone);
     // By force, a request ends at a quorum.
     let (mut waiter, claim) = candidate(2, None);
-    hears(&mut waiter, 0, gone(claim, u64::MAX, true));
-    assert_eq!(standing(&waiter, claim), Standing::Waiting(0));
-    hears(&mut waiter, 1, gone(claim, u64::MAX, true));
-    assert_eq!(standing(&waiter, claim), Standing::Gone);
+    deliver_to_candidate(&mut waiter, 0, gone(claim, u64::MAX, true));
+    assert_eq!(standing(&waiter, claim), RequestStatus::Waiting(0));
+    deliver_to_candidate(&mut waiter, 1, gone(claim, u64::MAX, true));
+    assert_eq!(standing(&waiter, claim), RequestStatus::Gone);
     // A client that is inside has the votes of the others.
     let (mut holder, claim) = candidate(2, Some(1));
-    hears(&mut holder, 0, gone(claim, u64::MAX, false));
-    assert_eq!(standing(&holder, claim), Standing::Held(None));
-    hears(&mut holder, 1, gone(claim, u64::MAX, false));
-    assert_eq!(standing(&holder, claim), Standing::Gone);
+    deliver_to_candidate(&mut holder, 0, gone(claim, u64::MAX, false));
+    assert_eq!(standing(&holder, claim), RequestStatus::Held(None));
+    deliver_to_candidate(&mut holder, 1, gone(claim, u64::MAX, false));
+    assert_eq!(standing(&holder, claim), RequestStatus::Gone);
 }
 
 #[test]
 fn a_vote_that_was_released_through_another_node_is_not_asked_for_again() {
     let (mut holder, claim) = relay(1, Some(1));
-    hears(&mut holder, 0, vote_with(claim, 1, Some((1, 1))));
-    assert_eq!(asked(&hears(&mut holder, 0, list(6, Vec::new()))), []);
+    deliver_to_candidate(&mut holder, 0, vote_with(claim, 1, Some((1, 1))));
+    assert_eq!(asked(&deliver_to_candidate(&mut holder, 0, list(6, Vec::new()))), []);
     let (mut waiter, claim) = relay(1, None);
-    hears(&mut waiter, 0, vote_with(claim, 1, None));
-    assert_eq!(asked(&hears(&mut waiter, 0, list(6, Vec::new()))), [(0, Rank::Waits)]);
+    deliver_to_candidate(&mut waiter, 0, vote_with(claim, 1, None));
+    assert_eq!(
+        asked(&deliver_to_candidate(&mut waiter, 0, list(6, Vec::new()))),
+        [(0, Rank::Waits)]
+    );
 }
 
 #[test]
@@ -418,22 +429,22 @@ fn a_token_is_on_record_where_a_quorum_lists_it_with_a_vote_that_is_renewed() {
     let (mut relay, claim) = relay(2, None);
     let listed = |vote| list(6, vec![entry(claim, vote, Some((1, 1)))]);
     let recorded = |relay: &Candidate<Name>| relay.recorded(claim.request).map(|(token, _)| token);
-    hears(&mut relay, 0, listed(Some(1)));
+    deliver_to_candidate(&mut relay, 0, listed(Some(1)));
     assert_eq!(recorded(&relay), None);
     let mut forced = relay.clone();
-    hears(&mut forced, 1, listed(None));
+    deliver_to_candidate(&mut forced, 1, listed(None));
     assert_eq!(recorded(&forced), None, "an operator has ended the request");
-    hears(&mut relay, 1, listed(Some(1)));
+    deliver_to_candidate(&mut relay, 1, listed(Some(1)));
     assert_eq!(recorded(&relay), Some(1));
     // A vote tells of a later token than the lists do.
-    hears(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
+    deliver_to_candidate(&mut relay, 2, vote_with(claim, 4, Some((1, 4))));
     assert_eq!(recorded(&relay), None);
 }
 
 #[test]
 fn voters_stamp_the_requests_of_candidates_in_nodes() {
     let stamps = |mut candidate: Candidate<Name>| {
-        hears(&mut candidate, 0, list(1, Vec::new()));
+        deliver_to_candidate(&mut candidate, 0, list(1, Vec::new()));
         let (request, mut out) = (claim(1, 1, 10).request, Vec::new());
         let wanted = Wanted { lock: "a", request, attempt: 1, stamp: 0, inside: None, ended: 0 };
         candidate.pursue(wanted, &mut out);
@@ -453,7 +464,8 @@ fn a_candidate_releases_only_what_its_own_client_has_ended() {
     let releases = |mut candidate: Candidate<Name>, listed: RequestId| {
         candidate.begin_beat(2, 1, &mut Vec::new());
         let of = Claim { request: listed, ..claim(1, 1, 9) };
-        let effects = hears(&mut candidate, 0, list(1, vec![entry(of, Some(1), None)]));
+        let effects =
+            deliver_to_candidate(&mut candidate, 0, list(1, vec![entry(of, Some(1), None)]));
         effects.iter().any(|it| matches!(it, CandidateEffect::Send(_, ToVoter::Release { .. })))
     };
     let candidate = || Candidate::new(CandidateId(10), electorate(), presented(1, 1));

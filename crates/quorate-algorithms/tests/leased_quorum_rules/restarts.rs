@@ -3,9 +3,13 @@
 use super::*;
 
 /// What a voter writes before it sends anything.
-pub(super) fn written(bench: &mut Bench, from: u64, message: ToVoter<Name>) -> Vec<Record<Name>> {
+pub(super) fn written(
+    harness: &mut VoterHarness,
+    from: u64,
+    message: ToVoter<Name>,
+) -> Vec<Record<Name>> {
     let mut out = Vec::new();
-    bench.voter.on_message(CandidateId(from), message, Time(bench.now), &mut out);
+    harness.voter.on_message(CandidateId(from), message, Time(harness.now), &mut out);
     records_in(out)
 }
 
@@ -19,13 +23,13 @@ fn records_in(effects: Vec<VoterEffect<Name>>) -> Vec<Record<Name>> {
 }
 
 /// The voter in its first life after these records were written.
-pub(super) fn restart(records: Vec<Record<Name>>) -> Bench {
-    restart_at(1, Life { incarnation: 0, number: 1 }, records)
+pub(super) fn restart(records: Vec<Record<Name>>) -> VoterHarness {
+    restart_at(1, RestartId { incarnation: 0, number: 1 }, records)
 }
 
-fn restart_at(now: u64, life: Life, records: Vec<Record<Name>>) -> Bench {
+fn restart_at(now: u64, restart_id: RestartId, records: Vec<Record<Name>>) -> VoterHarness {
     let voter = Voter::new(ProcessId::new(0), electorate(), terms());
-    Bench { voter: voter.restored(life, records, Time(now)), now }
+    VoterHarness { voter: voter.restored(restart_id, records, Time(now)), now }
 }
 
 fn request_of(claim: Claim) -> ToVoter<Name> {
@@ -43,113 +47,115 @@ fn request_of(claim: Claim) -> ToVoter<Name> {
 
 #[test]
 fn what_a_voter_sends_is_in_its_file() {
-    let mut bench = Bench::new();
+    let mut harness = VoterHarness::new();
     let (own, later) = (claim(1, 1, 10), claim(1, 2, 11));
-    let mut file = written(&mut bench, 10, request_of(own));
-    let agrees = |bench: &Bench, file: &[Record<Name>]| {
+    let mut file = written(&mut harness, 10, request_of(own));
+    let agrees = |harness: &VoterHarness, file: &[Record<Name>]| {
         let restarted = restart(file.to_vec());
-        let ballot = |bench: &Bench| {
-            let ballot = bench.voter.ballot(&"a")?;
+        let ballot = |harness: &VoterHarness| {
+            let ballot = harness.voter.ballot(&"a")?;
             let vote = ballot.vote()?;
             Some((ballot.last(), vote.claim, vote.number, vote.entered, vote.frozen.is_some()))
         };
-        assert!(ballot(bench).is_some());
-        assert_eq!(ballot(&restarted), ballot(bench));
+        assert!(ballot(harness).is_some());
+        assert_eq!(ballot(&restarted), ballot(harness));
     };
-    agrees(&bench, &file);
-    file.extend(written(&mut bench, 11, request_of(later)));
-    agrees(&bench, &file);
-    let vote = vote_in(&bench.ask(later, 0)).expect("it has the vote");
+    agrees(&harness, &file);
+    file.extend(written(&mut harness, 11, request_of(later)));
+    agrees(&harness, &file);
+    let vote = vote_in(&harness.ask(later, 0)).expect("it has the vote");
     for enters in [false, true] {
         let raise = ToVoter::Raise { lock: "a", claim: later, vote, token: 5, enters };
-        file.extend(written(&mut bench, 11, raise));
-        agrees(&bench, &file);
+        file.extend(written(&mut harness, 11, raise));
+        agrees(&harness, &file);
     }
     let mut out = Vec::new();
-    assert!(bench.voter.force(&"a", own.request, &mut out));
+    assert!(harness.voter.force(&"a", own.request, &mut out));
     file.extend(records_in(out));
-    agrees(&bench, &file);
-    assert!(bench.voter.ballot(&"a").and_then(Ballot::vote).is_some_and(|it| it.frozen.is_some()));
+    agrees(&harness, &file);
+    assert!(
+        harness.voter.ballot(&"a").and_then(Ballot::vote).is_some_and(|it| it.frozen.is_some())
+    );
 }
 
 #[test]
 fn a_voter_that_reads_its_file_keeps_votes_for_one_ttl() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 1, 10), 0);
-    let life = Life { incarnation: 0, number: 1 };
-    let mut bench = restart_at(1_000, life, bench.voter.records());
-    bench.now += TTL.0 - 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), Some(claim(1, 1, 10)), "the file does not say when it was heard");
-    bench.now += 1;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
-    assert_eq!(bench.holder(), None);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 1, 10), 0);
+    let restart_id = RestartId { incarnation: 0, number: 1 };
+    let mut harness = restart_at(1_000, restart_id, harness.voter.records());
+    harness.now += TTL.0 - 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), Some(claim(1, 1, 10)), "the file does not say when it was heard");
+    harness.now += 1;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
+    assert_eq!(harness.holder(), None);
 }
 
 #[test]
 fn votes_from_before_a_restart_are_unheard_until_a_beat_or_their_end() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 1, 10), 0);
-    assert_eq!(bench.voter.unheard(), 0);
-    let life = Life { incarnation: 0, number: 1 };
-    let mut heard = restart_at(1, life, bench.voter.records());
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 1, 10), 0);
+    assert_eq!(harness.voter.unheard(), 0);
+    let restart_id = RestartId { incarnation: 0, number: 1 };
+    let mut heard = restart_at(1, restart_id, harness.voter.records());
     assert_eq!(heard.voter.unheard(), 1);
     heard.beat(2, 2);
     assert_eq!(heard.voter.unheard(), 1, "another session was heard");
     heard.beat(1, 2);
     assert_eq!(heard.voter.unheard(), 0);
-    let mut lapsed = restart_at(1, life, bench.voter.records());
+    let mut lapsed = restart_at(1, restart_id, harness.voter.records());
     lapsed.voter.wake(Time(1 + TTL.0), &mut Vec::new());
     assert_eq!(lapsed.voter.unheard(), 0);
 }
 
 #[test]
 fn a_list_of_an_earlier_life_is_sent_again() {
-    let mut bench = Bench::new();
-    bench.ask(claim(1, 1, 10), 0);
+    let mut harness = VoterHarness::new();
+    harness.ask(claim(1, 1, 10), 0);
     let lives = [1, 2].map(|number| {
-        let life = Life { incarnation: 0, number };
-        let mut bench = restart_at(1, life, bench.voter.records());
-        let answers = bench.beat(1, 2);
+        let restart_id = RestartId { incarnation: 0, number };
+        let mut harness = restart_at(1, restart_id, harness.voter.records());
+        let answers = harness.beat(1, 2);
         let [ToCandidate::Echo { epoch, version, part: Some(_), .. }] = answers[..] else {
             panic!("one echo with a list: {answers:?}");
         };
-        (bench, Some((epoch, version)))
+        (harness, Some((epoch, version)))
     });
-    let [(_, earlier), (mut bench, present)] = lives;
+    let [(_, earlier), (mut harness, present)] = lives;
     for (seen, is_known) in [(earlier, false), (present, true)] {
         let (session, waiting) = (presented(1, 3), Vec::new());
-        let answers = bench.tell(9, ToVoter::Beat { session, seen, waiting });
+        let answers = harness.deliver(9, ToVoter::Beat { session, seen, waiting });
         let lists = matches!(answers[..], [ToCandidate::Echo { part: Some(_), .. }]);
         assert_eq!(lists, !is_known, "{answers:?}");
     }
 }
 
 /// A voter that has forgotten its votes at time 1.
-fn forgotten(mark: Option<u64>) -> Bench {
+fn forgotten(mark: Option<u64>) -> VoterHarness {
     let voter = Voter::new(ProcessId::new(0), electorate(), terms());
     let memory = Memory { incarnation: 1, mark };
-    Bench { voter: voter.forgotten(memory, Time(1)), now: 1 }
+    VoterHarness { voter: voter.forgotten(memory, Time(1)), now: 1 }
 }
 
 #[test]
 fn a_voter_that_has_forgotten_abstains_and_goes_on_above_its_mark() {
-    let mut bench = forgotten(Some(50));
-    bench.now += terms().abstention().0 - 1;
-    let answers = bench.ask(claim(1, 1, 10), 0);
+    let mut harness = forgotten(Some(50));
+    harness.now += terms().abstention().0 - 1;
+    let answers = harness.ask(claim(1, 1, 10), 0);
     assert!(matches!(answers[..], [ToCandidate::Unavailable]), "{answers:?}");
-    bench.now += 1;
-    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("it votes again");
+    harness.now += 1;
+    let vote = vote_in(&harness.ask(claim(1, 1, 10), 0)).expect("it votes again");
     assert_eq!(vote.number, 51);
 }
 
 #[test]
 fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
-    let mut bench = forgotten(None);
-    bench.now += terms().abstention().0;
-    bench.voter.wake(Time(bench.now), &mut Vec::new());
+    let mut harness = forgotten(None);
+    harness.now += terms().abstention().0;
+    harness.voter.wake(Time(harness.now), &mut Vec::new());
     let mut out = Vec::new();
-    bench.voter.gossip(&mut out);
+    harness.voter.gossip(&mut out);
     let asked = out.iter().find_map(|effect| match effect {
         VoterEffect::SendPeer(_, PeerMessage::Learn(asked)) => Some(*asked),
         _ => None,
@@ -160,13 +166,13 @@ fn a_voter_without_a_mark_learns_numbers_from_a_quorum() {
     for (voter, asked, floor) in
         [(1, asked - 1, 5), (2, asked - 1, 5), (1, asked, 70), (2, asked, 60)]
     {
-        assert!(!bench.voter.is_voting());
+        assert!(!harness.voter.is_voting());
         let known = PeerMessage::Known { asked, floor, clock: 1 };
-        bench.voter.on_peer(ProcessId::new(voter), known, &mut out);
+        harness.voter.on_peer(ProcessId::new(voter), known, &mut out);
     }
     let records = records_in(out);
     let is_floor = |it: &Record<Name>| matches!(it, Record::Counters { floor: 70, .. });
     assert!(records.iter().any(is_floor), "{records:?}");
-    let vote = vote_in(&bench.ask(claim(1, 1, 10), 0)).expect("it votes again");
+    let vote = vote_in(&harness.ask(claim(1, 1, 10), 0)).expect("it votes again");
     assert_eq!(vote.number, 71);
 }

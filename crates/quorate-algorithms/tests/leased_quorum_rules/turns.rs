@@ -5,21 +5,21 @@ use super::records::{recordings, relay, relayed, request_of, vote_with};
 use super::*;
 
 /// The client asks for the lock anew, after attempts that it has ended.
-fn asked_anew(bench: &mut Bench, claim: Claim, ended: u64) -> Vec<ToCandidate<Name>> {
+fn asked_anew(harness: &mut VoterHarness, claim: Claim, ended: u64) -> Vec<ToCandidate<Name>> {
     let (session, lock, stamp, inside, rank) = (relayed(7, 2), "a", 0, None, Rank::Waits);
     let request = ToVoter::Request { session, lock, claim, stamp, inside, rank, ended };
-    bench.tell(claim.candidate.0, request)
+    harness.deliver(claim.candidate.0, request)
 }
 
 /// A voter whose vote a client has had with token 1 in its first attempt.
-fn recorded_once() -> Bench {
-    let mut bench = Bench::new();
+fn recorded_once() -> VoterHarness {
+    let mut harness = VoterHarness::new();
     let earlier = claim(1, 1, 10);
-    let answers = bench.tell(10, request_of(relayed(7, 1), "a", earlier));
+    let answers = harness.deliver(10, request_of(relayed(7, 1), "a", earlier));
     let vote = vote_in(&answers).expect("the vote is free");
     let (lock, claim, token, enters) = ("a", earlier, 1, true);
-    bench.tell(10, ToVoter::Raise { lock, claim, vote, token, enters });
-    bench
+    harness.deliver(10, ToVoter::Raise { lock, claim, vote, token, enters });
+    harness
 }
 
 #[test]
@@ -27,15 +27,15 @@ fn a_vote_of_a_turn_that_has_ended_is_given_anew() {
     let later = claim(1, 9, 10);
     // The earlier turn has the vote, or this one has taken it over before its candidate knew that the other had ended.
     for taken_over in [false, true] {
-        let mut bench = recorded_once();
+        let mut harness = recorded_once();
         if taken_over {
-            let answers = asked_anew(&mut bench, later, 0);
+            let answers = asked_anew(&mut harness, later, 0);
             let entered = |it: &ToCandidate<Name>| {
                 matches!(it, ToCandidate::Vote { entered: Some((1, 1)), ended: 0, .. })
             };
             assert!(answers.iter().any(entered), "{answers:?}");
         }
-        let answers = asked_anew(&mut bench, later, 8);
+        let answers = asked_anew(&mut harness, later, 8);
         let is_new = |it: &ToCandidate<Name>| match it {
             ToCandidate::Vote { vote, entered, ended, .. } => {
                 (vote.number, *entered, *ended) == (2, None, 8)
@@ -44,7 +44,7 @@ fn a_vote_of_a_turn_that_has_ended_is_given_anew() {
         };
         assert!(answers.iter().any(is_new), "taken over: {taken_over}, {answers:?}");
         // Word of the earlier turn that comes late.
-        let late = bench.tell(11, request_of(relayed(8, 1), "a", claim(1, 8, 11)));
+        let late = harness.deliver(11, request_of(relayed(8, 1), "a", claim(1, 8, 11)));
         assert!(matches!(late[..], [ToCandidate::Gone { attempt: 8, .. }]), "{late:?}");
     }
 }
@@ -52,24 +52,24 @@ fn a_vote_of_a_turn_that_has_ended_is_given_anew() {
 #[test]
 fn a_turn_that_begins_anew_waits_behind_others() {
     for taken_over in [false, true] {
-        let mut bench = recorded_once();
+        let mut harness = recorded_once();
         let (other, later) = (claim(2, 1, 20), claim(1, 9, 10));
         if taken_over {
-            asked_anew(&mut bench, later, 0);
+            asked_anew(&mut harness, later, 0);
         }
-        bench.ask(other, 0);
-        asked_anew(&mut bench, later, 8);
+        harness.ask(other, 0);
+        asked_anew(&mut harness, later, 8);
         let first = if taken_over { later } else { other };
-        assert_eq!(bench.holder(), Some(first), "by the order of their stamps");
+        assert_eq!(harness.holder(), Some(first), "by the order of their stamps");
     }
 }
 
 #[test]
 fn an_attempt_that_has_not_ended_keeps_its_record() {
     for ended in [0, 9, 10] {
-        let mut bench = recorded_once();
-        asked_anew(&mut bench, claim(1, 9, 10), ended);
-        let entries = bench.voter.entries(1);
+        let mut harness = recorded_once();
+        asked_anew(&mut harness, claim(1, 9, 10), ended);
+        let entries = harness.voter.entries(1);
         assert_eq!(entries[0].entered, Some((1, 1)), "ended {ended}");
     }
 }

@@ -5,12 +5,12 @@ use quorate_algorithms::mutex::leased_quorum::{
 };
 use quorate_core::{ProcessId, Span, Time};
 
-use crate::chance::{Chance, Clock, MS, TTL};
 use crate::nodes::RECORDS_BIT;
-use crate::world::{Event, Message, Name, Place, Storm, terms};
+use crate::rng::{Clock, MS, Rng, TTL};
+use crate::world::{Endpoint, Event, Message, Name, Storm, terms};
 
 /// A machine on which a client process runs.
-pub(crate) struct Machine {
+pub(crate) struct ClientMachine {
     id: usize,
     pub(crate) clock: Clock,
     pub(crate) paused: bool,
@@ -18,12 +18,12 @@ pub(crate) struct Machine {
     pub(crate) process: u64,
     /// The earliest wake that is planned.
     wake: u64,
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<ClientKind>,
     /// Locks that were held when a node restarted or the candidate changed: lock, token.
     pub(crate) tested: Vec<(Name, u64)>,
 }
 
-pub(crate) enum Kind {
+pub(crate) enum ClientKind {
     /// Reaches the voters itself.
     Direct(DirectClient<Name>, CandidateId),
     /// Asks through a node.
@@ -37,26 +37,26 @@ pub(crate) enum Kind {
     },
 }
 
-impl Machine {
-    pub(crate) fn new(id: usize, chance: &mut Chance) -> Self {
+impl ClientMachine {
+    pub(crate) fn new(id: usize, rng: &mut Rng) -> Self {
         let (paused, backlog, tested) = (false, Vec::new(), Vec::new());
-        let (clock, process, wake) = (Clock::new(chance), 0, u64::MAX);
+        let (clock, process, wake) = (Clock::new(rng), 0, u64::MAX);
         Self { id, clock, paused, backlog, process, wake, kind: None, tested }
     }
 
     pub(crate) fn client(&self) -> Option<&Client<Name>> {
         match self.kind.as_ref()? {
-            Kind::Direct(direct, _) => Some(direct.client()),
-            Kind::Relayed { client, .. } => Some(client),
+            ClientKind::Direct(direct, _) => Some(direct.client()),
+            ClientKind::Relayed { client, .. } => Some(client),
         }
     }
 
     /// Locks that this client relies on, by its own clock, with their tokens.
     pub(crate) fn valid(&self, now: u64) -> impl Iterator<Item = (Name, u64)> + '_ {
-        let shows = self.clock.shows(now);
+        let local_time = self.clock.local_time(now);
         self.client().into_iter().flat_map(move |client| {
             let held = client.held().filter(move |(_, request, _)| {
-                client.valid_until(*request).is_some_and(|until| shows < until)
+                client.valid_until(*request).is_some_and(|until| local_time < until)
             });
             held.map(|(lock, _, token)| (*lock, token))
         })
@@ -71,10 +71,10 @@ impl Machine {
 impl Storm {
     /// A client process starts: a first one, or another one of the same session or of a new one.
     pub(crate) fn start_client(&mut self, at: usize) {
-        let (incarnation, relayed) = (self.chance.next(), self.chance.one_in(2));
-        let records = relayed && self.chance.one_in(2);
+        let (incarnation, relayed) = (self.rng.next(), self.rng.one_in(2));
+        let records = relayed && self.rng.one_in(2);
         // Everything of a session whose tokens are recorded lapses as one: it has one process only.
-        let same = !records && self.chance.one_in(2);
+        let same = !records && self.rng.one_in(2);
         let machine = &mut self.clients[at];
         machine.process += 1;
         machine.wake = u64::MAX;
@@ -82,15 +82,15 @@ impl Storm {
         let client = Client::new(session, incarnation, Span(TTL), terms());
         let process = machine.process;
         let kind = if relayed {
-            let node = self.chance.index(self.nodes.len());
+            let node = self.rng.index(self.nodes.len());
             let candidate = self.new_handle(node, records);
-            Kind::Relayed { client, node, candidate, unanswered: 0, records }
+            ClientKind::Relayed { client, node, candidate, unanswered: 0, records }
         } else {
-            let candidate = self.new_candidate(Place::Client(at));
-            Kind::Direct(DirectClient::new(client, candidate, self.electorate()), candidate)
+            let candidate = self.new_candidate(Endpoint::Client(at));
+            ClientKind::Direct(DirectClient::new(client, candidate, self.electorate()), candidate)
         };
         self.clients[at].kind = Some(kind);
-        self.plan(self.now, Event::Beat { at, process });
+        self.schedule(self.now, Event::Beat { at, process });
     }
 
     fn with_direct(
@@ -100,32 +100,32 @@ impl Storm {
     ) {
         let (now, mut out) = (self.now, Vec::new());
         let machine = &mut self.clients[at];
-        let shows = machine.clock.shows(now);
-        let Some(Kind::Direct(direct, candidate)) = &mut machine.kind else { return };
-        input(direct, shows, &mut out);
+        let local_time = machine.clock.local_time(now);
+        let Some(ClientKind::Direct(direct, candidate)) = &mut machine.kind else { return };
+        input(direct, local_time, &mut out);
         let candidate = *candidate;
         let mut events = Vec::new();
         for effect in out {
             match effect {
                 DirectEffect::Send(voter, message) => {
-                    let to = Place::Node(voter.index());
-                    self.send(Place::Client(at), to, Message::ToVoter(candidate, message));
+                    let to = Endpoint::Node(voter.index());
+                    self.send(Endpoint::Client(at), to, Message::ToVoter(candidate, message));
                 }
                 DirectEffect::Event(event) => events.push(event),
                 DirectEffect::Refused(ttl) => panic!("no ttl but one was asked for: {ttl:?}"),
             }
         }
         self.on_events(at, events);
-        self.plan_wake(at);
+        self.schedule_wake(at);
     }
 
-    fn plan_wake(&mut self, at: usize) {
+    fn schedule_wake(&mut self, at: usize) {
         let machine = &self.clients[at];
         if let Some(time) = machine.client().and_then(Client::next_wake) {
-            let (time, process) = (machine.clock.when(time), machine.process);
+            let (time, process) = (machine.clock.true_time(time), machine.process);
             if time < machine.wake {
                 self.clients[at].wake = time;
-                self.plan(time, Event::WakeClient { at, process });
+                self.schedule(time, Event::WakeClient { at, process });
             }
         }
     }
@@ -136,13 +136,13 @@ impl Storm {
                 ClientEvent::Entered { request, token } => {
                     let client = self.clients[at].client().expect("it has just entered");
                     let lock = client.wanted(request).expect("it has just entered").lock;
-                    self.judge_entry(at, lock, token);
-                    let stay = match self.chance.below(4) {
-                        0 => self.chance.below(4 * TTL),
-                        _ => self.chance.below(TTL / 2),
+                    self.check_entry(at, lock, token);
+                    let hold_time = match self.rng.below(4) {
+                        0 => self.rng.below(4 * TTL),
+                        _ => self.rng.below(TTL / 2),
                     };
-                    let (time, process) = (self.now + stay, self.clients[at].process);
-                    self.plan(time, Event::Leave { at, process, request });
+                    let (time, process) = (self.now + hold_time, self.clients[at].process);
+                    self.schedule(time, Event::Leave { at, process, request });
                     self.call_now(at);
                 }
                 ClientEvent::Lost { .. } => {
@@ -159,19 +159,21 @@ impl Storm {
     fn call_now(&mut self, at: usize) {
         let now = self.now;
         let machine = &mut self.clients[at];
-        let shows = machine.clock.shows(now);
-        let Some(Kind::Relayed { client, node, candidate, .. }) = &mut machine.kind else { return };
-        client.begin_beat(shows);
-        let (call, to, candidate) = (client.call(), Place::Node(*node), *candidate);
-        self.send(Place::Client(at), to, Message::Call(candidate, call));
+        let local_time = machine.clock.local_time(now);
+        let Some(ClientKind::Relayed { client, node, candidate, .. }) = &mut machine.kind else {
+            return;
+        };
+        client.begin_beat(local_time);
+        let (call, to, candidate) = (client.call(), Endpoint::Node(*node), *candidate);
+        self.send(Endpoint::Client(at), to, Message::Call(candidate, call));
     }
 
-    pub(crate) fn client_hears(&mut self, at: usize, from: Place, message: Message) {
+    pub(crate) fn client_hears(&mut self, at: usize, from: Endpoint, message: Message) {
         let now = self.now;
         match message {
             Message::ToCandidate(candidate, message) => {
-                let Place::Node(voter) = from else { return };
-                if matches!(&self.clients[at].kind, Some(Kind::Direct(_, own)) if *own == candidate)
+                let Endpoint::Node(voter) = from else { return };
+                if matches!(&self.clients[at].kind, Some(ClientKind::Direct(_, own)) if *own == candidate)
                 {
                     self.with_direct(at, |direct, now, out| {
                         direct.on_message(ProcessId::from_index(voter), message, now, out);
@@ -181,17 +183,17 @@ impl Storm {
             // Answers of earlier candidates arrive too: the client has to cope.
             Message::Answer(reports) => {
                 let machine = &mut self.clients[at];
-                let shows = machine.clock.shows(now);
-                let Some(Kind::Relayed { client, unanswered, .. }) = &mut machine.kind else {
+                let local_time = machine.clock.local_time(now);
+                let Some(ClientKind::Relayed { client, unanswered, .. }) = &mut machine.kind else {
                     return;
                 };
                 *unanswered = 0;
                 let mut events = Vec::new();
                 for report in reports {
-                    client.on_report(report, shows, &mut events);
+                    client.on_report(report, local_time, &mut events);
                 }
                 self.on_events(at, events);
-                self.plan_wake(at);
+                self.schedule_wake(at);
             }
             _ => {}
         }
@@ -205,26 +207,26 @@ impl Storm {
         self.maybe_change_candidate(at);
         self.call_now(at);
         let machine = &self.clients[at];
-        let next = machine.clock.when(machine.clock.shows(self.now) + Span(TTL / 3));
-        self.plan(next, Event::Beat { at, process });
+        let next = machine.clock.true_time(machine.clock.local_time(self.now) + Span(TTL / 3));
+        self.schedule(next, Event::Beat { at, process });
     }
 
     /// A relayed client goes to another node if its node does not answer, and now and then for no reason.
     fn maybe_change_candidate(&mut self, at: usize) {
         let (nodes, stormy) = (self.nodes.len(), self.is_stormy());
-        let whim = stormy && self.chance.one_in(6);
-        let node = self.chance.index(nodes);
+        let spontaneous = stormy && self.rng.one_in(6);
+        let node = self.rng.index(nodes);
         let kind = &mut self.clients[at].kind;
-        let Some(Kind::Relayed { unanswered, records, .. }) = kind else { return };
+        let Some(ClientKind::Relayed { unanswered, records, .. }) = kind else { return };
         *unanswered += 1;
-        if *unanswered < 3 && !whim {
+        if *unanswered < 3 && !spontaneous {
             return;
         }
         let records = *records;
         let next = self.new_handle(node, records);
         self.counts.switches += 1;
         self.remember_held(at);
-        if let Some(Kind::Relayed { client, node: at_node, candidate, unanswered, .. }) =
+        if let Some(ClientKind::Relayed { client, node: at_node, candidate, unanswered, .. }) =
             &mut self.clients[at].kind
         {
             client.change_candidate();
@@ -233,7 +235,7 @@ impl Storm {
     }
 
     fn new_handle(&mut self, node: usize, records: bool) -> CandidateId {
-        CandidateId(self.new_candidate(Place::Node(node)).0 | u64::from(records) << RECORDS_BIT)
+        CandidateId(self.new_candidate(Endpoint::Node(node)).0 | u64::from(records) << RECORDS_BIT)
     }
 
     /// Notes what a client holds, to count later that it was kept.
@@ -251,7 +253,7 @@ impl Storm {
         self.with_direct(at, |direct, now, out| {
             direct.acquire(lock, 0, now, out);
         });
-        if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
+        if let Some(ClientKind::Relayed { client, .. }) = &mut self.clients[at].kind {
             client.acquire(lock, 0);
             self.call_now(at);
         }
@@ -264,11 +266,11 @@ impl Storm {
         let valid: Vec<(Name, u64)> = self.clients[at].valid(self.now).collect();
         let tested = std::mem::take(&mut self.clients[at].tested);
         self.counts.kept += tested.iter().filter(|held| valid.contains(held)).count() as u64;
-        self.counts.stays += 1;
+        self.counts.exits += 1;
         self.with_direct(at, |direct, now, out| {
             direct.release(request, now, out);
         });
-        if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
+        if let Some(ClientKind::Relayed { client, .. }) = &mut self.clients[at].kind {
             client.release(request);
             self.call_now(at);
         }
@@ -280,13 +282,13 @@ impl Storm {
             return;
         }
         self.with_direct(at, |direct, now, out| direct.wake(now, out));
-        let shows = self.clients[at].clock.shows(self.now);
-        if let Some(Kind::Relayed { client, .. }) = &mut self.clients[at].kind {
+        let local_time = self.clients[at].clock.local_time(self.now);
+        if let Some(ClientKind::Relayed { client, .. }) = &mut self.clients[at].kind {
             let mut events = Vec::new();
-            client.wake(shows, &mut events);
+            client.wake(local_time, &mut events);
             self.on_events(at, events);
         }
-        self.plan_wake(at);
+        self.schedule_wake(at);
     }
 
     /// A client process dies without a word; another one starts on its machine.
@@ -295,8 +297,8 @@ impl Storm {
         (machine.kind, machine.paused) = (None, false);
         machine.process += 1;
         machine.backlog.clear();
-        let after = self.chance.below(2 * TTL) + MS;
-        self.plan(self.now + after, Event::ReturnClient(at));
+        let after = self.rng.below(2 * TTL) + MS;
+        self.schedule(self.now + after, Event::ReturnClient(at));
     }
 }
 

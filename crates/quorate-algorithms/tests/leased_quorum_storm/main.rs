@@ -5,10 +5,10 @@
 //! whatever any voter or candidate believes. After every event at most one client is valid per lock, and every token is
 //! greater than the ones before. Once the faults stop, every live client that waits must enter.
 
-mod chance;
 mod clients;
 mod faults;
 mod nodes;
+mod rng;
 mod world;
 
 use world::{Setup, Storm};

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Call, Candidate, CandidateEffect, CandidateId, Entry, Life, Memory, Record, Report, ToVoter,
-    Voter, VoterEffect, VoterEffects,
+    Call, Candidate, CandidateEffect, CandidateId, Entry, Memory, Record, Report, RestartId,
+    ToVoter, Voter, VoterEffect, VoterEffects,
 };
 use quorate_core::ProcessId;
 
-use crate::chance::{Chance, Clock, MS, TTL};
-use crate::world::{Event, Message, Name, Place, Setup, Storm, electorate, terms};
+use crate::rng::{Clock, MS, Rng, TTL};
+use crate::world::{Endpoint, Event, Message, Name, Setup, Storm, electorate, terms};
 
 /// Marks candidates of clients whose tokens are recorded.
 pub(crate) const RECORDS_BIT: u32 = 63;
@@ -47,11 +47,11 @@ fn records(handle: CandidateId) -> bool {
 }
 
 impl Node {
-    pub(crate) fn new(id: usize, setup: Setup, chance: &mut Chance) -> Self {
+    pub(crate) fn new(id: usize, setup: Setup, rng: &mut Rng) -> Self {
         let mut node = Self {
             voter: None,
-            clock: Clock::new(chance),
-            skew: chance.below(200),
+            clock: Clock::new(rng),
+            skew: rng.below(200),
             paused: false,
             backlog: Vec::new(),
             process: 0,
@@ -88,14 +88,14 @@ impl Storm {
         let node = &mut self.nodes[at];
         let Some(voter) = &mut node.voter else { return };
         voter.set_wall_clock(now / MS + node.skew);
-        input(voter, node.clock.shows(now), &mut out);
+        input(voter, node.clock.local_time(now), &mut out);
         self.apply(at, out);
         let node = &self.nodes[at];
         if let Some(time) = node.voter.as_ref().and_then(Voter::next_wake) {
-            let (time, process) = (node.clock.when(time), node.process);
+            let (time, process) = (node.clock.true_time(time), node.process);
             if time < node.wake {
                 self.nodes[at].wake = time;
-                self.plan(time, Event::WakeNode { at, process });
+                self.schedule(time, Event::WakeNode { at, process });
             }
         }
     }
@@ -107,12 +107,12 @@ impl Storm {
                 VoterEffect::Persist(record) => self.nodes[at].file.push(record),
                 VoterEffect::Reserve(mark) => marks.push(mark),
                 VoterEffect::Send(candidate, message) => {
-                    let to = self.place_of_candidate(candidate);
-                    self.send(Place::Node(at), to, Message::ToCandidate(candidate, message));
+                    let to = self.endpoint_of_candidate(candidate);
+                    self.send(Endpoint::Node(at), to, Message::ToCandidate(candidate, message));
                 }
                 VoterEffect::SendPeer(voter, message) => {
-                    let to = Place::Node(voter.index());
-                    self.send(Place::Node(at), to, Message::Peer(message));
+                    let to = Endpoint::Node(voter.index());
+                    self.send(Endpoint::Node(at), to, Message::Peer(message));
                 }
             }
         }
@@ -128,21 +128,21 @@ impl Storm {
     }
 
     /// Candidates of clients have even numbers, those in nodes odd ones.
-    fn place_of_candidate(&self, candidate: CandidateId) -> Place {
+    fn endpoint_of_candidate(&self, candidate: CandidateId) -> Endpoint {
         let host = (candidate.0 >> 1 & 0xff) as usize;
-        if candidate.0 & 1 == 0 { Place::Client(host) } else { Place::Node(host) }
+        if candidate.0 & 1 == 0 { Endpoint::Client(host) } else { Endpoint::Node(host) }
     }
 
-    pub(crate) fn new_candidate(&mut self, host: Place) -> CandidateId {
+    pub(crate) fn new_candidate(&mut self, host: Endpoint) -> CandidateId {
         self.candidates += 1;
         let (index, odd) = match host {
-            Place::Client(at) => (at, 0),
-            Place::Node(at) => (at, 1),
+            Endpoint::Client(at) => (at, 0),
+            Endpoint::Node(at) => (at, 1),
         };
         CandidateId(self.candidates << 9 | (index as u64) << 1 | odd)
     }
 
-    pub(crate) fn node_hears(&mut self, at: usize, from: Place, message: Message) {
+    pub(crate) fn node_hears(&mut self, at: usize, from: Endpoint, message: Message) {
         match message {
             Message::ToVoter(candidate, message) => {
                 self.with_voter(at, |voter, now, out| {
@@ -150,7 +150,7 @@ impl Storm {
                 });
             }
             Message::Peer(message) => {
-                let Place::Node(from) = from else { return };
+                let Endpoint::Node(from) = from else { return };
                 let from = ProcessId::from_index(from);
                 self.with_voter(at, |voter, _, out| voter.on_peer(from, message, out));
             }
@@ -160,13 +160,13 @@ impl Storm {
                 });
             }
             Message::ToCandidate(candidate, message) => {
-                let Place::Node(voter) = from else { return };
+                let Endpoint::Node(voter) = from else { return };
                 self.with_relay(at, candidate, |relay, out| {
                     relay.on_message(ProcessId::from_index(voter), message, out);
                 });
             }
             Message::Call(handle, call) => {
-                let Place::Client(client) = from else { return };
+                let Endpoint::Client(client) = from else { return };
                 if self.nodes[at].voter.is_none() {
                     return;
                 }
@@ -175,7 +175,7 @@ impl Storm {
                 let mut known =
                     relays.filter(|(_, relay)| relay.handle == handle).map(|(id, _)| *id);
                 let known = known.next_back();
-                let candidate = known.unwrap_or_else(|| self.new_candidate(Place::Node(at)));
+                let candidate = known.unwrap_or_else(|| self.new_candidate(Endpoint::Node(at)));
                 let relay = self.nodes[at].relays.entry(candidate);
                 let relay = relay.or_insert_with(|| {
                     let candidate = Candidate::new(candidate, electorate, call.session);
@@ -224,15 +224,15 @@ impl Storm {
             (voter, ToVoter::Release { lock, request, attempt, token: None })
         });
         for (voter, release) in releases.collect::<Vec<_>>() {
-            let to = Place::Node(voter.index());
-            self.send(Place::Node(at), to, Message::ToVoter(id, release));
+            let to = Endpoint::Node(voter.index());
+            self.send(Endpoint::Node(at), to, Message::ToVoter(id, release));
         }
     }
 
     fn answer(&mut self, at: usize, candidate: CandidateId, reports: Vec<Report>) {
         let Some(relay) = self.nodes[at].relays.get(&candidate) else { return };
-        let to = Place::Client(relay.client);
-        self.send(Place::Node(at), to, Message::Answer(reports));
+        let to = Endpoint::Client(relay.client);
+        self.send(Endpoint::Node(at), to, Message::Answer(reports));
     }
 
     fn with_relay(
@@ -248,8 +248,8 @@ impl Storm {
         for effect in out {
             match effect {
                 CandidateEffect::Send(voter, message) => {
-                    let to = Place::Node(voter.index());
-                    self.send(Place::Node(at), to, Message::ToVoter(id, message));
+                    let to = Endpoint::Node(voter.index());
+                    self.send(Endpoint::Node(at), to, Message::ToVoter(id, message));
                 }
                 CandidateEffect::Report(report) => reports.push(report),
                 CandidateEffect::Refused(ttl) => panic!("no ttl but one was asked for: {ttl:?}"),
@@ -269,7 +269,7 @@ impl Storm {
 
     pub(crate) fn gossip(&mut self, at: usize) {
         self.with_voter(at, |voter, _, out| voter.gossip(out));
-        self.plan(self.now + TTL / 4, Event::Gossip(at));
+        self.schedule(self.now + TTL / 4, Event::Gossip(at));
     }
 
     /// A node stops, and comes back.
@@ -282,32 +282,33 @@ impl Storm {
         // Gossip is planned only once.
         let gossips = node.backlog.drain(..).any(|event| matches!(event, Event::Gossip(_)));
         if gossips {
-            self.plan(self.now, Event::Gossip(at));
+            self.schedule(self.now, Event::Gossip(at));
         }
-        self.plan(self.now + after, Event::Return(at));
+        self.schedule(self.now + after, Event::Return(at));
     }
 
     pub(crate) fn return_node(&mut self, at: usize) {
         // A voter that is killed while it abstains has not got a vote file to speak of.
         let forgets = self.nodes[at].file.is_empty() && self.nodes[at].incarnation > 0;
-        let forgets = forgets || (self.chance.one_in(3) && self.may_forget_now(at));
+        let forgets = forgets || (self.rng.one_in(3) && self.may_forget_now(at));
         self.counts.restarts += 1;
         if forgets {
             self.counts.forgotten += 1;
             let node = &mut self.nodes[at];
-            node.clock.reset(&mut self.chance);
+            node.clock.reset(&mut self.rng);
             node.incarnation += 1;
             node.file.clear();
             let mark = self.setup.marks.then_some(node.mark);
             let memory = Memory { incarnation: node.incarnation, mark };
             let blank = node.blank(at, self.setup);
-            node.voter = Some(blank.forgotten(memory, node.clock.shows(self.now)));
+            node.voter = Some(blank.forgotten(memory, node.clock.local_time(self.now)));
         } else {
             let node = &mut self.nodes[at];
-            let (life, file) =
-                (Life { incarnation: node.incarnation, number: node.process }, &node.file);
+            let (restart_id, file) =
+                (RestartId { incarnation: node.incarnation, number: node.process }, &node.file);
             let blank = node.blank(at, self.setup);
-            node.voter = Some(blank.restored(life, file.clone(), node.clock.shows(self.now)));
+            node.voter =
+                Some(blank.restored(restart_id, file.clone(), node.clock.local_time(self.now)));
         }
         self.with_voter(at, |voter, now, out| voter.wake(now, out));
     }

@@ -9,9 +9,9 @@ use quorate_algorithms::mutex::leased_quorum::{
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, Span};
 
-use crate::chance::{Chance, DRIFT, MS, TTL};
-use crate::clients::Machine;
+use crate::clients::ClientMachine;
 use crate::nodes::Node;
+use crate::rng::{DRIFT, MS, Rng, TTL};
 
 pub(crate) type Name = u8;
 
@@ -33,7 +33,7 @@ pub(crate) struct Counts {
     pub(crate) forced: u64,
     /// Locks that outlived the restart of a voter or a change of candidate.
     pub(crate) kept: u64,
-    pub(crate) stays: u64,
+    pub(crate) exits: u64,
 }
 
 impl Counts {
@@ -45,13 +45,13 @@ impl Counts {
         self.forgotten += other.forgotten;
         self.forced += other.forced;
         self.kept += other.kept;
-        self.stays += other.stays;
+        self.exits += other.exits;
     }
 }
 
 /// A place where messages arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum Endpoint {
     Node(usize),
     Client(usize),
 }
@@ -68,29 +68,29 @@ pub(crate) enum Message {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
-    Arrive { from: Place, to: Place, message: Message },
+    Arrive { from: Endpoint, to: Endpoint, message: Message },
     WakeNode { at: usize, process: u64 },
     Gossip(usize),
     WakeClient { at: usize, process: u64 },
     Beat { at: usize, process: u64 },
     Ask { at: usize, lock: Name },
     Leave { at: usize, process: u64, request: RequestId },
-    Mishap,
-    Resume(Place),
+    Fault,
+    Resume(Endpoint),
     Return(usize),
     ReturnClient(usize),
 }
 
 pub(crate) struct Storm {
     pub(crate) setup: Setup,
-    pub(crate) chance: Chance,
+    pub(crate) rng: Rng,
     pub(crate) now: u64,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// All events so far, each until it happens.
     events: Vec<Option<Event>>,
     pub(crate) nodes: Vec<Node>,
-    pub(crate) clients: Vec<Machine>,
-    cuts: BTreeMap<(Place, Place), u64>,
+    pub(crate) clients: Vec<ClientMachine>,
+    cuts: BTreeMap<(Endpoint, Endpoint), u64>,
     /// Faults happen before this time only.
     pub(crate) calm_from: u64,
     /// The greatest token of each lock.
@@ -101,13 +101,13 @@ pub(crate) struct Storm {
 
 impl Storm {
     pub(crate) fn new(seed: u64, setup: Setup) -> Self {
-        let mut chance = Chance(seed);
-        let nodes = (0..setup.voters).map(|id| Node::new(id, setup, &mut chance)).collect();
-        let count = 3 + chance.index(3);
-        let clients = (0..count).map(|id| Machine::new(id, &mut chance)).collect();
+        let mut rng = Rng(seed);
+        let nodes = (0..setup.voters).map(|id| Node::new(id, setup, &mut rng)).collect();
+        let count = 3 + rng.index(3);
+        let clients = (0..count).map(|id| ClientMachine::new(id, &mut rng)).collect();
         let mut storm = Self {
             setup,
-            chance,
+            rng,
             now: 0,
             due: BinaryHeap::new(),
             events: Vec::new(),
@@ -121,16 +121,16 @@ impl Storm {
         };
         (0..count).for_each(|at| storm.start_client(at));
         for node in 0..setup.voters {
-            storm.plan(storm.now, Event::Gossip(node));
+            storm.schedule(storm.now, Event::Gossip(node));
         }
         for _ in 0..30 {
-            let (time, at) = (storm.chance.below(14 * TTL), storm.chance.index(count));
-            let lock = storm.chance.below(2) as Name;
-            storm.plan(time, Event::Ask { at, lock });
+            let (time, at) = (storm.rng.below(14 * TTL), storm.rng.index(count));
+            let lock = storm.rng.below(2) as Name;
+            storm.schedule(time, Event::Ask { at, lock });
         }
         for _ in 0..30 {
-            let time = storm.chance.below(11 * TTL);
-            storm.plan(time, Event::Mishap);
+            let time = storm.rng.below(11 * TTL);
+            storm.schedule(time, Event::Fault);
         }
         storm
     }
@@ -139,7 +139,7 @@ impl Storm {
         electorate(self.setup)
     }
 
-    pub(crate) fn plan(&mut self, time: u64, event: Event) {
+    pub(crate) fn schedule(&mut self, time: u64, event: Event) {
         self.due.push(Reverse((time.max(self.now), self.events.len())));
         self.events.push(Some(event));
     }
@@ -149,43 +149,43 @@ impl Storm {
     }
 
     /// Sends over a link that may lose, duplicate, delay and reorder.
-    pub(crate) fn send(&mut self, from: Place, to: Place, message: Message) {
-        let local = matches!((from, to), (Place::Node(a), Place::Node(b)) if a == b);
+    pub(crate) fn send(&mut self, from: Endpoint, to: Endpoint, message: Message) {
+        let local = matches!((from, to), (Endpoint::Node(a), Endpoint::Node(b)) if a == b);
         if local {
-            return self.plan(self.now, Event::Arrive { from, to, message });
+            return self.schedule(self.now, Event::Arrive { from, to, message });
         }
         let stormy = self.is_stormy();
         let cut = self.cuts.get(&(from, to)).is_some_and(|until| *until > self.now);
-        if cut || (stormy && self.chance.one_in(15)) {
+        if cut || (stormy && self.rng.one_in(15)) {
             return;
         }
-        let copies = if stormy && self.chance.one_in(20) { 2 } else { 1 };
+        let copies = if stormy && self.rng.one_in(20) { 2 } else { 1 };
         for _ in 0..copies {
-            let slow = match self.chance.below(40) {
+            let slow = match self.rng.below(40) {
                 0 if stormy => 3 * TTL,
                 1 | 2 if stormy => TTL / 2,
                 _ => 4 * MS,
             };
-            let time = self.now + self.chance.below(slow) + 1;
-            self.plan(time, Event::Arrive { from, to, message: message.clone() });
+            let time = self.now + self.rng.below(slow) + 1;
+            self.schedule(time, Event::Arrive { from, to, message: message.clone() });
         }
     }
 
-    pub(crate) fn cut(&mut self, from: Place, to: Place, until: u64) {
+    pub(crate) fn cut(&mut self, from: Endpoint, to: Endpoint, until: u64) {
         let cut = self.cuts.entry((from, to)).or_default();
         *cut = until.max(*cut);
     }
 
     /// A client says that it is inside.
-    pub(crate) fn judge_entry(&mut self, at: usize, lock: Name, token: u64) {
+    pub(crate) fn check_entry(&mut self, at: usize, lock: Name, token: u64) {
         self.counts.entries += 1;
         let before = self.tokens.insert(lock, token).unwrap_or(0);
         assert!(token > before, "client {at} has token {token} of lock {lock} after {before}");
-        self.judge();
+        self.check_exclusion();
     }
 
     /// At most one client is valid per lock.
-    pub(crate) fn judge(&self) {
+    pub(crate) fn check_exclusion(&self) {
         let valid: Vec<(Name, usize, u64)> = self
             .clients
             .iter()
@@ -194,43 +194,45 @@ impl Storm {
                 machine.valid(self.now).map(move |(lock, token)| (lock, at, token))
             })
             .collect();
-        for (place, first) in valid.iter().enumerate() {
-            let second = valid[place + 1..].iter().find(|second| second.0 == first.0);
+        for (index, first) in valid.iter().enumerate() {
+            let second = valid[index + 1..].iter().find(|second| second.0 == first.0);
             assert!(second.is_none(), "{first:?} and {second:?} are valid at {}", self.now);
         }
     }
 
-    fn is_paused(&self, place: Place) -> bool {
-        match place {
-            Place::Node(at) => self.nodes[at].paused,
-            Place::Client(at) => self.clients[at].paused,
+    fn is_paused(&self, endpoint: Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Node(at) => self.nodes[at].paused,
+            Endpoint::Client(at) => self.clients[at].paused,
         }
     }
 
-    fn place_of(event: &Event) -> Option<Place> {
+    fn endpoint_of(event: &Event) -> Option<Endpoint> {
         Some(match event {
             Event::Arrive { to, .. } => *to,
-            Event::WakeNode { at, .. } | Event::Gossip(at) => Place::Node(*at),
+            Event::WakeNode { at, .. } | Event::Gossip(at) => Endpoint::Node(*at),
             Event::WakeClient { at, .. } | Event::Beat { at, .. } | Event::Ask { at, .. } => {
-                Place::Client(*at)
+                Endpoint::Client(*at)
             }
-            Event::Leave { at, .. } => Place::Client(*at),
+            Event::Leave { at, .. } => Endpoint::Client(*at),
             _ => return None,
         })
     }
 
-    pub(crate) fn happen(&mut self, event: Event) {
-        if let Some(place) = Self::place_of(&event).filter(|place| self.is_paused(*place)) {
-            return match place {
-                Place::Node(at) => self.nodes[at].backlog.push(event),
-                Place::Client(at) => self.clients[at].backlog.push(event),
+    pub(crate) fn dispatch(&mut self, event: Event) {
+        if let Some(endpoint) =
+            Self::endpoint_of(&event).filter(|endpoint| self.is_paused(*endpoint))
+        {
+            return match endpoint {
+                Endpoint::Node(at) => self.nodes[at].backlog.push(event),
+                Endpoint::Client(at) => self.clients[at].backlog.push(event),
             };
         }
         match event {
-            Event::Arrive { from, to: Place::Node(at), message } => {
+            Event::Arrive { from, to: Endpoint::Node(at), message } => {
                 self.node_hears(at, from, message);
             }
-            Event::Arrive { from, to: Place::Client(at), message } => {
+            Event::Arrive { from, to: Endpoint::Client(at), message } => {
                 self.client_hears(at, from, message);
             }
             Event::WakeNode { at, process } => self.wake_node(at, process),
@@ -239,8 +241,8 @@ impl Storm {
             Event::Beat { at, process } => self.beat(at, process),
             Event::Ask { at, lock } => self.ask(at, lock),
             Event::Leave { at, process, request } => self.leave(at, process, request),
-            Event::Mishap => self.mishap(),
-            Event::Resume(place) => self.resume(place),
+            Event::Fault => self.inject_fault(),
+            Event::Resume(endpoint) => self.resume(endpoint),
             Event::Return(at) => self.return_node(at),
             Event::ReturnClient(at) => self.start_client(at),
         }
@@ -259,10 +261,10 @@ impl Storm {
                 crate::eprintln_of(&format!("{time:>12} {event:?}"));
             }
             // Neither time nor an event at a node makes a client valid.
-            let at_node = matches!(Self::place_of(&event), Some(Place::Node(_)));
-            self.happen(event);
+            let at_node = matches!(Self::endpoint_of(&event), Some(Endpoint::Node(_)));
+            self.dispatch(event);
             if !at_node {
-                self.judge();
+                self.check_exclusion();
             }
             let all_asked = self.now > self.calm_from + 3 * TTL;
             if all_asked && self.clients.iter().all(|machine| machine.waiting().is_empty()) {

@@ -6,7 +6,7 @@
 
 use std::hash::Hasher;
 
-use quorate_check::{Fingerprint, Mixer, Model, Successor};
+use quorate_check::{Fingerprint, FingerprintHasher, Model, Successor};
 use quorate_core::Property;
 
 const N: usize = 3;
@@ -107,21 +107,21 @@ impl Model for LamportMutex {
     type State = State;
     type Action = Action;
 
-    fn starts(&self) -> Vec<State> {
+    fn initial_states(&self) -> Vec<State> {
         vec![State::first()]
     }
 
     fn fingerprint(&self, state: &State) -> Fingerprint {
-        let mut mixer = Mixer::default();
+        let mut hasher = FingerprintHasher::default();
         let [a, b, c] = state.req;
         let rows = [a, b, c, state.clock, state.ack, [state.inside, 0, 0]];
         for pair in rows.chunks(2) {
             let [a, b, c] = pair[0];
             let [d, e, f] = pair[1];
-            mixer.write_u64(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+            hasher.write_u64(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
         }
-        state.network.as_flattened().iter().for_each(|link| mixer.write_u64(link.0));
-        mixer.fingerprint()
+        state.network.as_flattened().iter().for_each(|link| hasher.write_u64(link.0));
+        hasher.fingerprint()
     }
 
     fn successors(&self, state: &State, successors: &mut Vec<Successor<State, Action>>) {
@@ -160,7 +160,7 @@ impl Model for LamportMutex {
         (state.inside.count_ones() > 1).then_some(Property::ME1)
     }
 
-    fn broken_at_rest(&self, _: &State) -> Option<Property> {
+    fn broken_when_quiescent(&self, _: &State) -> Option<Property> {
         None
     }
 
@@ -168,15 +168,15 @@ impl Model for LamportMutex {
         0
     }
 
-    fn patience(&self) -> Option<Property> {
+    fn starvation_property(&self) -> Option<Property> {
         None
     }
 
-    fn seen(&self, state: &State) -> u64 {
+    fn goals_reached(&self, state: &State) -> u64 {
         u64::from(state.inside != 0)
     }
 
-    fn hopes(&self) -> u64 {
+    fn goals(&self) -> u64 {
         1
     }
 

@@ -9,14 +9,14 @@ mod stand_in;
 
 use std::time::Instant;
 
-use in_stateright::InStateright;
+use in_stateright::StaterightModel;
 use lamport::LamportMutex;
 use stateright::{Checker, Model as _};
-pub use stand_in::{Fingerprint, Mixer, Model, Property, Successor};
+pub use stand_in::{Fingerprint, FingerprintHasher, Model, Property, Successor};
 
 fn main() {
     let clock_most = std::env::args().nth(1).and_then(|word| word.parse().ok()).unwrap_or(6);
-    let model = || InStateright(LamportMutex { clock_most });
+    let model = || StaterightModel(LamportMutex { clock_most });
     let start = Instant::now();
     let checked = model().checker().threads(1).spawn_bfs().join();
     checked.assert_properties();

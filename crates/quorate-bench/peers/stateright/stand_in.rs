@@ -7,15 +7,15 @@ pub type Fingerprint = u128;
 
 /// Stateright hashes states itself: this is never called.
 #[derive(Default)]
-pub struct Mixer(DefaultHasher);
+pub struct FingerprintHasher(DefaultHasher);
 
-impl Mixer {
+impl FingerprintHasher {
     pub fn fingerprint(self) -> Fingerprint {
         self.0.finish().into()
     }
 }
 
-impl Hasher for Mixer {
+impl Hasher for FingerprintHasher {
     fn write(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
@@ -40,7 +40,7 @@ pub struct Successor<S, A> {
 pub trait Model: Sync {
     type State: Clone + Send + Sync;
     type Action: Clone + Debug + Send + Sync;
-    fn starts(&self) -> Vec<Self::State>;
+    fn initial_states(&self) -> Vec<Self::State>;
     fn fingerprint(&self, state: &Self::State) -> Fingerprint;
     fn successors(
         &self,
@@ -48,11 +48,11 @@ pub trait Model: Sync {
         successors: &mut Vec<Successor<Self::State, Self::Action>>,
     );
     fn broken(&self, state: &Self::State) -> Option<Property>;
-    fn broken_at_rest(&self, state: &Self::State) -> Option<Property>;
+    fn broken_when_quiescent(&self, state: &Self::State) -> Option<Property>;
     fn waiting(&self, state: &Self::State) -> u8;
-    fn patience(&self) -> Option<Property>;
-    fn seen(&self, state: &Self::State) -> u64;
-    fn hopes(&self) -> u64;
+    fn starvation_property(&self) -> Option<Property>;
+    fn goals_reached(&self, state: &Self::State) -> u64;
+    fn goals(&self) -> u64;
     fn is_reduced(&self) -> bool;
     fn bytes(&self, state: &Self::State) -> usize;
 }

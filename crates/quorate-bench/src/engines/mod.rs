@@ -51,19 +51,21 @@ impl Engine {
         }
     }
 
-    fn works(self) -> &'static [Work] {
+    fn workloads(self) -> &'static [EngineWorkload] {
         match self {
-            Self::Stateright => &[Work::LAMPORT],
-            Self::Madsim | Self::Simpy => {
-                &[Work::RING, Work::RicartAgrawala(64), Work::RicartAgrawala(256)]
-            }
+            Self::Stateright => &[EngineWorkload::LAMPORT],
+            Self::Madsim | Self::Simpy => &[
+                EngineWorkload::RING,
+                EngineWorkload::RicartAgrawala(64),
+                EngineWorkload::RicartAgrawala(256),
+            ],
         }
     }
 }
 
 /// What is simulated or explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Work {
+enum EngineWorkload {
     /// 32 processes in a ring and 128 tokens, each passed on so many times, with uniform delays.
     Ring { hops: u64 },
     /// So many processes of Ricart and Agrawala, each asking once, with uniform delays.
@@ -72,7 +74,7 @@ enum Work {
     Lamport { clock_most: u8 },
 }
 
-impl Work {
+impl EngineWorkload {
     /// A multiple of the ring's length, so that every process gets as many tokens.
     const RING: Self = Self::Ring { hops: 3_200 };
     const LAMPORT: Self = Self::Lamport { clock_most: 6 };
@@ -103,13 +105,14 @@ impl Work {
 
 /// The same work by ours and by another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Lap {
+pub struct EngineResult {
     /// Which work, and what is counted.
     pub work: String,
     /// Who else did it.
     pub engine: Engine,
     /// In which way, if it has several.
-    pub way: &'static str,
+    #[serde(rename = "way")]
+    pub mode: &'static str,
     /// Of ours, in a second.
     pub ours: f64,
     /// Of the other, in a second.
@@ -118,50 +121,50 @@ pub struct Lap {
 
 /// All laps.
 #[derive(Clone, Debug, Default)]
-pub struct Race {
+pub struct EngineComparison {
     /// What was measured.
-    pub laps: Vec<Lap>,
+    pub results: Vec<EngineResult>,
     /// Who did not take part, and why.
     pub absent: Vec<(Engine, Absent)>,
 }
 
-/// Builds and runs them one after the other; each piece of work lasts about so long. `tell` hears what is done next.
-pub async fn race(engines: &[Engine], time: Duration, mut tell: impl FnMut(&str)) -> Race {
-    let mut race = Race::default();
-    let mut known: Vec<(Work, f64)> = Vec::new();
+/// Builds and runs them one after the other; each piece of work lasts about so long. `progress` hears what is done next.
+pub async fn compare(
+    engines: &[Engine],
+    time: Duration,
+    mut progress: impl FnMut(&str),
+) -> EngineComparison {
+    let mut comparison = EngineComparison::default();
+    let mut known: Vec<(EngineWorkload, f64)> = Vec::new();
     for engine in engines {
-        tell(&format!("{}: builds", engine.name()));
+        progress(&format!("{}: builds", engine.name()));
         let program = match Program::build(*engine).await {
             Ok(program) => program,
             Err(absent) => {
-                race.absent.push((*engine, absent));
+                comparison.absent.push((*engine, absent));
                 continue;
             }
         };
-        for work in engine.works() {
+        for work in engine.workloads() {
             let ours = match known.iter().find(|(done, _)| done == work) {
                 Some((_, rate)) => *rate,
                 None => {
-                    tell(&format!("quorate: {}", work.title()));
+                    progress(&format!("quorate: {}", work.title()));
                     let rate = ours::rate(*work, time);
                     known.push((*work, rate));
                     rate
                 }
             };
-            tell(&format!("{}: {}", engine.name(), work.title()));
+            progress(&format!("{}: {}", engine.name(), work.title()));
             match program.rates(*work, time).await {
-                Ok(rates) => race.laps.extend(rates.into_iter().map(|(way, theirs)| Lap {
-                    work: work.title(),
-                    engine: *engine,
-                    way,
-                    ours,
-                    theirs,
+                Ok(rates) => comparison.results.extend(rates.into_iter().map(|(mode, theirs)| {
+                    EngineResult { work: work.title(), engine: *engine, mode, ours, theirs }
                 })),
-                Err(trouble) => race.absent.push((*engine, trouble.into())),
+                Err(error) => comparison.absent.push((*engine, error.into())),
             }
         }
     }
-    race
+    comparison
 }
 
 #[cfg(test)]
@@ -171,10 +174,10 @@ mod tests {
     #[test]
     fn ours_do_all_of_the_work() {
         // Each of these makes sure that there are as many deliveries or states as there must be.
-        for work in [Work::Ring { hops: 32 }, Work::RicartAgrawala(8)] {
+        for work in [EngineWorkload::Ring { hops: 32 }, EngineWorkload::RicartAgrawala(8)] {
             assert!(ours::rate(work, Duration::ZERO) > 0.0);
         }
-        assert!(ours::rate(Work::Lamport { clock_most: 3 }, Duration::ZERO) > 0.0);
+        assert!(ours::rate(EngineWorkload::Lamport { clock_most: 3 }, Duration::ZERO) > 0.0);
     }
 
     #[test]

@@ -10,12 +10,12 @@ use quorate_sim::network::LinkModel;
 use quorate_sim::plan::Plan;
 use quorate_sim::{Clocks, Delay, Limits, MutexUsers, Timing, World, WorldModel};
 
-use super::Work;
+use super::EngineWorkload;
 use super::lamport::LamportMutex;
-use super::ring::{self, Nobody, Ring};
+use super::ring::{self, NoUser, Ring};
 
 /// Deliveries or states in a second, in as many runs as it takes: a mean, as the others' programs print it.
-pub(super) fn rate(work: Work, time: Duration) -> f64 {
+pub(super) fn rate(work: EngineWorkload, time: Duration) -> f64 {
     let (start, mut amounts) = (Instant::now(), 0);
     let (mut seconds, least) = (0.0, time.as_secs_f64());
     while amounts == 0 || start.elapsed().as_secs_f64() < least {
@@ -28,16 +28,16 @@ pub(super) fn rate(work: Work, time: Duration) -> f64 {
 }
 
 /// How many deliveries or states there were, and how long they took.
-fn run(work: Work) -> (u64, f64) {
+fn run(work: EngineWorkload) -> (u64, f64) {
     let start = Instant::now();
     let amount = match work {
-        Work::Ring { hops } => {
+        EngineWorkload::Ring { hops } => {
             let make = move |id| Ring::new(id, hops);
-            let mut world = World::new(model(ring::PROCESSES), make, Nobody, ());
+            let mut world = World::new(model(ring::PROCESSES), make, NoUser, ());
             world.run();
             world.deliveries()
         }
-        Work::RicartAgrawala(n) => {
+        EngineWorkload::RicartAgrawala(n) => {
             let first = ProcessId::all(n).map(|process| (process, Span::ZERO)).collect();
             let users = MutexUsers::new(n, first, 1, Span(1_000), Span::ZERO);
             let make = move |id| RicartAgrawala::new(n, id);
@@ -45,14 +45,14 @@ fn run(work: Work) -> (u64, f64) {
             world.run();
             world.deliveries()
         }
-        Work::Lamport { .. } => states(work),
+        EngineWorkload::Lamport { .. } => states(work),
     };
     (amount, start.elapsed().as_secs_f64())
 }
 
 /// How many states there are, found by going through all of them.
-pub(super) fn states(work: Work) -> u64 {
-    let Work::Lamport { clock_most } = work else { return 0 };
+pub(super) fn states(work: EngineWorkload) -> u64 {
+    let EngineWorkload::Lamport { clock_most } = work else { return 0 };
     let model = LamportMutex { clock_most };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread more");
     let bounds = Bounds { memory: u64::MAX, depth: u32::MAX };

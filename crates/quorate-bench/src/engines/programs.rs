@@ -7,12 +7,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use super::{Engine, Work};
+use super::{Engine, EngineWorkload};
 use crate::peers::{Absent, program};
-use crate::service::Trouble;
+use crate::service::BenchError;
 
 /// What is not built by then is given up.
-const BUILD: Duration = Duration::from_secs(300);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A program that can be run.
 pub(super) struct Program {
@@ -46,9 +46,9 @@ pub(super) fn sources(engine: Engine) -> Vec<(&'static str, &'static str)> {
 impl Program {
     pub(super) async fn build(engine: Engine) -> Result<Self, Absent> {
         let tool = program(if engine == Engine::Simpy { "python3" } else { "cargo" })?;
-        let folder = tempfile::tempdir().map_err(Trouble::new)?;
+        let folder = tempfile::tempdir().map_err(BenchError::new)?;
         for (name, text) in sources(engine) {
-            std::fs::write(folder.path().join(name), text).map_err(Trouble::new)?;
+            std::fs::write(folder.path().join(name), text).map_err(BenchError::new)?;
         }
         let (program, script) = match engine {
             Engine::Stateright => (cargo(&tool, folder.path(), "explores", None).await?, None),
@@ -66,26 +66,28 @@ impl Program {
     /// Deliveries or states in a second, for each way in which it goes about it.
     pub(super) async fn rates(
         &self,
-        work: Work,
+        work: EngineWorkload,
         time: Duration,
-    ) -> Result<Vec<(&'static str, f64)>, Trouble> {
+    ) -> Result<Vec<(&'static str, f64)>, BenchError> {
         let seconds = time.as_secs().max(1).to_string();
         let mut command = Command::new(&self.program);
         command.args(self.script.iter());
         match work {
-            Work::Ring { hops } => command.args(["ring", &hops.to_string(), &seconds]),
-            Work::RicartAgrawala(n) => command.args(["ricart-agrawala", &n.to_string(), &seconds]),
-            Work::Lamport { clock_most } => command.arg(clock_most.to_string()),
+            EngineWorkload::Ring { hops } => command.args(["ring", &hops.to_string(), &seconds]),
+            EngineWorkload::RicartAgrawala(n) => {
+                command.args(["ricart-agrawala", &n.to_string(), &seconds])
+            }
+            EngineWorkload::Lamport { clock_most } => command.arg(clock_most.to_string()),
         };
-        let said = output(&mut command, 20 * time + Duration::from_secs(60)).await?;
+        let printed = output(&mut command, 20 * time + Duration::from_secs(60)).await?;
         let figures: Option<Vec<f64>> =
-            said.split_whitespace().map(|word| word.parse().ok()).collect();
+            printed.split_whitespace().map(|word| word.parse().ok()).collect();
         let Some([amount, second, third]) = figures.as_deref().and_then(|all| all.first_chunk())
         else {
-            return Err(Trouble(format!("it printed `{}`", said.trim())));
+            return Err(BenchError(format!("it printed `{}`", printed.trim())));
         };
         if *amount != work.amount() as f64 {
-            return Err(Trouble(format!("{}: it did other work: {amount}", work.title())));
+            return Err(BenchError(format!("{}: it did other work: {amount}", work.title())));
         }
         Ok(match self.engine {
             Engine::Stateright => {
@@ -102,7 +104,7 @@ async fn cargo(
     folder: &Path,
     name: &str,
     flags: Option<&str>,
-) -> Result<PathBuf, Trouble> {
+) -> Result<PathBuf, BenchError> {
     let target = folder.join("target");
     let mut command = Command::new(tool);
     command.current_dir(folder).args(["build", "--release", "--quiet", "--target-dir"]);
@@ -110,34 +112,34 @@ async fn cargo(
     // Whatever we were built with is no business of theirs.
     command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("RUSTFLAGS");
     command.envs(flags.map(|flags| ("RUSTFLAGS", flags)));
-    output(&mut command, BUILD).await?;
+    output(&mut command, BUILD_TIMEOUT).await?;
     Ok(target.join("release").join(name))
 }
 
 /// An environment with SimPy in it; its Python.
-async fn python(tool: &Path, folder: &Path) -> Result<PathBuf, Trouble> {
-    let place = folder.join("venv");
-    output(Command::new(tool).args(["-m", "venv"]).arg(&place), BUILD).await?;
-    let python = place.join("bin").join("python");
+async fn python(tool: &Path, folder: &Path) -> Result<PathBuf, BenchError> {
+    let environment = folder.join("venv");
+    output(Command::new(tool).args(["-m", "venv"]).arg(&environment), BUILD_TIMEOUT).await?;
+    let python = environment.join("bin").join("python");
     let wanted = format!("simpy=={}", Engine::Simpy.version());
     let mut command = Command::new(&python);
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &wanted]);
-    output(&mut command, BUILD).await?;
+    output(&mut command, BUILD_TIMEOUT).await?;
     Ok(python)
 }
 
 /// What a command prints, or the last line of its complaint.
-async fn output(command: &mut Command, limit: Duration) -> Result<String, Trouble> {
+async fn output(command: &mut Command, limit: Duration) -> Result<String, BenchError> {
     command.stdin(Stdio::null()).kill_on_drop(true);
-    let late = |_| Trouble(format!("not done within {} s", limit.as_secs()));
+    let late = |_| BenchError(format!("not done within {} s", limit.as_secs()));
     let done = tokio::time::timeout(limit, command.output()).await.map_err(late)?;
-    let done = done.map_err(Trouble::new)?;
+    let done = done.map_err(BenchError::new)?;
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
-    let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
     // Of cargo's words the first that begins so says what is wrong; of Python's the last line does.
-    let error = complaint.lines().find(|line| line.starts_with("error"));
-    let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
-    Err(Trouble(error.or(last).unwrap_or("it failed without a word").to_owned()))
+    let error = stderr.lines().find(|line| line.starts_with("error"));
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
+    Err(BenchError(error.or(last).unwrap_or("it failed without a word").to_owned()))
 }

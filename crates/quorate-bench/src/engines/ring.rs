@@ -58,9 +58,9 @@ impl Message for Token {
 }
 
 /// Nobody wants anything.
-pub(super) struct Nobody;
+pub(super) struct NoUser;
 
-impl User for Nobody {
+impl User for NoUser {
     type Command = Infallible;
     type Output = Infallible;
 
@@ -68,7 +68,7 @@ impl User for Nobody {
 
     fn accepted(&mut self, _: ProcessId, _: &Infallible, _: &mut Agenda<Infallible>) {}
 
-    fn hear(&mut self, _: ProcessId, _: &Infallible, _: &mut Agenda<Infallible>) {}
+    fn on_output(&mut self, _: ProcessId, _: &Infallible, _: &mut Agenda<Infallible>) {}
 
     fn crashed(&mut self, _: ProcessId) {}
 

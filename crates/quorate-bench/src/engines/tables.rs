@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::Race;
-use crate::grid::Grid;
-use crate::say::{number, times};
+use super::EngineComparison;
+use crate::format::{number, times};
+use crate::text_table::TextTable;
 
 /// How it was measured.
 const CAVEATS: &str = "\
@@ -18,57 +18,58 @@ const CAVEATS: &str = "\
   stateright keeps a fingerprint of 64 bits for each state, quorate one of 100 and the steps between states, for starvation.
 ";
 
-impl Race {
-    fn grid(&self) -> Grid {
-        let mut grid = Grid::new(&["work", "other", "other", "quorate", "quorate is"]);
-        for lap in &self.laps {
-            let other = format!("{} {} {}", lap.engine.name(), lap.engine.version(), lap.way);
-            grid.rows.push(vec![
-                lap.work.clone(),
+impl EngineComparison {
+    fn table(&self) -> TextTable {
+        let mut table = TextTable::new(&["work", "other", "other", "quorate", "quorate is"]);
+        for result in &self.results {
+            let other =
+                format!("{} {} {}", result.engine.name(), result.engine.version(), result.mode);
+            table.rows.push(vec![
+                result.work.clone(),
                 other.trim_end().to_owned(),
-                number(lap.theirs),
-                number(lap.ours),
-                times(lap.ours / lap.theirs),
+                number(result.theirs),
+                number(result.ours),
+                times(result.ours / result.theirs),
             ]);
         }
-        grid
+        table
     }
 
-    fn troubles(&self) -> Vec<String> {
+    fn problems(&self) -> Vec<String> {
         self.absent.iter().map(|(engine, absent)| format!("{}: {absent}", engine.name())).collect()
     }
 
     /// All of it for a terminal.
     pub fn text(&self) -> String {
-        let troubles: String = self.troubles().iter().map(|line| format!("{line}\n")).collect();
-        let table = if self.laps.is_empty() { String::new() } else { self.grid().text(2) };
-        table + &troubles
+        let problems: String = self.problems().iter().map(|line| format!("{line}\n")).collect();
+        let table = if self.results.is_empty() { String::new() } else { self.table().text(2) };
+        table + &problems
     }
 
     /// The part of the page about it.
     pub fn section(&self) -> String {
-        let troubles: String = self.troubles().iter().map(|line| format!("\n{line}.\n")).collect();
-        format!("## Simulator and checker\n\n{}{troubles}\n{CAVEATS}", self.grid().markdown(2))
+        let problems: String = self.problems().iter().map(|line| format!("\n{line}.\n")).collect();
+        format!("## Simulator and checker\n\n{}{problems}\n{CAVEATS}", self.table().markdown(2))
     }
 
     /// The same as JSON.
     pub fn value(&self) -> Value {
-        let lap = |lap: &super::Lap| {
+        let result = |result: &super::EngineResult| {
             json!({
-                "work": lap.work,
-                "engine": lap.engine,
-                "version": lap.engine.version(),
-                "way": lap.way,
-                "ours_per_second": lap.ours,
-                "theirs_per_second": lap.theirs,
-                "times_as_good": lap.ours / lap.theirs,
+                "work": result.work,
+                "engine": result.engine,
+                "version": result.engine.version(),
+                "way": result.mode,
+                "ours_per_second": result.ours,
+                "theirs_per_second": result.theirs,
+                "times_as_good": result.ours / result.theirs,
             })
         };
         let absent = self.absent.iter().map(
             |(engine, absent)| json!({ "engine": engine, "state": absent.state(), "why": absent.why() }),
         );
         json!({
-            "laps": self.laps.iter().map(lap).collect::<Vec<_>>(),
+            "laps": self.results.iter().map(result).collect::<Vec<_>>(),
             "absent": absent.collect::<Vec<_>>(),
         })
     }

@@ -18,11 +18,11 @@ use tonic::transport::{Channel, Endpoint};
 use super::{Absent, NODES, program, ready, version_line};
 use crate::loopback;
 use crate::processes::Processes;
-use crate::service::{LockClient, Service, Trouble};
+use crate::service::{BenchError, LockClient, Service};
 use crate::storage::Storage;
 
 pub(super) struct Etcd {
-    doors: Vec<String>,
+    endpoints: Vec<String>,
     processes: Processes,
     version: String,
     _folder: TempDir,
@@ -33,20 +33,20 @@ impl Etcd {
         let server = program("etcd")?;
         let version = version_line(&server, &["--version"])?;
         let folder = storage.folder()?;
-        let ports = loopback::free_ports(2 * NODES).map_err(Trouble::new)?;
+        let ports = loopback::free_ports(2 * NODES).map_err(BenchError::new)?;
         let url = |port: &std::net::SocketAddr| format!("http://{port}");
-        let (peers, doors): (Vec<_>, Vec<_>) =
+        let (peers, endpoints): (Vec<_>, Vec<_>) =
             (ports[..NODES].iter().map(url).collect(), ports[NODES..].iter().map(url).collect());
         let cluster: Vec<String> =
             peers.iter().enumerate().map(|(node, peer)| format!("n{node}={peer}")).collect();
         let mut processes = Processes::default();
-        for (node, (peer, door)) in peers.iter().zip(&doors).enumerate() {
+        for (node, (peer, endpoint)) in peers.iter().zip(&endpoints).enumerate() {
             let home = folder.path().join(format!("n{node}"));
             let mut command = Command::new(&server);
             command.args(["--name", &format!("n{node}"), "--log-level", "error", "--data-dir"]);
             command.arg(&home);
             command.args(["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]);
-            command.args(["--listen-client-urls", door, "--advertise-client-urls", door]);
+            command.args(["--listen-client-urls", endpoint, "--advertise-client-urls", endpoint]);
             command.args(["--initial-cluster", &cluster.join(",")]);
             // A machine may be configured for an etcd of its own.
             for (name, _) in std::env::vars_os() {
@@ -56,7 +56,7 @@ impl Etcd {
             }
             processes.start_logged(&mut command, &folder.path().join(format!("log-{node}")))?;
         }
-        let mut all = Self { doors, processes, version, _folder: folder };
+        let mut all = Self { endpoints, processes, version, _folder: folder };
         for node in 0..NODES {
             all.ready(node).await?;
         }
@@ -65,8 +65,8 @@ impl Etcd {
 
     /// A node is ready when it grants a lease: then it knows a leader.
     async fn ready(&mut self, node: usize) -> Result<(), Absent> {
-        let door = self.doors[node].clone();
-        let leased = async || lease(&mut LeaseClient::new(channel(&door).await?), 2).await;
+        let endpoint = self.endpoints[node].clone();
+        let leased = async || lease(&mut LeaseClient::new(channel(&endpoint).await?), 2).await;
         ready(&mut self.processes, node, leased).await
     }
 
@@ -75,27 +75,27 @@ impl Etcd {
     }
 }
 
-async fn channel(door: &str) -> Result<Channel, Trouble> {
-    let endpoint = Endpoint::from_shared(door.to_owned()).map_err(Trouble::new)?;
-    endpoint.tcp_nodelay(true).connect().await.map_err(Trouble::new)
+async fn channel(endpoint: &str) -> Result<Channel, BenchError> {
+    let endpoint = Endpoint::from_shared(endpoint.to_owned()).map_err(BenchError::new)?;
+    endpoint.tcp_nodelay(true).connect().await.map_err(BenchError::new)
 }
 
-async fn lease(leases: &mut LeaseClient<Channel>, seconds: i64) -> Result<i64, Trouble> {
+async fn lease(leases: &mut LeaseClient<Channel>, seconds: i64) -> Result<i64, BenchError> {
     let wanted = LeaseGrantRequest { ttl: seconds, id: 0 };
-    Ok(leases.lease_grant(wanted).await.map_err(Trouble::new)?.into_inner().id)
+    Ok(leases.lease_grant(wanted).await.map_err(BenchError::new)?.into_inner().id)
 }
 
 impl Service for Etcd {
-    type Client = Holder;
+    type Client = EtcdLockClient;
 
-    async fn connect(&self, number: usize, ttl: Duration) -> Result<Holder, Trouble> {
-        let channel = channel(&self.doors[number % NODES]).await?;
+    async fn connect(&self, number: usize, ttl: Duration) -> Result<EtcdLockClient, BenchError> {
+        let channel = channel(&self.endpoints[number % NODES]).await?;
         let mut leases = LeaseClient::new(channel.clone());
         let lease = lease(&mut leases, ttl.as_secs().max(1) as i64).await?;
-        let kept = tokio::spawn(async move {
+        let keep_alive_task = tokio::spawn(async move {
             let _ = keep_alive(leases, lease, ttl / 3).await;
         });
-        Ok(Holder { locks: Locks::new(channel), lease, key: Vec::new(), kept })
+        Ok(EtcdLockClient { locks: Locks::new(channel), lease, key: Vec::new(), keep_alive_task })
     }
 
     fn processes(&self) -> &Processes {
@@ -120,29 +120,29 @@ async fn keep_alive(
     }
 }
 
-pub(super) struct Holder {
+pub(super) struct EtcdLockClient {
     locks: Locks<Channel>,
     lease: i64,
     key: Vec<u8>,
-    kept: JoinHandle<()>,
+    keep_alive_task: JoinHandle<()>,
 }
 
-impl LockClient for Holder {
-    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
+impl LockClient for EtcdLockClient {
+    async fn acquire(&mut self, name: &str) -> Result<(), BenchError> {
         let wanted = LockRequest { name: name.as_bytes().to_vec(), lease: self.lease };
-        self.key = self.locks.lock(wanted).await.map_err(Trouble::new)?.into_inner().key;
+        self.key = self.locks.lock(wanted).await.map_err(BenchError::new)?.into_inner().key;
         Ok(())
     }
 
-    async fn release(&mut self) -> Result<(), Trouble> {
+    async fn release(&mut self) -> Result<(), BenchError> {
         let key = std::mem::take(&mut self.key);
-        self.locks.unlock(UnlockRequest { key }).await.map_err(Trouble::new)?;
+        self.locks.unlock(UnlockRequest { key }).await.map_err(BenchError::new)?;
         Ok(())
     }
 }
 
-impl Drop for Holder {
+impl Drop for EtcdLockClient {
     fn drop(&mut self) {
-        self.kept.abort();
+        self.keep_alive_task.abort();
     }
 }

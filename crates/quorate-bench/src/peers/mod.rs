@@ -17,21 +17,21 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::loopback;
-use crate::measure::Measured;
+use crate::measure::Measurement;
 use crate::processes::Processes;
-use crate::service::{Service, Trouble};
+use crate::service::{BenchError, Service};
 use crate::storage::Storage;
-use crate::task::{Effort, Task, perform};
+use crate::task::{BenchConfig, Task, perform};
 use crate::work;
 
 /// How many nodes an ensemble has.
 const NODES: usize = 3;
 
 /// A server that does not answer after so long is given up.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One attempt to talk to a server: while it starts it may take a connection and say nothing.
-const ATTEMPT: Duration = Duration::from_secs(3);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A service that others made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -74,10 +74,10 @@ impl Peer {
     }
 
     /// For so long it works before anything counts.
-    fn warm_up(self, effort: &Effort) -> Duration {
+    fn warm_up(self, config: &BenchConfig) -> Duration {
         match self {
-            Self::Zookeeper => effort.warm_up,
-            _ => effort.time / 10,
+            Self::Zookeeper => config.warm_up,
+            _ => config.time / 10,
         }
     }
 }
@@ -116,97 +116,98 @@ impl std::fmt::Display for Absent {
     }
 }
 
-impl From<Trouble> for Absent {
-    fn from(trouble: Trouble) -> Self {
-        Self::Failed(trouble.0)
+impl From<BenchError> for Absent {
+    fn from(error: BenchError) -> Self {
+        Self::Failed(error.0)
     }
 }
 
 /// What came of a service with a setting.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PeerResult {
     /// Which service.
     pub peer: Peer,
     /// Where it keeps what it must remember.
     pub storage: Storage,
     /// What it says that it is, and what came of each task; or why there is nothing.
-    pub came: Result<Ran, Absent>,
+    pub outcome: Result<PeerRun, Absent>,
 }
 
 /// What a service did.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct PeerRun {
     /// What it says that it is.
     pub version: String,
     /// What came of each task.
-    pub results: Vec<(Task, Result<Measured, Trouble>)>,
+    pub results: Vec<(Task, Result<Measurement, BenchError>)>,
 }
 
-/// Starts a service, makes it work and ends it. `tell` hears what is done next.
+/// Starts a service, makes it work and ends it. `progress` hears what is done next.
 pub async fn run(
     peer: Peer,
     storage: Storage,
     tasks: &[Task],
-    effort: &Effort,
-    mut tell: impl FnMut(&str),
-) -> Entry {
-    tell("starts");
-    let warm_up = peer.warm_up(effort);
-    let came = match peer {
+    config: &BenchConfig,
+    mut progress: impl FnMut(&str),
+) -> PeerResult {
+    progress("starts");
+    let warm_up = peer.warm_up(config);
+    let outcome = match peer {
         Peer::Etcd => match etcd::Etcd::start(storage).await {
-            Ok(all) => Ok(ran(&all, all.version(), tasks, effort, warm_up, tell).await),
+            Ok(all) => Ok(run_tasks(&all, all.version(), tasks, config, warm_up, progress).await),
             Err(absent) => Err(absent),
         },
         Peer::Zookeeper => match zookeeper::Zookeeper::start(storage).await {
-            Ok(all) => Ok(ran(&all, all.version(), tasks, effort, warm_up, tell).await),
+            Ok(all) => Ok(run_tasks(&all, all.version(), tasks, config, warm_up, progress).await),
             Err(absent) => Err(absent),
         },
         Peer::Redis => match redis::Redis::start(storage).await {
-            Ok(all) => Ok(ran(&all, all.version(), tasks, effort, warm_up, tell).await),
+            Ok(all) => Ok(run_tasks(&all, all.version(), tasks, config, warm_up, progress).await),
             Err(absent) => Err(absent),
         },
         Peer::Redlock => match redlock::Redlock::start(storage).await {
-            Ok(all) => Ok(ran(&all, all.version(), tasks, effort, warm_up, tell).await),
+            Ok(all) => Ok(run_tasks(&all, all.version(), tasks, config, warm_up, progress).await),
             Err(absent) => Err(absent),
         },
     };
-    Entry { peer, storage, came }
+    PeerResult { peer, storage, outcome }
 }
 
 /// Waits until a server does for us what it does when it is ready, or says what it said last.
-async fn ready<T, F: Future<Output = Result<T, Trouble>>>(
+async fn ready<T, F: Future<Output = Result<T, BenchError>>>(
     processes: &mut Processes,
     number: usize,
     attempt: impl Fn() -> F,
 ) -> Result<(), Absent> {
-    let soon = async || {
-        let answer = tokio::time::timeout(ATTEMPT, attempt()).await;
-        answer.unwrap_or_else(|_| Err(Trouble::new("it does not answer")))
+    let attempt_with_timeout = async || {
+        let reply = tokio::time::timeout(ATTEMPT_TIMEOUT, attempt()).await;
+        reply.unwrap_or_else(|_| Err(BenchError::new("it does not answer")))
     };
-    match loopback::until(START, || processes.is_alive(number), soon).await {
+    match loopback::until(START_TIMEOUT, || processes.is_alive(number), attempt_with_timeout).await
+    {
         Ok(_) => Ok(()),
-        Err(trouble) => Err(Absent::Failed(processes.last_words(number, &trouble))),
+        Err(error) => Err(Absent::Failed(processes.last_log_line(number, &error))),
     }
 }
 
-async fn ran(
+async fn run_tasks(
     service: &impl Service,
     version: &str,
     tasks: &[Task],
-    effort: &Effort,
+    config: &BenchConfig,
     warm_up: Duration,
-    mut tell: impl FnMut(&str),
-) -> Ran {
-    tell("warms up");
+    mut progress: impl FnMut(&str),
+) -> PeerRun {
+    progress("warms up");
     // Whatever is wrong is seen again where it counts.
-    let warm = work::apart(service, effort.apart, warm_up);
-    let _ = tokio::time::timeout(warm_up + START, warm).await;
+    let warm = work::apart(service, config.apart, warm_up);
+    let _ = tokio::time::timeout(warm_up + START_TIMEOUT, warm).await;
     let mut results = Vec::new();
     for task in tasks.iter().filter(|task| task.is_for_all()) {
-        tell(task.name());
-        results.push((*task, perform(service, *task, effort).await));
+        progress(task.name());
+        results.push((*task, perform(service, *task, config).await));
     }
-    Ran { version: version.to_owned(), results }
+    PeerRun { version: version.to_owned(), results }
 }
 
 /// Where a program is that is called by its name.
@@ -220,8 +221,8 @@ pub(crate) fn program(name: &str) -> Result<PathBuf, Absent> {
 }
 
 /// The first line of what a program says of its version.
-fn version_line(program: &Path, arguments: &[&str]) -> Result<String, Trouble> {
-    let said = Command::new(program).args(arguments).output().map_err(Trouble::new)?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    Ok(said.lines().next().unwrap_or("unknown").to_owned())
+fn version_line(program: &Path, arguments: &[&str]) -> Result<String, BenchError> {
+    let output = Command::new(program).args(arguments).output().map_err(BenchError::new)?;
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(output.lines().next().unwrap_or("unknown").to_owned())
 }

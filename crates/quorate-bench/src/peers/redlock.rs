@@ -8,23 +8,23 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::Absent;
-use super::redis::{FREE, Instances, Renewal, random_value, retry_delay};
-use super::resp::{Answer, Connection};
+use super::redis::{LockRenewer, RELEASE_SCRIPT, RedisInstances, random_value, retry_delay};
+use super::resp::{RespConnection, RespReply};
 use crate::processes::Processes;
-use crate::service::{LockClient, Service, Trouble};
+use crate::service::{BenchError, LockClient, Service};
 use crate::storage::Storage;
 
 const INSTANCES: usize = 5;
 const MAJORITY: usize = INSTANCES / 2 + 1;
 
 /// An instance that says nothing for so long does not count, so that a dead one delays nobody for long.
-const PATIENCE: Duration = Duration::from_millis(500);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(500);
 
-pub(super) struct Redlock(Instances);
+pub(super) struct Redlock(RedisInstances);
 
 impl Redlock {
     pub(super) async fn start(storage: Storage) -> Result<Self, Absent> {
-        Ok(Self(Instances::start(INSTANCES, storage).await?))
+        Ok(Self(RedisInstances::start(INSTANCES, storage).await?))
     }
 
     pub(super) fn version(&self) -> &str {
@@ -33,14 +33,21 @@ impl Redlock {
 }
 
 impl Service for Redlock {
-    type Client = Holder;
+    type Client = RedlockClient;
 
-    async fn connect(&self, _: usize, ttl: Duration) -> Result<Holder, Trouble> {
-        let mut seats = Vec::new();
-        for door in &self.0.doors {
-            seats.push(Seat { door: *door, connection: Some(Connection::open(*door).await?) });
+    async fn connect(&self, _: usize, ttl: Duration) -> Result<RedlockClient, BenchError> {
+        let mut instances = Vec::new();
+        for address in &self.0.addresses {
+            instances.push(InstanceConnection {
+                address: *address,
+                connection: Some(RespConnection::open(*address).await?),
+            });
         }
-        Ok(Holder { seats, renewal: Renewal::start(self.0.doors.clone(), ttl), ttl })
+        Ok(RedlockClient {
+            instances,
+            renewer: LockRenewer::start(self.0.addresses.clone(), ttl),
+            ttl,
+        })
     }
 
     fn processes(&self) -> &Processes {
@@ -53,27 +60,27 @@ impl Service for Redlock {
 }
 
 /// An instance as a client sees it: without a connection if it did not answer the last time.
-struct Seat {
-    door: SocketAddr,
-    connection: Option<Connection>,
+struct InstanceConnection {
+    address: SocketAddr,
+    connection: Option<RespConnection>,
 }
 
-impl Seat {
-    async fn send(&mut self, words: &[&str]) {
+impl InstanceConnection {
+    async fn send(&mut self, arguments: &[&str]) {
         if self.connection.is_none() {
-            self.connection = Connection::open(self.door).await.ok();
+            self.connection = RespConnection::open(self.address).await.ok();
         }
         if let Some(connection) = &mut self.connection
-            && connection.send(words).await.is_err()
+            && connection.send(arguments).await.is_err()
         {
             self.connection = None;
         }
     }
 
-    async fn answer(&mut self) -> Option<Answer> {
-        let answer = tokio::time::timeout(PATIENCE, self.connection.as_mut()?.answer()).await;
-        match answer {
-            Ok(Ok(answer)) => Some(answer),
+    async fn reply(&mut self) -> Option<RespReply> {
+        let reply = tokio::time::timeout(REPLY_TIMEOUT, self.connection.as_mut()?.reply()).await;
+        match reply {
+            Ok(Ok(reply)) => Some(reply),
             // An answer that comes later would be taken for that of the next question.
             _ => {
                 self.connection = None;
@@ -83,28 +90,28 @@ impl Seat {
     }
 }
 
-pub(super) struct Holder {
-    seats: Vec<Seat>,
-    renewal: Renewal,
+pub(super) struct RedlockClient {
+    instances: Vec<InstanceConnection>,
+    renewer: LockRenewer,
     ttl: Duration,
 }
 
-impl Holder {
+impl RedlockClient {
     /// Asks all of them; how many did what was asked.
-    async fn ask(&mut self, words: &[&str]) -> usize {
-        for seat in &mut self.seats {
-            seat.send(words).await;
+    async fn command_all(&mut self, arguments: &[&str]) -> usize {
+        for instance in &mut self.instances {
+            instance.send(arguments).await;
         }
         let mut done = 0;
-        for seat in &mut self.seats {
-            let answer = seat.answer().await;
-            done += usize::from(matches!(answer, Some(Answer::Text(_) | Answer::Number(1))));
+        for instance in &mut self.instances {
+            let reply = instance.reply().await;
+            done += usize::from(matches!(reply, Some(RespReply::Text(_) | RespReply::Number(1))));
         }
         done
     }
 
     async fn free(&mut self, name: &str, value: &str) {
-        self.ask(&["EVAL", FREE, "1", name, value]).await;
+        self.command_all(&["EVAL", RELEASE_SCRIPT, "1", name, value]).await;
     }
 }
 
@@ -114,14 +121,14 @@ fn validity(ttl: Duration, asking_took: Duration) -> Duration {
     ttl.saturating_sub(asking_took).saturating_sub(drift)
 }
 
-impl LockClient for Holder {
-    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
+impl LockClient for RedlockClient {
+    async fn acquire(&mut self, name: &str) -> Result<(), BenchError> {
         let ttl = self.ttl.as_millis().to_string();
         loop {
-            let (value, asked) = (random_value()?, Instant::now());
-            let votes = self.ask(&["SET", name, &value, "NX", "PX", &ttl]).await;
-            if votes >= MAJORITY && !validity(self.ttl, asked.elapsed()).is_zero() {
-                self.renewal.has(Some((name.to_owned(), value)));
+            let (value, started) = (random_value()?, Instant::now());
+            let votes = self.command_all(&["SET", name, &value, "NX", "PX", &ttl]).await;
+            if votes >= MAJORITY && !validity(self.ttl, started.elapsed()).is_zero() {
+                self.renewer.set_held(Some((name.to_owned(), value)));
                 return Ok(());
             }
             self.free(name, &value).await;
@@ -129,8 +136,8 @@ impl LockClient for Holder {
         }
     }
 
-    async fn release(&mut self) -> Result<(), Trouble> {
-        if let Some((name, value)) = self.renewal.has(None) {
+    async fn release(&mut self) -> Result<(), BenchError> {
+        if let Some((name, value)) = self.renewer.set_held(None) {
             self.free(&name, &value).await;
         }
         Ok(())

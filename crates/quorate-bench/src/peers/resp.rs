@@ -10,75 +10,75 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 use crate::loopback;
-use crate::service::Trouble;
+use crate::service::BenchError;
 
 /// No text in an answer is longer.
 const TEXT_MOST: i64 = 1 << 20;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum RespReply {
     /// Nothing: what was asked for is not there, or was not done.
-    Nothing,
+    Nil,
     Text(String),
     Number(i64),
 }
 
-pub(super) struct Connection {
+pub(super) struct RespConnection {
     stream: BufReader<TcpStream>,
     line: String,
 }
 
-impl Connection {
-    pub(super) async fn open(address: SocketAddr) -> Result<Self, Trouble> {
-        let stream = loopback::dial(address).await.map_err(Trouble::new)?;
+impl RespConnection {
+    pub(super) async fn open(address: SocketAddr) -> Result<Self, BenchError> {
+        let stream = loopback::dial(address).await.map_err(BenchError::new)?;
         Ok(Self { stream: BufReader::new(stream), line: String::new() })
     }
 
     /// Asks and waits for the answer.
-    pub(super) async fn ask(&mut self, words: &[&str]) -> Result<Answer, Trouble> {
-        self.send(words).await?;
-        self.answer().await
+    pub(super) async fn command(&mut self, arguments: &[&str]) -> Result<RespReply, BenchError> {
+        self.send(arguments).await?;
+        self.reply().await
     }
 
     /// Asks only: the answer is to be fetched before the next question.
-    pub(super) async fn send(&mut self, words: &[&str]) -> Result<(), Trouble> {
-        let mut text = format!("*{}\r\n", words.len());
-        for word in words {
-            text += &format!("${}\r\n{word}\r\n", word.len());
+    pub(super) async fn send(&mut self, arguments: &[&str]) -> Result<(), BenchError> {
+        let mut text = format!("*{}\r\n", arguments.len());
+        for argument in arguments {
+            text += &format!("${}\r\n{argument}\r\n", argument.len());
         }
-        self.stream.write_all(text.as_bytes()).await.map_err(Trouble::new)
+        self.stream.write_all(text.as_bytes()).await.map_err(BenchError::new)
     }
 
     /// The answer to what was asked.
-    pub(super) async fn answer(&mut self) -> Result<Answer, Trouble> {
+    pub(super) async fn reply(&mut self) -> Result<RespReply, BenchError> {
         self.line.clear();
-        let read = self.stream.read_line(&mut self.line).await.map_err(Trouble::new)?;
+        let read = self.stream.read_line(&mut self.line).await.map_err(BenchError::new)?;
         if read == 0 {
-            return Err(Trouble::new("Redis has closed the connection"));
+            return Err(BenchError::new("Redis has closed the connection"));
         }
         let (kind, rest) = (self.line.chars().next(), self.line.get(1..).unwrap_or("").trim_end());
-        let number = || rest.parse().map_err(|_| Trouble(format!("`{rest}` is no number")));
+        let number = || rest.parse().map_err(|_| BenchError(format!("`{rest}` is no number")));
         match kind {
-            Some('+') => Ok(Answer::Text(rest.to_owned())),
-            Some('-') => Err(Trouble(format!("Redis says: {rest}"))),
-            Some(':') => Ok(Answer::Number(number()?)),
-            Some('_') => Ok(Answer::Nothing),
+            Some('+') => Ok(RespReply::Text(rest.to_owned())),
+            Some('-') => Err(BenchError(format!("Redis says: {rest}"))),
+            Some(':') => Ok(RespReply::Number(number()?)),
+            Some('_') => Ok(RespReply::Nil),
             Some('$') => match number()? {
-                -1 => Ok(Answer::Nothing),
+                -1 => Ok(RespReply::Nil),
                 length @ 0..=TEXT_MOST => self.text(length as usize).await,
-                length => Err(Trouble(format!("a text of {length} bytes"))),
+                length => Err(BenchError(format!("a text of {length} bytes"))),
             },
-            _ => Err(Trouble(format!("`{}` is no answer of Redis", self.line.trim_end()))),
+            _ => Err(BenchError(format!("`{}` is no answer of Redis", self.line.trim_end()))),
         }
     }
 
     /// A text and the end of its line.
-    async fn text(&mut self, length: usize) -> Result<Answer, Trouble> {
+    async fn text(&mut self, length: usize) -> Result<RespReply, BenchError> {
         let mut bytes = vec![0; length + 2];
-        self.stream.read_exact(&mut bytes).await.map_err(Trouble::new)?;
+        self.stream.read_exact(&mut bytes).await.map_err(BenchError::new)?;
         bytes.truncate(length);
-        Ok(Answer::Text(String::from_utf8_lossy(&bytes).into_owned()))
+        Ok(RespReply::Text(String::from_utf8_lossy(&bytes).into_owned()))
     }
 }
 
@@ -89,17 +89,17 @@ mod tests {
     use super::*;
 
     /// What a client makes of these bytes.
-    async fn answers(bytes: &'static str, count: usize) -> Vec<Result<Answer, String>> {
+    async fn replies(bytes: &'static str, count: usize) -> Vec<Result<RespReply, String>> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(bytes.as_bytes()).await.unwrap();
         });
-        let mut connection = Connection::open(address).await.unwrap();
+        let mut connection = RespConnection::open(address).await.unwrap();
         let mut all = Vec::new();
         for _ in 0..count {
-            all.push(connection.answer().await.map_err(|trouble| trouble.0));
+            all.push(connection.reply().await.map_err(|error| error.0));
         }
         server.await.unwrap();
         all
@@ -107,11 +107,11 @@ mod tests {
 
     #[tokio::test]
     async fn answers_are_read_one_by_one() {
-        let all = answers("+OK\r\n$-1\r\n:7\r\n$3\r\na\r\n\r\n-ERR no\r\n", 5).await;
-        assert_eq!(all[0], Ok(Answer::Text("OK".to_owned())));
-        assert_eq!(all[1], Ok(Answer::Nothing));
-        assert_eq!(all[2], Ok(Answer::Number(7)));
-        assert_eq!(all[3], Ok(Answer::Text("a\r\n".to_owned())));
+        let all = replies("+OK\r\n$-1\r\n:7\r\n$3\r\na\r\n\r\n-ERR no\r\n", 5).await;
+        assert_eq!(all[0], Ok(RespReply::Text("OK".to_owned())));
+        assert_eq!(all[1], Ok(RespReply::Nil));
+        assert_eq!(all[2], Ok(RespReply::Number(7)));
+        assert_eq!(all[3], Ok(RespReply::Text("a\r\n".to_owned())));
         assert_eq!(all[4], Err("Redis says: ERR no".to_owned()));
     }
 
@@ -123,7 +123,7 @@ mod tests {
             ("$99999999999\r\n", "a text of 99999999999 bytes"),
             (":x\r\n", "`x` is no number"),
         ] {
-            assert_eq!(answers(bytes, 1).await, [Err(text.to_owned())]);
+            assert_eq!(replies(bytes, 1).await, [Err(text.to_owned())]);
         }
     }
 }

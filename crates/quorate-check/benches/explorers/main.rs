@@ -16,7 +16,7 @@ use std::hash::Hash;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use in_stateright::{InStateright, WithFingerprints};
+use in_stateright::{StaterightModel, WithFingerprints};
 use lamport::LamportMutex;
 use plain::Plain;
 use quorate_algorithms::mutex::RicartAgrawala;
@@ -34,7 +34,7 @@ fn main() {
     );
     let lamport = || LamportMutex { clock_most };
     let name = format!("LamportMutex, N = 3, clock <= {clock_most}");
-    compare(&name, known, || InStateright(lamport()), lamport);
+    compare(&name, known, || StaterightModel(lamport()), lamport);
     let n = if quick { 3 } else { 4 };
     // What stateright is given: processes and messages as they are, or what we make of them before we search.
     compare(&format!("ricart-agrawala, n = {n}"), None, || plain(n), || world(n, false));
@@ -50,10 +50,10 @@ fn main() {
 }
 
 /// Everybody asks once.
-fn world(n: usize, reduce: bool) -> World<'static> {
+fn world(n: usize, partial_order_reduction: bool) -> World<'static> {
     let make = move |id| RicartAgrawala::new(n, id);
     let mut world = World::new(n, make, MutexUsers { requests: vec![1; n] });
-    world.reduce = reduce;
+    world.partial_order_reduction = partial_order_reduction;
     world
 }
 

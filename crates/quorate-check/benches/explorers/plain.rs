@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use quorate_check::{MutexPlace, MutexUsers, Users};
+use quorate_check::{MutexUserState, MutexUsers, Users};
 use quorate_core::mutex::Mutex;
 use quorate_core::{Effect, Effects, ProcessId, Recipients, Time};
 use stateright::Property;
@@ -19,7 +19,7 @@ type Link = (ProcessId, ProcessId);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State<P: Mutex> {
     processes: Vec<P>,
-    places: Vec<MutexPlace>,
+    user_states: Vec<MutexUserState>,
     links: BTreeMap<Link, VecDeque<P::Message>>,
 }
 
@@ -49,7 +49,7 @@ impl<P: Mutex> Plain<P> {
                         to.iter().for_each(|to| post(to, message.clone()));
                     }
                     Effect::Output(output) => {
-                        self.users.told(&mut state.places[id.index()], &output);
+                        self.users.on_output(&mut state.user_states[id.index()], &output);
                     }
                     _ => {}
                 }
@@ -65,14 +65,14 @@ impl<P: Mutex + 'static> stateright::Model for Plain<P> {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State<P>> {
-        let places = ProcessId::all(self.processes.len());
-        let places = places.map(|id| self.users.place(id)).collect();
-        vec![State { processes: self.processes.clone(), places, links: BTreeMap::new() }]
+        let user_states = ProcessId::all(self.processes.len());
+        let user_states = user_states.map(|id| self.users.initial_user(id)).collect();
+        vec![State { processes: self.processes.clone(), user_states, links: BTreeMap::new() }]
     }
 
     fn actions(&self, state: &State<P>, actions: &mut Vec<Action>) {
-        for (id, place) in ProcessId::all(self.processes.len()).zip(&state.places) {
-            if self.users.wish(place).is_some() {
+        for (id, user) in ProcessId::all(self.processes.len()).zip(&state.user_states) {
+            if self.users.next_command(user).is_some() {
                 actions.push(Action::Ask(id));
             }
         }
@@ -84,9 +84,9 @@ impl<P: Mutex + 'static> stateright::Model for Plain<P> {
         let mut out = Effects::new(Time::ZERO);
         let id = match action {
             Action::Ask(id) => {
-                let place = &mut next.places[id.index()];
-                let (command, _) = self.users.wish(place)?;
-                self.users.asked(place, &command);
+                let user = &mut next.user_states[id.index()];
+                let (command, _) = self.users.next_command(user)?;
+                self.users.on_command(user, &command);
                 next.processes[id.index()].on_command(command, &mut out).ok()?;
                 id
             }
@@ -106,7 +106,7 @@ impl<P: Mutex + 'static> stateright::Model for Plain<P> {
 
     fn properties(&self) -> Vec<Property<Self>> {
         let safe =
-            |model: &Self, state: &State<P>| model.users.broken(state.places.iter()).is_none();
+            |model: &Self, state: &State<P>| model.users.broken(state.user_states.iter()).is_none();
         vec![Property::always("one inside at most", safe)]
     }
 }

@@ -1,6 +1,6 @@
 //! Users of an agreement: each has something to propose, once, and waits for what is decided.
 
-use quorate_core::agreement::{Command, Decision, Matter, Output, Value};
+use quorate_core::agreement::{AgreementKind, Command, Decision, Output, Value};
 use quorate_core::{ProcessId, Property};
 
 use super::Users;
@@ -12,24 +12,24 @@ use super::Users;
 #[derive(Clone, Debug)]
 pub struct AgreementUsers {
     /// What they are to agree on.
-    pub matter: Matter,
+    pub agreement_kind: AgreementKind,
     /// What each proposes; none if it has nothing to propose.
     pub values: Vec<Option<Value>>,
 }
 
 /// The user of an agreement at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AgreementPlace {
+pub struct AgreementUserState {
     /// What it has proposed or will propose.
     value: Option<Value>,
     proposed: bool,
     up: bool,
     decided: Option<Decision>,
     /// Whether it has decided something else later on.
-    torn: bool,
+    changed_decision: bool,
 }
 
-impl AgreementPlace {
+impl AgreementUserState {
     /// What it has proposed, or will unless it crashes.
     fn proposal(&self) -> Option<Value> {
         self.value.filter(|_| self.proposed || self.up)
@@ -45,25 +45,27 @@ impl AgreementUsers {
     fn is_valid<'a>(
         &self,
         decision: &Decision,
-        places: impl Iterator<Item = &'a AgreementPlace> + Clone,
+        user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> bool {
-        let proposals = || places.clone().map(AgreementPlace::proposal);
-        let mut of_correct = places
+        let proposals = || user_states.clone().map(AgreementUserState::proposal);
+        let mut of_correct = user_states
             .clone()
             .enumerate()
-            .filter(|(_, place)| place.up)
-            .filter_map(|(index, place)| place.proposal().map(|value| (index, value)));
-        match (self.matter, decision) {
-            (Matter::Proposal, Decision::Value(value)) => {
+            .filter(|(_, user)| user.up)
+            .filter_map(|(index, user)| user.proposal().map(|value| (index, value)));
+        match (self.agreement_kind, decision) {
+            (AgreementKind::Proposal, Decision::Value(value)) => {
                 proposals().flatten().any(|proposal| proposal == *value)
             }
-            (Matter::Order, Decision::Value(value)) => of_correct.all(|(_, order)| order == *value),
-            (Matter::Vector, Decision::Vector(entries)) => of_correct
+            (AgreementKind::Order, Decision::Value(value)) => {
+                of_correct.all(|(_, order)| order == *value)
+            }
+            (AgreementKind::Vector, Decision::Vector(entries)) => of_correct
                 .all(|(index, value)| entries.get(index).copied().flatten() == Some(value)),
-            (Matter::Vote, Decision::Value(value)) => {
+            (AgreementKind::Vote, Decision::Value(value)) => {
                 let all_for = proposals().all(|vote| vote == Some(Value::COMMIT));
-                let hindered = places.clone().any(|place| !place.up);
-                if *value == Value::COMMIT { all_for } else { !all_for || hindered }
+                let any_crashed = user_states.clone().any(|user| !user.up);
+                if *value == Value::COMMIT { all_for } else { !all_for || any_crashed }
             }
             _ => false,
         }
@@ -73,74 +75,86 @@ impl AgreementUsers {
 impl Users for AgreementUsers {
     type Command = Command;
     type Output = Output;
-    type Place = AgreementPlace;
+    type UserState = AgreementUserState;
 
-    fn place(&self, process: ProcessId) -> AgreementPlace {
+    fn initial_user(&self, process: ProcessId) -> AgreementUserState {
         let value = self.values[process.index()];
-        AgreementPlace { value, proposed: false, up: true, decided: None, torn: false }
+        AgreementUserState {
+            value,
+            proposed: false,
+            up: true,
+            decided: None,
+            changed_decision: false,
+        }
     }
 
     /// Who has something to propose does so some time.
-    fn wish(&self, place: &AgreementPlace) -> Option<(Command, bool)> {
-        let open = place.value.filter(|_| place.up && !place.proposed)?;
+    fn next_command(&self, user: &AgreementUserState) -> Option<(Command, bool)> {
+        let open = user.value.filter(|_| user.up && !user.proposed)?;
         Some((Command::Propose(open), true))
     }
 
-    fn asked(&self, place: &mut AgreementPlace, _: &Command) {
-        place.proposed = true;
+    fn on_command(&self, user: &mut AgreementUserState, _: &Command) {
+        user.proposed = true;
     }
 
-    fn told(&self, place: &mut AgreementPlace, output: &Output) {
+    fn on_output(&self, user: &mut AgreementUserState, output: &Output) {
         // One that is blocked goes on waiting.
         let Output::Decided(decision) = output else { return };
-        match &place.decided {
-            None => place.decided = Some(decision.clone()),
-            Some(first) => place.torn |= first != decision,
+        match &user.decided {
+            None => user.decided = Some(decision.clone()),
+            Some(first) => user.changed_decision |= first != decision,
         }
     }
 
     /// What it proposed may be decided by others.
-    fn crashed(&self, place: &AgreementPlace) -> AgreementPlace {
-        let value = place.value.filter(|_| place.proposed);
-        AgreementPlace { value, proposed: value.is_some(), up: false, decided: None, torn: false }
+    fn crashed(&self, user: &AgreementUserState) -> AgreementUserState {
+        let value = user.value.filter(|_| user.proposed);
+        AgreementUserState {
+            value,
+            proposed: value.is_some(),
+            up: false,
+            decided: None,
+            changed_decision: false,
+        }
     }
 
     fn broken<'a>(
         &self,
-        places: impl Iterator<Item = &'a AgreementPlace> + Clone,
+        user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
-        let mut decisions = places.clone().filter_map(AgreementPlace::decision);
+        let mut decisions = user_states.clone().filter_map(AgreementUserState::decision);
         let first = decisions.next()?;
-        let torn = places.clone().any(|place| place.up && place.torn);
-        if torn || decisions.any(|other| other != first) {
+        let changed_decision = user_states.clone().any(|user| user.up && user.changed_decision);
+        if changed_decision || decisions.any(|other| other != first) {
             return Some(Property::Agreement);
         }
-        (!self.is_valid(first, places)).then_some(Property::Validity)
+        (!self.is_valid(first, user_states)).then_some(Property::Validity)
     }
 
-    fn broken_at_rest<'a>(
+    fn broken_when_quiescent<'a>(
         &self,
-        mut places: impl Iterator<Item = &'a AgreementPlace> + Clone,
+        mut user_states: impl Iterator<Item = &'a AgreementUserState> + Clone,
     ) -> Option<Property> {
-        let begun = places.clone().any(|place| place.proposed);
-        let undecided = places.any(|place| place.up && place.decided.is_none());
+        let begun = user_states.clone().any(|user| user.proposed);
+        let undecided = user_states.any(|user| user.up && user.decided.is_none());
         (begun && undecided).then_some(Property::Termination)
     }
 
-    fn waits(&self, place: &AgreementPlace) -> bool {
-        place.up && place.proposed && place.decided.is_none()
+    fn is_waiting(&self, user: &AgreementUserState) -> bool {
+        user.up && user.proposed && user.decided.is_none()
     }
 
     /// What is decided remains so.
-    fn shows(&self, _: &AgreementPlace, _: &AgreementPlace) -> bool {
+    fn is_visible(&self, _: &AgreementUserState, _: &AgreementUserState) -> bool {
         false
     }
 
-    fn is_pleased(&self, place: &AgreementPlace) -> bool {
-        place.decided.is_some()
+    fn is_satisfied(&self, user: &AgreementUserState) -> bool {
+        user.decided.is_some()
     }
 
-    fn patience(&self) -> Property {
+    fn starvation_property(&self) -> Property {
         Property::Termination
     }
 }
@@ -149,58 +163,68 @@ impl Users for AgreementUsers {
 mod tests {
     use super::*;
 
-    type Place = AgreementPlace;
+    type UserState = AgreementUserState;
 
     /// What users of a matter find: who has proposed, who has crashed then, and who has decided what.
     fn found(
-        matter: Matter,
+        agreement_kind: AgreementKind,
         values: [u64; 3],
         proposed: &[usize],
         crashed: &[usize],
         decided: &[(usize, u64)],
     ) -> Option<Property> {
         let values = values.map(|value| Some(Value(value))).to_vec();
-        let users = AgreementUsers { matter, values };
-        let make = |id| users.place(id);
-        let mut places: Vec<Place> = ProcessId::all(3).map(make).collect();
+        let users = AgreementUsers { agreement_kind, values };
+        let make = |id| users.initial_user(id);
+        let mut user_states: Vec<UserState> = ProcessId::all(3).map(make).collect();
         for process in proposed {
-            let (command, will) = users.wish(&places[*process]).expect("it has not yet");
-            assert!(will);
-            users.asked(&mut places[*process], &command);
+            let (command, must) =
+                users.next_command(&user_states[*process]).expect("it has not yet");
+            assert!(must);
+            users.on_command(&mut user_states[*process], &command);
         }
         for victim in crashed {
-            places[*victim] = users.crashed(&places[*victim]);
+            user_states[*victim] = users.crashed(&user_states[*victim]);
         }
         for (process, value) in decided {
             let output = Output::Decided(Decision::Value(Value(*value)));
-            users.told(&mut places[*process], &output);
+            users.on_output(&mut user_states[*process], &output);
         }
-        let broken = users.broken(places.iter());
-        broken.or_else(|| users.broken_at_rest(places.iter()))
+        let broken = users.broken(user_states.iter());
+        broken.or_else(|| users.broken_when_quiescent(user_states.iter()))
     }
 
     #[test]
     fn all_decide_once_and_the_same() {
-        let matter = Matter::Proposal;
+        let agreement_kind = AgreementKind::Proposal;
         let all = [0, 1, 2];
-        assert_eq!(found(matter, [3, 2, 1], &all, &[], &[(0, 1), (1, 1), (2, 1)]), None);
+        assert_eq!(found(agreement_kind, [3, 2, 1], &all, &[], &[(0, 1), (1, 1), (2, 1)]), None);
         let two = [(0, 1), (1, 2)];
-        assert_eq!(found(matter, [3, 2, 1], &all, &[], &two), Some(Property::Agreement));
-        let torn = [(0, 1), (0, 2)];
-        assert_eq!(found(matter, [3, 2, 1], &all, &[], &torn), Some(Property::Agreement));
+        assert_eq!(found(agreement_kind, [3, 2, 1], &all, &[], &two), Some(Property::Agreement));
+        let changed_decision = [(0, 1), (0, 2)];
+        assert_eq!(
+            found(agreement_kind, [3, 2, 1], &all, &[], &changed_decision),
+            Some(Property::Agreement)
+        );
         let late = [(0, 1), (1, 1)];
-        assert_eq!(found(matter, [3, 2, 1], &all, &[], &late), Some(Property::Termination));
-        assert_eq!(found(matter, [3, 2, 1], &all, &[2], &late), None);
+        assert_eq!(found(agreement_kind, [3, 2, 1], &all, &[], &late), Some(Property::Termination));
+        assert_eq!(found(agreement_kind, [3, 2, 1], &all, &[2], &late), None);
     }
 
     #[test]
     fn what_is_decided_was_proposed_by_the_living_or_the_dead() {
-        let matter = Matter::Proposal;
+        let agreement_kind = AgreementKind::Proposal;
         let by_two = [(0, 1), (1, 1)];
-        assert_eq!(found(matter, [3, 2, 1], &[0, 1, 2], &[2], &by_two), None);
-        assert_eq!(found(matter, [3, 2, 1], &[0, 1], &[2], &by_two), Some(Property::Validity));
+        assert_eq!(found(agreement_kind, [3, 2, 1], &[0, 1, 2], &[2], &by_two), None);
+        assert_eq!(
+            found(agreement_kind, [3, 2, 1], &[0, 1], &[2], &by_two),
+            Some(Property::Validity)
+        );
         let invented = [(0, 9), (1, 9), (2, 9)];
-        assert_eq!(found(matter, [3, 2, 1], &[0, 1, 2], &[], &invented), Some(Property::Validity));
+        assert_eq!(
+            found(agreement_kind, [3, 2, 1], &[0, 1, 2], &[], &invented),
+            Some(Property::Validity)
+        );
     }
 
     #[test]
@@ -208,11 +232,17 @@ mod tests {
         let all = [0, 1, 2];
         let commit = [(0, 1), (1, 1), (2, 1)];
         let abort = [(0, 0), (1, 0), (2, 0)];
-        assert_eq!(found(Matter::Vote, [1, 1, 1], &all, &[], &commit), None);
-        assert_eq!(found(Matter::Vote, [1, 0, 1], &all, &[], &commit), Some(Property::Validity));
-        assert_eq!(found(Matter::Vote, [1, 1, 1], &all, &[], &abort), Some(Property::Validity));
-        assert_eq!(found(Matter::Vote, [1, 1, 1], &all, &[2], &abort[..2]), None);
-        let unasked = found(Matter::Vote, [1, 1, 1], &all[..2], &[2], &commit[..2]);
+        assert_eq!(found(AgreementKind::Vote, [1, 1, 1], &all, &[], &commit), None);
+        assert_eq!(
+            found(AgreementKind::Vote, [1, 0, 1], &all, &[], &commit),
+            Some(Property::Validity)
+        );
+        assert_eq!(
+            found(AgreementKind::Vote, [1, 1, 1], &all, &[], &abort),
+            Some(Property::Validity)
+        );
+        assert_eq!(found(AgreementKind::Vote, [1, 1, 1], &all, &[2], &abort[..2]), None);
+        let unasked = found(AgreementKind::Vote, [1, 1, 1], &all[..2], &[2], &commit[..2]);
         assert_eq!(unasked, Some(Property::Validity), "not everybody had voted");
     }
 }

@@ -19,18 +19,18 @@ pub struct ElectionUsers {
 
 /// The user of an election at one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ElectionPlace {
+pub struct ElectionUserState {
     /// How often it may still begin an election.
-    left: u8,
+    remaining: u8,
     /// Whether it has begun one and was told of no leader since.
-    due: bool,
-    said: Said,
+    pending: bool,
+    status: LeaderStatus,
     /// The least leader that its process has named: if a greater one is up now, it was up then.
-    least: Option<Identifier>,
+    lowest_leader: Option<Identifier>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Said {
+enum LeaderStatus {
     Nothing,
     Undecided,
     Elected(ProcessId),
@@ -38,14 +38,14 @@ enum Said {
     Down,
 }
 
-impl ElectionPlace {
+impl ElectionUserState {
     fn is_up(&self) -> bool {
-        self.said != Said::Down
+        self.status != LeaderStatus::Down
     }
 
     fn leader(&self) -> Option<ProcessId> {
-        match self.said {
-            Said::Elected(leader) => Some(leader),
+        match self.status {
+            LeaderStatus::Elected(leader) => Some(leader),
             _ => None,
         }
     }
@@ -54,63 +54,77 @@ impl ElectionPlace {
 impl Users for ElectionUsers {
     type Command = Command;
     type Output = Output;
-    type Place = ElectionPlace;
+    type UserState = ElectionUserState;
 
-    fn place(&self, process: ProcessId) -> ElectionPlace {
-        let left = self.requests[process.index()];
-        ElectionPlace { left, due: false, said: Said::Nothing, least: None }
+    fn initial_user(&self, process: ProcessId) -> ElectionUserState {
+        let remaining = self.requests[process.index()];
+        ElectionUserState {
+            remaining,
+            pending: false,
+            status: LeaderStatus::Nothing,
+            lowest_leader: None,
+        }
     }
 
     /// Nobody has to begin an election, and who takes part in one waits for its end.
-    fn wish(&self, place: &ElectionPlace) -> Option<(Command, bool)> {
-        let idle = !place.due && !matches!(place.said, Said::Undecided | Said::Down);
-        (place.left > 0 && idle).then_some((Command::Elect, false))
+    fn next_command(&self, user: &ElectionUserState) -> Option<(Command, bool)> {
+        let idle =
+            !user.pending && !matches!(user.status, LeaderStatus::Undecided | LeaderStatus::Down);
+        (user.remaining > 0 && idle).then_some((Command::Elect, false))
     }
 
-    fn asked(&self, place: &mut ElectionPlace, _: &Command) {
-        place.left -= 1;
-        place.due = true;
+    fn on_command(&self, user: &mut ElectionUserState, _: &Command) {
+        user.remaining -= 1;
+        user.pending = true;
     }
 
-    fn told(&self, place: &mut ElectionPlace, output: &Output) {
+    fn on_output(&self, user: &mut ElectionUserState, output: &Output) {
         match *output {
-            Output::Undecided => place.said = Said::Undecided,
+            Output::Undecided => user.status = LeaderStatus::Undecided,
             Output::Elected(leader) => {
-                place.due = false;
-                place.said = Said::Elected(leader.process);
-                place.least = Some(place.least.map_or(leader, |least| least.min(leader)));
+                user.pending = false;
+                user.status = LeaderStatus::Elected(leader.process);
+                user.lowest_leader = Some(
+                    user.lowest_leader.map_or(leader, |lowest_leader| lowest_leader.min(leader)),
+                );
             }
         }
     }
 
-    fn crashed(&self, _: &ElectionPlace) -> ElectionPlace {
-        ElectionPlace { left: 0, due: false, said: Said::Down, least: None }
+    fn crashed(&self, _: &ElectionUserState) -> ElectionUserState {
+        ElectionUserState {
+            remaining: 0,
+            pending: false,
+            status: LeaderStatus::Down,
+            lowest_leader: None,
+        }
     }
 
     fn broken<'a>(
         &self,
-        places: impl Iterator<Item = &'a ElectionPlace> + Clone,
+        user_states: impl Iterator<Item = &'a ElectionUserState> + Clone,
     ) -> Option<Property> {
-        let up = self.candidates.iter().zip(places.clone()).filter(|(_, place)| place.is_up());
+        let up = self.candidates.iter().zip(user_states.clone()).filter(|(_, user)| user.is_up());
         let greatest = up.map(|(candidate, _)| candidate).max()?;
-        let passed_over =
-            |place: &ElectionPlace| place.least.is_some_and(|least| least < *greatest);
-        places.into_iter().any(passed_over).then_some(Property::E1)
+        let passed_over = |user: &ElectionUserState| {
+            user.lowest_leader.is_some_and(|lowest_leader| lowest_leader < *greatest)
+        };
+        user_states.into_iter().any(passed_over).then_some(Property::E1)
     }
 
-    fn broken_at_rest<'a>(
+    fn broken_when_quiescent<'a>(
         &self,
-        places: impl Iterator<Item = &'a ElectionPlace> + Clone,
+        user_states: impl Iterator<Item = &'a ElectionUserState> + Clone,
     ) -> Option<Property> {
-        let up = || places.clone().filter(|place| place.is_up());
-        if up().all(|place| place.said == Said::Nothing) {
+        let up = || user_states.clone().filter(|user| user.is_up());
+        if up().all(|user| user.status == LeaderStatus::Nothing) {
             return None;
         }
         let is_up = |process: ProcessId| {
-            places.clone().nth(process.index()).is_some_and(ElectionPlace::is_up)
+            user_states.clone().nth(process.index()).is_some_and(ElectionUserState::is_up)
         };
-        let has_leader = |place: &ElectionPlace| place.leader().is_some_and(is_up);
-        let mut leaders = up().filter_map(ElectionPlace::leader);
+        let has_leader = |user: &ElectionUserState| user.leader().is_some_and(is_up);
+        let mut leaders = up().filter_map(ElectionUserState::leader);
         let first = leaders.next();
         if leaders.any(|leader| Some(leader) != first) {
             return Some(Property::E1);
@@ -118,20 +132,20 @@ impl Users for ElectionUsers {
         (!up().all(has_leader)).then_some(Property::E2)
     }
 
-    fn waits(&self, place: &ElectionPlace) -> bool {
-        place.said == Said::Undecided
+    fn is_waiting(&self, user: &ElectionUserState) -> bool {
+        user.status == LeaderStatus::Undecided
     }
 
     /// A leader that should not have been named remains one.
-    fn shows(&self, _: &ElectionPlace, _: &ElectionPlace) -> bool {
+    fn is_visible(&self, _: &ElectionUserState, _: &ElectionUserState) -> bool {
         false
     }
 
-    fn is_pleased(&self, place: &ElectionPlace) -> bool {
-        place.least.is_some()
+    fn is_satisfied(&self, user: &ElectionUserState) -> bool {
+        user.lowest_leader.is_some()
     }
 
-    fn patience(&self) -> Property {
+    fn starvation_property(&self) -> Property {
         Property::E2
     }
 }
@@ -143,20 +157,20 @@ mod tests {
     use super::*;
 
     /// What users find whose processes have told them this, one after the other.
-    fn found(told: &[(usize, Output)], crashed: &[usize]) -> Option<Property> {
+    fn found(outputs: &[(usize, Output)], crashed: &[usize]) -> Option<Property> {
         let all = Candidates::new(3, &[5, 7, 9]);
         let candidates = ProcessId::all(3).map(|id| all.of(id)).collect();
         let users = ElectionUsers { requests: vec![1; 3], candidates };
-        let make = |id| users.place(id);
-        let mut places: Vec<ElectionPlace> = ProcessId::all(3).map(make).collect();
+        let make = |id| users.initial_user(id);
+        let mut user_states: Vec<ElectionUserState> = ProcessId::all(3).map(make).collect();
         for victim in crashed {
-            places[*victim] = users.crashed(&places[*victim]);
+            user_states[*victim] = users.crashed(&user_states[*victim]);
         }
-        for (process, output) in told {
-            users.told(&mut places[*process], output);
+        for (process, output) in outputs {
+            users.on_output(&mut user_states[*process], output);
         }
-        let broken = users.broken(places.iter());
-        broken.or_else(|| users.broken_at_rest(places.iter()))
+        let broken = users.broken(user_states.iter());
+        broken.or_else(|| users.broken_when_quiescent(user_states.iter()))
     }
 
     fn elected(value: u64, process: u32) -> Output {

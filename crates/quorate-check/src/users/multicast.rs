@@ -22,44 +22,44 @@ pub struct MulticastUsers {
 
 /// The user of a multicast at one process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MulticastPlace {
+pub struct MulticastUserState {
     id: u8,
     up: bool,
     /// How many messages it has sent, and may still send.
     sent: u8,
-    left: u8,
+    remaining: u8,
     /// What it delivered, in order if an order is promised that can be seen by comparing with others only; sends among
     /// that where it matters what happened before them.
-    log: Vec<Event>,
+    log: Vec<LogEvent>,
     /// What it did wrong all by itself.
     wrong: Option<Property>,
 }
 
 /// Something that a user did or saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Event {
+enum LogEvent {
     /// It sent its next message.
     Sent,
-    Delivered(Mail),
+    Delivered(MessageId),
 }
 
 /// Which message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Mail {
+struct MessageId {
     origin: u8,
     number: u8,
 }
 
-impl MulticastPlace {
-    fn deliveries(&self) -> impl Iterator<Item = Mail> + Clone {
+impl MulticastUserState {
+    fn deliveries(&self) -> impl Iterator<Item = MessageId> + Clone {
         self.log.iter().filter_map(|event| match event {
-            Event::Delivered(mail) => Some(*mail),
-            Event::Sent => None,
+            LogEvent::Delivered(message) => Some(*message),
+            LogEvent::Sent => None,
         })
     }
 
-    fn has(&self, mail: Mail) -> bool {
-        self.log.contains(&Event::Delivered(mail))
+    fn has(&self, message: MessageId) -> bool {
+        self.log.contains(&LogEvent::Delivered(message))
     }
 }
 
@@ -68,29 +68,30 @@ impl MulticastUsers {
         self.promised.contains(&property)
     }
 
-    fn is_member(&self, place: &MulticastPlace) -> bool {
-        self.to.contains(ProcessId::new(place.id.into()))
+    fn is_member(&self, user: &MulticastUserState) -> bool {
+        self.to.contains(ProcessId::new(user.id.into()))
     }
 
     /// What is wrong with a delivery, as far as the place alone can tell.
-    fn wrong(&self, place: &MulticastPlace, mail: Mail) -> Option<Property> {
-        if !self.is_member(place) || place.has(mail) {
+    fn wrong(&self, user: &MulticastUserState, message: MessageId) -> Option<Property> {
+        if !self.is_member(user) || user.has(message) {
             return Some(Property::DeliveryIntegrity);
         }
-        let earlier = |number| place.has(Mail { number, ..mail });
-        (!(0..mail.number).all(earlier)).then_some(Property::FifoOrder)
+        let earlier = |number| user.has(MessageId { number, ..message });
+        (!(0..message.number).all(earlier)).then_some(Property::FifoOrder)
     }
 
     /// Whether somebody has delivered something that happened after what it had not delivered.
-    fn is_out_of_causal_order(&self, places: &[&MulticastPlace]) -> bool {
-        places.iter().filter(|place| place.up).any(|place| {
-            place.deliveries().enumerate().any(|(rank, mail)| {
-                let before = |mail: Mail| place.deliveries().take(rank).any(|own| own == mail);
-                let past = past(places, mail, u8::MAX);
+    fn is_out_of_causal_order(&self, user_states: &[&MulticastUserState]) -> bool {
+        user_states.iter().filter(|user| user.up).any(|user| {
+            user.deliveries().enumerate().any(|(rank, message)| {
+                let before =
+                    |message: MessageId| user.deliveries().take(rank).any(|own| own == message);
+                let past = past(user_states, message, u8::MAX);
                 let all = (0..).zip(past).flat_map(|(origin, count)| {
-                    (0..count).map(move |number| Mail { origin, number })
+                    (0..count).map(move |number| MessageId { origin, number })
                 });
-                all.into_iter().any(|earlier| earlier != mail && !before(earlier))
+                all.into_iter().any(|earlier| earlier != message && !before(earlier))
             })
         })
     }
@@ -98,34 +99,34 @@ impl MulticastUsers {
 
 /// How many messages of each sender a message happened after, itself included. There are no more than `most` between
 /// it and the first.
-fn past(places: &[&MulticastPlace], mail: Mail, most: u8) -> [u8; PROCESSES_MOST] {
+fn past(user_states: &[&MulticastUserState], message: MessageId, most: u8) -> [u8; PROCESSES_MOST] {
     let mut past = [0; PROCESSES_MOST];
-    let Some(sender) = places.get(usize::from(mail.origin)).filter(|_| most > 0) else {
+    let Some(sender) = user_states.get(usize::from(message.origin)).filter(|_| most > 0) else {
         return past;
     };
     let mut sent = 0;
     for event in &sender.log {
         match event {
-            Event::Sent if sent == mail.number => break,
-            Event::Sent => sent += 1,
-            Event::Delivered(known) => {
-                let known = self::past(places, *known, most - 1);
+            LogEvent::Sent if sent == message.number => break,
+            LogEvent::Sent => sent += 1,
+            LogEvent::Delivered(known) => {
+                let known = self::past(user_states, *known, most - 1);
                 past.iter_mut().zip(known).for_each(|(past, known)| *past = known.max(*past));
             }
         }
     }
-    past[usize::from(mail.origin)] = mail.number + 1;
+    past[usize::from(message.origin)] = message.number + 1;
     past
 }
 
 /// Whether one has delivered something before what the other delivered without it.
-fn is_disordered(one: &MulticastPlace, other: &MulticastPlace) -> bool {
+fn is_disordered(one: &MulticastUserState, other: &MulticastUserState) -> bool {
     if one.deliveries().zip(other.deliveries()).all(|(one, other)| one == other) {
         return false;
     }
-    let lacks = |earlier: Mail, later: Mail| {
-        let mut until = other.deliveries().take_while(|mail| *mail != later);
-        other.has(later) && !until.any(|mail| mail == earlier)
+    let lacks = |earlier: MessageId, later: MessageId| {
+        let mut until = other.deliveries().take_while(|message| *message != later);
+        other.has(later) && !until.any(|message| message == earlier)
     };
     one.deliveries()
         .enumerate()
@@ -135,78 +136,91 @@ fn is_disordered(one: &MulticastPlace, other: &MulticastPlace) -> bool {
 impl Users for MulticastUsers {
     type Command = Command;
     type Output = Output;
-    type Place = MulticastPlace;
+    type UserState = MulticastUserState;
 
-    fn place(&self, process: ProcessId) -> MulticastPlace {
-        let left = self.requests[process.index()];
+    fn initial_user(&self, process: ProcessId) -> MulticastUserState {
+        let remaining = self.requests[process.index()];
         let id = process.index() as u8;
-        MulticastPlace { id, up: true, sent: 0, left, log: Vec::new(), wrong: None }
+        MulticastUserState { id, up: true, sent: 0, remaining, log: Vec::new(), wrong: None }
     }
 
     /// Nobody has to send, and nobody waits for what became of earlier messages.
-    fn wish(&self, place: &MulticastPlace) -> Option<(Command, bool)> {
-        let command = Command::Multicast { id: place.sent.into(), to: self.to.clone(), body: () };
-        (place.left > 0).then_some((command, false))
+    fn next_command(&self, user: &MulticastUserState) -> Option<(Command, bool)> {
+        let command = Command::Multicast { id: user.sent.into(), to: self.to.clone(), body: () };
+        (user.remaining > 0).then_some((command, false))
     }
 
-    fn asked(&self, place: &mut MulticastPlace, _: &Command) {
-        place.left -= 1;
-        place.sent += 1;
+    fn on_command(&self, user: &mut MulticastUserState, _: &Command) {
+        user.remaining -= 1;
+        user.sent += 1;
         if self.promises(Property::CausalOrder) {
-            place.log.push(Event::Sent);
+            user.log.push(LogEvent::Sent);
         }
     }
 
-    fn told(&self, place: &mut MulticastPlace, Output::Delivered { origin, id, .. }: &Output) {
+    fn on_output(
+        &self,
+        user: &mut MulticastUserState,
+        Output::Delivered { origin, id, .. }: &Output,
+    ) {
         let small = |number: u64| u8::try_from(number).unwrap_or(u8::MAX);
-        let mail = Mail { origin: small(origin.index() as u64), number: small(*id) };
-        let wrong = self.wrong(place, mail).filter(|property| self.promises(*property));
-        place.wrong = place.wrong.or(wrong);
-        place.log.push(Event::Delivered(mail));
+        let message = MessageId { origin: small(origin.index() as u64), number: small(*id) };
+        let wrong = self.wrong(user, message).filter(|property| self.promises(*property));
+        user.wrong = user.wrong.or(wrong);
+        user.log.push(LogEvent::Delivered(message));
         if !self.promises(Property::CausalOrder) && !self.promises(Property::TotalOrder) {
-            place.log.sort_unstable();
+            user.log.sort_unstable();
         }
     }
 
     /// What it sent is known to others, and what happened before that.
-    fn crashed(&self, place: &MulticastPlace) -> MulticastPlace {
-        let last = place.log.iter().rposition(|event| *event == Event::Sent);
-        let log = place.log[..last.map_or(0, |last| last + 1)].to_vec();
-        MulticastPlace { id: place.id, up: false, sent: place.sent, left: 0, log, wrong: None }
+    fn crashed(&self, user: &MulticastUserState) -> MulticastUserState {
+        let last = user.log.iter().rposition(|event| *event == LogEvent::Sent);
+        let log = user.log[..last.map_or(0, |last| last + 1)].to_vec();
+        MulticastUserState {
+            id: user.id,
+            up: false,
+            sent: user.sent,
+            remaining: 0,
+            log,
+            wrong: None,
+        }
     }
 
     fn broken<'a>(
         &self,
-        places: impl Iterator<Item = &'a MulticastPlace> + Clone,
+        user_states: impl Iterator<Item = &'a MulticastUserState> + Clone,
     ) -> Option<Property> {
-        if let Some(wrong) = places.clone().find_map(|place| place.wrong) {
+        if let Some(wrong) = user_states.clone().find_map(|user| user.wrong) {
             return Some(wrong);
         }
-        let places: Vec<&MulticastPlace> = places.collect();
-        let up = || places.iter().filter(|place| place.up);
-        let was_sent = |mail: Mail| {
-            places.get(usize::from(mail.origin)).is_some_and(|origin| mail.number < origin.sent)
+        let user_states: Vec<&MulticastUserState> = user_states.collect();
+        let up = || user_states.iter().filter(|user| user.up);
+        let was_sent = |message: MessageId| {
+            user_states
+                .get(usize::from(message.origin))
+                .is_some_and(|origin| message.number < origin.sent)
         };
-        if !up().all(|place| place.deliveries().all(was_sent)) {
+        if !up().all(|user| user.deliveries().all(was_sent)) {
             return Some(Property::DeliveryIntegrity);
         }
-        if self.promises(Property::CausalOrder) && self.is_out_of_causal_order(&places) {
+        if self.promises(Property::CausalOrder) && self.is_out_of_causal_order(&user_states) {
             return Some(Property::CausalOrder);
         }
         let disordered = || up().any(|one| up().any(|other| is_disordered(one, other)));
         (self.promises(Property::TotalOrder) && disordered()).then_some(Property::TotalOrder)
     }
 
-    fn broken_at_rest<'a>(
+    fn broken_when_quiescent<'a>(
         &self,
-        places: impl Iterator<Item = &'a MulticastPlace> + Clone,
+        user_states: impl Iterator<Item = &'a MulticastUserState> + Clone,
     ) -> Option<Property> {
-        let members = || places.clone().filter(|place| place.up && self.is_member(place));
-        let missing = |mail: Mail| members().any(|member| !member.has(mail));
-        let of_live = |origin: &MulticastPlace| {
-            (0..origin.sent).any(|number| missing(Mail { origin: origin.id, number }))
+        let members = || user_states.clone().filter(|user| user.up && self.is_member(user));
+        let missing = |message: MessageId| members().any(|member| !member.has(message));
+        let of_live = |origin: &MulticastUserState| {
+            (0..origin.sent).any(|number| missing(MessageId { origin: origin.id, number }))
         };
-        let undelivered = || places.clone().filter(|place| place.up).any(of_live);
+        let undelivered = || user_states.clone().filter(|user| user.up).any(of_live);
         let divided = || members().any(|member| member.deliveries().any(missing));
         if self.promises(Property::DeliveryValidity) && undelivered() {
             return Some(Property::DeliveryValidity);
@@ -216,24 +230,24 @@ impl Users for MulticastUsers {
     }
 
     /// A member has what it sent itself some time.
-    fn waits(&self, place: &MulticastPlace) -> bool {
-        let own = || place.deliveries().filter(|mail| mail.origin == place.id).count();
-        place.up
+    fn is_waiting(&self, user: &MulticastUserState) -> bool {
+        let own = || user.deliveries().filter(|message| message.origin == user.id).count();
+        user.up
             && self.promises(Property::DeliveryValidity)
-            && self.is_member(place)
-            && own() < usize::from(place.sent)
+            && self.is_member(user)
+            && own() < usize::from(user.sent)
     }
 
     /// What is delivered remains so, but a message that is delivered before it is sent is sent later.
-    fn shows(&self, before: &MulticastPlace, after: &MulticastPlace) -> bool {
+    fn is_visible(&self, before: &MulticastUserState, after: &MulticastUserState) -> bool {
         before.sent != after.sent
     }
 
-    fn is_pleased(&self, place: &MulticastPlace) -> bool {
-        place.deliveries().next().is_some()
+    fn is_satisfied(&self, user: &MulticastUserState) -> bool {
+        user.deliveries().next().is_some()
     }
 
-    fn patience(&self) -> Property {
+    fn starvation_property(&self) -> Property {
         Property::DeliveryValidity
     }
 }
@@ -257,27 +271,27 @@ mod tests {
     /// What users find who send, for `None`, or deliver, at these processes one after the other.
     fn found(events: &[(usize, Option<(u32, u64)>)], crashed: &[usize]) -> Option<Property> {
         let users = users();
-        let make = |id| users.place(id);
-        let mut places: Vec<MulticastPlace> = ProcessId::all(3).map(make).collect();
+        let make = |id| users.initial_user(id);
+        let mut user_states: Vec<MulticastUserState> = ProcessId::all(3).map(make).collect();
         for (process, event) in events {
-            let place = &mut places[*process];
+            let user = &mut user_states[*process];
             match event {
                 None => {
-                    let (command, _) = users.wish(place).expect("one is left");
-                    users.asked(place, &command);
+                    let (command, _) = users.next_command(user).expect("one is left");
+                    users.on_command(user, &command);
                 }
                 Some((origin, id)) => {
                     let origin = ProcessId::new(*origin);
                     let output = Output::Delivered { origin, id: *id, body: () };
-                    users.told(place, &output);
+                    users.on_output(user, &output);
                 }
             }
         }
         for victim in crashed {
-            places[*victim] = users.crashed(&places[*victim]);
+            user_states[*victim] = users.crashed(&user_states[*victim]);
         }
-        let broken = users.broken(places.iter());
-        broken.or_else(|| users.broken_at_rest(places.iter()))
+        let broken = users.broken(user_states.iter());
+        broken.or_else(|| users.broken_when_quiescent(user_states.iter()))
     }
 
     #[test]

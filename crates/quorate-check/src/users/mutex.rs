@@ -14,110 +14,113 @@ pub struct MutexUsers {
 
 /// The user of a mutex at one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MutexPlace {
+pub struct MutexUserState {
     /// How often it may still ask.
-    left: u8,
-    at: Whereabouts,
+    remaining: u8,
+    phase: MutexPhase,
     /// Whether its process is down and may come back.
     suspended: bool,
 }
 
-impl MutexPlace {
-    fn is_at(&self, at: Whereabouts) -> bool {
-        self.at == at && !self.suspended
+impl MutexUserState {
+    fn is_in(&self, phase: MutexPhase) -> bool {
+        self.phase == phase && !self.suspended
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Whereabouts {
-    Away,
-    Asking,
+enum MutexPhase {
+    Idle,
+    Requesting,
     Inside,
 }
 
 impl Users for MutexUsers {
     type Command = Command;
     type Output = Output;
-    type Place = MutexPlace;
+    type UserState = MutexUserState;
 
-    fn place(&self, process: ProcessId) -> MutexPlace {
-        let left = self.requests[process.index()];
-        MutexPlace { left, at: Whereabouts::Away, suspended: false }
+    fn initial_user(&self, process: ProcessId) -> MutexUserState {
+        let remaining = self.requests[process.index()];
+        MutexUserState { remaining, phase: MutexPhase::Idle, suspended: false }
     }
 
     /// Nobody has to ask, but who is inside leaves.
-    fn wish(&self, place: &MutexPlace) -> Option<(Command, bool)> {
-        match place.at {
-            _ if place.suspended => None,
-            Whereabouts::Away if place.left > 0 => Some((Command::Acquire, false)),
-            Whereabouts::Inside => Some((Command::Release, true)),
-            Whereabouts::Away | Whereabouts::Asking => None,
+    fn next_command(&self, user: &MutexUserState) -> Option<(Command, bool)> {
+        match user.phase {
+            _ if user.suspended => None,
+            MutexPhase::Idle if user.remaining > 0 => Some((Command::Acquire, false)),
+            MutexPhase::Inside => Some((Command::Release, true)),
+            MutexPhase::Idle | MutexPhase::Requesting => None,
         }
     }
 
-    fn asked(&self, place: &mut MutexPlace, command: &Command) {
+    fn on_command(&self, user: &mut MutexUserState, command: &Command) {
         match command {
             Command::Acquire => {
-                place.left -= 1;
-                place.at = Whereabouts::Asking;
+                user.remaining -= 1;
+                user.phase = MutexPhase::Requesting;
             }
-            Command::Release => place.at = Whereabouts::Away,
+            Command::Release => user.phase = MutexPhase::Idle,
         }
     }
 
-    fn told(&self, place: &mut MutexPlace, output: &Output) {
+    fn on_output(&self, user: &mut MutexUserState, output: &Output) {
         match output {
-            Output::Entered => place.at = Whereabouts::Inside,
+            Output::Entered => user.phase = MutexPhase::Inside,
             // No quorum is left, nor will there be one.
-            Output::NoQuorum => (place.left, place.at) = (0, Whereabouts::Away),
-            Output::Expelled => place.at = Whereabouts::Away,
+            Output::NoQuorum => (user.remaining, user.phase) = (0, MutexPhase::Idle),
+            Output::Expelled => user.phase = MutexPhase::Idle,
         }
     }
 
     /// All that are down are alike.
-    fn crashed(&self, _: &MutexPlace) -> MutexPlace {
-        MutexPlace { left: 0, at: Whereabouts::Away, suspended: false }
+    fn crashed(&self, _: &MutexUserState) -> MutexUserState {
+        MutexUserState { remaining: 0, phase: MutexPhase::Idle, suspended: false }
     }
 
-    fn suspended(&self, place: &MutexPlace) -> Option<MutexPlace> {
-        Some(MutexPlace { suspended: true, ..*place })
+    fn suspended(&self, user: &MutexUserState) -> Option<MutexUserState> {
+        Some(MutexUserState { suspended: true, ..*user })
     }
 
     /// Who was inside is inside again, unless its process says otherwise.
-    fn resumed(&self, place: &mut MutexPlace) {
-        place.suspended = false;
+    fn resumed(&self, user: &mut MutexUserState) {
+        user.suspended = false;
     }
 
-    fn broken<'a>(&self, places: impl Iterator<Item = &'a MutexPlace> + Clone) -> Option<Property> {
-        let inside = places.filter(|place| place.is_at(Whereabouts::Inside)).count();
+    fn broken<'a>(
+        &self,
+        user_states: impl Iterator<Item = &'a MutexUserState> + Clone,
+    ) -> Option<Property> {
+        let inside = user_states.filter(|user| user.is_in(MutexPhase::Inside)).count();
         (inside > 1).then_some(Property::ME1)
     }
 
-    fn waits(&self, place: &MutexPlace) -> bool {
-        place.is_at(Whereabouts::Asking)
+    fn is_waiting(&self, user: &MutexUserState) -> bool {
+        user.is_in(MutexPhase::Requesting)
     }
 
-    fn shows(&self, before: &MutexPlace, after: &MutexPlace) -> bool {
-        before.is_at(Whereabouts::Inside) != after.is_at(Whereabouts::Inside)
+    fn is_visible(&self, before: &MutexUserState, after: &MutexUserState) -> bool {
+        before.is_in(MutexPhase::Inside) != after.is_in(MutexPhase::Inside)
     }
 
-    fn is_pleased(&self, place: &MutexPlace) -> bool {
-        place.is_at(Whereabouts::Inside)
+    fn is_satisfied(&self, user: &MutexUserState) -> bool {
+        user.is_in(MutexPhase::Inside)
     }
 
-    fn is_inside(&self, place: &MutexPlace) -> bool {
-        place.is_at(Whereabouts::Inside)
+    fn is_inside(&self, user: &MutexUserState) -> bool {
+        user.is_in(MutexPhase::Inside)
     }
 
-    fn patience(&self) -> Property {
+    fn starvation_property(&self) -> Property {
         Property::ME2
     }
 
     fn renamed(
         &self,
-        place: &MutexPlace,
+        user: &MutexUserState,
         _: &dyn Fn(ProcessId) -> ProcessId,
-    ) -> Option<MutexPlace> {
-        Some(*place)
+    ) -> Option<MutexUserState> {
+        Some(*user)
     }
 }

@@ -17,7 +17,11 @@ use super::{Budget, Next, State, World};
 
 impl World<'_> {
     /// The successors by what happens at one process, if they are enough; tells whether they are.
-    pub(super) fn successors_of_one(&self, state: &State, successors: &mut Vec<Next>) -> bool {
+    pub(super) fn persistent_set_successors(
+        &self,
+        state: &State,
+        successors: &mut Vec<Next>,
+    ) -> bool {
         if !self.fifo || !state.suspected.is_empty() || state.budget != Budget::default() {
             return false;
         }
@@ -26,12 +30,12 @@ impl World<'_> {
             if !self.is_independent(state, process) {
                 continue;
             }
-            self.at(state, process, successors);
+            self.process_successors(state, process, successors);
             let before = state.node(process);
-            let shows = successors[start..]
+            let is_visible = successors[start..]
                 .iter()
-                .any(|next| self.insides.shows(before, next.state.node(process)));
-            if successors.len() > start && !shows {
+                .any(|next| self.store.is_visible(before, next.state.node(process)));
+            if successors.len() > start && !is_visible {
                 return true;
             }
             successors.truncate(start);
@@ -42,17 +46,17 @@ impl World<'_> {
     /// Whether nobody can change what can happen at a process before it does something itself.
     fn is_independent(&self, state: &State, process: u8) -> bool {
         let (mut known, mut busy) = (1_u8 << process, 0_u8);
-        for letter in state.letters() {
-            busy |= 1 << letter.to();
-            if letter.to() == process {
-                known |= 1 << letter.from();
+        for envelope in state.envelopes() {
+            busy |= 1 << envelope.to();
+            if envelope.to() == process {
+                known |= 1 << envelope.from();
             }
         }
         let others = || state.up().filter(|other| *other != process);
         let idle = |other: u8| {
             busy & (1 << other) == 0
-                && !state.news.any_of(other)
-                && self.look(state, other).wish.is_none()
+                && !state.pending_notices.any_of(other)
+                && self.summary(state, other).next_command.is_none()
         };
         others().all(|other| known & (1 << other) != 0) || others().all(idle)
     }

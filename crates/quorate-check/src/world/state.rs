@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use smallvec::SmallVec;
 
 use super::{Budget, PROCESSES_MOST};
-use crate::{Fingerprint, Mixer};
+use crate::{Fingerprint, FingerprintHasher};
 
 /// A state of the world.
 #[derive(Clone, Debug)]
@@ -16,21 +16,21 @@ pub struct State {
     /// Who is up, as bits.
     up: u8,
     /// Who has still to be told that the round is over, as bits.
-    pub(super) rounding: u8,
+    pub(super) round_end_pending: u8,
     pub(super) budget: Budget,
     /// The round that is going on.
     pub(super) round: u16,
     /// Who has still to be told of whose crash.
-    pub(super) news: Pairs,
+    pub(super) pending_notices: Pairs,
     /// Who wrongly suspects whom, or has not heard that it is back.
     pub(super) suspected: Pairs,
     /// Who was told of whose crash and not of its return, where processes may come back.
-    pub(super) told: Pairs,
+    pub(super) notified: Pairs,
 }
 
 /// A message under way: its link, whether it was sent before this instant, and its number in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Letter(u32);
+pub(super) struct Envelope(u32);
 
 /// Messages have so many bits for their numbers.
 const MESSAGE_BITS: u32 = 25;
@@ -41,7 +41,7 @@ const LINK: u32 = MESSAGE_BITS + 1;
 /// Set in a message that has to arrive before time goes by.
 const LATE: u32 = 1 << MESSAGE_BITS;
 
-impl Letter {
+impl Envelope {
     pub(super) fn new(from: u8, to: u8, message: u32) -> Self {
         assert!(message < 1 << MESSAGE_BITS, "there are fewer different messages than 2^25");
         Self(u32::from(from) << 29 | u32::from(to) << LINK | message)
@@ -112,9 +112,19 @@ impl State {
     pub(super) fn new(nodes: impl Iterator<Item = u32>, budget: Budget) -> Self {
         let words: SmallVec<[u32; 20]> = nodes.collect();
         let n = words.len();
-        let (news, suspected, told) = Default::default();
+        let (pending_notices, suspected, notified) = Default::default();
         let up = ((1_u16 << n) - 1) as u8;
-        Self { words, n: n as u8, up, rounding: 0, budget, round: 1, news, suspected, told }
+        Self {
+            words,
+            n: n as u8,
+            up,
+            round_end_pending: 0,
+            budget,
+            round: 1,
+            pending_notices,
+            suspected,
+            notified,
+        }
     }
 
     pub(super) fn is_up(&self, process: u8) -> bool {
@@ -142,8 +152,8 @@ impl State {
     }
 
     /// The messages under way, by link, in the order of sending.
-    pub(super) fn letters(&self) -> impl ExactSizeIterator<Item = Letter> + '_ {
-        self.words[usize::from(self.n)..].iter().map(|word| Letter(*word))
+    pub(super) fn envelopes(&self) -> impl ExactSizeIterator<Item = Envelope> + '_ {
+        self.words[usize::from(self.n)..].iter().map(|word| Envelope(*word))
     }
 
     /// The round that is going on, or the one after it where its end is being told.
@@ -153,38 +163,39 @@ impl State {
 
     /// The links of all messages under way.
     pub(crate) fn links(&self) -> impl Iterator<Item = (u8, u8)> + '_ {
-        self.letters().map(|letter| (letter.from(), letter.to()))
+        self.envelopes().map(|envelope| (envelope.from(), envelope.to()))
     }
 
     /// Puts a message behind those of its link, unless nobody is there to get it.
-    pub(super) fn post(&mut self, letter: Letter) {
-        if self.is_up(letter.to()) {
+    pub(super) fn enqueue(&mut self, envelope: Envelope) {
+        if self.is_up(envelope.to()) {
             let n = usize::from(self.n);
-            let behind = |word: &u32| Letter(*word).link() <= letter.link();
-            let place = self.words[n..].partition_point(behind);
-            self.words.insert(n + place, letter.0);
+            let behind = |word: &u32| Envelope(*word).link() <= envelope.link();
+            let index = self.words[n..].partition_point(behind);
+            self.words.insert(n + index, envelope.0);
         }
     }
 
     /// Takes the message at this place among those of its link.
-    pub(super) fn take(&mut self, from: u8, to: u8, place: u8) -> Letter {
+    pub(super) fn take(&mut self, from: u8, to: u8, index: u8) -> Envelope {
         let n = usize::from(self.n);
-        let link = Letter::new(from, to, 0).link();
-        let first = self.words[n..].partition_point(|word| Letter(*word).link() < link);
-        Letter(self.words.remove(n + first + usize::from(place)))
+        let link = Envelope::new(from, to, 0).link();
+        let first = self.words[n..].partition_point(|word| Envelope(*word).link() < link);
+        Envelope(self.words.remove(n + first + usize::from(index)))
     }
 
     /// Time goes by: what is under way has to arrive next.
-    pub(super) fn grow_late(&mut self) {
+    pub(super) fn mark_late(&mut self) {
         self.words[usize::from(self.n)..].iter_mut().for_each(|word| *word |= LATE);
     }
 
     /// Changes every message under way.
-    pub(super) fn rewrite(&mut self, change: impl Fn(u32) -> u32) {
+    pub(super) fn map_messages(&mut self, change: impl Fn(u32) -> u32) {
         for word in &mut self.words[usize::from(self.n)..] {
-            let letter = Letter(*word);
+            let envelope = Envelope(*word);
             let late = *word & LATE;
-            *word = Letter::new(letter.from(), letter.to(), change(letter.message())).0 | late;
+            *word =
+                Envelope::new(envelope.from(), envelope.to(), change(envelope.message())).0 | late;
         }
     }
 
@@ -197,31 +208,31 @@ impl State {
         Self {
             words: nodes.iter().copied().collect(),
             up: bits(self.up),
-            rounding: bits(self.rounding),
-            news: self.news.renamed(names),
+            round_end_pending: bits(self.round_end_pending),
+            pending_notices: self.pending_notices.renamed(names),
             suspected: self.suspected.renamed(names),
-            told: self.told.renamed(names),
+            notified: self.notified.renamed(names),
             ..*self
         }
     }
 
     /// A process is down: what is under way to it vanishes, and it hears no more news.
-    pub(super) fn lay_down(&mut self, victim: u8, node: u32) {
+    pub(super) fn crash(&mut self, victim: u8, node: u32) {
         self.set_node(victim, node);
         self.up &= !(1 << victim);
-        self.rounding &= !(1 << victim);
+        self.round_end_pending &= !(1 << victim);
         let n = usize::from(self.n);
-        let mut place = 0;
+        let mut index = 0;
         self.words.retain(|word| {
-            place += 1;
-            place <= n || Letter(*word).to() != victim
+            index += 1;
+            index <= n || Envelope(*word).to() != victim
         });
-        self.news.forget(victim);
+        self.pending_notices.forget(victim);
         self.suspected.forget(victim);
     }
 
     /// A process is up again.
-    pub(super) fn stand_up(&mut self, process: u8) {
+    pub(super) fn recover(&mut self, process: u8) {
         self.up |= 1 << process;
     }
 
@@ -233,35 +244,36 @@ impl State {
 
     /// What the state is remembered by. On a link without order, messages are a heap.
     pub(super) fn fingerprint(&self, fifo: bool) -> Fingerprint {
-        let mut mixer = Mixer::default();
+        let mut hasher = FingerprintHasher::default();
         let Budget { crashes, recoveries, losses, suspicions } = self.budget;
         let returns = u64::from(recoveries) << 24;
         let few =
             returns | u64::from(crashes) << 16 | u64::from(losses) << 8 | u64::from(suspicions);
-        mixer.write_u64(few << 32 | u64::from(self.round) << 8 | u64::from(self.rounding));
-        if !(self.news.is_empty() && self.suspected.is_empty()) {
-            mixer.write_u64(self.news.0);
-            mixer.write_u64(self.suspected.0);
+        hasher
+            .write_u64(few << 32 | u64::from(self.round) << 8 | u64::from(self.round_end_pending));
+        if !(self.pending_notices.is_empty() && self.suspected.is_empty()) {
+            hasher.write_u64(self.pending_notices.0);
+            hasher.write_u64(self.suspected.0);
         }
-        if !self.told.is_empty() {
-            mixer.write_u64(u64::MAX);
-            mixer.write_u64(self.told.0);
+        if !self.notified.is_empty() {
+            hasher.write_u64(u64::MAX);
+            hasher.write_u64(self.notified.0);
         }
         if fifo {
             for pair in self.words.chunks(2) {
                 let second = pair.get(1).map_or(u32::MAX, |word| *word);
-                mixer.write_u64(u64::from(pair[0]) << 32 | u64::from(second));
+                hasher.write_u64(u64::from(pair[0]) << 32 | u64::from(second));
             }
         } else {
-            self.nodes().iter().for_each(|node| mixer.write_u64(u64::from(*node)));
-            let heap = self.letters().fold(0_u128, |heap, letter| {
-                let mut own = Mixer::default();
-                own.write_u64(u64::from(letter.0));
+            self.nodes().iter().for_each(|node| hasher.write_u64(u64::from(*node)));
+            let heap = self.envelopes().fold(0_u128, |heap, envelope| {
+                let mut own = FingerprintHasher::default();
+                own.write_u64(u64::from(envelope.0));
                 heap.wrapping_add(own.fingerprint())
             });
-            mixer.write_u128(heap);
+            hasher.write_u128(heap);
         }
-        mixer.fingerprint()
+        hasher.fingerprint()
     }
 
     /// About how many bytes it takes.

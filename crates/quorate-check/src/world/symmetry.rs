@@ -7,9 +7,9 @@
 
 use quorate_core::ProcessId;
 
-use super::state::{Letter, State};
+use super::state::{Envelope, State};
 use super::transition::Input;
-use super::{PROCESSES_MOST, World, named};
+use super::{PROCESSES_MOST, World, process_id};
 use crate::Fingerprint;
 
 /// Who is called what.
@@ -26,7 +26,7 @@ const RENAMED_MOST: usize = 6;
 impl World<'_> {
     /// The renamings that leave the first state as it is, but for the one that changes nothing.
     pub(super) fn symmetries(&self) -> Vec<Renaming> {
-        let first = self.first();
+        let first = self.initial_state();
         let same = |renaming: &Renaming| {
             self.renamed(&first, renaming)
                 .is_some_and(|other| other.fingerprint(self.fifo) == first.fingerprint(self.fifo))
@@ -38,7 +38,11 @@ impl World<'_> {
     }
 
     /// The least fingerprint of a state under all its names.
-    pub(super) fn nameless(&self, state: &State, renamings: &[Renaming]) -> Fingerprint {
+    pub(super) fn canonical_fingerprint(
+        &self,
+        state: &State,
+        renamings: &[Renaming],
+    ) -> Fingerprint {
         let renamed = renamings.iter().map(|renaming| {
             let renamed = self.renamed(state, renaming);
             renamed.expect("what could be renamed at first can be later").fingerprint(self.fifo)
@@ -55,51 +59,51 @@ impl World<'_> {
             nodes[usize::from(names[usize::from(process)])] = renamed;
         }
         let mut renamed = state.renamed(&nodes[..self.n], names);
-        for letter in state.letters() {
-            let message = self.renamed_message(letter.message(), renaming)?;
-            let [from, to] = [letter.from(), letter.to()].map(|end| names[usize::from(end)]);
-            renamed.post(Letter::new(from, to, message));
+        for envelope in state.envelopes() {
+            let message = self.renamed_message(envelope.message(), renaming)?;
+            let [from, to] = [envelope.from(), envelope.to()].map(|end| names[usize::from(end)]);
+            renamed.enqueue(Envelope::new(from, to, message));
         }
         Some(renamed)
     }
 
     fn renamed_node(&self, process: u8, node: u32, renaming: &Renaming) -> Option<u32> {
-        let known = &self.insides.look(node).known;
+        let memo = &self.store.summary(node).memo;
         let key = Input::Renamed(renaming.number).key(None);
-        if let Some(known) = known.recall(key) {
-            return Some(known);
+        if let Some(number) = memo.recall(key) {
+            return Some(number);
         }
         let id = renaming.names[usize::from(process)];
-        let renamed = self.insides.renamed(id, node, &|process| renaming.name(process))?;
-        Some(known.remember(key, || renamed))
+        let renamed = self.store.renamed(id, node, &|process| renaming.name(process))?;
+        Some(memo.remember(key, || renamed))
     }
 
     fn renamed_message(&self, message: u32, renaming: &Renaming) -> Option<u32> {
-        let known = &self.insides.message(message).known;
+        let memo = &self.store.message(message).memo;
         let key = u64::from(renaming.number);
-        if let Some(known) = known.recall(key) {
-            return Some(known);
+        if let Some(number) = memo.recall(key) {
+            return Some(number);
         }
-        let renamed = self.insides.renamed_message(message, &|process| renaming.name(process))?;
-        Some(known.remember(key, || renamed))
+        let renamed = self.store.renamed_message(message, &|process| renaming.name(process))?;
+        Some(memo.remember(key, || renamed))
     }
 }
 
 impl Renaming {
     fn name(&self, process: ProcessId) -> ProcessId {
-        named(self.names[process.index()])
+        process_id(self.names[process.index()])
     }
 }
 
 /// All orders of n processes, the usual one first.
 fn renamings(n: usize) -> Vec<Renaming> {
     let mut all = vec![[0, 1, 2, 3, 4, 5, 6, 7]];
-    for place in 0..n {
+    for index in 0..n {
         let swapped = |mut names: [u8; PROCESSES_MOST], other| {
-            names.swap(place, other);
+            names.swap(index, other);
             names
         };
-        let each = |names| (place..n).map(move |other| swapped(names, other));
+        let each = |names| (index..n).map(move |other| swapped(names, other));
         all = all.into_iter().flat_map(each).collect();
     }
     (0..).zip(all).map(|(number, names)| Renaming { number, names }).collect()

@@ -11,26 +11,26 @@
 //! users take as long as they like.
 //!
 //! A process's clock shows [`HORIZON`] bounds all the time; instead, the moments that it remembers and shows with
-//! [`quorate_core::Process::relative`] go back by one bound with each instant, and so do those in messages, so that states
+//! [`quorate_core::Process::visit_shift_invariant`] go back by one bound with each instant, and so do those in messages, so that states
 //! come again.
 
 use quorate_core::Span;
 
-use super::{Class, Happening, Next, State, World};
+use super::{ActionKind, FairnessClass, Next, State, World};
 
 /// Moments so many bounds ago and more are all the same.
 pub(super) const HORIZON: u64 = 16;
 
 /// What a process waits for besides messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Waits<T> {
+pub(super) struct Pending<T> {
     /// Whether it waits for the end of a round.
     pub(super) round: bool,
     /// Its timers that run.
     pub(super) timers: Vec<Armed<T>>,
 }
 
-impl<T> Default for Waits<T> {
+impl<T> Default for Pending<T> {
     fn default() -> Self {
         Self { round: false, timers: Vec::new() }
     }
@@ -41,17 +41,17 @@ impl<T> Default for Waits<T> {
 pub(super) struct Armed<T> {
     pub(super) timer: T,
     /// How many instants are left.
-    left: u8,
+    remaining: u8,
     /// Whether what has to arrive by then arrives before.
-    patient: bool,
+    after_deliveries: bool,
 }
 
-impl<T: PartialEq> Waits<T> {
+impl<T: PartialEq> Pending<T> {
     pub(super) fn set(&mut self, timer: T, after: Span, bound: Span) {
         self.cancel(&timer);
-        let left = u8::try_from(after.0 / bound.0.max(1)).unwrap_or(u8::MAX);
-        let patient = !after.0.is_multiple_of(bound.0.max(1));
-        self.timers.push(Armed { timer, left, patient });
+        let remaining = u8::try_from(after.0 / bound.0.max(1)).unwrap_or(u8::MAX);
+        let after_deliveries = !after.0.is_multiple_of(bound.0.max(1));
+        self.timers.push(Armed { timer, remaining, after_deliveries });
     }
 
     pub(super) fn cancel(&mut self, timer: &T) {
@@ -59,36 +59,40 @@ impl<T: PartialEq> Waits<T> {
     }
 
     /// Of each timer, how many instants are left, and whether it is patient.
-    pub(super) fn seen(&self) -> Box<[(u8, bool)]> {
-        self.timers.iter().map(|armed| (armed.left, armed.patient)).collect()
+    pub(super) fn summary(&self) -> Box<[(u8, bool)]> {
+        self.timers.iter().map(|armed| (armed.remaining, armed.after_deliveries)).collect()
     }
 
-    pub(super) fn an_instant_later(&mut self) {
-        self.timers.iter_mut().for_each(|armed| armed.left = armed.left.saturating_sub(1));
+    pub(super) fn tick(&mut self) {
+        self.timers
+            .iter_mut()
+            .for_each(|armed| armed.remaining = armed.remaining.saturating_sub(1));
     }
 }
 
 impl World<'_> {
     /// What can happen because time goes by.
-    pub(super) fn by_time(&self, state: &State, successors: &mut Vec<Next>) {
-        let late = state.letters().any(|letter| letter.is_late());
-        let (mut running, mut due) = (state.letters().len() > 0, false);
+    pub(super) fn time_successors(&self, state: &State, successors: &mut Vec<Next>) {
+        let late = state.envelopes().any(|envelope| envelope.is_late());
+        let (mut running, mut due) = (state.envelopes().len() > 0, false);
         for process in state.up() {
-            for (place, (left, patient)) in (0..).zip(&self.look(state, process).timers) {
+            for (index, (remaining, after_deliveries)) in
+                (0..).zip(&self.summary(state, process).timers)
+            {
                 running = true;
-                if *left > 0 {
+                if *remaining > 0 {
                     continue;
                 }
                 due = true;
-                if !(*patient && late) {
-                    let class = Class(216 + u16::from(process) * 8 + u16::from(place));
-                    let what = Happening::Expire { process, place };
-                    self.push(state, what, Some(class), successors);
+                if !(*after_deliveries && late) {
+                    let class = FairnessClass(216 + u16::from(process) * 8 + u16::from(index));
+                    let kind = ActionKind::Expire { process, index };
+                    self.push(state, kind, Some(class), successors);
                 }
             }
         }
         if running && !due && !late {
-            self.push(state, Happening::Instant, Some(Class(208)), successors);
+            self.push(state, ActionKind::Tick, Some(FairnessClass(208)), successors);
         }
     }
 }

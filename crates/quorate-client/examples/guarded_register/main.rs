@@ -35,24 +35,24 @@ async fn main() -> Result<(), Error> {
 }
 
 async fn increment(endpoint: String, resource: Resource, careless: bool) -> Result<(), Error> {
-    let ask = || resource.lock().unwrap_or_else(PoisonError::into_inner);
-    let who = if careless { "the careless one" } else { "a careful one" };
+    let register = || resource.lock().unwrap_or_else(PoisonError::into_inner);
+    let client_name = if careless { "the careless one" } else { "a careful one" };
     let ttl = Duration::from_secs(1);
     let client = Client::new([endpoint]);
     let session = client.session(SessionOptions { ttl, ..SessionOptions::default() }).await?;
     let guard = session.lock("counter")?.acquire().await?;
     let token = guard.token();
-    let Ok(value) = ask().read(token) else { return Ok(()) };
-    println!("{who} has token {token} and reads {value}");
+    let Ok(value) = register().read(token) else { return Ok(()) };
+    println!("{client_name} has token {token} and reads {value}");
     if careless {
         // As if the whole program were paused: nobody says that the session is alive, so that it ends.
         session.close().await?;
         tokio::time::sleep(2 * ttl).await;
     }
-    match ask().write(token, value + 1) {
-        Ok(()) => println!("{who} writes {}", value + 1),
+    match register().write(token, value + 1) {
+        Ok(()) => println!("{client_name} writes {}", value + 1),
         Err(Stale { greatest }) => {
-            println!("{who} is refused: token {token} is stale, {greatest} has been here");
+            println!("{client_name} is refused: token {token} is stale, {greatest} has been here");
         }
     }
     if guard.is_held() { guard.release().await } else { Ok(()) }

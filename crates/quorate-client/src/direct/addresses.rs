@@ -6,7 +6,7 @@ use quorate_core::ProcessId;
 use quorate_protocol::Attached;
 
 /// Maximum number of addresses that are kept for one voter.
-const ADDRESSES_MOST: usize = 4;
+const MAX_ADDRESSES: usize = 4;
 
 /// Addresses by voter, the newest first. Shared by the links of a session.
 #[derive(Debug)]
@@ -16,11 +16,11 @@ pub(super) struct Addresses {
 
 impl Addresses {
     /// What a node has told; `at` is the address at which that node was reached.
-    pub(super) fn new(told: &Attached, at: &str) -> Self {
-        let known = Mutex::new(vec![Vec::new(); told.n as usize]);
+    pub(super) fn new(attached: &Attached, at: &str) -> Self {
+        let known = Mutex::new(vec![Vec::new(); attached.n as usize]);
         let addresses = Self { known };
-        addresses.learn(told);
-        addresses.add(told.node, at);
+        addresses.learn(attached);
+        addresses.add(attached.node, at);
         addresses
     }
 
@@ -29,8 +29,8 @@ impl Addresses {
     }
 
     /// Takes note of everything that a node advertises.
-    pub(super) fn learn(&self, told: &Attached) {
-        for (voter, address) in (0..).zip(&told.voters) {
+    pub(super) fn learn(&self, attached: &Attached) {
+        for (voter, address) in (0..).zip(&attached.voters) {
             if let Some(address) = address {
                 self.add(voter, address);
             }
@@ -43,12 +43,12 @@ impl Addresses {
         let Some(addresses) = known.get_mut(voter as usize) else { return };
         if addresses.iter().all(|known| known != address) {
             addresses.insert(0, address.to_owned());
-            addresses.truncate(ADDRESSES_MOST);
+            addresses.truncate(MAX_ADDRESSES);
         }
     }
 
     /// The address for the next attempt to reach a voter; attempts take turns.
-    pub(super) fn of(&self, voter: ProcessId, attempt: usize) -> Option<String> {
+    pub(super) fn address_of(&self, voter: ProcessId, attempt: usize) -> Option<String> {
         let known = self.known();
         let addresses = known.get(voter.index()).filter(|addresses| !addresses.is_empty())?;
         addresses.get(attempt % addresses.len()).cloned()
@@ -60,7 +60,7 @@ impl Addresses {
     }
 
     /// Whether this is the address of a voter.
-    pub(super) fn contain(&self, address: &str) -> bool {
+    pub(super) fn contains(&self, address: &str) -> bool {
         self.known().iter().flatten().any(|known| known == address)
     }
 }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn attempts_take_turns_between_addresses() {
-        let told = Attached {
+        let attached = Attached {
             node: 1,
             candidate: 7,
             voters: vec![Some("10.0.0.1:1".to_owned()), Some("10.0.0.2:1".to_owned()), None],
@@ -81,14 +81,14 @@ mod tests {
             ttl_most_ms: 60_000,
             drift_ppm: 500,
         };
-        let addresses = Addresses::new(&told, "proxy:7480");
+        let addresses = Addresses::new(&attached, "proxy:7480");
         let one = ProcessId::new(1);
-        assert_eq!(addresses.of(one, 0).as_deref(), Some("proxy:7480"));
-        assert_eq!(addresses.of(one, 1).as_deref(), Some("10.0.0.2:1"));
-        assert_eq!(addresses.of(one, 2), addresses.of(one, 0));
-        assert!(addresses.are_incomplete() && addresses.of(ProcessId::new(2), 0).is_none());
+        assert_eq!(addresses.address_of(one, 0).as_deref(), Some("proxy:7480"));
+        assert_eq!(addresses.address_of(one, 1).as_deref(), Some("10.0.0.2:1"));
+        assert_eq!(addresses.address_of(one, 2), addresses.address_of(one, 0));
+        assert!(addresses.are_incomplete() && addresses.address_of(ProcessId::new(2), 0).is_none());
         (0..9).for_each(|port| addresses.add(2, &format!("10.0.0.3:{port}")));
-        assert!(!addresses.are_incomplete() && addresses.contain("10.0.0.3:8"));
+        assert!(!addresses.are_incomplete() && addresses.contains("10.0.0.3:8"));
         addresses.add(3, "nowhere:1");
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{Answer, Ask, Attached, Call, Failure, Say, SessionKey, greeting};
+use quorate_protocol::{
+    Attached, Call, CallResponse, ClientMessage, Failure, ServerMessage, SessionKey, handshake,
+};
 use tokio::io::AsyncWriteExt;
 
 use crate::clock::Moment;
@@ -15,20 +17,21 @@ use crate::credentials::{Dialler, Stream};
 pub(super) const ATTACH: u64 = u64::MAX;
 
 /// Time within which a node has to be connected and has to answer the attach call.
-const CONNECT: Duration = Duration::from_secs(5);
+const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The session as it presents itself to every node.
 #[derive(Clone, Debug)]
-pub(super) struct Identity {
+pub(super) struct SessionIdentity {
     pub(super) key: SessionKey,
-    pub(super) who: String,
-    pub(super) place: String,
+    pub(super) client_name: String,
+    pub(super) client_location: String,
 }
 
-impl Identity {
+impl SessionIdentity {
     fn attach(&self, candidate: Option<u64>) -> Call {
-        let (who, place) = (self.who.clone(), self.place.clone());
-        Call::Attach { session: self.key, who, place, candidate }
+        let (client_name, client_location) =
+            (self.client_name.clone(), self.client_location.clone());
+        Call::Attach { session: self.key, client_name, client_location, candidate }
     }
 
     /// An attach call to a node that knows the session already, to hear what it has learned since.
@@ -41,23 +44,23 @@ impl Identity {
 
 /// Appends a call.
 pub(super) fn put(number: u64, call: Call, bytes: &mut BytesMut) {
-    frame::put(&Ask { number, sent: Moment::now().0, call }, bytes);
+    frame::put(&ClientMessage { number, sent: Moment::now().0, call }, bytes);
 }
 
 /// Why a node cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum AttachError {
     #[error(transparent)]
-    Unfit(#[from] greeting::Unfit),
+    Handshake(#[from] handshake::ClientHandshakeError),
     #[error(transparent)]
     Failed(#[from] Failure),
     #[error("another node answered than was expected")]
     OtherNode,
 }
 
-impl From<io::Error> for Unusable {
+impl From<io::Error> for AttachError {
     fn from(error: io::Error) -> Self {
-        Self::Unfit(error.into())
+        Self::Handshake(error.into())
     }
 }
 
@@ -71,28 +74,30 @@ pub(super) struct Connection {
 pub(super) async fn attach(
     dialler: &Dialler,
     endpoint: &str,
-    identity: &Identity,
+    identity: &SessionIdentity,
     candidate: Option<u64>,
-) -> Result<Connection, Unusable> {
+) -> Result<Connection, AttachError> {
     let connect = async {
         let mut stream = dialler.dial(endpoint).await?;
-        greeting::greet(&mut stream, dialler.token.as_deref()).await?;
+        handshake::initiate(&mut stream, dialler.token.as_deref()).await?;
         let mut bytes = BytesMut::new();
         put(ATTACH, identity.attach(candidate), &mut bytes);
         stream.write_all(&bytes).await?;
         stream.flush().await?;
-        let mut reader = Reader::new(stream, frame::SAY_MOST);
+        let mut reader = Reader::new(stream, frame::SERVER_FRAME_MAX);
         loop {
-            match reader.next::<Say>().await? {
-                Some(Say::Answer(ATTACH, Answer::Attached(attached))) => {
+            match reader.next::<ServerMessage>().await? {
+                Some(ServerMessage::Response(ATTACH, CallResponse::Attached(attached))) => {
                     return Ok(Connection { reader, attached: *attached });
                 }
-                Some(Say::Answer(ATTACH, Answer::Failed(failure))) => return Err(failure.into()),
+                Some(ServerMessage::Response(ATTACH, CallResponse::Failed(failure))) => {
+                    return Err(failure.into());
+                }
                 Some(_) => {}
                 None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
             }
         }
     };
     let late = || Err(io::Error::from(io::ErrorKind::TimedOut).into());
-    tokio::time::timeout(CONNECT, connect).await.unwrap_or_else(|_| late())
+    tokio::time::timeout(ATTACH_TIMEOUT, connect).await.unwrap_or_else(|_| late())
 }

@@ -17,20 +17,20 @@ use quorate_algorithms::mutex::leased_quorum::{
 use quorate_core::{ProcessId, Span, Time};
 use quorate_protocol::{Failure, Name};
 
-use super::interest::{Interest, request_of};
+use super::session_lock::{SessionLock, request_of};
 use crate::guard::Loss;
 
 /// Number of one call for a lock, and of the guard that comes of it. Counted by the session.
 pub(crate) type Ticket = u64;
 
 /// A request that voters have not answered for this long asks more of them.
-const WIDEN: Span = Span::from_millis(100);
+const WIDEN_AFTER: Span = Span::from_millis(100);
 
 /// Time within which it has to be known whether a lock is free.
-const ONLY_IF_FREE: Span = Span::from_millis(1_000);
+const TRY_TIMEOUT: Span = Span::from_millis(1_000);
 
 /// A voter has at least this long to echo a beat before it counts as silent.
-const SILENCE_LEAST: Span = Span::from_millis(50);
+const MIN_SILENCE: Span = Span::from_millis(50);
 
 /// Everything that a session is opened with.
 pub(super) struct Parameters {
@@ -52,7 +52,7 @@ pub(super) enum Notice {
     /// It is valid for longer.
     Extended { ticket: Ticket, until: Time },
     /// The call waits at this position.
-    Position { ticket: Ticket, place: u32 },
+    Position { ticket: Ticket, position: u32 },
     /// The call has failed.
     Failed { ticket: Ticket, failure: Failure },
     /// The lock is lost for ever.
@@ -71,7 +71,7 @@ pub(super) struct Outbox {
 
 /// The connection to a voter.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reach {
+struct VoterLink {
     up: bool,
     /// The voter has announced that it stops.
     leaving: bool,
@@ -107,8 +107,8 @@ pub(super) struct Driver {
     electorate: Electorate,
     ttl: Span,
     validity: Span,
-    voters: Vec<Reach>,
-    interests: BTreeMap<Name, Interest>,
+    voters: Vec<VoterLink>,
+    locks: BTreeMap<Name, SessionLock>,
     tickets: BTreeMap<Ticket, Name>,
     names: BTreeMap<RequestId, Name>,
     /// Requests that were ended by force, until their guards are dropped.
@@ -131,11 +131,11 @@ impl Driver {
         let client = Client::new(session, incarnation, ttl, terms);
         let mut driver = Self {
             direct: DirectClient::new(client, candidate, electorate.clone()),
-            voters: vec![Reach::default(); electorate.len()],
+            voters: vec![VoterLink::default(); electorate.len()],
             electorate,
             ttl,
             validity: terms.validity(ttl),
-            interests: BTreeMap::new(),
+            locks: BTreeMap::new(),
             tickets: BTreeMap::new(),
             names: BTreeMap::new(),
             forced: BTreeMap::new(),
@@ -163,27 +163,27 @@ impl Driver {
         why: String,
         now: Time,
     ) {
-        if !self.interests.contains_key(&name) {
-            let lock = name.clone();
+        if !self.locks.contains_key(&name) {
+            let requested = name.clone();
             let stamp = self.voters_clock(now);
-            let request = self.drive(now, |direct, out| direct.acquire(lock, stamp, now, out));
+            let request = self.drive(now, |direct, out| direct.acquire(requested, stamp, now, out));
             if !why.is_empty() {
                 self.describe_anywhere(request, &why);
             }
             self.names.insert(request, name.clone());
-            self.interests.insert(name.clone(), Interest::new(request, why));
-            self.timers.insert((now + WIDEN, Timer::Widen(request)));
+            self.locks.insert(name.clone(), SessionLock::new(request, why));
+            self.timers.insert((now + WIDEN_AFTER, Timer::Widen(request)));
         }
-        let Some(interest) = self.interests.get_mut(&name) else { return };
-        interest.tickets.insert(ticket);
+        let Some(lock) = self.locks.get_mut(&name) else { return };
+        lock.tickets.insert(ticket);
         if let (Some(token), Some(until)) =
-            (interest.token, self.direct.client().valid_until(interest.request))
+            (lock.token, self.direct.client().valid_until(lock.request))
         {
-            let request = interest.request;
+            let request = lock.request;
             self.notices.push(Notice::Granted { ticket, request, token, until });
         } else if only_if_free {
-            interest.tries.insert(ticket);
-            self.timers.insert((now + ONLY_IF_FREE, Timer::OnlyIfFree(ticket)));
+            lock.tries.insert(ticket);
+            self.timers.insert((now + TRY_TIMEOUT, Timer::OnlyIfFree(ticket)));
         }
         self.tickets.insert(ticket, name.clone());
         self.refuse_tries(&name, now);
@@ -192,20 +192,20 @@ impl Driver {
     /// Ends a call or a guard. The request ends with the last one that shares it.
     pub(super) fn release(&mut self, ticket: Ticket, now: Time) {
         let Some(name) = self.tickets.remove(&ticket) else { return self.drop_forced(ticket) };
-        let Some(interest) = self.interests.get_mut(&name) else { return };
-        interest.tickets.remove(&ticket);
-        interest.tries.remove(&ticket);
-        if interest.tickets.is_empty() {
-            self.end_interest(&name, now);
+        let Some(lock) = self.locks.get_mut(&name) else { return };
+        lock.tickets.remove(&ticket);
+        lock.tries.remove(&ticket);
+        if lock.tickets.is_empty() {
+            self.end_lock(&name, now);
         }
     }
 
     /// Changes the text of a lock that is held.
     pub(super) fn describe(&mut self, ticket: Ticket, text: String) -> Result<(), Failure> {
-        let interest = self.tickets.get(&ticket).and_then(|name| self.interests.get_mut(name));
-        let interest = interest.filter(|it| it.token.is_some()).ok_or(Failure::NoRequest)?;
-        interest.why.clone_from(&text);
-        let request = interest.request;
+        let lock = self.tickets.get(&ticket).and_then(|name| self.locks.get_mut(name));
+        let lock = lock.filter(|it| it.token.is_some()).ok_or(Failure::NoRequest)?;
+        lock.why.clone_from(&text);
+        let request = lock.request;
         match self.describe_anywhere(request, &text) {
             true => Ok(()),
             false => Err(Failure::NoQuorum),
@@ -220,33 +220,33 @@ impl Driver {
     /// A guard was no longer valid when it should have been extended: it has to stay lost.
     pub(super) fn expire(&mut self, ticket: Ticket, now: Time) {
         let Some(name) = self.tickets.get(&ticket).cloned() else { return };
-        let Some(interest) = self.end_interest(&name, now) else { return };
-        self.lose(interest, Loss::NoQuorum);
+        let Some(lock) = self.end_lock(&name, now) else { return };
+        self.lose(lock, Loss::NoQuorum);
     }
 
     /// A voter can be reached.
     pub(super) fn up(&mut self, voter: ProcessId, now: Time) {
-        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
-        *reach = Reach { up: true, heard: now, ..Reach::default() };
+        let Some(link) = self.voters.get_mut(voter.index()) else { return };
+        *link = VoterLink { up: true, heard: now, ..VoterLink::default() };
         self.drive(now, |direct, out| direct.resume(voter, now, out));
         // The node may have lost its texts in a restart.
-        let described = self.interests.values().filter(|interest| !interest.why.is_empty());
-        let texts = described.map(|interest| (interest.request, interest.why.clone()));
+        let described = self.locks.values().filter(|lock| !lock.why.is_empty());
+        let texts = described.map(|lock| (lock.request, lock.why.clone()));
         self.outboxes.entry(voter).or_default().texts.extend(texts);
     }
 
     /// A voter cannot be reached.
     pub(super) fn down(&mut self, voter: ProcessId, now: Time) {
-        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
-        reach.up = false;
+        let Some(link) = self.voters.get_mut(voter.index()) else { return };
+        link.up = false;
         self.outboxes.remove(&voter);
         self.drive(now, |direct, out| direct.avoid(voter, now, out));
     }
 
     /// A voter has announced that it stops.
     pub(super) fn leaving(&mut self, voter: ProcessId, now: Time) {
-        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
-        reach.leaving = true;
+        let Some(link) = self.voters.get_mut(voter.index()) else { return };
+        link.leaving = true;
         self.drive(now, |direct, out| direct.avoid(voter, now, out));
     }
 
@@ -254,13 +254,13 @@ impl Driver {
     pub(super) fn refused(&mut self, request: u64, failure: Failure, now: Time) {
         let found = self.names.iter().find(|(id, _)| id.number == request);
         let Some(name) = found.map(|(_, name)| name.clone()) else { return };
-        if self.interests.get(&name).is_some_and(|interest| interest.token.is_none()) {
+        if self.locks.get(&name).is_some_and(|lock| lock.token.is_none()) {
             self.fail(&name, failure, now);
         }
     }
 
     /// A voter's messages. The caller calls [`Self::wake`] before, so that a lock whose validity has ended is not extended.
-    pub(super) fn hear(
+    pub(super) fn on_messages(
         &mut self,
         voter: ProcessId,
         mut messages: Vec<ToCandidate<Name>>,
@@ -268,16 +268,17 @@ impl Driver {
     ) {
         // A list that is older than a vote in the same flight would make the candidate ask for that vote again.
         messages.sort_by_key(|message| matches!(message, ToCandidate::Echo { .. }));
-        let Some(reach) = self.voters.get_mut(voter.index()) else { return };
-        reach.heard = now;
-        let (leaving, was_silent) = (reach.leaving, std::mem::take(&mut reach.silent));
+        let Some(link) = self.voters.get_mut(voter.index()) else { return };
+        link.heard = now;
+        let (leaving, was_silent) = (link.leaving, std::mem::take(&mut link.silent));
         for message in messages {
-            let about = request_of(&message).and_then(|request| self.names.get(&request)).cloned();
-            if let Some(interest) = about.as_ref().and_then(|name| self.interests.get_mut(name)) {
-                interest.note(voter, &message);
+            let lock_name =
+                request_of(&message).and_then(|request| self.names.get(&request)).cloned();
+            if let Some(lock) = lock_name.as_ref().and_then(|name| self.locks.get_mut(name)) {
+                lock.on_answer(voter, &message);
             }
             self.drive(now, |direct, out| direct.on_message(voter, message, now, out));
-            if let Some(name) = about {
+            if let Some(name) = lock_name {
                 self.refuse_tries(&name, now);
             }
         }
@@ -288,7 +289,7 @@ impl Driver {
         } else if was_silent {
             self.drive(now, |direct, out| direct.resume(voter, now, out));
         }
-        self.tell_extensions();
+        self.notify_extensions();
     }
 
     /// The earliest time at which [`Self::wake`] has something to do.
@@ -325,13 +326,13 @@ impl Driver {
 
     /// Whether the session waits for a lock or holds one.
     pub(super) fn is_active(&self) -> bool {
-        !self.interests.is_empty()
+        !self.locks.is_empty()
     }
 
     /// Whether the voters have answered this request, so that no node objects to it.
     pub(super) fn is_answered(&self, request: RequestId) -> bool {
-        let interest = self.names.get(&request).and_then(|name| self.interests.get(name));
-        interest.is_none_or(|interest| interest.is_answered(&self.electorate))
+        let lock = self.names.get(&request).and_then(|name| self.locks.get(name));
+        lock.is_none_or(|lock| lock.is_answered(&self.electorate))
     }
 
     /// What has happened since the last call.
@@ -373,26 +374,26 @@ impl Driver {
             ClientEvent::Entered { request, token } => self.enter(request, token),
             ClientEvent::Lost { request, forced, .. } => {
                 let name = self.names.remove(&request);
-                let Some(interest) = name.and_then(|it| self.interests.remove(&it)) else { return };
+                let Some(lock) = name.and_then(|it| self.locks.remove(&it)) else { return };
                 if forced {
-                    let guards = interest.tickets.clone();
+                    let guards = lock.tickets.clone();
                     self.forced.insert(request, Forced { guards, ..Forced::default() });
                 }
-                self.lose(interest, if forced { Loss::Expelled } else { Loss::NoQuorum });
+                self.lose(lock, if forced { Loss::Expelled } else { Loss::NoQuorum });
             }
             ClientEvent::Gone(request) => {
                 if let Some(name) = self.names.get(&request).cloned() {
                     self.fail(&name, Failure::NoRequest, now);
                 }
             }
-            ClientEvent::Waiting(request, place) => {
+            ClientEvent::Waiting(request, position) => {
                 let name = self.names.get(&request);
-                if let Some(interest) = name.and_then(|name| self.interests.get(name))
-                    && place > 0
+                if let Some(lock) = name.and_then(|name| self.locks.get(name))
+                    && position > 0
                 {
-                    let positions = interest.tickets.iter();
-                    let position = |ticket: &Ticket| Notice::Position { ticket: *ticket, place };
-                    self.notices.extend(positions.map(position));
+                    let tickets = lock.tickets.iter();
+                    let notice = |ticket: &Ticket| Notice::Position { ticket: *ticket, position };
+                    self.notices.extend(tickets.map(notice));
                 }
             }
             ClientEvent::Again(_) => {}
@@ -427,16 +428,16 @@ impl Driver {
 
     fn enter(&mut self, request: RequestId, token: u64) {
         let name = self.names.get(&request);
-        let Some(interest) = name.and_then(|name| self.interests.get_mut(name)) else { return };
+        let Some(lock) = name.and_then(|name| self.locks.get_mut(name)) else { return };
         let Some(until) = self.direct.client().valid_until(request) else { return };
-        (interest.token, interest.told) = (Some(token), until);
-        interest.tries.clear();
+        (lock.token, lock.announced) = (Some(token), until);
+        lock.tries.clear();
         let granted = |ticket: &Ticket| Notice::Granted { ticket: *ticket, request, token, until };
-        self.notices.extend(interest.tickets.iter().map(granted));
+        self.notices.extend(lock.tickets.iter().map(granted));
     }
 
-    fn lose(&mut self, interest: Interest, loss: Loss) {
-        for ticket in interest.tickets {
+    fn lose(&mut self, lock: SessionLock, loss: Loss) {
+        for ticket in lock.tickets {
             self.tickets.remove(&ticket);
             self.notices.push(Notice::Lost { ticket, loss });
         }
@@ -444,21 +445,21 @@ impl Driver {
 
     /// Fails every call for a lock.
     fn fail(&mut self, name: &Name, failure: Failure, now: Time) {
-        let Some(interest) = self.end_interest(name, now) else { return };
-        for ticket in interest.tickets {
+        let Some(lock) = self.end_lock(name, now) else { return };
+        for ticket in lock.tickets {
             self.tickets.remove(&ticket);
             self.notices.push(Notice::Failed { ticket, failure: failure.clone() });
         }
     }
 
     /// Releases a request at the voters.
-    fn end_interest(&mut self, name: &Name, now: Time) -> Option<Interest> {
-        let interest = self.interests.remove(name)?;
-        self.names.remove(&interest.request);
-        let request = interest.request;
+    fn end_lock(&mut self, name: &Name, now: Time) -> Option<SessionLock> {
+        let lock = self.locks.remove(name)?;
+        self.names.remove(&lock.request);
+        let request = lock.request;
         self.timers.retain(|(_, timer)| *timer != Timer::Widen(request));
         self.drive(now, |direct, out| direct.release(request, now, out));
-        Some(interest)
+        Some(lock)
     }
 
     /// A voter applies another time-to-live. Locks that are held go on with the votes that they have.
@@ -469,7 +470,7 @@ impl Driver {
             ms(applied),
             ms(self.ttl)
         );
-        let waiting = self.interests.iter().filter(|(_, interest)| interest.token.is_none());
+        let waiting = self.locks.iter().filter(|(_, lock)| lock.token.is_none());
         for name in waiting.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             self.fail(&name, Failure::TooMuch(why.clone()), now);
         }
@@ -477,9 +478,9 @@ impl Driver {
 
     /// Fails calls that take the lock only if it is free, if it is not.
     fn refuse_tries(&mut self, name: &Name, now: Time) {
-        let Some(interest) = self.interests.get_mut(name) else { return };
-        if !interest.tries.is_empty() && interest.is_behind(&self.electorate) {
-            for ticket in std::mem::take(&mut interest.tries) {
+        let Some(lock) = self.locks.get_mut(name) else { return };
+        if !lock.tries.is_empty() && lock.is_behind(&self.electorate) {
+            for ticket in std::mem::take(&mut lock.tries) {
                 self.notices.push(Notice::Failed { ticket, failure: Failure::Busy });
                 self.release(ticket, now);
             }
@@ -487,18 +488,18 @@ impl Driver {
     }
 
     fn give_up_try(&mut self, ticket: Ticket, now: Time) {
-        let interest = self.tickets.get(&ticket).and_then(|name| self.interests.get(name));
-        let Some(interest) = interest.filter(|it| it.tries.contains(&ticket)) else { return };
-        let failure = interest.failure(&self.electorate);
+        let lock = self.tickets.get(&ticket).and_then(|name| self.locks.get(name));
+        let Some(lock) = lock.filter(|it| it.tries.contains(&ticket)) else { return };
+        let failure = lock.failure(&self.electorate);
         self.notices.push(Notice::Failed { ticket, failure });
         self.release(ticket, now);
     }
 
     /// Asks every voter if the preferred ones have not answered: one of them may have stopped.
     fn widen(&mut self, request: RequestId, now: Time) {
-        let interest = self.names.get(&request).and_then(|name| self.interests.get(name));
-        let waits = |it: &&Interest| it.token.is_none() && !it.is_answered(&self.electorate);
-        if interest.filter(waits).is_some() {
+        let lock = self.names.get(&request).and_then(|name| self.locks.get(name));
+        let waits = |it: &&SessionLock| it.token.is_none() && !it.is_answered(&self.electorate);
+        if lock.filter(waits).is_some() {
             self.drive(now, |direct, out| direct.widen(request, now, out));
         }
     }
@@ -512,8 +513,8 @@ impl Driver {
         let interval = Terms::beat(self.ttl);
         let spread = self.random() % (interval.0 / 8).max(1);
         self.timers.insert((now + Span(interval.0.saturating_sub(spread).max(1)), Timer::Beat));
-        let patience = Span((interval.0 / 4).max(SILENCE_LEAST.0).min(interval.0));
-        self.timers.insert((now + patience, Timer::Silence));
+        let timeout = Span((interval.0 / 4).max(MIN_SILENCE.0).min(interval.0));
+        self.timers.insert((now + timeout, Timer::Silence));
     }
 
     /// Avoids voters that have not echoed the last beat, and dials those anew that have said nothing for one ttl: a machine
@@ -521,13 +522,13 @@ impl Driver {
     fn check_silence(&mut self, now: Time) {
         let Some((_, begun)) = self.beats.back().copied() else { return };
         for voter in ProcessId::all(self.voters.len()) {
-            let reach = &mut self.voters[voter.index()];
-            if !reach.up || reach.heard >= begun {
+            let link = &mut self.voters[voter.index()];
+            if !link.up || link.heard >= begun {
                 continue;
             }
-            reach.silent = true;
-            if now.since(reach.heard) >= self.ttl {
-                reach.heard = now;
+            link.silent = true;
+            if now.since(link.heard) >= self.ttl {
+                link.heard = now;
                 self.notices.push(Notice::Redial(voter));
             }
             self.drive(now, |direct, out| direct.avoid(voter, now, out));
@@ -536,9 +537,9 @@ impl Driver {
 
     /// A voter may have told its clock.
     fn note_clock(&mut self, now: Time) {
-        let told = self.direct.candidate().clock();
-        if told > self.clock.0 {
-            self.clock = (told, now);
+        let reported = self.direct.candidate().clock();
+        if reported > self.clock.0 {
+            self.clock = (reported, now);
         }
     }
 
@@ -546,17 +547,17 @@ impl Driver {
     fn voters_clock(&self, now: Time) -> u64 {
         match self.clock {
             (0, _) => 0,
-            (told, at) => told + 1 + now.since(at).0 / 1_000_000,
+            (reported, at) => reported + 1 + now.since(at).0 / 1_000_000,
         }
     }
 
-    fn tell_extensions(&mut self) {
-        for interest in self.interests.values_mut().filter(|it| it.token.is_some()) {
-            let until = self.direct.client().valid_until(interest.request);
-            if let Some(until) = until.filter(|until| *until > interest.told) {
-                interest.told = until;
+    fn notify_extensions(&mut self) {
+        for lock in self.locks.values_mut().filter(|it| it.token.is_some()) {
+            let until = self.direct.client().valid_until(lock.request);
+            if let Some(until) = until.filter(|until| *until > lock.announced) {
+                lock.announced = until;
                 let extended = |ticket: &Ticket| Notice::Extended { ticket: *ticket, until };
-                self.notices.extend(interest.tickets.iter().map(extended));
+                self.notices.extend(lock.tickets.iter().map(extended));
             }
         }
     }
@@ -564,8 +565,8 @@ impl Driver {
     /// Sends a text to one node, which tells the others; tells whether there is one.
     fn describe_anywhere(&mut self, request: RequestId, text: &str) -> bool {
         let usable = |voter: &ProcessId| {
-            let reach = self.voters[voter.index()];
-            reach.up && !reach.silent && !reach.leaving
+            let link = self.voters[voter.index()];
+            link.up && !link.silent && !link.leaving
         };
         let Some(voter) = ProcessId::all(self.voters.len()).find(usable) else { return false };
         self.outboxes.entry(voter).or_default().texts.push((request, text.to_owned()));

@@ -12,37 +12,37 @@ use std::time::Duration;
 use bytes::{Buf, BytesMut};
 use quorate_algorithms::mutex::leased_quorum::ToCandidate;
 use quorate_core::ProcessId;
-use quorate_protocol::{Answer, Failure, Name, Say};
+use quorate_protocol::{CallResponse, Failure, Name, ServerMessage};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
 use super::addresses::Addresses;
-use super::attach::{ATTACH, Connection, Identity, Unusable, attach};
+use super::attach::{ATTACH, AttachError, Connection, SessionIdentity, attach};
 use crate::credentials::Dialler;
 
 /// Time within which a node has to take what is written to it.
-const WRITE: Duration = Duration::from_secs(2);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Pause before the first attempt to dial anew; it doubles with every failure.
-const PAUSE_LEAST: Duration = Duration::from_millis(20);
+const MIN_PAUSE: Duration = Duration::from_millis(20);
 
 /// Maximum number of bytes that wait for a voter. A message beyond that is dropped: the candidate repeats it.
-const UNSENT_MOST: usize = 1 << 20;
+const MAX_UNSENT: usize = 1 << 20;
 
 /// What a link tells its session.
 pub(super) struct LinkEvent {
     pub(super) voter: ProcessId,
-    pub(super) what: What,
+    pub(super) kind: LinkEventKind,
 }
 
-pub(super) enum What {
+pub(super) enum LinkEventKind {
     Up,
     Down,
     /// The node stops.
     Leaving,
     /// The voter's messages.
-    Heard(Vec<ToCandidate<Name>>),
+    Received(Vec<ToCandidate<Name>>),
     /// The node has refused the call of this number.
     Refused(u64, Failure),
 }
@@ -51,61 +51,61 @@ pub(super) enum What {
 pub(super) type Unwritten = mpsc::Sender<()>;
 
 /// Everything that a link needs to dial.
-pub(super) struct Dial {
+pub(super) struct DialParameters {
     pub(super) voter: ProcessId,
     pub(super) candidate: u64,
-    pub(super) identity: Arc<Identity>,
+    pub(super) identity: Arc<SessionIdentity>,
     pub(super) dialler: Dialler,
     pub(super) addresses: Arc<Addresses>,
     /// Longest pause between two attempts.
-    pub(super) pause_most: Duration,
+    pub(super) max_pause: Duration,
 }
 
 /// A link to one voter.
 pub(super) struct Link {
-    dial: Arc<Dial>,
+    dial: Arc<DialParameters>,
     state: State,
     /// Number of attempts, which take turns between the addresses.
     attempt: usize,
     pause: Duration,
 }
 
-type Dialling = Pin<Box<dyn Future<Output = Result<Connection, Unusable>> + Send>>;
+type Dialling = Pin<Box<dyn Future<Output = Result<Connection, AttachError>> + Send>>;
 
 enum State {
     Dialling(Dialling),
     /// There is a connection of which the session has not heard yet.
     Connected(Box<Connection>),
-    Up(Box<Talk>),
+    Up(Box<ActiveConnection>),
     /// The connection has ended, of which the session has not heard yet.
     Broken,
 }
 
 /// A connection in use.
-struct Talk {
+struct ActiveConnection {
     connection: Connection,
     unsent: BytesMut,
     unflushed: bool,
     unwritten: Vec<Unwritten>,
     /// When the node has to have taken what waits.
-    late: Option<Pin<Box<Sleep>>>,
+    write_deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl Dial {
+impl DialParameters {
     async fn connect(
         self: Arc<Self>,
         attempt: usize,
         pause: Duration,
-    ) -> Result<Connection, Unusable> {
+    ) -> Result<Connection, AttachError> {
         tokio::time::sleep(pause).await;
         let unknown = || io::Error::new(io::ErrorKind::NotFound, "its address is unknown");
-        let address = self.addresses.of(self.voter, attempt).ok_or_else(unknown)?;
+        let address = self.addresses.address_of(self.voter, attempt).ok_or_else(unknown)?;
         let candidate = Some(self.candidate);
         let connection = attach(&self.dialler, &address, &self.identity, candidate).await?;
         self.addresses.learn(&connection.attached);
         // Votes are counted by voter: a proxy that chooses a node by itself cannot be used.
         if connection.attached.node as usize != self.voter.index() {
-            return Err(Unusable::OtherNode);
+            return Err(AttachError::OtherNode);
         }
         Ok(connection)
     }
@@ -113,21 +113,21 @@ impl Dial {
 
 impl Link {
     /// A link, with a connection if there is one already.
-    pub(super) fn new(dial: Dial, connection: Option<Connection>) -> Self {
+    pub(super) fn new(dial: DialParameters, connection: Option<Connection>) -> Self {
         let dial = Arc::new(dial);
         let state = match connection {
             Some(connection) => State::Connected(Box::new(connection)),
             None => State::Dialling(Box::pin(Arc::clone(&dial).connect(0, Duration::ZERO))),
         };
-        Self { dial, state, attempt: 0, pause: PAUSE_LEAST }
+        Self { dial, state, attempt: 0, pause: MIN_PAUSE }
     }
 
     /// Sends with the next poll, unless there is no connection or the voter does not read.
     pub(super) fn send(&mut self, bytes: &[u8], unwritten: &[Unwritten]) {
-        let State::Up(talk) = &mut self.state else { return };
-        if talk.unsent.len() + bytes.len() <= UNSENT_MOST {
-            talk.unsent.extend_from_slice(bytes);
-            talk.unwritten.extend_from_slice(unwritten);
+        let State::Up(active) = &mut self.state else { return };
+        if active.unsent.len() + bytes.len() <= MAX_UNSENT {
+            active.unsent.extend_from_slice(bytes);
+            active.unwritten.extend_from_slice(unwritten);
         }
     }
 
@@ -141,13 +141,13 @@ impl Link {
     /// Writes what was sent, and collects what has happened.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, out: &mut Vec<LinkEvent>) {
         let voter = self.dial.voter;
-        let mut tell = |what| out.push(LinkEvent { voter, what });
+        let mut emit = |kind| out.push(LinkEvent { voter, kind });
         loop {
             match &mut self.state {
                 State::Dialling(dialling) => match dialling.as_mut().poll(cx) {
                     Poll::Pending => return,
                     Poll::Ready(Ok(connection)) => {
-                        self.pause = PAUSE_LEAST;
+                        self.pause = MIN_PAUSE;
                         self.state = State::Connected(Box::new(connection));
                     }
                     Poll::Ready(Err(_)) => {
@@ -156,18 +156,20 @@ impl Link {
                     }
                 },
                 State::Connected(_) => {
-                    tell(What::Up);
+                    emit(LinkEventKind::Up);
                     self.state = match std::mem::replace(&mut self.state, State::Broken) {
-                        State::Connected(connection) => State::Up(Box::new(Talk::new(*connection))),
+                        State::Connected(connection) => {
+                            State::Up(Box::new(ActiveConnection::new(*connection)))
+                        }
                         other => other,
                     };
                 }
-                State::Up(talk) => match talk.poll(cx, &self.dial.addresses, &mut tell) {
+                State::Up(active) => match active.poll(cx, &self.dial.addresses, &mut emit) {
                     Poll::Pending => return,
                     Poll::Ready(_) => self.state = State::Broken,
                 },
                 State::Broken => {
-                    tell(What::Down);
+                    emit(LinkEventKind::Down);
                     self.dial_anew();
                 }
             }
@@ -177,27 +179,27 @@ impl Link {
     fn dial_anew(&mut self) {
         let dialling = Arc::clone(&self.dial).connect(self.attempt, self.pause);
         self.state = State::Dialling(Box::pin(dialling));
-        self.pause = (self.pause * 2).min(self.dial.pause_most.max(PAUSE_LEAST));
+        self.pause = (self.pause * 2).min(self.dial.max_pause.max(MIN_PAUSE));
     }
 
     /// Writes what was sent last, and ends once the node has read it and has closed the connection too: a connection that
     /// is reset would take it along.
-    pub(super) async fn farewell(self) -> io::Result<()> {
-        let State::Up(talk) = self.state else { return Ok(()) };
-        let Talk { mut connection, unsent, .. } = *talk;
+    pub(super) async fn shutdown(self) -> io::Result<()> {
+        let State::Up(active) = self.state else { return Ok(()) };
+        let ActiveConnection { mut connection, unsent, .. } = *active;
         let stream = connection.reader.stream();
         stream.write_all(&unsent).await?;
         stream.flush().await?;
         stream.shutdown().await?;
-        while connection.reader.next::<Say>().await?.is_some() {}
+        while connection.reader.next::<ServerMessage>().await?.is_some() {}
         Ok(())
     }
 }
 
-impl Talk {
+impl ActiveConnection {
     fn new(connection: Connection) -> Self {
         let (unsent, unwritten) = (BytesMut::new(), Vec::new());
-        Self { connection, unsent, unflushed: false, unwritten, late: None }
+        Self { connection, unsent, unflushed: false, unwritten, write_deadline: None }
     }
 
     /// Ready once the connection is of no use any more.
@@ -205,14 +207,14 @@ impl Talk {
         &mut self,
         cx: &mut Context<'_>,
         addresses: &Addresses,
-        tell: &mut impl FnMut(What),
+        emit: &mut impl FnMut(LinkEventKind),
     ) -> Poll<io::Result<()>> {
         if let Poll::Ready(Err(error)) = self.poll_write(cx) {
             return Poll::Ready(Err(error));
         }
         loop {
-            match ready!(self.connection.reader.poll_next::<Say>(cx))? {
-                Some(say) => self.hear(say, addresses, tell)?,
+            match ready!(self.connection.reader.poll_next::<ServerMessage>(cx))? {
+                Some(message) => self.on_messages(message, addresses, emit)?,
                 None => return Poll::Ready(Ok(())),
             }
         }
@@ -223,12 +225,13 @@ impl Talk {
             return Poll::Ready(Ok(()));
         }
         if let Poll::Ready(written) = self.poll_flush(cx) {
-            self.late = None;
+            self.write_deadline = None;
             self.unwritten.clear();
             return Poll::Ready(written);
         }
-        let late = self.late.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE)));
-        late.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let write_deadline =
+            self.write_deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_TIMEOUT)));
+        write_deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -247,27 +250,31 @@ impl Talk {
     }
 
     /// Tells everything that has arrived, in as few events as possible.
-    fn hear(
+    fn on_messages(
         &mut self,
-        first: Say,
+        first: ServerMessage,
         addresses: &Addresses,
-        tell: &mut impl FnMut(What),
+        emit: &mut impl FnMut(LinkEventKind),
     ) -> io::Result<()> {
         let (mut messages, mut next) = (Vec::new(), Some(first));
-        while let Some(say) = next {
-            match say {
-                Say::FromVoter(more) => messages.extend(more),
-                Say::Leaving => tell(What::Leaving),
-                Say::Answer(ATTACH, Answer::Attached(told)) => addresses.learn(&told),
-                Say::Answer(number, Answer::Failed(failure)) if number != ATTACH => {
-                    tell(What::Refused(number, failure));
+        while let Some(message) = next {
+            match message {
+                ServerMessage::FromVoter(more) => messages.extend(more),
+                ServerMessage::Leaving => emit(LinkEventKind::Leaving),
+                ServerMessage::Response(ATTACH, CallResponse::Attached(attached)) => {
+                    addresses.learn(&attached)
+                }
+                ServerMessage::Response(number, CallResponse::Failed(failure))
+                    if number != ATTACH =>
+                {
+                    emit(LinkEventKind::Refused(number, failure));
                 }
                 _ => {}
             }
-            next = self.connection.reader.take::<Say>()?;
+            next = self.connection.reader.take::<ServerMessage>()?;
         }
         if !messages.is_empty() {
-            tell(What::Heard(messages));
+            emit(LinkEventKind::Received(messages));
         }
         Ok(())
     }

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::addresses::Addresses;
-use super::attach::{Identity, put};
+use super::attach::{SessionIdentity, put};
 use super::driver::{Driver, Notice, Outbox, Ticket};
-use super::link::{Link, LinkEvent, Unwritten, What};
+use super::link::{Link, LinkEvent, LinkEventKind, Unwritten};
 use crate::clock::{self, Moment};
 use crate::session::SessionState;
 
@@ -25,16 +25,16 @@ use crate::session::SessionState;
 const BATCH: usize = 256;
 
 /// Maximum number of messages in one call, so that it fits a frame.
-const MESSAGES_MOST: usize = 128;
+const MAX_MESSAGES: usize = 128;
 
 /// Maximum number of waiting requests that one beat announces, so that it fits a frame.
-const ANNOUNCED_MOST: usize = 1_000;
+const MAX_ANNOUNCED: usize = 1_000;
 
 /// Time within which the voters have to read the end of a session.
-const FAREWELL: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// While something is held, the boot clock is read at least this often: timers stand still while the machine sleeps.
-const LOOK: Duration = Duration::from_secs(1);
+const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A call that has come to an end well.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub(super) struct Task {
     pub(super) links: Vec<Link>,
     pub(super) commands: mpsc::UnboundedReceiver<Command>,
     pub(super) state: Arc<SessionState>,
-    pub(super) identity: Arc<Identity>,
+    pub(super) identity: Arc<SessionIdentity>,
     pub(super) candidate: u64,
     pub(super) addresses: Arc<Addresses>,
     pub(super) replies: BTreeMap<Ticket, oneshot::Sender<Result<Granted, Failure>>>,
@@ -75,7 +75,7 @@ pub(super) struct Task {
 
 /// Reasons why the task was woken.
 #[derive(Default)]
-struct Woken {
+struct WakeReasons {
     commands: Vec<Command>,
     events: Vec<LinkEvent>,
     /// All senders of commands are dropped.
@@ -86,7 +86,7 @@ struct Woken {
 impl Task {
     pub(super) async fn run(mut self) {
         let mut timer = pin!(sleep(Duration::ZERO));
-        let mut woken = Woken::default();
+        let mut woken = WakeReasons::default();
         loop {
             poll_fn(|cx| self.poll(cx, timer.as_mut(), &mut woken)).await;
             if std::mem::take(&mut woken.is_due) {
@@ -118,7 +118,7 @@ impl Task {
         &mut self,
         cx: &mut Context<'_>,
         timer: Pin<&mut Sleep>,
-        woken: &mut Woken,
+        woken: &mut WakeReasons,
     ) -> Poll<()> {
         let taken = self.commands.poll_recv_many(cx, &mut woken.commands, BATCH);
         woken.abandoned = matches!(taken, Poll::Ready(0));
@@ -133,7 +133,11 @@ impl Task {
     /// Time until the driver has something to do.
     fn pause(&self) -> Duration {
         let pause = Duration::from_nanos(self.driver.next_wake().since(clock::now()).0);
-        if self.driver.is_active() { pause.min(LOOK) } else { pause.min(LOOK * 60) }
+        if self.driver.is_active() {
+            pause.min(CLOCK_CHECK_INTERVAL)
+        } else {
+            pause.min(CLOCK_CHECK_INTERVAL * 60)
+        }
     }
 
     /// What has ended comes before whatever has arrived: the process may have been stopped in between.
@@ -167,15 +171,15 @@ impl Task {
         None
     }
 
-    fn on_event(&mut self, LinkEvent { voter, what }: LinkEvent) {
+    fn on_event(&mut self, LinkEvent { voter, kind }: LinkEvent) {
         self.wake();
         let now = clock::now();
-        match what {
-            What::Up => self.driver.up(voter, now),
-            What::Down => self.driver.down(voter, now),
-            What::Leaving => self.driver.leaving(voter, now),
-            What::Heard(messages) => self.driver.hear(voter, messages, now),
-            What::Refused(request, failure) => self.driver.refused(request, failure, now),
+        match kind {
+            LinkEventKind::Up => self.driver.up(voter, now),
+            LinkEventKind::Down => self.driver.down(voter, now),
+            LinkEventKind::Leaving => self.driver.leaving(voter, now),
+            LinkEventKind::Received(messages) => self.driver.on_messages(voter, messages, now),
+            LinkEventKind::Refused(request, failure) => self.driver.refused(request, failure, now),
         }
     }
 
@@ -186,23 +190,23 @@ impl Task {
             if notices.is_empty() {
                 break;
             }
-            notices.into_iter().for_each(|notice| self.tell(notice));
+            notices.into_iter().for_each(|notice| self.on_notice(notice));
         }
-        self.state.set_deadline(Moment::of(self.driver.deadline()));
+        self.state.set_deadline(Moment::from_time(self.driver.deadline()));
     }
 
-    fn tell(&mut self, notice: Notice) {
+    fn on_notice(&mut self, notice: Notice) {
         match notice {
             Notice::Granted { ticket, request, token, until } => {
-                self.state.grant(ticket, token, Some(Moment::of(until)));
+                self.state.grant(ticket, token, Some(Moment::from_time(until)));
                 self.reply(ticket, Ok(Granted { token, request }));
             }
             Notice::Extended { ticket, until } => {
-                if !self.state.extend(ticket, Moment::of(until)) {
+                if !self.state.extend(ticket, Moment::from_time(until)) {
                     self.driver.expire(ticket, clock::now());
                 }
             }
-            Notice::Position { ticket, place } => self.state.place(ticket, place),
+            Notice::Position { ticket, position } => self.state.set_position(ticket, position),
             Notice::Failed { ticket, failure } => self.reply(ticket, Err(failure)),
             Notice::Lost { ticket, loss } => self.state.lose(ticket, loss),
             Notice::Redial(voter) => self.links[voter.index()].redial(),
@@ -237,9 +241,9 @@ impl Task {
         self.state.end();
         self.driver.end(clock::now());
         self.flush(&[]);
-        let mut farewells: JoinSet<_> = self.links.into_iter().map(Link::farewell).collect();
-        let all = async { while farewells.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(FAREWELL, all).await;
+        let mut shutdowns: JoinSet<_> = self.links.into_iter().map(Link::shutdown).collect();
+        let all = async { while shutdowns.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, all).await;
         let _ = done.send(());
     }
 }
@@ -256,16 +260,16 @@ fn encode(outbox: Outbox, driver: &Driver) -> BytesMut {
     };
     for mut message in outbox.messages {
         if let ToVoter::Beat { waiting, .. } = &mut message {
-            waiting.truncate(ANNOUNCED_MOST);
+            waiting.truncate(MAX_ANNOUNCED);
         }
         let alone = match &message {
             ToVoter::Request { claim, .. } if !driver.is_answered(claim.request) => {
                 Some(claim.request.number)
             }
-            ToVoter::Beat { waiting, .. } if waiting.len() > MESSAGES_MOST => Some(0),
+            ToVoter::Beat { waiting, .. } if waiting.len() > MAX_MESSAGES => Some(0),
             _ => None,
         };
-        if alone.is_some() || batch.len() >= MESSAGES_MOST {
+        if alone.is_some() || batch.len() >= MAX_MESSAGES {
             send(&mut batch, &mut bytes);
         }
         match alone {

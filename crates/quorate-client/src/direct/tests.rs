@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateId, Electorate, Life, Memory, Terms, ToCandidate, Voter, VoterEffect, VoterEffects,
+    CandidateId, Electorate, Memory, RestartId, Terms, ToCandidate, Voter, VoterEffect,
+    VoterEffects,
 };
 use quorate_core::quorum::AnyCoterie;
 use quorate_core::{Drift, ProcessId, Span, Time};
@@ -77,10 +78,10 @@ impl World {
     }
 
     fn acquire(&mut self, session: usize, ticket: Ticket, lock: &str) {
-        self.ask(session, ticket, lock, false);
+        self.request_lock(session, ticket, lock, false);
     }
 
-    fn ask(&mut self, session: usize, ticket: Ticket, lock: &str, only_if_free: bool) {
+    fn request_lock(&mut self, session: usize, ticket: Ticket, lock: &str, only_if_free: bool) {
         let now = self.now;
         self.sessions[session].acquire(ticket, name(lock), only_if_free, String::new(), now);
         self.settle();
@@ -139,7 +140,7 @@ impl World {
     fn deliver(&mut self, answers: BTreeMap<(usize, ProcessId), Vec<ToCandidate<Name>>>) {
         for ((session, voter), messages) in answers {
             self.sessions[session].wake(self.now);
-            self.sessions[session].hear(voter, messages, self.now);
+            self.sessions[session].on_messages(voter, messages, self.now);
         }
     }
 
@@ -189,9 +190,9 @@ impl World {
     /// It starts again with its vote file.
     fn restart(&mut self, voter: u32, before: &Voter<Name>) {
         let id = ProcessId::new(voter);
-        let life = Life { incarnation: 0, number: 1 };
+        let restart_id = RestartId { incarnation: 0, number: 1 };
         let new = Voter::new(id, electorate(self.voters.len()), terms());
-        self.voters[id.index()] = Some(new.restored(life, before.records(), self.now));
+        self.voters[id.index()] = Some(new.restored(restart_id, before.records(), self.now));
         self.sessions.iter_mut().for_each(|session| session.up(id, self.now));
         self.settle();
     }
@@ -329,15 +330,15 @@ fn without_a_quorum_a_lock_ends_before_its_voters_forget_it() {
 fn a_call_that_does_not_wait_is_answered_at_once() {
     let mut world = World::new(3, 2);
     world.acquire(0, 1, "x");
-    world.ask(1, 1, "x", true);
+    world.request_lock(1, 1, "x", true);
     assert_eq!(world.decided_after, 1);
     assert_eq!(failures(&world.take(1)), [(1, Failure::Busy)]);
     world.release(0, 1);
-    world.ask(1, 2, "x", true);
+    world.request_lock(1, 2, "x", true);
     assert!(world.token(1, 2).is_some());
     world.kill(1);
     world.kill(2);
-    world.ask(0, 2, "z", true);
+    world.request_lock(0, 2, "z", true);
     world.pass(Span::from_millis(1_100));
     assert_eq!(failures(&world.take(0)), [(2, Failure::NoQuorum)]);
 }

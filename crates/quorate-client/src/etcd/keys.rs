@@ -13,7 +13,7 @@ use quorate_etcd::etcdserverpb::{
 use quorate_etcd::mvccpb::KeyValue;
 
 /// The key of a request.
-pub(super) fn own(name: &str, lease: i64) -> Vec<u8> {
+pub(super) fn request_key(name: &str, lease: i64) -> Vec<u8> {
     format!("{name}/{lease:x}").into_bytes()
 }
 
@@ -29,7 +29,7 @@ pub(super) fn name_of(key: &[u8], lease: i64) -> Option<&str> {
 }
 
 /// The end of all keys that begin so.
-pub(super) fn end(prefix: &[u8]) -> Vec<u8> {
+pub(super) fn range_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < u8::MAX {
@@ -45,7 +45,7 @@ pub(super) fn end(prefix: &[u8]) -> Vec<u8> {
 pub(super) fn oldest(name: &str) -> RangeRequest {
     let key = prefix(name);
     RangeRequest {
-        range_end: end(&key),
+        range_end: range_end(&key),
         key,
         limit: 1,
         sort_order: SortOrder::Ascend.into(),
@@ -58,7 +58,7 @@ pub(super) fn oldest(name: &str) -> RangeRequest {
 pub(super) fn older(name: &str, created: i64) -> RangeRequest {
     let key = prefix(name);
     RangeRequest {
-        range_end: end(&key),
+        range_end: range_end(&key),
         key,
         max_create_revision: created - 1,
         keys_only: true,
@@ -69,7 +69,7 @@ pub(super) fn older(name: &str, created: i64) -> RangeRequest {
 }
 
 /// That key alone.
-pub(super) fn alone(key: &[u8]) -> RangeRequest {
+pub(super) fn exact_key(key: &[u8]) -> RangeRequest {
     RangeRequest { key: key.to_vec(), ..RangeRequest::default() }
 }
 
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_key_is_its_name_and_the_lease_in_hexadecimal() {
-        assert_eq!(own("foo", 777), b"foo/309");
+        assert_eq!(request_key("foo", 777), b"foo/309");
         assert_eq!(name_of(b"foo/309", 777), Some("foo"));
         assert_eq!(name_of(b"a/b/309", 777), Some("a/b"));
         assert_eq!(name_of(b"foo/309", 778), None, "a key of something else");
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn the_end_of_a_prefix_is_behind_all_that_begin_so() {
-        assert_eq!(end(b"foo/"), b"foo0");
-        assert_eq!(end(b"a\xff"), b"b");
-        assert_eq!((end(b""), end(b"\xff\xff")), (vec![0], vec![0]));
+        assert_eq!(range_end(b"foo/"), b"foo0");
+        assert_eq!(range_end(b"a\xff"), b"b");
+        assert_eq!((range_end(b""), range_end(b"\xff\xff")), (vec![0], vec![0]));
     }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use futures_util::stream;
 use quorate_etcd::etcdserverpb::lease_client::LeaseClient;
 use quorate_etcd::etcdserverpb::{LeaseGrantRequest, LeaseKeepAliveRequest, LeaseRevokeRequest};
-use quorate_protocol::{Failure, Reliance, SessionKey};
+use quorate_protocol::{Failure, SessionKey, Validity};
 use tonic::Status;
 
 use super::members::Members;
-use super::request::Hold;
+use super::request::HeldKey;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::session::SessionState;
@@ -24,9 +24,9 @@ pub(super) struct Lease {
     pub(super) id: i64,
     pub(super) state: Arc<SessionState>,
     /// How long all that it has may be relied on, once that is known.
-    reliance: Mutex<Option<Reliance>>,
+    validity: Mutex<Option<Validity>>,
     /// What it has and wants, by name: two requests for one name are one key.
-    holds: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<Hold>>>>,
+    holds: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<HeldKey>>>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -35,12 +35,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Lease {
     pub(super) fn new(key: SessionKey, state: Arc<SessionState>) -> Self {
-        let (reliance, holds) = (Mutex::default(), Mutex::default());
-        Self { id: key.0 as i64, state, reliance, holds }
+        let (validity, holds) = (Mutex::default(), Mutex::default());
+        Self { id: key.0 as i64, state, validity, holds }
     }
 
     /// What the session has of a name.
-    pub(super) fn hold(&self, name: &str) -> Arc<tokio::sync::Mutex<Hold>> {
+    pub(super) fn hold(&self, name: &str) -> Arc<tokio::sync::Mutex<HeldKey>> {
         let mut holds = locked(&self.holds);
         holds.retain(|_, hold| Arc::strong_count(hold) > 1);
         Arc::clone(holds.entry(name.to_owned()).or_default())
@@ -50,40 +50,40 @@ impl Lease {
     pub(super) async fn keep_alive(
         &self,
         members: &Members,
-        patience: Duration,
-    ) -> Result<Reliance, Error> {
-        let said = members.ask(patience, async |asked| {
+        timeout: Duration,
+    ) -> Result<Validity, Error> {
+        let response = members.call_any(timeout, async |member| {
             let since = Moment::now().0;
-            let once = asked.request(stream::iter([LeaseKeepAliveRequest { id: self.id }]));
-            let answers = LeaseClient::new(asked.channel.clone()).lease_keep_alive(once).await?;
+            let once = member.request(stream::iter([LeaseKeepAliveRequest { id: self.id }]));
+            let answers = LeaseClient::new(member.channel.clone()).lease_keep_alive(once).await?;
             let answer = answers.into_inner().message().await?;
             Ok((since, answer.ok_or_else(|| Status::unavailable("it says nothing"))?.ttl))
         });
-        let (since, ttl) = said.await?;
+        let (since, ttl) = response.await?;
         // etcd has no other word for a lease that is over.
         let ttl = u64::try_from(ttl).ok().filter(|ttl| *ttl > 0).ok_or(Failure::NoSession)?;
         let micros = ttl.saturating_mul(1_000_000);
-        let fresh = Reliance { since, micros: micros - micros / DRIFT };
-        let mut known = locked(&self.reliance);
+        let fresh = Validity { since, micros: micros - micros / DRIFT };
+        let mut known = locked(&self.validity);
         let latest = known.filter(|known| known.since > since).unwrap_or(fresh);
         *known = Some(latest);
-        self.state.rely(latest);
+        self.state.set_validity(latest);
         Ok(latest)
     }
 
     /// How long what it has may be relied on.
-    pub(super) async fn reliance(
+    pub(super) async fn validity(
         &self,
         members: &Members,
-        patience: Duration,
-    ) -> Result<Reliance, Error> {
-        let known = *locked(&self.reliance);
+        timeout: Duration,
+    ) -> Result<Validity, Error> {
+        let known = *locked(&self.validity);
         match known {
             Some(known) => {
-                self.state.rely(known);
+                self.state.set_validity(known);
                 Ok(known)
             }
-            None => self.keep_alive(members, patience).await,
+            None => self.keep_alive(members, timeout).await,
         }
     }
 }
@@ -92,26 +92,26 @@ impl Lease {
 pub(super) async fn grant(
     members: &Members,
     ttl_ms: u32,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<SessionKey, Error> {
     let ttl = i64::from(ttl_ms.div_ceil(1_000));
-    let granted = members.ask(patience, async |asked| {
-        let request = asked.request(LeaseGrantRequest { ttl, id: 0 });
-        LeaseClient::new(asked.channel.clone()).lease_grant(request).await
+    let granted = members.call_any(timeout, async |member| {
+        let request = member.request(LeaseGrantRequest { ttl, id: 0 });
+        LeaseClient::new(member.channel.clone()).lease_grant(request).await
     });
     let id = granted.await?.into_inner().id;
-    u64::try_from(id).map(|id| SessionKey(id.into())).map_err(|_| Error::Confused)
+    u64::try_from(id).map(|id| SessionKey(id.into())).map_err(|_| Error::UnexpectedAnswer)
 }
 
 /// Ends a session, and all it has.
 pub(super) async fn revoke(
     members: &Members,
     key: SessionKey,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), Error> {
-    let revoked = members.ask(patience, async |asked| {
-        let request = asked.request(LeaseRevokeRequest { id: key.0 as i64 });
-        LeaseClient::new(asked.channel.clone()).lease_revoke(request).await
+    let revoked = members.call_any(timeout, async |member| {
+        let request = member.request(LeaseRevokeRequest { id: key.0 as i64 });
+        LeaseClient::new(member.channel.clone()).lease_revoke(request).await
     });
     match revoked.await {
         Ok(_) | Err(Error::Failed(Failure::NoSession)) => Ok(()),

@@ -17,17 +17,17 @@ use tonic::codegen::{Service, http::Uri};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
-use crate::backend::System;
+use crate::backend::BackendKind;
 use crate::clock::Moment;
 use crate::credentials::{Credentials, Dialler, Stream};
 use crate::error::Error;
 
 /// How long a member may take to be connected to, and to answer if there is time to ask others.
-const ATTEMPT: Duration = Duration::from_secs(2);
-/// A member that says nothing is given up after this and `SILENCE`. etcd hangs up on those who look more often than
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+/// A member that says nothing is given up after this and `KEEP_ALIVE_TIMEOUT`. etcd hangs up on those who look more often than
 /// every five seconds.
-const LOOK: Duration = Duration::from_secs(6);
-const SILENCE: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(6);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The members of a cluster, and who asks them.
 pub(crate) struct Members {
@@ -50,12 +50,12 @@ struct Login {
 }
 
 /// A member that is asked something now.
-pub(super) struct Asked {
+pub(super) struct MemberConnection {
     pub(super) channel: Channel,
     token: Option<String>,
 }
 
-impl Asked {
+impl MemberConnection {
     /// A message, and who says it.
     pub(super) fn request<T>(&self, message: T) -> tonic::Request<T> {
         let mut request = tonic::Request::new(message);
@@ -68,12 +68,12 @@ impl Asked {
 
 impl Members {
     pub(crate) fn new(
-        system: System,
+        kind: BackendKind,
         endpoints: Vec<String>,
         credentials: Credentials,
     ) -> Result<Self, Error> {
-        let unusable = |what: &str| Err(Error::Credentials(what.to_owned()));
-        match (system == System::EtcdTls, credentials.authority.is_some()) {
+        let unusable = |message: &str| Err(Error::Credentials(message.to_owned()));
+        match (kind == BackendKind::EtcdTls, credentials.authority.is_some()) {
             (true, false) => {
                 return unusable("etcds:// needs that of the authority, and there is none");
             }
@@ -81,7 +81,7 @@ impl Members {
             _ => {}
         }
         let login = credentials.token.as_deref().map(Login::new).transpose()?;
-        let dialler = Arc::new(Dialler::speaking(credentials, &[b"h2"])?);
+        let dialler = Arc::new(Dialler::with_alpn(credentials, &[b"h2"])?);
         let members = endpoints.into_iter().map(|endpoint| Member::new(endpoint, &dialler));
         let members = members.collect::<Result<_, _>>()?;
         Ok(Self { members, current: watch::Sender::new(0), login })
@@ -93,7 +93,7 @@ impl Members {
     }
 
     /// The next one is asked from now on, unless somebody else has said so since.
-    fn give_up(&self, current: usize) {
+    fn skip_member(&self, current: usize) {
         self.current.send_if_modified(|now| {
             let same = *now == current;
             *now += usize::from(same);
@@ -102,59 +102,63 @@ impl Members {
     }
 
     /// Tells whenever another member is asked.
-    pub(super) fn moves(&self) -> watch::Receiver<usize> {
+    pub(super) fn member_changes(&self) -> watch::Receiver<usize> {
         self.current.subscribe()
     }
 
     /// Asks one member after the other until one answers. What is asked may be asked again.
-    pub(super) async fn ask<T, F>(
+    pub(super) async fn call_any<T, F>(
         &self,
-        patience: Duration,
-        ask: impl Fn(Asked) -> F,
+        timeout: Duration,
+        call: impl Fn(MemberConnection) -> F,
     ) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Status>>,
     {
-        let until = Moment::now().later(patience);
+        let until = Moment::now().later(timeout);
         // Somebody else is asked while there is time for it.
-        let attempt = (patience / (self.members.len() as u32 + 1)).min(ATTEMPT);
+        let attempt = (timeout / (self.members.len() as u32 + 1)).min(ATTEMPT_TIMEOUT);
         let mut pause = Duration::from_millis(10);
         loop {
             let (current, member) = self.member();
-            let asked = async { ask(self.asked(member).await?).await };
-            let status = match tokio::time::timeout(attempt, asked).await {
+            let attempted = async { call(self.connect(member).await?).await };
+            let status = match tokio::time::timeout(attempt, attempted).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => status,
                 Err(_) => Status::unavailable("it says nothing"),
             };
-            if !self.asks_again(&status) {
+            if !self.should_retry(&status) {
                 return Err(refusal(&member.endpoint, &status));
             }
-            self.give_up(current);
+            self.skip_member(current);
             if until.from_now() <= pause {
-                return Err(Error::Unreachable(format!("{}: {}", member.endpoint, why(&status))));
+                return Err(Error::Unreachable(format!(
+                    "{}: {}",
+                    member.endpoint,
+                    root_cause(&status)
+                )));
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(200));
         }
     }
 
-    async fn asked(&self, member: &Member) -> Result<Asked, Status> {
+    async fn connect(&self, member: &Member) -> Result<MemberConnection, Status> {
         let channel = member.channel.clone();
         let token = match &self.login {
             Some(login) => Some(login.token(channel.clone()).await?),
             None => None,
         };
-        Ok(Asked { channel, token })
+        Ok(MemberConnection { channel, token })
     }
 
     /// Whether something is asked again after this answer.
-    fn asks_again(&self, status: &Status) -> bool {
+    fn should_retry(&self, status: &Status) -> bool {
         if let Some(login) = &self.login
-            && (status.code() == Code::Unauthenticated || is_of_old(status))
+            && (status.code() == Code::Unauthenticated || is_stale_token(status))
         {
             // What etcd gave is good for a while only: it is asked for another.
-            return login.forget();
+            return login.discard_token();
         }
         match status.code() {
             Code::FailedPrecondition => status.message().contains("not leader"),
@@ -172,38 +176,38 @@ impl Members {
 }
 
 /// Whether rights have changed since the token was given.
-fn is_of_old(status: &Status) -> bool {
+fn is_stale_token(status: &Status) -> bool {
     status.message().contains("revision of auth store is old")
 }
 
 /// What a member has refused, which no other member would do: asking again is no use.
 fn refusal(endpoint: &str, status: &Status) -> Error {
-    let said = status.message().to_owned();
+    let message = status.message().to_owned();
     match status.code() {
         Code::NotFound => Failure::NoSession.into(),
-        Code::PermissionDenied | Code::Unauthenticated => Failure::NotAllowed(said).into(),
+        Code::PermissionDenied | Code::Unauthenticated => Failure::NotAllowed(message).into(),
         // etcd's word for somebody who has not said who they are, or not rightly.
-        Code::InvalidArgument if said.contains("user") => Failure::NotAllowed(said).into(),
-        Code::ResourceExhausted => Failure::TooMuch(said).into(),
-        Code::FailedPrecondition if said.contains("authentication is not enabled") => {
-            Error::Unsupported(format!("{endpoint} knows no users: {said}"))
+        Code::InvalidArgument if message.contains("user") => Failure::NotAllowed(message).into(),
+        Code::ResourceExhausted => Failure::TooMuch(message).into(),
+        Code::FailedPrecondition if message.contains("authentication is not enabled") => {
+            Error::Unsupported(format!("{endpoint} knows no users: {message}"))
         }
         Code::Unimplemented => Error::Unsupported(format!(
             "{endpoint} does not have keys and values as etcd 3 has; quorate itself is quorate://{endpoint}"
         )),
-        _ => Error::Unsupported(format!("{endpoint}: {said}")),
+        _ => Error::Unsupported(format!("{endpoint}: {message}")),
     }
 }
 
 /// Why a member could not be asked, in the words of whatever is at the bottom of it.
-fn why(status: &Status) -> String {
+fn root_cause(status: &Status) -> String {
     let mut source = status.source();
-    let mut words = status.message().to_owned();
+    let mut cause = status.message().to_owned();
     while let Some(error) = source {
-        words = error.to_string();
+        cause = error.to_string();
         source = error.source();
     }
-    words
+    cause
 }
 
 impl Member {
@@ -211,8 +215,8 @@ impl Member {
         let bad = |error| Error::Unreachable(format!("{endpoint}: {error}"));
         let channel = Endpoint::from_shared(format!("http://{endpoint}"))
             .map_err(bad)?
-            .http2_keep_alive_interval(LOOK)
-            .keep_alive_timeout(SILENCE);
+            .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
         let connector = Connector { dialler: Arc::clone(dialler), endpoint: endpoint.clone() };
         Ok(Self { channel: channel.connect_with_connector_lazy(connector), endpoint })
     }
@@ -231,7 +235,7 @@ impl Login {
     }
 
     /// Whether there was something to forget.
-    fn forget(&self) -> bool {
+    fn discard_token(&self) -> bool {
         self.known().take().is_some()
     }
 
@@ -268,7 +272,7 @@ impl Service<Uri> for Connector {
         let Self { dialler, endpoint } = self.clone();
         Box::pin(async move {
             let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-            let dialled = tokio::time::timeout(ATTEMPT, dialler.dial(&endpoint));
+            let dialled = tokio::time::timeout(ATTEMPT_TIMEOUT, dialler.dial(&endpoint));
             Ok(TokioIo::new(dialled.await.map_err(late)??))
         })
     }

@@ -2,8 +2,8 @@
 
 mod keys;
 mod lease;
-mod look;
 mod members;
+mod queries;
 mod request;
 mod store;
 
@@ -11,31 +11,31 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_protocol::{Answer, Call, Failure, Kind, SessionKey};
+use quorate_protocol::{Call, CallResponse, Failure, Kind, SessionKey};
 use tokio::sync::mpsc;
 
 use crate::client::Job;
 use crate::error::Error;
 use lease::Lease;
 pub(crate) use members::Members;
-use request::{Order, Reply, Request};
+use request::{Reply, Request, RequestCommand};
 
 /// How long members may take to be reached where nobody says.
-const REACH: Duration = Duration::from_secs(5);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Does the jobs of a client, at these members, until it is dropped.
 pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let (sessions, requests) = (BTreeMap::new(), BTreeMap::new());
-    let mut desk = Desk { members: Arc::new(members), sessions, requests };
+    let mut event_loop = EtcdEventLoop { members: Arc::new(members), sessions, requests };
     while let Some(job) = jobs.recv().await {
         match job {
-            Job::Call { call, patience, reply } => desk.take(call, patience, reply),
-            Job::Listen(key, state) => {
-                desk.sessions.insert(key, Arc::new(Lease::new(key, state)));
+            Job::Call { call, timeout, reply } => event_loop.on_call(call, timeout, reply),
+            Job::Subscribe(key, state) => {
+                event_loop.sessions.insert(key, Arc::new(Lease::new(key, state)));
             }
-            Job::Forget(key) => {
-                desk.sessions.remove(&key);
-                desk.requests.retain(|(session, _), _| *session != key);
+            Job::Unsubscribe(key) => {
+                event_loop.sessions.remove(&key);
+                event_loop.requests.retain(|(session, _), _| *session != key);
             }
             // The call that follows is refused.
             Job::Watch(..) => {}
@@ -43,15 +43,15 @@ pub(crate) async fn run(members: Members, mut jobs: mpsc::UnboundedReceiver<Job>
     }
 }
 
-struct Desk {
+struct EtcdEventLoop {
     members: Arc<Members>,
     sessions: BTreeMap<SessionKey, Arc<Lease>>,
     /// Each request is a task that takes orders.
-    requests: BTreeMap<(SessionKey, u64), mpsc::UnboundedSender<Order>>,
+    requests: BTreeMap<(SessionKey, u64), mpsc::UnboundedSender<RequestCommand>>,
 }
 
-impl Desk {
-    fn take(&mut self, call: Call, patience: Option<Duration>, reply: Reply) {
+impl EtcdEventLoop {
+    fn on_call(&mut self, call: Call, timeout: Option<Duration>, reply: Reply) {
         let session = call.session();
         match call {
             Call::Acquire { session, request, name, wait_ms, why, .. } => {
@@ -62,36 +62,36 @@ impl Desk {
                 let wait = wait_ms.map(Duration::from_millis);
                 // What a lock is for has no place in etcd: a key with a value is an election.
                 let value = if name.kind() == Kind::Election { why } else { String::new() };
-                let (orders, taken) = mpsc::unbounded_channel();
-                self.requests.retain(|_, orders| !orders.is_closed());
-                self.requests.insert((session, request), orders);
+                let (commands, taken) = mpsc::unbounded_channel();
+                self.requests.retain(|_, commands| !commands.is_closed());
+                self.requests.insert((session, request), commands);
                 let hold = lease.hold(name.text());
-                let asked = Request { members, lease, hold, number: request, name, wait, value };
-                tokio::spawn(asked.run(reply, taken));
+                let pending = Request { members, lease, hold, number: request, name, wait, value };
+                tokio::spawn(pending.run(reply, taken));
             }
             Call::Release { session, request } => {
-                self.order(session, request, Order::Release(reply));
+                self.send_command(session, request, RequestCommand::Release(reply));
             }
             Call::Proclaim { session, request, value } => {
-                self.order(session, request, Order::Proclaim(value, reply));
+                self.send_command(session, request, RequestCommand::Proclaim(value, reply));
             }
             call => {
                 let lease = session.and_then(|key| self.sessions.get(&key)).cloned();
                 let members = Arc::clone(&self.members);
-                let patience = patience.unwrap_or(REACH);
+                let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT);
                 tokio::spawn(async move {
-                    let _ = reply.send(answer(&members, lease, call, patience).await);
+                    let _ = reply.send(answer(&members, lease, call, timeout).await);
                 });
             }
         }
     }
 
-    fn order(&mut self, session: SessionKey, request: u64, order: Order) {
+    fn send_command(&mut self, session: SessionKey, request: u64, command: RequestCommand) {
         let refused = match self.requests.get(&(session, request)) {
-            Some(orders) => orders.send(order).err().map(|unheard| unheard.0),
-            None => Some(order),
+            Some(commands) => commands.send(command).err().map(|rejected| rejected.0),
+            None => Some(command),
         };
-        if let Some(Order::Release(reply) | Order::Proclaim(_, reply)) = refused {
+        if let Some(RequestCommand::Release(reply) | RequestCommand::Proclaim(_, reply)) = refused {
             let _ = reply.send(Err(Failure::NoRequest.into()));
         }
     }
@@ -101,34 +101,34 @@ async fn answer(
     members: &Members,
     lease: Option<Arc<Lease>>,
     call: Call,
-    patience: Duration,
-) -> Result<Answer, Error> {
+    timeout: Duration,
+) -> Result<CallResponse, Error> {
     match call {
         Call::Open { ttl_ms, .. } => {
-            let session = lease::grant(members, ttl_ms, patience).await?;
-            Ok(Answer::Opened { session, ttl_ms })
+            let session = lease::grant(members, ttl_ms, timeout).await?;
+            Ok(CallResponse::Opened { session, ttl_ms })
         }
         Call::KeepAlive(_) => {
             let lease = lease.ok_or(Failure::NoSession)?;
             // etcd's answer lists nothing: a lock is lost there when its lease or its key is.
-            let reliance = lease.keep_alive(members, patience).await?;
-            Ok(Answer::Alive { reliance, held: Vec::new(), waiting: Vec::new() })
+            let validity = lease.keep_alive(members, timeout).await?;
+            Ok(CallResponse::Alive { validity, held: Vec::new(), waiting: Vec::new() })
         }
         Call::Close(key) => {
-            lease::revoke(members, key, patience).await?;
-            Ok(Answer::Done)
+            lease::revoke(members, key, timeout).await?;
+            Ok(CallResponse::Done)
         }
-        Call::List { prefix, most, .. } => look::list(members, &prefix, most, patience).await,
+        Call::List { prefix, most, .. } => queries::list(members, &prefix, most, timeout).await,
         Call::CheckToken { name, token } => {
-            look::check_token(members, &name, token, patience).await
+            queries::check_token(members, &name, token, timeout).await
         }
-        Call::Expel { name, .. } => look::expel(members, &name, patience).await,
-        Call::Status => Err(look::unsupported(
+        Call::ForceRelease { name, .. } => queries::force_release(members, &name, timeout).await,
+        Call::Status => Err(queries::unsupported(
             "etcd tells how it is in its own way: `etcdctl endpoint status --cluster`, `etcdctl member list`",
         )),
-        Call::Watch { .. } => Err(look::unsupported(
+        Call::Watch { .. } => Err(queries::unsupported(
             "changes in etcd are not watched from here: list again, or `etcdctl watch --prefix NAME/`",
         )),
-        _ => Err(look::unsupported("etcd cannot tell this")),
+        _ => Err(queries::unsupported("etcd cannot tell this")),
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use quorate_etcd::etcdserverpb::{RangeRequest, TxnRequest};
 use quorate_etcd::mvccpb::KeyValue;
-use quorate_protocol::{Answer, Failure, Name};
+use quorate_protocol::{CallResponse, Failure, Name};
 use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 
 use super::lease::Lease;
@@ -19,22 +19,22 @@ use crate::error::Error;
 use crate::guard::Loss;
 
 /// To whom an answer goes.
-pub(super) type Reply = oneshot::Sender<Result<Answer, Error>>;
+pub(super) type Reply = oneshot::Sender<Result<CallResponse, Error>>;
 
 /// How long members may take to be told something.
-const TELL: Duration = Duration::from_secs(5);
+const UPDATE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a request that is no longer wanted may take to be taken back.
-const TAKE_BACK: Duration = Duration::from_secs(2);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What is wanted of a request that is there already.
-pub(super) enum Order {
+pub(super) enum RequestCommand {
     Release(Reply),
     Proclaim(String, Reply),
 }
 
 /// What a session has of one name: a key, however often it has asked for it.
 #[derive(Default)]
-pub(super) struct Hold {
+pub(super) struct HeldKey {
     /// When the key was created: greater than that of all who had the lock before.
     created: i64,
     times: u32,
@@ -44,7 +44,7 @@ pub(super) struct Hold {
 pub(super) struct Request {
     pub(super) members: Arc<Members>,
     pub(super) lease: Arc<Lease>,
-    pub(super) hold: Arc<Mutex<Hold>>,
+    pub(super) hold: Arc<Mutex<HeldKey>>,
     pub(super) number: u64,
     pub(super) name: Name,
     pub(super) wait: Option<Duration>,
@@ -52,7 +52,7 @@ pub(super) struct Request {
 }
 
 /// What came of asking.
-enum Place {
+enum QueuePosition {
     /// The key is the oldest.
     First(i64),
     /// Others are older.
@@ -61,32 +61,36 @@ enum Place {
 
 impl Request {
     /// Asks, holds, and releases.
-    pub(super) async fn run(self, mut reply: Reply, mut orders: mpsc::UnboundedReceiver<Order>) {
+    pub(super) async fn run(
+        self,
+        mut reply: Reply,
+        mut commands: mpsc::UnboundedReceiver<RequestCommand>,
+    ) {
         let granted = async {
             let created = self.acquire(&mut reply).await?;
-            let reliance = self.lease.reliance(&self.members, TELL).await;
-            match reliance {
-                Ok(reliance) => Ok((created, reliance)),
+            let validity = self.lease.validity(&self.members, UPDATE_TIMEOUT).await;
+            match validity {
+                Ok(validity) => Ok((created, validity)),
                 Err(error) => {
                     let _ = self.release(created).await;
                     Err(error)
                 }
             }
         };
-        let (created, reliance) = match granted.await {
+        let (created, validity) = match granted.await {
             Ok(granted) => granted,
             Err(error) => return drop(reply.send(Err(error))),
         };
-        let answer = Answer::Granted { token: created as u64, reliance };
+        let answer = CallResponse::Granted { token: created as u64, validity };
         if reply.send(Ok(answer)).is_err() {
             // Nobody waits for it any longer.
             return drop(self.release(created).await);
         }
-        self.keep(created, &mut orders).await;
+        self.hold_until_released(created, &mut commands).await;
     }
 
     fn key(&self) -> Vec<u8> {
-        keys::own(self.name.text(), self.lease.id)
+        keys::request_key(self.name.text(), self.lease.id)
     }
 
     /// Waits until the lock is had: when its key was created.
@@ -95,7 +99,7 @@ impl Request {
         let mut hold = match self.wait {
             // The session itself waits for it.
             Some(Duration::ZERO) => self.hold.try_lock().map_err(|_| Failure::Busy)?,
-            _ => patiently(until, reply, async { Ok(self.hold.lock().await) }).await?,
+            _ => with_deadline(until, reply, async { Ok(self.hold.lock().await) }).await?,
         };
         if hold.times == 0 {
             hold.created = self.wait_for_turn(until, reply).await?;
@@ -107,16 +111,16 @@ impl Request {
     async fn wait_for_turn(&self, until: Option<Moment>, reply: &mut Reply) -> Result<i64, Error> {
         loop {
             let created = match self.enter(until, reply).await? {
-                Place::First(created) => return Ok(created),
-                Place::Behind(created) => created,
+                QueuePosition::First(created) => return Ok(created),
+                QueuePosition::Behind(created) => created,
             };
-            match patiently(until, reply, self.become_first(created)).await {
+            match with_deadline(until, reply, self.become_first(created)).await {
                 Ok(true) => return Ok(created),
                 // The key was taken away: in again, if the session is still there.
                 Ok(false) => {}
                 Err(error) => {
                     // If that cannot be said, the key goes with the session.
-                    let _ = self.take_out(created, TAKE_BACK).await;
+                    let _ = self.delete_key(created, CANCEL_TIMEOUT).await;
                     return Err(error);
                 }
             }
@@ -124,24 +128,24 @@ impl Request {
     }
 
     /// Puts the key in. This is not cut short: whether it is in would not be known.
-    async fn enter(&self, until: Option<Moment>, reply: &Reply) -> Result<Place, Error> {
+    async fn enter(&self, until: Option<Moment>, reply: &Reply) -> Result<QueuePosition, Error> {
         let (key, name) = (self.key(), self.name.text());
         let only_if_free = self.wait == Some(Duration::ZERO);
         let free = match only_if_free {
-            true => keys::created(&keys::prefix(name), keys::end(&keys::prefix(name)), 0),
+            true => keys::created(&keys::prefix(name), keys::range_end(&keys::prefix(name)), 0),
             false => keys::created(&key, Vec::new(), 0),
         };
         let txn = TxnRequest {
             compare: vec![free],
             success: vec![
                 keys::put(&key, &self.value, self.lease.id),
-                keys::read(keys::alone(&key)),
+                keys::read(keys::exact_key(&key)),
                 keys::read(keys::oldest(name)),
             ],
-            failure: vec![keys::read(keys::alone(&key)), keys::read(keys::oldest(name))],
+            failure: vec![keys::read(keys::exact_key(&key)), keys::read(keys::oldest(name))],
         };
         let answer = loop {
-            match store::txn(&self.members, &txn, TAKE_BACK).await {
+            match store::txn(&self.members, &txn, CANCEL_TIMEOUT).await {
                 Err(Error::Unreachable(why)) => {
                     let late = until.is_some_and(|until| until.from_now().is_zero());
                     if late || reply.is_closed() {
@@ -155,11 +159,11 @@ impl Request {
         let (oldest, own) = (answers.next().flatten(), answers.next().flatten());
         match (own, oldest) {
             (Some(own), Some(oldest)) if own.key == oldest.key => {
-                Ok(Place::First(own.create_revision))
+                Ok(QueuePosition::First(own.create_revision))
             }
-            (Some(own), Some(_)) if !only_if_free => Ok(Place::Behind(own.create_revision)),
+            (Some(own), Some(_)) if !only_if_free => Ok(QueuePosition::Behind(own.create_revision)),
             (_, Some(_)) => Err(Failure::Busy.into()),
-            (_, None) => Err(Error::Confused),
+            (_, None) => Err(Error::UnexpectedAnswer),
         }
     }
 
@@ -167,53 +171,60 @@ impl Request {
     async fn become_first(&self, created: i64) -> Result<bool, Error> {
         let older = keys::older(self.name.text(), created);
         loop {
-            let older = self.there(&older).await?;
+            let older = self.read_keys(&older).await?;
             let Some(before) = older.first() else { break };
-            self.lease.state.place(self.number, u32::try_from(older.len()).unwrap_or(u32::MAX));
-            store::gone(&self.members, &before.key, before.create_revision).await;
+            self.lease
+                .state
+                .set_position(self.number, u32::try_from(older.len()).unwrap_or(u32::MAX));
+            store::wait_deleted(&self.members, &before.key, before.create_revision).await;
         }
-        let own = self.there(&keys::alone(&self.key())).await?;
+        let own = self.read_keys(&keys::exact_key(&self.key())).await?;
         Ok(own.first().is_some_and(|own| own.create_revision == created))
     }
 
     /// The keys of a range, however long that takes.
-    async fn there(&self, range: &RangeRequest) -> Result<Vec<KeyValue>, Error> {
+    async fn read_keys(&self, range: &RangeRequest) -> Result<Vec<KeyValue>, Error> {
         loop {
-            match store::range(&self.members, range, TELL).await {
+            match store::range(&self.members, range, UPDATE_TIMEOUT).await {
                 Err(Error::Unreachable(_)) => {}
-                there => return there.map(|there| there.kvs),
+                response => return response.map(|response| response.kvs),
             }
         }
     }
 
     /// Holds it until somebody orders otherwise.
-    async fn keep(&self, created: i64, orders: &mut mpsc::UnboundedReceiver<Order>) {
+    async fn hold_until_released(
+        &self,
+        created: i64,
+        commands: &mut mpsc::UnboundedReceiver<RequestCommand>,
+    ) {
         let key = self.key();
-        let gone = store::gone(&self.members, &key, created);
+        let gone = store::wait_deleted(&self.members, &key, created);
         tokio::pin!(gone);
         let mut lost = false;
         loop {
-            let order = tokio::select! {
+            let command = tokio::select! {
                 () = &mut gone, if !lost => {
                     lost = true;
                     self.lease.state.lose(self.number, Loss::Expelled);
-                    self.forget(created).await;
+                    self.reset_hold(created).await;
                     continue;
                 }
-                order = orders.recv() => order,
+                command = commands.recv() => command,
             };
-            match order {
-                Some(Order::Release(reply)) => {
+            match command {
+                Some(RequestCommand::Release(reply)) => {
                     let released = self.release(created).await;
-                    let mut unheard = matches!(released, Err(Error::Unreachable(_)));
-                    drop(reply.send(released.map(|()| Answer::Done)));
+                    let mut unreachable = matches!(released, Err(Error::Unreachable(_)));
+                    drop(reply.send(released.map(|()| CallResponse::Done)));
                     // The session lives on, and would keep it.
-                    while unheard && !orders.is_closed() {
-                        unheard = matches!(self.release(created).await, Err(Error::Unreachable(_)));
+                    while unreachable && !commands.is_closed() {
+                        unreachable =
+                            matches!(self.release(created).await, Err(Error::Unreachable(_)));
                     }
                     return;
                 }
-                Some(Order::Proclaim(value, reply)) => {
+                Some(RequestCommand::Proclaim(value, reply)) => {
                     drop(reply.send(self.proclaim(created, &value).await));
                 }
                 // The session is no more, and with it all it had.
@@ -224,54 +235,54 @@ impl Request {
 
     /// What the session has of this name, if that is still the key that was created then. Whoever of the session keeps
     /// it for long waits for another key.
-    async fn held(&self, created: i64) -> Option<MutexGuard<'_, Hold>> {
-        let hold = tokio::time::timeout(TELL, self.hold.lock()).await.ok()?;
+    async fn held(&self, created: i64) -> Option<MutexGuard<'_, HeldKey>> {
+        let hold = tokio::time::timeout(UPDATE_TIMEOUT, self.hold.lock()).await.ok()?;
         Some(hold).filter(|hold| hold.created == created && hold.times > 0)
     }
 
     /// The key is no longer there: who asks again has to put in another.
-    async fn forget(&self, created: i64) {
+    async fn reset_hold(&self, created: i64) {
         if let Some(mut hold) = self.held(created).await {
-            *hold = Hold::default();
+            *hold = HeldKey::default();
         }
     }
 
     async fn release(&self, created: i64) -> Result<(), Error> {
         let Some(mut hold) = self.held(created).await else { return Ok(()) };
         if hold.times == 1 {
-            self.take_out(created, TELL).await?;
+            self.delete_key(created, UPDATE_TIMEOUT).await?;
         }
         hold.times -= 1;
         Ok(())
     }
 
     /// Takes our key out, and no other: not one that was put in later, either.
-    async fn take_out(&self, created: i64, patience: Duration) -> Result<(), Error> {
+    async fn delete_key(&self, created: i64, timeout: Duration) -> Result<(), Error> {
         let key = self.key();
         let txn = TxnRequest {
             compare: vec![keys::created(&key, Vec::new(), created)],
             success: vec![keys::delete(&key)],
             failure: Vec::new(),
         };
-        store::txn(&self.members, &txn, patience).await.map(drop)
+        store::txn(&self.members, &txn, timeout).await.map(drop)
     }
 
-    async fn proclaim(&self, created: i64, value: &str) -> Result<Answer, Error> {
+    async fn proclaim(&self, created: i64, value: &str) -> Result<CallResponse, Error> {
         let key = self.key();
         let txn = TxnRequest {
             compare: vec![keys::created(&key, Vec::new(), created)],
             success: vec![keys::put(&key, value, self.lease.id)],
             failure: Vec::new(),
         };
-        match store::txn(&self.members, &txn, TELL).await?.succeeded {
-            true => Ok(Answer::Done),
+        match store::txn(&self.members, &txn, UPDATE_TIMEOUT).await?.succeeded {
+            true => Ok(CallResponse::Done),
             false => Err(Failure::NoRequest.into()),
         }
     }
 }
 
 /// Does something unless it takes too long, or nobody waits for it any longer.
-async fn patiently<T>(
+async fn with_deadline<T>(
     until: Option<Moment>,
     reply: &mut Reply,
     doing: impl Future<Output = Result<T, Error>>,

@@ -18,16 +18,16 @@ use super::members::Members;
 use crate::error::Error;
 
 /// How long members may take to be asked about a key that is watched, before they are asked again.
-const LOOK: Duration = Duration::from_secs(5);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn range(
     members: &Members,
     range: &RangeRequest,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<RangeResponse, Error> {
-    let answer = members.ask(patience, async |asked| {
-        let request = asked.request(range.clone());
-        KvClient::new(asked.channel.clone()).range(request).await
+    let answer = members.call_any(timeout, async |member| {
+        let request = member.request(range.clone());
+        KvClient::new(member.channel.clone()).range(request).await
     });
     answer.await.map(tonic::Response::into_inner)
 }
@@ -35,30 +35,30 @@ pub(super) async fn range(
 pub(super) async fn txn(
     members: &Members,
     txn: &TxnRequest,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<TxnResponse, Error> {
-    let answer = members.ask(patience, async |asked| {
-        let request = asked.request(txn.clone());
-        KvClient::new(asked.channel.clone()).txn(request).await
+    let answer = members.call_any(timeout, async |member| {
+        let request = member.request(txn.clone());
+        KvClient::new(member.channel.clone()).txn(request).await
     });
     answer.await.map(tonic::Response::into_inner)
 }
 
 /// Waits until a key that was created then is gone, however often members have to be asked.
-pub(super) async fn gone(members: &Members, key: &[u8], created: i64) {
+pub(super) async fn wait_deleted(members: &Members, key: &[u8], created: i64) {
     loop {
-        let mut moves = members.moves();
-        if let Ok(there) = range(members, &keys::alone(key), LOOK).await {
-            if there.kvs.first().is_none_or(|there| there.create_revision != created) {
+        let mut member_changes = members.member_changes();
+        if let Ok(found) = range(members, &keys::exact_key(key), RETRY_TIMEOUT).await {
+            if found.kvs.first().is_none_or(|found| found.create_revision != created) {
                 return;
             }
-            let from = there.header.map_or(0, |header| header.revision) + 1;
+            let from = found.header.map_or(0, |header| header.revision) + 1;
             tokio::select! {
-                told = deleted(members, key, from) => if matches!(told, Ok(true)) {
+                response = deleted(members, key, from) => if matches!(response, Ok(true)) {
                     return;
                 },
                 // Whoever is watched at does not answer, which it would not tell.
-                _ = moves.changed() => {}
+                _ = member_changes.changed() => {}
             }
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -73,22 +73,22 @@ async fn deleted(members: &Members, key: &[u8], from: i64) -> Result<bool, Error
         filters: vec![FilterType::Noput.into()],
         ..WatchCreateRequest::default()
     };
-    let watched = members.ask(LOOK, async |asked| {
+    let watched = members.call_any(RETRY_TIMEOUT, async |member| {
         let create = RequestUnion::CreateRequest(create.clone());
         let create = WatchRequest { request_union: Some(create) };
         // A watch lasts while its client might say more.
-        let words = stream::iter([create]).chain(stream::pending());
-        let mut words = asked.request(words);
+        let request = stream::iter([create]).chain(stream::pending());
+        let mut request = member.request(request);
         // A member that has lost the others would be silent, and so says that it has.
-        words.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
-        WatchClient::new(asked.channel.clone()).watch(words).await
+        request.metadata_mut().insert("hasleader", MetadataValue::from_static("true"));
+        WatchClient::new(member.channel.clone()).watch(request).await
     });
-    let mut told = watched.await?.into_inner();
-    while let Ok(Some(told)) = told.message().await {
-        if told.events.iter().any(|event| event.r#type() == EventType::Delete) {
+    let mut response = watched.await?.into_inner();
+    while let Ok(Some(response)) = response.message().await {
+        if response.events.iter().any(|event| event.r#type() == EventType::Delete) {
             return Ok(true);
         }
-        if told.canceled {
+        if response.canceled {
             break;
         }
     }

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, Look, PROFILES};
+use quorate_algorithms::catalogue::{self, AlgorithmQuery, PROFILES};
 use quorate_core::quorum::AnySystem;
 use quorate_core::{Assumption, Message, Profile, Property};
 use serde_json::{Value, json};
@@ -22,15 +22,15 @@ pub(super) async fn algorithms() -> Json<Value> {
 
 fn card(profile: &Profile) -> Value {
     struct Traits;
-    impl Look for Traits {
+    impl AlgorithmQuery for Traits {
         type Answer = Value;
-        fn look<A: Algorithm>(self) -> Value {
+        fn query<A: Algorithm>(self) -> Value {
             json!({
                 "quorums": A::QUORUMS,
                 "tree": A::ALONG_A_TREE,
                 "rounds": A::IN_ROUNDS,
                 "servers": A::ASKS_SERVERS,
-                "bears": A::bears(7).is_some(),
+                "bears": A::tolerates(7).is_some(),
                 "kinds": A::Message::KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>(),
             })
         }
@@ -47,6 +47,6 @@ fn card(profile: &Profile) -> Value {
         "guarantees": profile.guarantees.iter().map(|it| it.id()).collect::<Vec<_>>(),
         "cost": profile.cost,
         "source": profile.source,
-        "traits": catalogue::look_at(profile.name, Traits),
+        "traits": catalogue::query_algorithm(profile.name, Traits),
     })
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use quorate_draw::spacetime::View;
+use quorate_draw::spacetime::DiagramView;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::scenario::Said;
-use crate::refusal::Refusal;
-use crate::server::Lab;
-use crate::words::Language;
+use super::scenario::ScenarioRequest;
+use crate::api_error::ApiError;
+use crate::language::Language;
+use crate::server::LabState;
 
 /// The bounds of a drawing: wider or fuller ones would take long, and nobody could read them.
 const WIDTH_MOST: u32 = 4_000;
@@ -21,7 +21,7 @@ const ARROWS_MOST: usize = 600;
 /// A window of a run, or of a trace that was brought.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct DiagramRequest {
     toml: Option<String>,
     scenario: Option<Value>,
     trace: Option<u64>,
@@ -39,29 +39,29 @@ pub(super) struct Asked {
 }
 
 /// The drawing, and where things are in it.
-pub(super) async fn window(
-    State(lab): State<Arc<Lab>>,
-    asked: Result<Json<Asked>, JsonRejection>,
-) -> Result<Json<Value>, Refusal> {
-    let Json(asked) = asked?;
-    let shot = match asked.trace {
-        Some(name) => lab.runs.brought(name)?,
+pub(super) async fn draw_window(
+    State(lab): State<Arc<LabState>>,
+    request: Result<Json<DiagramRequest>, JsonRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Json(request) = request?;
+    let run = match request.trace {
+        Some(name) => lab.runs.imported_trace(name)?,
         None => {
-            let said = Said { toml: asked.toml, scenario: asked.scenario };
-            lab.runs.shoot(said.settle()?).await?
+            let scenario = ScenarioRequest { toml: request.toml, scenario: request.scenario };
+            lab.runs.run(scenario.into_scenario()?).await?
         }
     };
-    let view = View {
-        from: asked.from,
-        to: asked.to,
-        width: asked.width.min(WIDTH_MOST),
-        processes: asked.processes,
-        most: ARROWS_MOST,
-        legend: asked.legend,
-        words: asked.language.words(),
-        ..View::default()
+    let view = DiagramView {
+        from: request.from,
+        to: request.to,
+        width: request.width.min(WIDTH_MOST),
+        processes: request.processes,
+        max_arrows: ARROWS_MOST,
+        legend: request.legend,
+        vocabulary: request.language.vocabulary(),
+        ..DiagramView::default()
     };
-    let drawn = move |_: &_| (shot.diagram.svg(&view), shot.diagram.geometry(&view));
-    let (svg, geometry) = lab.runs.work(drawn).await?;
+    let render = move |_: &_| (run.diagram.svg(&view), run.diagram.geometry(&view));
+    let (svg, geometry) = lab.runs.run_blocking(render).await?;
     Ok(Json(json!({ "svg": svg, "geometry": geometry })))
 }

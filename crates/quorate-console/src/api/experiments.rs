@@ -16,18 +16,18 @@ use quorate_lab::experiment::{EXPERIMENTS, Options};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::api_error::ApiError;
 use crate::jobs::Job;
-use crate::refusal::Refusal;
-use crate::server::Lab;
+use crate::server::LabState;
 
 /// How often progress is told.
-const EVERY: Duration = Duration::from_millis(200);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A chart brings rules for its colours, and nothing else counts in it.
-const IN_A_CHART: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+const CHART_CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 pub(super) async fn list() -> Json<Value> {
-    let told = EXPERIMENTS.iter().map(|experiment| {
+    let experiments = EXPERIMENTS.iter().map(|experiment| {
         let sizes = experiment.sizes.map(|sizes| json!([sizes.least, sizes.usual, sizes.most]));
         json!({
             "name": experiment.name,
@@ -37,51 +37,51 @@ pub(super) async fn list() -> Json<Value> {
             "draws": experiment.draws,
         })
     });
-    Json(told.collect())
+    Json(experiments.collect())
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct ExperimentRequest {
     name: String,
     seeds: Option<u64>,
     up_to: Option<usize>,
 }
 
 pub(super) async fn begin(
-    State(lab): State<Arc<Lab>>,
-    asked: Result<Json<Asked>, JsonRejection>,
-) -> Result<Json<Value>, Refusal> {
-    let Json(Asked { name, seeds, up_to }) = asked?;
+    State(lab): State<Arc<LabState>>,
+    request: Result<Json<ExperimentRequest>, JsonRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Json(ExperimentRequest { name, seeds, up_to }) = request?;
     let options = Options { seeds, up_to, ..Options::default() };
     Ok(Json(summary(&*lab.jobs.begin(&name, options)?)))
 }
 
-pub(super) async fn look(
-    State(lab): State<Arc<Lab>>,
+pub(super) async fn status(
+    State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let job = lab.jobs.get(id)?;
-    let mut told = summary(&job);
+    let mut status = summary(&job);
     if let Some(Ok(findings)) = job.outcome() {
         let blocks = findings.blocks.iter();
-        told["blocks"] = blocks
+        status["blocks"] = blocks
             .map(|block| json!({ "title": block.title, "head": block.head, "rows": block.rows }))
             .collect();
-        told["notes"] = json!(findings.notes);
-        told["charts"] = findings
+        status["notes"] = json!(findings.notes);
+        status["charts"] = findings
             .charts
             .iter()
             .map(|chart| json!({ "name": chart.name, "title": chart.title, "description": chart.description }))
             .collect();
     }
-    Ok(Json(told))
+    Ok(Json(status))
 }
 
 pub(super) async fn cancel(
-    State(lab): State<Arc<Lab>>,
+    State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let job = lab.jobs.get(id)?;
     job.cancel();
     Ok(Json(summary(&job)))
@@ -89,63 +89,63 @@ pub(super) async fn cancel(
 
 /// Tells how far it is until it is over.
 pub(super) async fn progress(
-    State(lab): State<Arc<Lab>>,
+    State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let job = lab.jobs.get(id)?;
-    let told = stream::unfold(Some(job), |job| async {
+    let events = stream::unfold(Some(job), |job| async {
         let job = job?;
         let over = job.outcome().is_some();
         if !over {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
         }
         let event = Event::default().data(summary(&job).to_string());
         Some((Ok(event), (!over).then_some(job)))
     });
-    Ok(Sse::new(told))
+    Ok(Sse::new(events))
 }
 
 pub(super) async fn table(
-    State(lab): State<Arc<Lab>>,
+    State(lab): State<Arc<LabState>>,
     Path(id): Path<usize>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let job = lab.jobs.get(id)?;
     let mut csv = Vec::new();
-    job.findings()?.table.write_csv(&mut csv).map_err(Refusal::bad)?;
+    job.findings()?.table.write_csv(&mut csv).map_err(ApiError::bad_request)?;
     let name = format!("attachment; filename=\"{}.csv\"", job.name);
-    let told = [
+    let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (header::CONTENT_DISPOSITION, name),
     ];
-    Ok((told, csv).into_response())
+    Ok((headers, csv).into_response())
 }
 
 /// On which ground a chart is drawn: `light`, `dark`, or `auto` for what the browser prefers.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Look {
+pub(super) struct ChartQuery {
     theme: String,
 }
 
-impl Default for Look {
+impl Default for ChartQuery {
     fn default() -> Self {
         Self { theme: "auto".to_owned() }
     }
 }
 
 pub(super) async fn chart(
-    State(lab): State<Arc<Lab>>,
+    State(lab): State<Arc<LabState>>,
     Path((id, name)): Path<(usize, String)>,
-    look: Result<Query<Look>, QueryRejection>,
-) -> Result<Response, Refusal> {
-    let theme: Theme = look?.theme.parse().map_err(Refusal::bad)?;
+    query: Result<Query<ChartQuery>, QueryRejection>,
+) -> Result<Response, ApiError> {
+    let theme: Theme = query?.theme.parse().map_err(ApiError::bad_request)?;
     let job = lab.jobs.get(id)?;
     let name = name.strip_suffix(".svg").unwrap_or(&name);
     let chart = job.findings()?.charts.iter().find(|chart| chart.name == name);
-    let chart = chart.ok_or_else(|| Refusal::unknown("the experiment has no such chart"))?;
-    let told =
-        [(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, IN_A_CHART)];
-    Ok((told, chart.svg_on(theme)).into_response())
+    let chart = chart.ok_or_else(|| ApiError::not_found("the experiment has no such chart"))?;
+    let headers =
+        [(header::CONTENT_TYPE, "image/svg+xml"), (header::CONTENT_SECURITY_POLICY, CHART_CSP)];
+    Ok((headers, chart.svg_with_theme(theme)).into_response())
 }
 
 fn summary(job: &Job) -> Value {

@@ -5,29 +5,29 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::scenario;
-use crate::assets::Scenarios;
-use crate::refusal::Refusal;
+use crate::api_error::ApiError;
+use crate::assets::ScenarioFiles;
 
 /// Every lesson in order, with the keys of its scenario.
-pub(super) async fn all() -> Result<Json<Value>, Refusal> {
-    let broken = |problem| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, problem);
+pub(super) async fn list() -> Result<Json<Value>, ApiError> {
+    let broken = |problem| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, problem);
     let lessons = crate::lessons().map_err(broken)?.into_iter().map(|(lesson, text)| {
         let scenario = quorate_sim::parse(&text, &lesson.scenario)?;
-        Ok(json!({ "lesson": lesson, "keys": scenario::keys(&scenario)? }))
+        Ok(json!({ "lesson": lesson, "keys": scenario::to_json(&scenario)? }))
     });
-    Ok(Json(lessons.collect::<Result<Vec<Value>, Refusal>>()?.into()))
+    Ok(Json(lessons.collect::<Result<Vec<Value>, ApiError>>()?.into()))
 }
 
 /// The names of all scenarios and what each shows, as the comment on top says.
-pub(super) async fn scenarios() -> Json<Value> {
-    let mut names: Vec<String> = Scenarios::iter().map(|name| name.into_owned()).collect();
+pub(super) async fn list_scenarios() -> Json<Value> {
+    let mut names: Vec<String> = ScenarioFiles::iter().map(|name| name.into_owned()).collect();
     names.sort();
-    let told = names.iter().filter_map(|name| {
-        let file = Scenarios::get(name)?;
+    let scenarios = names.iter().filter_map(|name| {
+        let file = ScenarioFiles::get(name)?;
         let text = str::from_utf8(&file.data).ok()?;
         let comment: Vec<&str> =
             text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
         Some(json!({ "name": name, "comment": comment.join(" "), "toml": text }))
     });
-    Json(told.collect())
+    Json(scenarios.collect())
 }

@@ -3,9 +3,9 @@
 mod catalogue;
 mod diagram;
 mod experiments;
-mod film;
 mod lessons;
 mod quorum;
+mod recording;
 mod run;
 mod scenario;
 mod topology;
@@ -20,8 +20,8 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use serde_json::Value;
 
-use crate::refusal::Refusal;
-use crate::server::Lab;
+use crate::api_error::ApiError;
+use crate::server::LabState;
 
 /// Larger requests are not read. A scenario has at most a mebibyte, in TOML; JSON may take more.
 const BODY_MOST: usize = 2 << 20;
@@ -30,37 +30,37 @@ const BODY_MOST: usize = 2 << 20;
 const TRACE_MOST: usize = 32 << 20;
 
 /// The largest integer that a script can tell from its neighbours.
-const SAFE_INTEGER: u64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-pub(crate) fn router(lab: Arc<Lab>) -> Router {
+pub(crate) fn router(lab: Arc<LabState>) -> Router {
     Router::new()
         .route("/algorithms", get(catalogue::algorithms))
-        .route("/lessons", get(lessons::all))
-        .route("/scenarios", get(lessons::scenarios))
-        .route("/scenario", post(scenario::read))
+        .route("/lessons", get(lessons::list))
+        .route("/scenarios", get(lessons::list_scenarios))
+        .route("/scenario", post(scenario::validate))
         .route("/run", post(run::run))
-        .route("/trace", post(run::trace).layer(DefaultBodyLimit::max(TRACE_MOST)))
-        .route("/film", post(film::part))
-        .route("/trace-file", post(trace_file::whole))
-        .route("/diagram", post(diagram::window))
-        .route("/topology", post(topology::picture))
+        .route("/trace", post(run::upload_trace).layer(DefaultBodyLimit::max(TRACE_MOST)))
+        .route("/film", post(recording::segment))
+        .route("/trace-file", post(trace_file::download))
+        .route("/diagram", post(diagram::draw_window))
+        .route("/topology", post(topology::draw))
         .route("/quorum", get(quorum::analyse))
         .route("/experiments", get(experiments::list).post(experiments::begin))
-        .route("/experiments/{id}", get(experiments::look).delete(experiments::cancel))
+        .route("/experiments/{id}", get(experiments::status).delete(experiments::cancel))
         .route("/experiments/{id}/progress", get(experiments::progress))
         .route("/experiments/{id}/table.csv", get(experiments::table))
         .route("/experiments/{id}/charts/{name}", get(experiments::chart))
-        .fallback(nothing)
+        .fallback(unknown_path)
         .layer(DefaultBodyLimit::max(BODY_MOST))
         .with_state(lab)
 }
 
-async fn nothing() -> Refusal {
-    Refusal::unknown("the lab does not know how to do that")
+async fn unknown_path() -> ApiError {
+    ApiError::not_found("the lab does not know how to do that")
 }
 
 /// A body that is not what it should be.
-impl From<JsonRejection> for Refusal {
+impl From<JsonRejection> for ApiError {
     fn from(rejection: JsonRejection) -> Self {
         match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Self::too_large(format!(
@@ -71,20 +71,22 @@ impl From<JsonRejection> for Refusal {
     }
 }
 
-impl From<QueryRejection> for Refusal {
+impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
-        Self::bad(rejection.body_text())
+        Self::bad_request(rejection.body_text())
     }
 }
 
 /// Numbers that a script would round are told as text.
-fn for_scripts(value: &mut Value) {
+fn stringify_large_integers(value: &mut Value) {
     match value {
-        Value::Number(number) if number.as_u64().is_some_and(|number| number > SAFE_INTEGER) => {
+        Value::Number(number)
+            if number.as_u64().is_some_and(|number| number > MAX_SAFE_INTEGER) =>
+        {
             *value = Value::String(number.to_string());
         }
-        Value::Array(values) => values.iter_mut().for_each(for_scripts),
-        Value::Object(fields) => fields.values_mut().for_each(for_scripts),
+        Value::Array(values) => values.iter_mut().for_each(stringify_large_integers),
+        Value::Object(fields) => fields.values_mut().for_each(stringify_large_integers),
         _ => {}
     }
 }

@@ -13,16 +13,16 @@ use quorate_lab::quorums::{QuorumReport, analyse as analysed};
 use quorate_sim::notation::SetText;
 use serde::{Deserialize, Serialize};
 
-use crate::refusal::Refusal;
-use crate::server::Lab;
-use crate::words::Language;
+use crate::api_error::ApiError;
+use crate::language::Language;
+use crate::server::LabState;
 
 /// With more processes nothing could be clicked.
 const PROCESSES_MOST: usize = 256;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct QuorumRequest {
     system: String,
     n: usize,
     #[serde(default)]
@@ -35,41 +35,43 @@ pub(super) struct Asked {
 
 /// What `quorate quorum --json` prints, and a picture of the quorum that is shown.
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct QuorumResponse {
     #[serde(flatten)]
     report: QuorumReport,
     picture: String,
 }
 
 pub(super) async fn analyse(
-    State(lab): State<Arc<Lab>>,
-    asked: Result<Query<Asked>, QueryRejection>,
-) -> Result<Json<Answer>, Refusal> {
-    let Query(asked) = asked?;
-    let (system, failed) = settle(&asked)?;
-    let shown = ProcessId::new(asked.process);
-    let words = asked.language.words();
-    let work = move |_: &_| Answer {
-        picture: Topology::quorum(&system, &failed, shown).in_words(words).svg(Theme::Auto),
+    State(lab): State<Arc<LabState>>,
+    request: Result<Query<QuorumRequest>, QueryRejection>,
+) -> Result<Json<QuorumResponse>, ApiError> {
+    let Query(request) = request?;
+    let (system, failed) = parse_request(&request)?;
+    let shown = ProcessId::new(request.process);
+    let vocabulary = request.language.vocabulary();
+    let work = move |_: &_| QuorumResponse {
+        picture: Topology::quorum(&system, &failed, shown)
+            .with_vocabulary(vocabulary)
+            .svg(Theme::Auto),
         report: analysed(&system, &failed, shown, 0),
     };
-    Ok(Json(lab.runs.work(work).await?))
+    Ok(Json(lab.runs.run_blocking(work).await?))
 }
 
-fn settle(asked: &Asked) -> Result<(AnySystem, ProcessSet), Refusal> {
-    let n = asked.n;
+fn parse_request(request: &QuorumRequest) -> Result<(AnySystem, ProcessSet), ApiError> {
+    let n = request.n;
     if !(1..=PROCESSES_MOST).contains(&n) {
-        return Err(Refusal::bad(format!("n: expected 1 to {PROCESSES_MOST}, found {n}")));
+        return Err(ApiError::bad_request(format!("n: expected 1 to {PROCESSES_MOST}, found {n}")));
     }
-    let system = AnySystem::by_name(&asked.system, n);
-    let system = system.ok_or_else(|| Refusal::bad("there is no such quorum system"))?;
-    let failed = match asked.failed.as_str() {
+    let system = AnySystem::by_name(&request.system, n);
+    let system = system.ok_or_else(|| ApiError::bad_request("there is no such quorum system"))?;
+    let failed = match request.failed.as_str() {
         "" => ProcessSet::new(),
-        text => text.parse::<SetText>().map_err(Refusal::bad)?.0,
+        text => text.parse::<SetText>().map_err(ApiError::bad_request)?.0,
     };
-    let last = failed.last().map(ProcessId::number).unwrap_or(0).max(asked.process);
+    let last = failed.last().map(ProcessId::number).unwrap_or(0).max(request.process);
     if last as usize >= n {
-        return Err(Refusal::bad(format!("there is no process {last}")));
+        return Err(ApiError::bad_request(format!("there is no process {last}")));
     }
     Ok((system, failed))
 }

@@ -11,17 +11,17 @@ use quorate_sim::Report;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::film::Reel;
-use super::scenario::{self, Said};
-use crate::refusal::Refusal;
-use crate::server::Lab;
+use super::recording::RecordingJson;
+use super::scenario::{self, ScenarioRequest};
+use crate::api_error::ApiError;
+use crate::server::LabState;
 
 /// More moments than anybody could point at.
 const MOMENTS_MOST: usize = 10_000;
 
 /// What came of a run, or of a trace that was brought: the fields of an answer in the order in which they are written.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RunResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,8 @@ struct Answer<'a> {
     toml: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<&'a Report>,
-    film: Reel<'a>,
+    #[serde(rename = "film")]
+    recording: RecordingJson<'a>,
     /// When anything happens: a time and the last step at that time. Of many an even choice.
     moments: Vec<(u64, usize)>,
     /// Where it differs from what the scenario expects, if it expects anything.
@@ -41,51 +42,51 @@ struct Answer<'a> {
     stopped_at: Option<u64>,
 }
 
-impl IntoResponse for Answer<'_> {
+impl IntoResponse for RunResponse<'_> {
     fn into_response(self) -> Response {
         Json(self).into_response()
     }
 }
 
 pub(super) async fn run(
-    State(lab): State<Arc<Lab>>,
-    said: Result<Json<Said>, JsonRejection>,
-) -> Result<Response, Refusal> {
-    let scenario = said?.0.settle()?;
-    let shot = lab.runs.shoot(scenario.clone()).await?;
-    let report = shot.report.as_ref();
+    State(lab): State<Arc<LabState>>,
+    request: Result<Json<ScenarioRequest>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let scenario = request?.0.into_scenario()?;
+    let run = lab.runs.run(scenario.clone()).await?;
+    let report = run.report.as_ref();
     let expected = scenario.expect.as_ref().zip(report);
     let stopped = report.is_some_and(|report| report.ending == "events");
-    let answer = Answer {
+    let response = RunResponse {
         trace: None,
-        scenario: Some(scenario::keys(&scenario)?),
-        toml: Some(scenario::text(&scenario)?),
+        scenario: Some(scenario::to_json(&scenario)?),
+        toml: Some(scenario::to_toml(&scenario)?),
         report,
-        film: Reel::new(&shot, &shot.film),
-        moments: shot.timetable.moments(MOMENTS_MOST),
+        recording: RecordingJson::new(&run, &run.recording),
+        moments: run.step_index.moments(MOMENTS_MOST),
         differences: expected.map(|(expected, report)| expected.differences(report)),
         stopped_at: stopped.then_some(lab.runs.bounds.events),
     };
-    Ok(answer.into_response())
+    Ok(response.into_response())
 }
 
 /// A trace that somebody brings, as `--trace` writes one.
-pub(super) async fn trace(
-    State(lab): State<Arc<Lab>>,
+pub(super) async fn upload_trace(
+    State(lab): State<Arc<LabState>>,
     text: Result<Bytes, BytesRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let text =
-        text.map_err(|_| Refusal::too_large("the trace is longer than what is read here"))?;
-    let (name, shot) = lab.runs.bring(text).await?;
-    let answer = Answer {
+        text.map_err(|_| ApiError::too_large("the trace is longer than what is read here"))?;
+    let (name, run) = lab.runs.import_trace(text).await?;
+    let response = RunResponse {
         trace: Some(name),
         scenario: None,
         toml: None,
         report: None,
-        film: Reel::new(&shot, &shot.film),
-        moments: shot.timetable.moments(MOMENTS_MOST),
+        recording: RecordingJson::new(&run, &run.recording),
+        moments: run.step_index.moments(MOMENTS_MOST),
         differences: None,
         stopped_at: None,
     };
-    Ok(answer.into_response())
+    Ok(response.into_response())
 }

@@ -6,74 +6,76 @@ use quorate_sim::Scenario;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::for_scripts;
-use crate::refusal::Refusal;
+use super::stringify_large_integers;
+use crate::api_error::ApiError;
 
 /// The keys whose numbers may be larger than a script can count, and come as text.
-const LARGE: [&str; 4] = ["seed", "ids", "clocks", "values"];
+const LARGE_NUMBER_KEYS: [&str; 4] = ["seed", "ids", "clocks", "values"];
 
 /// A scenario in one of two spellings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Said {
+pub(crate) struct ScenarioRequest {
     /// As the text of a file.
     pub(super) toml: Option<String>,
     /// As an object with the keys of a file.
     pub(super) scenario: Option<Value>,
 }
 
-impl Said {
+impl ScenarioRequest {
     /// The scenario, if there is one and its algorithm can run it.
-    pub(crate) fn settle(self) -> Result<Scenario, Refusal> {
+    pub(crate) fn into_scenario(self) -> Result<Scenario, ApiError> {
         let scenario = match self {
             Self { toml: Some(text), scenario: None } => quorate_sim::parse(&text, "scenario")?,
-            Self { toml: None, scenario: Some(keys) } => of_keys(keys)?,
-            _ => return Err(Refusal::bad("expected either `toml` or `scenario`")),
+            Self { toml: None, scenario: Some(keys) } => from_json(keys)?,
+            _ => return Err(ApiError::bad_request("expected either `toml` or `scenario`")),
         };
         quorate_run::check(&scenario)?;
         Ok(scenario)
     }
 }
 
-fn of_keys(mut keys: Value) -> Result<Scenario, Refusal> {
-    for key in LARGE {
+fn from_json(mut keys: Value) -> Result<Scenario, ApiError> {
+    for key in LARGE_NUMBER_KEYS {
         if let Some(value) = keys.get_mut(key) {
-            counted(value);
+            parse_digits(value);
         }
     }
-    let scenario: Scenario = serde_json::from_value(keys).map_err(Refusal::bad)?;
+    let scenario: Scenario = serde_json::from_value(keys).map_err(ApiError::bad_request)?;
     scenario.validate()?;
     Ok(scenario)
 }
 
 /// Digits in a text are a number.
-fn counted(value: &mut Value) {
+fn parse_digits(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Ok(number) = text.parse::<u64>() {
                 *value = Value::from(number);
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(counted),
+        Value::Array(values) => values.iter_mut().for_each(parse_digits),
         _ => {}
     }
 }
 
 /// The scenario's keys, for scripts, without what was expected of it.
-pub(super) fn keys(scenario: &Scenario) -> Result<Value, Refusal> {
+pub(super) fn to_json(scenario: &Scenario) -> Result<Value, ApiError> {
     let plain = Scenario { expect: None, ..scenario.clone() };
-    let mut keys = serde_json::to_value(&plain).map_err(Refusal::bad)?;
-    for_scripts(&mut keys);
+    let mut keys = serde_json::to_value(&plain).map_err(ApiError::bad_request)?;
+    stringify_large_integers(&mut keys);
     Ok(keys)
 }
 
 /// The scenario as the text of a file.
-pub(super) fn text(scenario: &Scenario) -> Result<String, Refusal> {
-    toml::to_string(scenario).map_err(Refusal::bad)
+pub(super) fn to_toml(scenario: &Scenario) -> Result<String, ApiError> {
+    toml::to_string(scenario).map_err(ApiError::bad_request)
 }
 
 /// Reads a scenario without running it.
-pub(super) async fn read(said: Result<Json<Said>, JsonRejection>) -> Result<Json<Value>, Refusal> {
-    let scenario = said?.0.settle()?;
-    Ok(Json(json!({ "scenario": keys(&scenario)?, "toml": text(&scenario)? })))
+pub(super) async fn validate(
+    request: Result<Json<ScenarioRequest>, JsonRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let scenario = request?.0.into_scenario()?;
+    Ok(Json(json!({ "scenario": to_json(&scenario)?, "toml": to_toml(&scenario)? })))
 }

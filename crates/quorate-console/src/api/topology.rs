@@ -9,31 +9,32 @@ use quorate_draw::Theme;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::scenario::Said;
-use crate::refusal::Refusal;
-use crate::server::Lab;
-use crate::words::Language;
+use super::scenario::ScenarioRequest;
+use crate::api_error::ApiError;
+use crate::language::Language;
+use crate::server::LabState;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct TopologyRequest {
     toml: Option<String>,
     scenario: Option<Value>,
     #[serde(default)]
     language: Language,
 }
 
-pub(super) async fn picture(
-    State(lab): State<Arc<Lab>>,
-    asked: Result<Json<Asked>, JsonRejection>,
-) -> Result<Json<Value>, Refusal> {
-    let Json(Asked { toml, scenario, language }) = asked?;
-    let scenario = Said { toml, scenario }.settle()?;
-    lab.runs.admit(&scenario)?;
-    let words = language.words();
-    let drawn = move |_: &_| {
-        quorate_lab::topology(&scenario).map(|drawn| drawn.in_words(words).svg(Theme::Auto))
+pub(super) async fn draw(
+    State(lab): State<Arc<LabState>>,
+    request: Result<Json<TopologyRequest>, JsonRejection>,
+) -> Result<Json<Value>, ApiError> {
+    let Json(TopologyRequest { toml, scenario, language }) = request?;
+    let scenario = ScenarioRequest { toml, scenario }.into_scenario()?;
+    lab.runs.check_size(&scenario)?;
+    let vocabulary = language.vocabulary();
+    let render = move |_: &_| {
+        quorate_lab::topology(&scenario)
+            .map(|topology| topology.with_vocabulary(vocabulary).svg(Theme::Auto))
     };
-    let svg = lab.runs.work(drawn).await??;
+    let svg = lab.runs.run_blocking(render).await??;
     Ok(Json(json!({ "svg": svg })))
 }

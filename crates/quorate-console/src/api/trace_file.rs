@@ -13,49 +13,49 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use tokio::sync::mpsc;
 
-use super::scenario::Said;
-use crate::refusal::Refusal;
-use crate::server::Lab;
+use super::scenario::ScenarioRequest;
+use crate::api_error::ApiError;
+use crate::server::LabState;
 
 /// A piece of the file, and how many may wait to be sent.
-const PIECE: usize = 256 << 10;
-const WAITING: usize = 4;
+const CHUNK_BYTES: usize = 256 << 10;
+const CHUNKS_QUEUED_MOST: usize = 4;
 
-pub(super) async fn whole(
-    State(lab): State<Arc<Lab>>,
-    said: Result<Json<Said>, JsonRejection>,
-) -> Result<Response, Refusal> {
-    let scenario = said?.0.settle()?;
-    lab.runs.admit(&scenario)?;
-    let (pieces, mut arriving) = mpsc::channel::<Bytes>(WAITING);
+pub(super) async fn download(
+    State(lab): State<Arc<LabState>>,
+    request: Result<Json<ScenarioRequest>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let scenario = request?.0.into_scenario()?;
+    lab.runs.check_size(&scenario)?;
+    let (chunks, mut incoming) = mpsc::channel::<Bytes>(CHUNKS_QUEUED_MOST);
     let run = tokio::spawn(async move {
-        let out = BufWriter::with_capacity(PIECE, Pieces(pieces));
-        lab.runs.retrace(scenario, out).await
+        let out = BufWriter::with_capacity(CHUNK_BYTES, ChunkWriter(chunks));
+        lab.runs.write_trace(scenario, out).await
     });
     // Until something has been written there is time to say that it cannot be.
-    let first = arriving.recv().await;
+    let first = incoming.recv().await;
     if first.is_none() {
         run.await
-            .map_err(|_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke"))??;
+            .map_err(|_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "the run broke"))??;
     }
-    let sent = stream::unfold((first, arriving), |(first, mut arriving)| async {
-        let piece = match first {
+    let sent = stream::unfold((first, incoming), |(first, mut incoming)| async {
+        let chunk = match first {
             Some(first) => first,
-            None => arriving.recv().await?,
+            None => incoming.recv().await?,
         };
-        Some((Ok::<_, io::Error>(piece), (None, arriving)))
+        Some((Ok::<_, io::Error>(chunk), (None, incoming)))
     });
-    let told = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    Ok((told, Body::from_stream(sent)).into_response())
+    let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    Ok((headers, Body::from_stream(sent)).into_response())
 }
 
 /// Where pieces go; closed when nobody takes them any more, which ends the run.
-struct Pieces(mpsc::Sender<Bytes>);
+struct ChunkWriter(mpsc::Sender<Bytes>);
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let piece = Bytes::copy_from_slice(bytes);
-        self.0.blocking_send(piece).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        let chunk = Bytes::copy_from_slice(bytes);
+        self.0.blocking_send(chunk).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         Ok(bytes.len())
     }
 

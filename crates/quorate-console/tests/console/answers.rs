@@ -1,10 +1,10 @@
 //! What the lab answers.
 
 use quorate_algorithms::catalogue::PROFILES;
-use quorate_console::{Bounds, FilmBounds, Settings};
+use quorate_console::{LabSettings, RecordingBounds, RunBounds};
 use serde_json::{Value, json};
 
-use crate::support::Lab;
+use crate::support::TestServer;
 
 fn run(scenario: Value) -> Value {
     json!({ "scenario": scenario })
@@ -12,28 +12,28 @@ fn run(scenario: Value) -> Value {
 
 #[test]
 fn a_run_is_the_report_of_sim_and_a_film() {
-    let lab = Lab::open();
-    let asked = run(json!({ "algorithm": "ricart-agrawala", "processes": 5, "requesters": "all" }));
-    let first = lab.post("/api/run", &asked);
-    let answer = first.json();
-    assert_eq!(answer["report"]["messages"]["total"], 40);
-    assert_eq!(answer["report"]["verdict"], "holds");
-    let film = &answer["film"];
-    let steps = film["steps"].as_array().expect("steps");
-    assert_eq!(film["left_out"], 0);
+    let lab = TestServer::start();
+    let body = run(json!({ "algorithm": "ricart-agrawala", "processes": 5, "requesters": "all" }));
+    let first = lab.post("/api/run", &body);
+    let response = first.json();
+    assert_eq!(response["report"]["messages"]["total"], 40);
+    assert_eq!(response["report"]["verdict"], "holds");
+    let recording = &response["film"];
+    let steps = recording["steps"].as_array().expect("steps");
+    assert_eq!(recording["left_out"], 0);
     // Every state that a step names is there, and something has been filmed of each process.
-    let texts = film["texts"].as_array().expect("texts").len() as i64;
+    let texts = recording["texts"].as_array().expect("texts").len() as i64;
     assert!(
         steps.iter().all(|step| step[4].as_i64().is_some_and(|state| (-1..texts).contains(&state)))
     );
     assert!((0..5).all(|process| steps.iter().any(|step| step[2] == process && step[4] != -1)));
-    let again = Lab::open().post("/api/run", &asked);
+    let again = TestServer::start().post("/api/run", &body);
     assert_eq!(first.body, again.body, "the same scenario, the same bytes");
 }
 
 #[test]
 fn everything_before_a_new_fault_stays_as_it_was() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let scenario = json!({ "algorithm": "lamport", "processes": 5, "requesters": "all", "delay": "uniform:1ms..4ms", "seed": 3 });
     let mut broken = scenario.clone();
     broken["faults"] = json!({ "crash": ["2@5ms"] });
@@ -50,7 +50,7 @@ fn everything_before_a_new_fault_stays_as_it_was() {
 
 #[test]
 fn every_algorithm_has_a_card_and_runs() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let cards = lab.get("/api/algorithms").json();
     let cards = cards["algorithms"].as_array().expect("cards").clone();
     assert_eq!(cards.len(), PROFILES.len());
@@ -58,24 +58,24 @@ fn every_algorithm_has_a_card_and_runs() {
         for field in ["assumes", "guarantees", "cost", "summary", "family", "source"] {
             assert!(!card[field].is_null(), "{card}");
         }
-        let answer =
+        let response =
             lab.post("/api/run", &run(json!({ "algorithm": card["name"], "processes": 4 })));
-        assert_eq!(answer.status, 200, "{}: {}", card["name"], answer.text());
+        assert_eq!(response.status, 200, "{}: {}", card["name"], response.text());
     }
 }
 
 #[test]
 fn seeds_beyond_what_scripts_can_count_survive() {
-    let lab = Lab::open();
-    let answer = lab.post(
+    let lab = TestServer::start();
+    let response = lab.post(
         "/api/scenario",
         &json!({ "toml": "algorithm = \"central\"\nprocesses = 3\nseed = 9223372036854775807" }),
     );
-    let scenario = answer.json()["scenario"].clone();
+    let scenario = response.json()["scenario"].clone();
     assert_eq!(scenario["seed"], "9223372036854775807");
-    let answer = lab.post("/api/scenario", &run(scenario));
+    let response = lab.post("/api/scenario", &run(scenario));
     assert!(
-        answer.json()["toml"]
+        response.json()["toml"]
             .as_str()
             .is_some_and(|text| text.contains("seed = 9223372036854775807"))
     );
@@ -83,51 +83,52 @@ fn seeds_beyond_what_scripts_can_count_survive() {
 
 #[test]
 fn a_diagram_is_drawn_by_window() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let scenario = json!({ "algorithm": "ricart-agrawala", "processes": 5, "requesters": "all" });
-    let asked = json!({ "scenario": scenario, "from": 0, "to": 2_000_000, "width": 900 });
-    let answer = lab.post("/api/diagram", &asked).json();
-    let svg = answer["svg"].as_str().expect("a drawing");
+    let body = json!({ "scenario": scenario, "from": 0, "to": 2_000_000, "width": 900 });
+    let response = lab.post("/api/diagram", &body).json();
+    let svg = response["svg"].as_str().expect("a drawing");
     assert!(svg.starts_with("<svg") && svg.contains("data-message="), "{svg}");
     assert!(!svg.contains("<script") && !svg.contains("href"), "a drawing acts on nothing");
-    assert_eq!(answer["geometry"]["lanes"].as_array().map(Vec::len), Some(5));
-    assert_eq!(answer["geometry"]["to"], 2_000_000);
+    assert_eq!(response["geometry"]["lanes"].as_array().map(Vec::len), Some(5));
+    assert_eq!(response["geometry"]["to"], 2_000_000);
 }
 
 /// The long run that the page draws by window: 8,448 events, of which a film keeps a hundred.
-fn in_parts() -> (Lab, Value) {
-    let film = FilmBounds { events: 100, ..FilmBounds::default() };
-    let bounds = Bounds { film, ..Bounds::default() };
-    let lab = Lab::with(Settings { bounds, ..Settings::default() });
+fn in_parts() -> (TestServer, Value) {
+    let recording = RecordingBounds { events: 100, ..RecordingBounds::default() };
+    let bounds = RunBounds { recording, ..RunBounds::default() };
+    let lab = TestServer::with(LabSettings { bounds, ..LabSettings::default() });
     (lab, json!({ "algorithm": "ricart-agrawala", "processes": 64, "requesters": "all" }))
 }
 
 #[test]
 fn any_part_of_a_long_run_can_be_seen() {
     let (lab, scenario) = in_parts();
-    let whole = Lab::open().post("/api/run", &run(scenario.clone())).json()["film"].clone();
+    let whole = TestServer::start().post("/api/run", &run(scenario.clone())).json()["film"].clone();
     let all = whole["steps"].as_array().expect("steps").clone();
     let first = lab.post("/api/run", &run(scenario.clone())).json();
     assert_eq!(first["film"]["total"], all.len());
     let moments = first["moments"].as_array().expect("moments").clone();
     assert_eq!(moments.last().expect("an end")[1], all.len() - 1);
     // What a step is, without the places of its records and texts, which differ from film to film.
-    let told = |film: &Value, place: usize| {
-        let step = &film["steps"][place];
-        let state = film["texts"][step[4].as_u64().unwrap_or(u64::MAX) as usize].clone();
+    let step_json = |recording: &Value, index: usize| {
+        let step = &recording["steps"][index];
+        let state = recording["texts"][step[4].as_u64().unwrap_or(u64::MAX) as usize].clone();
         json!([step[0], step[1], step[2], state])
     };
     for wanted in [0, 99, 100, 4_000, all.len() - 1] {
-        let asked = json!({ "scenario": scenario, "step": wanted });
-        let answer = lab.post("/api/film", &asked).json();
-        let (film, start) = (&answer["film"], answer["film"]["first"].as_u64().expect("a place"));
-        let steps = film["steps"].as_array().expect("steps").len();
+        let body = json!({ "scenario": scenario, "step": wanted });
+        let response = lab.post("/api/film", &body).json();
+        let (recording, start) =
+            (&response["film"], response["film"]["first"].as_u64().expect("a place"));
+        let steps = recording["steps"].as_array().expect("steps").len();
         let start = start as usize;
         assert!((start..start + steps).contains(&wanted), "{wanted} is not in {start}+{steps}");
-        for place in 0..steps {
+        for index in 0..steps {
             // A state that a film has for the first time may be one that the whole has had before.
-            let (here, there) = (told(film, place), told(&whole, start + place));
-            assert_eq!(here, there, "step {}", start + place);
+            let (here, there) = (step_json(recording, index), step_json(&whole, start + index));
+            assert_eq!(here, there, "step {}", start + index);
         }
     }
 }
@@ -135,28 +136,29 @@ fn any_part_of_a_long_run_can_be_seen() {
 #[test]
 fn a_part_knows_what_came_before_it() {
     let (lab, scenario) = in_parts();
-    let whole = Lab::open().post("/api/run", &run(scenario.clone())).json()["film"].clone();
-    let answer = lab.post("/api/film", &json!({ "scenario": scenario, "step": 5_000 })).json();
-    let (film, first) = (&answer["film"], answer["film"]["first"].as_u64().expect("a place"));
+    let whole = TestServer::start().post("/api/run", &run(scenario.clone())).json()["film"].clone();
+    let response = lab.post("/api/film", &json!({ "scenario": scenario, "step": 5_000 })).json();
+    let (recording, first) =
+        (&response["film"], response["film"]["first"].as_u64().expect("a place"));
     let from = whole["steps"][first as usize][3].as_u64().expect("a record") as usize;
     let before = &whole["records"].as_array().expect("records")[..from];
     let count = |kind: &str| before.iter().filter(|record| record["type"] == kind).count();
-    let earlier = &film["earlier"];
+    let prefix = &recording["earlier"];
     let sent: u64 =
-        earlier["sent"].as_object().expect("kinds").values().filter_map(Value::as_u64).sum();
+        prefix["sent"].as_object().expect("kinds").values().filter_map(Value::as_u64).sum();
     assert_eq!(sent as usize, count("send"));
-    let told = earlier["records"].as_array().expect("records");
-    let open = told.iter().filter(|record| record["type"] == "send").count();
-    let untold = earlier["untold"].as_u64().expect("a number") as usize;
-    assert_eq!(open + untold, count("send") - count("deliver"));
+    let records = prefix["records"].as_array().expect("records");
+    let in_flight = records.iter().filter(|record| record["type"] == "send").count();
+    let omitted = prefix["untold"].as_u64().expect("a number") as usize;
+    assert_eq!(in_flight + omitted, count("send") - count("deliver"));
     // The last state of each process is known.
     for process in 0..64u64 {
         let last = whole["steps"].as_array().expect("steps")[..first as usize]
             .iter()
             .rfind(|step| step[2] == process && step[4] != -1)
             .expect("everybody has started");
-        let state =
-            &film["texts"][earlier["states"][process as usize].as_u64().expect("a state") as usize];
+        let state = &recording["texts"]
+            [prefix["states"][process as usize].as_u64().expect("a state") as usize];
         assert_eq!(*state, whole["texts"][last[4].as_u64().expect("a state") as usize]);
     }
 }
@@ -164,16 +166,17 @@ fn a_part_knows_what_came_before_it() {
 #[test]
 fn a_part_is_found_by_its_event_and_by_its_time() {
     let (lab, scenario) = in_parts();
-    let ask = |key: &str, value: u64| {
+    let request = |key: &str, value: u64| {
         lab.post("/api/film", &json!({ "scenario": scenario, (key): value })).json()
     };
-    let at = |answer: &Value| {
-        let place = answer["step"].as_u64().unwrap() - answer["film"]["first"].as_u64().unwrap();
-        answer["film"]["steps"][place as usize].clone()
+    let at = |response: &Value| {
+        let index =
+            response["step"].as_u64().unwrap() - response["film"]["first"].as_u64().unwrap();
+        response["film"]["steps"][index as usize].clone()
     };
-    assert_eq!(at(&ask("event", 5_000))[0], 5_000);
-    assert_eq!(at(&ask("time", 9_500_000))[1], 9_000_000);
-    assert_eq!(ask("step", u64::MAX)["step"], ask("time", u64::MAX)["step"], "the end");
+    assert_eq!(at(&request("event", 5_000))[0], 5_000);
+    assert_eq!(at(&request("time", 9_500_000))[1], 9_000_000);
+    assert_eq!(request("step", u64::MAX)["step"], request("time", u64::MAX)["step"], "the end");
     let wrong = json!({ "scenario": scenario, "step": 1, "time": 1 });
     assert_eq!(lab.post("/api/film", &wrong).status, 400);
     assert_eq!(lab.post("/api/film", &json!({ "trace": 7, "step": 1 })).status, 404);
@@ -182,9 +185,8 @@ fn a_part_is_found_by_its_event_and_by_its_time() {
 #[test]
 fn a_diagram_is_of_the_whole_run_however_little_is_filmed() {
     let (lab, scenario) = in_parts();
-    let asked = json!({ "scenario": scenario, "from": 60_000_000, "to": 66_000_000, "width": 900, "legend": true });
-    let svg =
-        lab.post("/api/diagram", &asked).json()["svg"].as_str().expect("a drawing").to_owned();
+    let body = json!({ "scenario": scenario, "from": 60_000_000, "to": 66_000_000, "width": 900, "legend": true });
+    let svg = lab.post("/api/diagram", &body).json()["svg"].as_str().expect("a drawing").to_owned();
     assert!(svg.contains("REQUEST ×4,032") || svg.contains("REPLY ×4,032"), "{svg}");
     assert!(svg.contains("class=\"stay inside\""), "somebody is inside");
     assert!(!svg.contains("The run goes on"), "nothing is left out");
@@ -193,7 +195,7 @@ fn a_diagram_is_of_the_whole_run_however_little_is_filmed() {
 #[test]
 fn the_trace_of_a_long_run_is_whole() {
     let (lab, scenario) = in_parts();
-    let whole = Lab::open().post("/api/run", &run(scenario.clone())).json();
+    let whole = TestServer::start().post("/api/run", &run(scenario.clone())).json();
     let trace = lab.post("/api/trace-file", &run(scenario)).text();
     let records = whole["film"]["records"].as_array().expect("records");
     let lines: Vec<Value> =
@@ -205,25 +207,25 @@ fn the_trace_of_a_long_run_is_whole() {
 fn any_part_of_a_trace_that_is_brought_can_be_seen() {
     let (lab, scenario) = in_parts();
     let trace = lab.post("/api/trace-file", &run(scenario)).text();
-    let brought = lab.ask("POST", "/api/trace", &[], trace.as_bytes()).json();
+    let imported = lab.request("POST", "/api/trace", &[], trace.as_bytes()).json();
     assert_eq!(
-        brought["film"]["left_out"],
-        brought["film"]["total"].as_u64().expect("steps") - 100
+        imported["film"]["left_out"],
+        imported["film"]["total"].as_u64().expect("steps") - 100
     );
-    let asked = json!({ "trace": brought["trace"], "event": 5_000 });
-    let part = lab.post("/api/film", &asked).json();
-    let place =
+    let body = json!({ "trace": imported["trace"], "event": 5_000 });
+    let part = lab.post("/api/film", &body).json();
+    let index =
         part["step"].as_u64().expect("a step") - part["film"]["first"].as_u64().expect("a step");
-    assert_eq!(part["film"]["steps"][place as usize][0], 5_000);
+    assert_eq!(part["film"]["steps"][index as usize][0], 5_000);
 }
 
 #[test]
 fn pictures_speak_the_language_that_is_asked_for() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let scenario = json!({ "algorithm": "ricart-agrawala", "processes": 3, "requesters": "all" });
     let draw = |language: &str| {
-        let asked = json!({ "scenario": scenario, "from": 0, "width": 900, "legend": true, "language": language });
-        lab.post("/api/diagram", &asked)
+        let body = json!({ "scenario": scenario, "from": 0, "width": 900, "legend": true, "language": language });
+        lab.post("/api/diagram", &body)
     };
     for (language, words) in [
         ("en", "inside the critical section"),
@@ -234,44 +236,44 @@ fn pictures_speak_the_language_that_is_asked_for() {
         assert!(svg.contains(words), "{language}: {svg}");
     }
     assert!((400..500).contains(&draw("tlh").status));
-    let answer = lab.get("/api/quorum?system=vcube&n=8&language=pt").json();
-    assert!(answer["picture"].as_str().is_some_and(|svg| svg.contains("o quórum de p0")));
+    let response = lab.get("/api/quorum?system=vcube&n=8&language=pt").json();
+    assert!(response["picture"].as_str().is_some_and(|svg| svg.contains("o quórum de p0")));
 }
 
 #[test]
 fn a_trace_that_is_brought_is_shown_like_a_run() {
-    let lab = Lab::open();
-    let asked = run(json!({ "algorithm": "central", "processes": 3, "requesters": "all" }));
-    let film = lab.post("/api/run", &asked).json()["film"].clone();
+    let lab = TestServer::start();
+    let body = run(json!({ "algorithm": "central", "processes": 3, "requesters": "all" }));
+    let recording = lab.post("/api/run", &body).json()["film"].clone();
     let lines: Vec<String> =
-        film["records"].as_array().expect("records").iter().map(Value::to_string).collect();
-    let answer = lab.ask("POST", "/api/trace", &[], lines.join("\n").as_bytes()).json();
+        recording["records"].as_array().expect("records").iter().map(Value::to_string).collect();
+    let response = lab.request("POST", "/api/trace", &[], lines.join("\n").as_bytes()).json();
     assert_eq!(
-        answer["film"]["steps"].as_array().map(Vec::len),
-        film["steps"].as_array().map(Vec::len)
+        response["film"]["steps"].as_array().map(Vec::len),
+        recording["steps"].as_array().map(Vec::len)
     );
-    let asked = json!({ "trace": answer["trace"], "from": 0, "width": 800 });
-    assert!(lab.post("/api/diagram", &asked).json()["svg"].as_str().is_some());
-    let asked = json!({ "trace": 999, "from": 0, "width": 800 });
-    assert_eq!(lab.post("/api/diagram", &asked).status, 404);
+    let body = json!({ "trace": response["trace"], "from": 0, "width": 800 });
+    assert!(lab.post("/api/diagram", &body).json()["svg"].as_str().is_some());
+    let body = json!({ "trace": 999, "from": 0, "width": 800 });
+    assert_eq!(lab.post("/api/diagram", &body).status, 404);
 }
 
 #[test]
 fn who_talks_to_whom_is_drawn() {
-    let lab = Lab::open();
-    let asked = run(json!({ "algorithm": "raymond", "processes": 7, "tree": "binary" }));
-    let answer = lab.post("/api/topology", &asked).json();
-    assert!(answer["svg"].as_str().is_some_and(|svg| svg.contains("data-process")), "{answer}");
+    let lab = TestServer::start();
+    let body = run(json!({ "algorithm": "raymond", "processes": 7, "tree": "binary" }));
+    let response = lab.post("/api/topology", &body).json();
+    assert!(response["svg"].as_str().is_some_and(|svg| svg.contains("data-process")), "{response}");
     let many = run(json!({ "algorithm": "raymond", "processes": 5_000 }));
     assert_eq!(lab.post("/api/topology", &many).status, 413);
 }
 
 #[test]
 fn quorums_change_with_the_failed() {
-    let lab = Lab::open();
-    let answer = lab.get("/api/quorum?system=vcube&n=8&failed=1,2").json();
-    assert_eq!(answer["failed"], json!([1, 2]));
-    assert!(answer["picture"].as_str().is_some_and(|svg| svg.contains("data-process")));
+    let lab = TestServer::start();
+    let response = lab.get("/api/quorum?system=vcube&n=8&failed=1,2").json();
+    assert_eq!(response["failed"], json!([1, 2]));
+    assert!(response["picture"].as_str().is_some_and(|svg| svg.contains("data-process")));
     for wrong in [
         "system=vcube&n=0",
         "system=none&n=4",
@@ -285,13 +287,13 @@ fn quorums_change_with_the_failed() {
 
 #[test]
 fn an_experiment_is_begun_watched_and_read() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     assert!(lab.get("/api/experiments").json().as_array().is_some_and(|all| all.len() >= 8));
-    let asked = json!({ "name": "consensus-rounds", "seeds": 1 });
-    let id = lab.post("/api/experiments", &asked).json()["id"].clone();
+    let body = json!({ "name": "consensus-rounds", "seeds": 1 });
+    let id = lab.post("/api/experiments", &body).json()["id"].clone();
     // The stream ends when the experiment does.
-    let told = lab.get(&format!("/api/experiments/{id}/progress")).text();
-    assert!(told.contains("\"state\":\"done\""), "{told}");
+    let progress = lab.get(&format!("/api/experiments/{id}/progress")).text();
+    assert!(progress.contains("\"state\":\"done\""), "{progress}");
     let job = lab.get(&format!("/api/experiments/{id}")).json();
     assert!(job["blocks"].as_array().is_some_and(|blocks| !blocks.is_empty()), "{job}");
     let csv = lab.get(&format!("/api/experiments/{id}/table.csv"));
@@ -315,11 +317,11 @@ fn an_experiment_is_begun_watched_and_read() {
 
 #[test]
 fn an_experiment_can_be_cancelled_and_is_alone() {
-    let lab = Lab::open();
-    let asked = json!({ "name": "mutex-cost", "seeds": 1000 });
-    let id = lab.post("/api/experiments", &asked).json()["id"].clone();
-    assert_eq!(lab.post("/api/experiments", &asked).status, 409);
-    assert_eq!(lab.ask("DELETE", &format!("/api/experiments/{id}"), &[], b"").status, 200);
-    let told = lab.get(&format!("/api/experiments/{id}/progress")).text();
-    assert!(told.contains("it was cancelled"), "{told}");
+    let lab = TestServer::start();
+    let body = json!({ "name": "mutex-cost", "seeds": 1000 });
+    let id = lab.post("/api/experiments", &body).json()["id"].clone();
+    assert_eq!(lab.post("/api/experiments", &body).status, 409);
+    assert_eq!(lab.request("DELETE", &format!("/api/experiments/{id}"), &[], b"").status, 200);
+    let progress = lab.get(&format!("/api/experiments/{id}/progress")).text();
+    assert!(progress.contains("it was cancelled"), "{progress}");
 }

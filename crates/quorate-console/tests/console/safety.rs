@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quorate_console::{Bounds, FilmBounds, Settings};
+use quorate_console::{LabSettings, RecordingBounds, RunBounds};
 use quorate_run::CannotRun;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 use serde_json::{Value, json};
 
-use crate::support::Lab;
+use crate::support::TestServer;
 
 fn five() -> Value {
     json!({ "scenario": { "algorithm": "ricart-agrawala", "processes": 5, "requesters": "all" } })
@@ -17,41 +17,41 @@ fn five() -> Value {
 
 #[test]
 fn it_listens_on_this_machine_unless_told_otherwise() {
-    assert!(Lab::open().address.ip().is_loopback());
+    assert!(TestServer::start().address.ip().is_loopback());
 }
 
 #[test]
 fn a_name_that_is_not_its_own_gets_no_answer() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let port = lab.address.port();
     for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1:1", ""] {
-        let answer = lab.ask("GET", "/api/algorithms", &[&format!("Host: {host}")], b"");
-        assert_eq!(answer.status, 403, "{host}");
-        assert!(answer.error().contains("not called by that name"), "{}", answer.text());
+        let response = lab.request("GET", "/api/algorithms", &[&format!("Host: {host}")], b"");
+        assert_eq!(response.status, 403, "{host}");
+        assert!(response.error().contains("not called by that name"), "{}", response.text());
     }
-    let answer = lab.ask("GET", "/", &[&format!("Host: localhost:{port}")], b"");
-    assert_eq!(answer.status, 200);
+    let response = lab.request("GET", "/", &[&format!("Host: localhost:{port}")], b"");
+    assert_eq!(response.status, 200);
 }
 
 #[test]
 fn pages_from_elsewhere_get_no_answer() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let body = five().to_string();
     let json = "Content-Type: application/json";
     for origin in ["Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site"] {
-        let answer = lab.ask("POST", "/api/run", &[json, origin], body.as_bytes());
-        assert_eq!(answer.status, 403, "{origin}");
+        let response = lab.request("POST", "/api/run", &[json, origin], body.as_bytes());
+        assert_eq!(response.status, 403, "{origin}");
     }
     let own = format!("Origin: http://{}", lab.address);
-    assert_eq!(lab.ask("POST", "/api/run", &[json, &own], body.as_bytes()).status, 200);
+    assert_eq!(lab.request("POST", "/api/run", &[json, &own], body.as_bytes()).status, 200);
     // A form of another page could send this without asking.
     let form = ["Content-Type: text/plain"];
-    assert_eq!(lab.ask("POST", "/api/run", &form, body.as_bytes()).status, 415);
+    assert_eq!(lab.request("POST", "/api/run", &form, body.as_bytes()).status, 415);
 }
 
 #[test]
 fn every_answer_says_what_the_page_may_do() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     for path in ["/", "/main.js", "/api/algorithms", "/nowhere", "/api/nowhere"] {
         let head = lab.get(path).head.to_lowercase();
         assert!(
@@ -67,7 +67,7 @@ fn every_answer_says_what_the_page_may_do() {
 
 #[test]
 fn nothing_but_the_page_is_served() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let paths = [
         "/../Cargo.toml",
         "/..%2fCargo.toml",
@@ -82,46 +82,48 @@ fn nothing_but_the_page_is_served() {
 
 #[test]
 fn too_long_a_request_is_refused() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let body = json!({ "toml": "#".repeat(3 << 20) });
-    let answer = lab.post("/api/run", &body);
-    assert_eq!(answer.status, 413, "{}", answer.text());
-    assert!(answer.error().contains("larger than"), "{}", answer.text());
+    let response = lab.post("/api/run", &body);
+    assert_eq!(response.status, 413, "{}", response.text());
+    assert!(response.error().contains("larger than"), "{}", response.text());
 }
 
 #[test]
 fn too_large_a_run_is_refused_with_a_way_out() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let run =
         |processes: u64| json!({ "scenario": { "algorithm": "central", "processes": processes } });
-    let answer = lab.post("/api/run", &run(5_000));
-    assert_eq!(answer.status, 413);
-    assert!(answer.error().contains("at most 4096 are run here"), "{}", answer.text());
+    let response = lab.post("/api/run", &run(5_000));
+    assert_eq!(response.status, 413);
+    assert!(response.error().contains("at most 4096 are run here"), "{}", response.text());
     let tokens = json!({ "scenario": { "algorithm": "interactive-consistency", "processes": 64, "bears": 5 } });
-    let answer = lab.post("/api/run", &tokens);
-    assert_eq!(answer.status, 413, "{}", answer.text());
+    let response = lab.post("/api/run", &tokens);
+    assert_eq!(response.status, 413, "{}", response.text());
 }
 
 #[test]
 fn too_long_a_run_is_stopped_and_says_so() {
-    let bounds = Bounds { events: 100, ..Bounds::default() };
-    let lab = Lab::with(Settings { bounds, ..Settings::default() });
-    let answer = lab.post(
+    let bounds = RunBounds { events: 100, ..RunBounds::default() };
+    let lab = TestServer::with(LabSettings { bounds, ..LabSettings::default() });
+    let response = lab.post(
         "/api/run",
         &json!({ "scenario": { "algorithm": "lamport", "processes": 16, "requesters": "all" } }),
     );
-    assert_eq!(answer.json()["stopped_at"], 100);
-    let bounds =
-        Bounds { film: FilmBounds { events: 10, ..FilmBounds::default() }, ..Bounds::default() };
-    let lab = Lab::with(Settings { bounds, ..Settings::default() });
-    let film = lab.post("/api/run", &five()).json()["film"].clone();
-    assert_eq!(film["steps"].as_array().map(Vec::len), Some(10));
-    assert!(film["left_out"].as_u64() > Some(10), "{film}");
+    assert_eq!(response.json()["stopped_at"], 100);
+    let bounds = RunBounds {
+        recording: RecordingBounds { events: 10, ..RecordingBounds::default() },
+        ..RunBounds::default()
+    };
+    let lab = TestServer::with(LabSettings { bounds, ..LabSettings::default() });
+    let recording = lab.post("/api/run", &five()).json()["film"].clone();
+    assert_eq!(recording["steps"].as_array().map(Vec::len), Some(10));
+    assert!(recording["left_out"].as_u64() > Some(10), "{recording}");
 }
 
 #[test]
 fn garbage_gets_one_clear_sentence() {
-    let lab = Lab::open();
+    let lab = TestServer::start();
     let garbage = [
         json!({ "toml": "\u{0}\u{1}<script>alert(1)</script>" }),
         json!({ "toml": "algorithm = \"no-such\"\nprocesses = 3" }),
@@ -131,15 +133,15 @@ fn garbage_gets_one_clear_sentence() {
         json!({}),
     ];
     for body in garbage {
-        let answer = lab.post("/api/run", &body);
-        assert!((400..500).contains(&answer.status), "{body}: {}", answer.status);
-        assert!(!answer.error().is_empty() && !answer.error().contains('\n'), "{body}");
+        let response = lab.post("/api/run", &body);
+        assert!((400..500).contains(&response.status), "{body}: {}", response.status);
+        assert!(!response.error().is_empty() && !response.error().contains('\n'), "{body}");
     }
     for text in ["", "{", "{\"event\":1}", "\u{ff}\u{fe}", "{\"a\":1}\n".repeat(1_000).as_str()] {
-        assert_eq!(lab.ask("POST", "/api/trace", &[], text.as_bytes()).status, 400, "{text}");
+        assert_eq!(lab.request("POST", "/api/trace", &[], text.as_bytes()).status, 400, "{text}");
     }
-    let answer = lab.ask("POST", "/api/run", &["Content-Type: application/json"], b"{{{");
-    assert_eq!(answer.status, 400);
+    let response = lab.request("POST", "/api/run", &["Content-Type: application/json"], b"{{{");
+    assert_eq!(response.status, 400);
 }
 
 /// What an algorithm with a bug would do.
@@ -154,13 +156,13 @@ fn broken(
 
 #[test]
 fn a_run_that_panics_is_an_answer() {
-    let lab = Lab::with(Settings { runner: broken, ..Settings::default() });
+    let lab = TestServer::with(LabSettings { runner: broken, ..LabSettings::default() });
     let mut unlucky = five();
     unlucky["scenario"]["seed"] = json!(13);
     for _ in 0..5 {
-        let answer = lab.post("/api/run", &unlucky);
+        let response = lab.post("/api/run", &unlucky);
         assert_eq!(
-            (answer.status, answer.error().as_str()),
+            (response.status, response.error().as_str()),
             (500, "the run broke; the server is well")
         );
     }
@@ -198,10 +200,9 @@ fn within_seconds(done: impl Fn() -> bool) -> bool {
 
 #[test]
 fn a_run_nobody_waits_for_is_stopped() {
-    let lab = Lab::with(Settings { runner: endless, ..Settings::default() });
+    let lab = TestServer::with(LabSettings { runner: endless, ..LabSettings::default() });
     let body = five().to_string();
-    let stream =
-        lab.begin("POST", "/api/run", &["Content-Type: application/json"], body.as_bytes());
+    let stream = lab.send("POST", "/api/run", &["Content-Type: application/json"], body.as_bytes());
     assert!(within_seconds(|| BEGUN.load(Ordering::Relaxed)));
     drop(stream);
     assert!(within_seconds(|| STOPPED.load(Ordering::Relaxed)));

@@ -4,53 +4,59 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 
-use quorate_console::{Server, Settings};
+use quorate_console::{LabServer, LabSettings};
 use serde_json::Value;
 
 /// A server that runs as long as the test does.
-pub(crate) struct Lab {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
 }
 
 /// What came back.
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Lab {
-    pub(crate) fn open() -> Self {
-        Self::with(Settings::default())
+impl TestServer {
+    pub(crate) fn start() -> Self {
+        Self::with(LabSettings::default())
     }
 
-    pub(crate) fn with(settings: Settings) -> Self {
-        let server = Server::bind(settings).expect("a free port");
+    pub(crate) fn with(settings: LabSettings) -> Self {
+        let server = LabServer::bind(settings).expect("a free port");
         let address = server.address();
         thread::spawn(move || server.run());
         Self { address }
     }
 
     /// Asks for a path as a browser with a page of this server would.
-    pub(crate) fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, &[], b"")
+    pub(crate) fn get(&self, path: &str) -> TestResponse {
+        self.request("GET", path, &[], b"")
     }
 
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
-        self.ask("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
+    pub(crate) fn post(&self, path: &str, body: &Value) -> TestResponse {
+        self.request("POST", path, &["Content-Type: application/json"], body.to_string().as_bytes())
     }
 
     /// Asks with more headers. `Host` is right unless one of them says otherwise.
-    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
-        let mut stream = self.begin(method, path, headers, body);
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: &[u8],
+    ) -> TestResponse {
+        let mut stream = self.send(method, path, headers, body);
         let mut bytes = Vec::new();
         // A server that refuses a body may close before it has read all of it.
         let _ = stream.read_to_end(&mut bytes);
-        Answer::read(bytes)
+        TestResponse::read(bytes)
     }
 
     /// Sends a request and does not wait for the answer.
-    pub(crate) fn begin(
+    pub(crate) fn send(
         &self,
         method: &str,
         path: &str,
@@ -70,7 +76,7 @@ impl Lab {
     }
 }
 
-impl Answer {
+impl TestResponse {
     fn read(bytes: Vec<u8>) -> Self {
         let end =
             bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("an answer has a head");
@@ -78,7 +84,7 @@ impl Answer {
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let chunked = head.to_lowercase().contains("transfer-encoding: chunked");
         let body = bytes[end + 4..].to_vec();
-        let body = if chunked { joined(&body) } else { body };
+        let body = if chunked { decode_chunked(&body) } else { body };
         Self { status: status.expect("a status"), head, body }
     }
 
@@ -97,7 +103,7 @@ impl Answer {
 }
 
 /// The pieces of a body put together.
-fn joined(mut rest: &[u8]) -> Vec<u8> {
+fn decode_chunked(mut rest: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
         let length = usize::from_str_radix(&String::from_utf8_lossy(&rest[..end]), 16).unwrap_or(0);

@@ -22,7 +22,7 @@ fn strings(language: &str) -> BTreeMap<String, String> {
 }
 
 /// What is to be filled in.
-fn holes(text: &str) -> BTreeSet<&str> {
+fn placeholders(text: &str) -> BTreeSet<&str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
 }
 
@@ -35,7 +35,7 @@ fn every_text_is_there_in_every_language() {
         assert_eq!(keys(&own), keys(&english), "{language}");
         for (key, text) in &own {
             assert!(!text.trim().is_empty(), "{language} {key}");
-            assert_eq!(holes(text), holes(&english[key]), "{language} {key}");
+            assert_eq!(placeholders(text), placeholders(&english[key]), "{language} {key}");
         }
     }
 }
@@ -47,23 +47,23 @@ fn whatever_pictures_say_is_among_the_texts() {
     for phrase in Phrase::ALL {
         assert_eq!(english.get(phrase.id()).map(String::as_str), Some(phrase.english()));
     }
-    let said = english.keys().filter(|key| key.starts_with("draw.")).count();
-    assert_eq!(said, Phrase::ALL.len());
+    let draw_keys = english.keys().filter(|key| key.starts_with("draw.")).count();
+    assert_eq!(draw_keys, Phrase::ALL.len());
 }
 
 #[test]
 fn every_algorithm_is_described_in_the_other_languages() {
     let path = console().join("strings/algorithms.json");
     let text = fs::read_to_string(path).expect("a file for the algorithms");
-    let told: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>> =
+    let descriptions: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>> =
         serde_json::from_str(&text).expect("texts by algorithm, what they say, and language");
     let known: BTreeSet<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-    assert_eq!(told.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
+    assert_eq!(descriptions.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
     for profile in PROFILES {
-        let own = &told[profile.name];
-        let mut said = vec!["cost", "summary"];
-        said.extend(profile.specimen.is_some().then_some("why"));
-        assert_eq!(own.keys().collect::<Vec<_>>(), said, "{}", profile.name);
+        let own = &descriptions[profile.name];
+        let mut expected = vec!["cost", "summary"];
+        expected.extend(profile.specimen.is_some().then_some("why"));
+        assert_eq!(own.keys().collect::<Vec<_>>(), expected, "{}", profile.name);
         for texts in own.values() {
             assert_eq!(texts.keys().collect::<Vec<_>>(), ["es", "pt"], "{}", profile.name);
         }
@@ -87,19 +87,19 @@ fn the_page_says_nothing_that_has_no_text() {
         let listed = fs::read_dir(console().join(folder)).expect("the folders of the page");
         files.extend(listed.map(|entry| entry.expect("an entry").path()));
     }
-    let mut said = 0;
+    let mut keys_used = 0;
     for file in files {
         let text = fs::read_to_string(&file).expect("a file of the page");
         for part in text.split("t(\"").skip(1) {
             let Some((key, _)) = part.split_once('"') else { continue };
             // `get("…")` and the like end in the same letters.
             if key.contains('.') && !key.contains('/') {
-                said += 1;
+                keys_used += 1;
                 assert!(english.contains_key(key), "{}: {key}", file.display());
             }
         }
     }
-    assert!(said > 100, "{said}");
+    assert!(keys_used > 100, "{keys_used}");
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub(crate) mod tests {
         (0u32..1 << n).map(of_view).collect()
     }
 
-    fn apart(quorums: &[ProcessSet]) -> Option<(ProcessSet, ProcessSet)> {
+    fn disjoint_pair(quorums: &[ProcessSet]) -> Option<(ProcessSet, ProcessSet)> {
         let pairs = quorums.iter().enumerate();
         pairs
             .flat_map(|(place, a)| quorums[place..].iter().map(move |b| (a.clone(), b.clone())))
@@ -91,7 +91,7 @@ pub(crate) mod tests {
                 all.sort();
                 all.dedup();
                 assert!(!all.is_empty());
-                assert_eq!(apart(&all), None, "{name} n = {n}");
+                assert_eq!(disjoint_pair(&all), None, "{name} n = {n}");
             }
         }
     }
@@ -99,15 +99,15 @@ pub(crate) mod tests {
     #[test]
     fn quorums_of_the_others_meet_within_a_view_but_not_across() {
         // Who is inside with its first quorum, who crashes then, and who enters beside it with what.
-        let apart_in_time = [
+        let disjoint_across_views = [
             ("vcube", 2, set(&[0, 3, 6, 7]), set(&[2]), 4, set(&[1, 4, 5])),
             ("grid", 7, set(&[1]), set(&[4, 6, 7]), 2, set(&[0, 2, 5])),
             ("majority-live", 0, set(&[4, 5, 6, 7]), set(&[0]), 1, set(&[1, 2, 3])),
         ];
-        for (name, inside, failed, left, entering, quorum) in apart_in_time {
+        for (name, inside, failed, left, entering, quorum) in disjoint_across_views {
             let system = AnyPerView::by_name(name, 8).expect("a known name");
             let views = quorums_by_view(&system);
-            assert!(views.iter().all(|quorums| apart(quorums).is_none()), "{name}");
+            assert!(views.iter().all(|quorums| disjoint_pair(quorums).is_none()), "{name}");
             let first = system.quorum(ProcessId::new(inside), &ProcessSet::new());
             assert_eq!(&first.expect("nobody has failed") - &failed, left, "{name}");
             assert_eq!(system.quorum(ProcessId::new(entering), &failed), Some(quorum.clone()));

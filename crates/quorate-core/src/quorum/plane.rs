@@ -245,10 +245,10 @@ mod tests {
     fn a_large_plane_does_not_take_long() {
         let plane = Plane::new(65_536);
         assert_eq!((plane.points, plane.differences.len()), (256 * 256 + 256 + 1, 257));
-        let mut apart = alloc::vec![false; plane.points];
+        let mut seen = alloc::vec![false; plane.points];
         for a in &plane.differences {
             for b in plane.differences.iter().filter(|b| *b != a) {
-                let place = &mut apart[(a + plane.points - b) % plane.points];
+                let place = &mut seen[(a + plane.points - b) % plane.points];
                 assert!(!*place, "each difference is there once");
                 *place = true;
             }

@@ -1,9 +1,9 @@
 //! Bars: a few figures of a few things beside each other, over several decades.
 
-use super::axis::figure;
-use crate::look::Theme;
+use super::axis::format_tick;
 use crate::svg::{Anchor, Svg};
 use crate::text::shortened;
+use crate::theme::Theme;
 
 const WIDTH: f64 = 1_000.0;
 const LABELS: f64 = 260.0;
@@ -52,21 +52,21 @@ pub struct Bar {
     /// What it stands for.
     pub label: String,
     /// Whether it is the one that the others are compared with.
-    pub own: bool,
+    pub highlighted: bool,
     /// How long it is, more than zero; nothing is said in words.
     pub value: Option<f64>,
     /// The figure behind it, or why there is none.
-    pub figure: String,
+    pub value_label: String,
 }
 
 impl Bars {
     /// The bars as an SVG file.
     pub fn svg(&self) -> String {
-        self.svg_on(Theme::Auto)
+        self.svg_with_theme(Theme::Auto)
     }
 
     /// The bars on this ground.
-    pub fn svg_on(&self, theme: Theme) -> String {
+    pub fn svg_with_theme(&self, theme: Theme) -> String {
         let mut svg = Svg::default();
         svg.text("title", (16.0, 28.0), Anchor::Start, &self.title);
         let mut top = TOP;
@@ -84,43 +84,47 @@ impl Panel {
     }
 
     /// From a power of ten below the least to the greatest, so that even the shortest bar is seen.
-    fn ruler(&self) -> Ruler {
+    fn axis(&self) -> LogAxis {
         let values = || self.bars.iter().filter_map(|bar| bar.value).filter(|value| *value > 0.0);
         let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
         if most == 0.0 {
-            return Ruler { start: 0, decades: 1.0 };
+            return LogAxis { start: 0, decades: 1.0 };
         }
         let start = (least.log10() - 0.1).floor();
-        Ruler { start: start as i32, decades: most.log10() - start }
+        LogAxis { start: start as i32, decades: most.log10() - start }
     }
 
     fn draw(&self, svg: &mut Svg, top: f64) {
         svg.text("heading", (16.0, top + 20.0), Anchor::Start, &self.heading);
-        let (ruler, end) = (self.ruler(), top + HEADING + ROW * self.bars.len() as f64);
-        for power in ruler.powers() {
-            let (x, figure) = (LABELS + ruler.length(power), figure(power));
+        let (axis, end) = (self.axis(), top + HEADING + ROW * self.bars.len() as f64);
+        for power in axis.powers() {
+            let (x, tick) = (LABELS + axis.length(power), format_tick(power));
             svg.line("axis", (x, top + HEADING - 4.0), (x, end));
-            svg.text("faint", (x, top + HEADING - 8.0), Anchor::Middle, &figure);
+            svg.text("faint", (x, top + HEADING - 8.0), Anchor::Middle, &tick);
         }
-        for (place, bar) in self.bars.iter().enumerate() {
-            let y = top + HEADING + ROW * place as f64;
+        for (index, bar) in self.bars.iter().enumerate() {
+            let y = top + HEADING + ROW * index as f64;
             let label = shortened(&bar.label, 38);
             svg.text("label", (LABELS - 10.0, y + 15.0), Anchor::End, &label);
-            let long = bar.value.filter(|value| *value > 0.0).map_or(0.0, |v| ruler.length(v));
-            svg.rect(if bar.own { "own" } else { "bar" }, (LABELS, y + 2.0), (long, ROW - 6.0));
+            let long = bar.value.filter(|value| *value > 0.0).map_or(0.0, |v| axis.length(v));
+            svg.rect(
+                if bar.highlighted { "own" } else { "bar" },
+                (LABELS, y + 2.0),
+                (long, ROW - 6.0),
+            );
             let class = if long > 0.0 { "figure" } else { "figure faint" };
-            svg.text(class, (LABELS + long + 8.0, y + 15.0), Anchor::Start, &bar.figure);
+            svg.text(class, (LABELS + long + 8.0, y + 15.0), Anchor::Start, &bar.value_label);
         }
     }
 }
 
 /// A logarithmic axis from a power of ten, so many decades long.
-struct Ruler {
+struct LogAxis {
     start: i32,
     decades: f64,
 }
 
-impl Ruler {
+impl LogAxis {
     fn length(&self, value: f64) -> f64 {
         (WIDTH - LABELS - FIGURE) * (value.log10() - f64::from(self.start)) / self.decades
     }
@@ -138,9 +142,9 @@ mod tests {
     fn bars(values: &[Option<f64>]) -> String {
         let bar = |value: &Option<f64>| Bar {
             label: "a & b".to_owned(),
-            own: false,
+            highlighted: false,
             value: *value,
-            figure: value.map_or("missing".to_owned(), |value| format!("{value} us")),
+            value_label: value.map_or("missing".to_owned(), |value| format!("{value} us")),
         };
         let bars = values.iter().map(bar).collect();
         let panel = Panel { heading: "microseconds, less is better".to_owned(), bars };

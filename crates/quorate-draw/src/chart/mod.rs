@@ -2,7 +2,7 @@
 
 mod axis;
 mod bars;
-mod look;
+mod line_style;
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ use plotters::prelude::{
     IntoFont, LineSeries, RGBColor, SVGBackend, Text, WHITE,
 };
 
-use axis::Ruler;
+use axis::AxisLayout;
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, Bars, Panel};
-use look::Look;
+use line_style::LineStyle;
 
-use crate::look::{FONT, SERIES, Theme, sheet};
 use crate::text::escaped;
+use crate::theme::{FONT, SERIES, Theme, style_sheet};
 
 const WIDTH: u32 = 1_000;
 const HEIGHT: u32 = 560;
@@ -67,23 +67,23 @@ impl Line {
 impl Chart {
     /// The chart as an SVG file.
     pub fn svg(&self) -> String {
-        self.svg_on(Theme::Auto)
+        self.svg_with_theme(Theme::Auto)
     }
 
     /// The chart on this ground.
-    pub fn svg_on(&self, theme: Theme) -> String {
-        let drawn = self.drawn();
+    pub fn svg_with_theme(&self, theme: Theme) -> String {
+        let drawn = self.render();
         // The backend writes the root element on a line of its own: what a reader hears goes behind it.
         let (root, rest) = drawn.split_once('>').unwrap_or(("<svg", ""));
         let (title, description) = (escaped(&self.title), escaped(&self.description));
-        let style = sheet(theme, &rules());
+        let style = style_sheet(theme, &rules());
         format!(
             "{root} class=\"quorate-draw\" role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
              <style>\n{style}</style>{rest}"
         )
     }
 
-    fn drawn(&self) -> String {
+    fn render(&self) -> String {
         let mut svg = String::new();
         let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
         let (plot, legend) = root.split_horizontally(WIDTH - LEGEND);
@@ -102,7 +102,7 @@ impl Chart {
         line.points.iter().copied().filter(has_place).collect()
     }
 
-    fn draw_plot(&self, area: &Area<'_>) -> Drawn {
+    fn draw_plot(&self, area: &Area<'_>) -> DrawResult {
         let points: Vec<(f64, f64)> = self.lines.iter().flat_map(|line| self.shown(line)).collect();
         // The title has a place of its own, away from markers at the upper edge.
         let area = area.margin(8, 0, 0, 0).titled(&self.title, (FONT, 20).into_font())?;
@@ -111,8 +111,8 @@ impl Chart {
             .x_label_area_size(46)
             .y_label_area_size(68)
             .build_cartesian_2d(
-                self.ruler_below(&points),
-                self.y.ruler(points.iter().map(|p| p.1)),
+                self.x_layout(&points),
+                self.y.layout(points.iter().map(|p| p.1)),
             )?;
         chart
             .configure_mesh()
@@ -124,47 +124,48 @@ impl Chart {
             .axis_desc_style((FONT, 15))
             .draw()?;
         for line in &self.lines {
-            let look = Look::new(line.group, line.variant);
+            let line_style = LineStyle::new(line.group, line.variant);
             let points = self.shown(line);
-            match look.dash() {
-                _ if !look.is_joined() => {}
+            match line_style.dash() {
+                _ if !line_style.is_joined() => {}
                 None => {
-                    chart.draw_series(LineSeries::new(points.clone(), look.stroke()))?;
+                    chart.draw_series(LineSeries::new(points.clone(), line_style.stroke()))?;
                 }
                 Some((dash, gap)) => {
-                    let dashed = DashedLineSeries::new(points.clone(), dash, gap, look.stroke());
+                    let dashed =
+                        DashedLineSeries::new(points.clone(), dash, gap, line_style.stroke());
                     chart.draw_series(dashed)?;
                 }
             }
-            chart.draw_series(points.into_iter().map(|point| look.marker(point)))?;
+            chart.draw_series(points.into_iter().map(|point| line_style.marker(point)))?;
         }
         Ok(())
     }
 
     /// Where only few values were measured, they are the figures to read.
-    fn ruler_below(&self, points: &[(f64, f64)]) -> Ruler {
-        let mut places: Vec<f64> = points.iter().map(|&(x, _)| x).collect();
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        let ruler = self.x.ruler(places.iter().copied());
-        if places.len() <= 12 { ruler.with_figures(places) } else { ruler }
+    fn x_layout(&self, points: &[(f64, f64)]) -> AxisLayout {
+        let mut xs: Vec<f64> = points.iter().map(|&(x, _)| x).collect();
+        xs.sort_by(f64::total_cmp);
+        xs.dedup();
+        let layout = self.x.layout(xs.iter().copied());
+        if xs.len() <= 12 { layout.with_ticks(xs) } else { layout }
     }
 
     /// The legend, in the order in which the lines end at the right.
-    fn draw_legend(&self, area: &Area<'_>) -> Drawn {
+    fn draw_legend(&self, area: &Area<'_>) -> DrawResult {
         let end = |line: &Line| self.shown(line).last().map_or(f64::NEG_INFINITY, |&(_, y)| y);
         let mut lines: Vec<&Line> = self.lines.iter().collect();
         lines.sort_by(|a, b| end(b).total_cmp(&end(a)));
         let room = (HEIGHT as i32 - LEGEND_TOP - 10) / (lines.len().max(1) as i32);
         let line_height = LEGEND_LINE.min(room.max(8));
         let style = (FONT, 14.min(line_height)).into_font().color(&BLACK);
-        for (place, line) in lines.into_iter().enumerate() {
-            let look = Look::new(line.group, line.variant);
-            let y = LEGEND_TOP + place as i32 * line_height;
-            for piece in look.sample((6, y), 40) {
+        for (index, line) in lines.into_iter().enumerate() {
+            let line_style = LineStyle::new(line.group, line.variant);
+            let y = LEGEND_TOP + index as i32 * line_height;
+            for piece in line_style.sample((6, y), 40) {
                 area.draw(&piece)?;
             }
-            area.draw(&look.marker((26, y)))?;
+            area.draw(&line_style.marker((26, y)))?;
             area.draw(&Text::new(line.label.clone(), (54, y - 7), style.clone()))?;
         }
         Ok(())
@@ -172,7 +173,7 @@ impl Chart {
 }
 
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+type DrawResult = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Several charts below each other, as one SVG file.
 pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
@@ -182,9 +183,13 @@ pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
          viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<title>{}</title>\n",
         escaped(title)
     );
-    for (place, chart) in charts.iter().enumerate() {
-        let top = HEIGHT as usize * place;
-        let _ = writeln!(svg, "<g transform=\"translate(0 {top})\">\n{}</g>", chart.svg_on(theme));
+    for (index, chart) in charts.iter().enumerate() {
+        let top = HEIGHT as usize * index;
+        let _ = writeln!(
+            svg,
+            "<g transform=\"translate(0 {top})\">\n{}</g>",
+            chart.svg_with_theme(theme)
+        );
     }
     svg.push_str("</svg>\n");
     svg
@@ -193,9 +198,10 @@ pub fn page(title: &str, charts: &[Chart], theme: Theme) -> String {
 /// The backend writes colours into each element. The rules say what becomes of them on another ground.
 fn rules() -> String {
     let grey = GRID.map(|part| format!("{part:02X}")).concat();
-    let grounds = [("FFFFFF", "paper"), ("000000", "ink"), (grey.as_str(), "grid")];
-    let inks = SERIES.iter().map(|(name, white, _)| (white[1..].to_uppercase(), *name));
-    let all = grounds.map(|(colour, name)| (colour.to_owned(), name)).into_iter().chain(inks);
+    let theme_colours = [("FFFFFF", "paper"), ("000000", "ink"), (grey.as_str(), "grid")];
+    let colours = SERIES.iter().map(|(name, white, _)| (white[1..].to_uppercase(), *name));
+    let all =
+        theme_colours.map(|(colour, name)| (colour.to_owned(), name)).into_iter().chain(colours);
     let rule = |(colour, name): (String, &str)| {
         format!("[fill=\"#{colour}\"]{{fill:${name}}}\n[stroke=\"#{colour}\"]{{stroke:${name}}}\n")
     };

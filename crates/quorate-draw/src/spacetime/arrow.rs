@@ -5,10 +5,10 @@ use std::fmt::Display;
 use quorate_core::Time;
 
 use super::plot::Plot;
-use super::story::{Fate, Passage, Story};
-use crate::look::{DASHES, SERIES};
+use super::timeline::{DeliveryStatus, Timeline, TracedMessage};
 use crate::svg::{Px, Svg};
 use crate::text::shortened;
+use crate::theme::{DASHES, SERIES};
 use crate::vocabulary::{Phrase, Vocabulary};
 
 /// The length of an arrow's head.
@@ -21,7 +21,7 @@ type Point = (f64, f64);
 /// A message in a picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrow<'s> {
-    pub(super) message: &'s Passage,
+    pub(super) message: &'s TracedMessage,
     /// What is seen of it: both ends, inside the window.
     pub(super) start: Point,
     pub(super) end: Point,
@@ -39,55 +39,74 @@ impl<'s> Arrow<'s> {
     /// The part of a message's way that lies in the window.
     /// The tip of one that arrives keeps so far away from the middle of its receiver's line.
     pub(super) fn new(
-        message: &'s Passage,
-        story: &Story,
+        message: &'s TracedMessage,
+        timeline: &Timeline,
         plot: &Plot,
         distance: f64,
     ) -> Option<Self> {
         let start = (plot.x(message.sent.time), plot.y(message.from)?);
-        let usual = message.sent.time.saturating_add(story.usual);
-        let (time, part, tip) = match &message.fate {
-            Fate::Arrives(at) => (at.time, 1.0, Tip::Head),
-            Fate::Lost { at, at_receiver: true, .. } => (at.time, 0.93, Tip::Cross),
-            Fate::Lost { .. } => (usual, 0.42, Tip::Cross),
-            Fate::UnderWay => {
-                (usual.max(story.end.saturating_add(story.usual / 2)), 1.0, Tip::Open)
-            }
+        let expected_arrival = message.sent.time.saturating_add(timeline.median_delay);
+        let (time, fraction, tip) = match &message.delivery {
+            DeliveryStatus::Arrives(at) => (at.time, 1.0, Tip::Head),
+            DeliveryStatus::Lost { at, at_receiver: true, .. } => (at.time, 0.93, Tip::Cross),
+            DeliveryStatus::Lost { .. } => (expected_arrival, 0.42, Tip::Cross),
+            DeliveryStatus::InFlight => (
+                expected_arrival.max(timeline.end.saturating_add(timeline.median_delay / 2)),
+                1.0,
+                Tip::Open,
+            ),
         };
-        let goal = (plot.x(time), plot.y(message.to)?);
-        let end = between(start, goal, part);
+        let target = (plot.x(time), plot.y(message.to)?);
+        let end = interpolate(start, target, fraction);
         let length = (end.0 - start.0).hypot(end.1 - start.1);
         let end = match tip {
-            Tip::Head if length > 3.0 * distance => between(start, end, 1.0 - distance / length),
+            Tip::Head if length > 3.0 * distance => {
+                interpolate(start, end, 1.0 - distance / length)
+            }
             _ => end,
         };
         let (from, to) = clip(start, end, (plot.left, plot.right))?;
         let tip = if to < 1.0 { Tip::Open } else { tip };
-        let (start, end) = (between(start, end, from), between(start, end, to));
+        let (start, end) = (interpolate(start, end, from), interpolate(start, end, to));
         Some(Self { message, start, end, tip })
     }
 
-    pub(super) fn draw(&self, svg: &mut Svg, story: &Story, words: &Vocabulary, culprit: bool) {
-        let Passage { message, kind, from, to, sent, fate, .. } = self.message;
+    pub(super) fn draw(
+        &self,
+        svg: &mut Svg,
+        timeline: &Timeline,
+        vocabulary: &Vocabulary,
+        led_to_violation: bool,
+    ) {
+        let TracedMessage { message, kind, from, to, sent, delivery, .. } = self.message;
         let lost = if self.tip == Tip::Cross { " lost" } else { "" };
-        let open = if matches!(fate, Fate::UnderWay) { " open" } else { "" };
-        let guilty = if culprit { " culprit" } else { "" };
-        let arrival = match fate {
-            Fate::Arrives(at) => format!(" data-arrival=\"{}\"", at.event),
+        let open = if matches!(delivery, DeliveryStatus::InFlight) { " open" } else { "" };
+        let culprit = if led_to_violation { " culprit" } else { "" };
+        let arrival = match delivery {
+            DeliveryStatus::Arrives(at) => format!(" data-arrival=\"{}\"", at.event),
             _ => String::new(),
         };
         svg.open(format_args!(
-            "class=\"message k{kind}{lost}{open}{guilty}\" data-message=\"{message}\" data-event=\"{}\"{arrival} \
+            "class=\"message k{kind}{lost}{open}{culprit}\" data-message=\"{message}\" data-event=\"{}\"{arrival} \
              data-from=\"{from}\" data-to=\"{to}\" data-sent=\"{}\"",
             sent.event, sent.time
         ));
-        svg.title(&self.words(story, words));
+        svg.title(&self.title_text(timeline, vocabulary));
         let (start, end) = (self.start, self.end);
         if from == to {
             let (middle, top) = ((start.0 + end.0) / 2.0, start.1 - 18.0);
-            svg.path("way", &format!("M{}Q{} {} {}", at(start), Px(middle), Px(top), at(end)));
+            svg.path(
+                "way",
+                &format!(
+                    "M{}Q{} {} {}",
+                    format_point(start),
+                    Px(middle),
+                    Px(top),
+                    format_point(end)
+                ),
+            );
         } else {
-            svg.path("way", &format!("M{}L{}", at(start), at(end)));
+            svg.path("way", &format!("M{}L{}", format_point(start), format_point(end)));
         }
         match self.tip {
             Tip::Head => {
@@ -101,24 +120,26 @@ impl<'s> Arrow<'s> {
         svg.close();
     }
 
-    fn words(&self, story: &Story, words: &Vocabulary) -> String {
-        let Passage { kind, from, to, sent, fate, again, body, .. } = self.message;
-        let fate = match fate {
-            Fate::Arrives(at) => words.fill(Phrase::Arrives, &[("time", &Time(at.time))]),
-            Fate::Lost { why, .. } => {
-                let why = reason(&story.reasons[*why as usize], words);
-                words.fill(Phrase::Vanishes, &[("why", &why)])
+    fn title_text(&self, timeline: &Timeline, vocabulary: &Vocabulary) -> String {
+        let TracedMessage { kind, from, to, sent, delivery, is_duplicate, body, .. } = self.message;
+        let delivery = match delivery {
+            DeliveryStatus::Arrives(at) => {
+                vocabulary.format(Phrase::Arrives, &[("time", &Time(at.time))])
             }
-            Fate::UnderWay => words.say(Phrase::StillOpen).to_owned(),
+            DeliveryStatus::Lost { why, .. } => {
+                let why = reason_text(&timeline.reasons[*why as usize], vocabulary);
+                vocabulary.format(Phrase::NotDelivered, &[("why", &why)])
+            }
+            DeliveryStatus::InFlight => vocabulary.text(Phrase::StillInFlight).to_owned(),
         };
-        let told: [(&str, &dyn Display); 4] = [
-            ("kind", &shortened(&story.kinds[*kind as usize].name, 40)),
+        let values: [(&str, &dyn Display); 4] = [
+            ("kind", &shortened(&timeline.kinds[*kind as usize].name, 40)),
             ("route", &format_args!("p{from} → p{to}")),
             ("time", &Time(sent.time)),
-            ("fate", &fate),
+            ("fate", &delivery),
         ];
-        let phrase = if *again { Phrase::AgainTitle } else { Phrase::MessageTitle };
-        format!("{} {}", words.fill(phrase, &told), shortened(body, BODY_MOST))
+        let phrase = if *is_duplicate { Phrase::DuplicateTitle } else { Phrase::MessageTitle };
+        format!("{} {}", vocabulary.format(phrase, &values), shortened(body, BODY_MOST))
     }
 
     /// Whether it is so steep that a label as wide as this would cover it.
@@ -127,7 +148,7 @@ impl<'s> Arrow<'s> {
     }
 
     /// Where a label may stand: in the gaps between the rows that it crosses, those in its middle first.
-    pub(super) fn label_places(&self, plot: &Plot) -> Vec<Point> {
+    pub(super) fn label_positions(&self, plot: &Plot) -> Vec<Point> {
         let (start, end) = (self.start, self.end);
         let rows = ((end.1 - start.1).abs() / plot.lane).round() as usize;
         if rows == 0 {
@@ -135,16 +156,16 @@ impl<'s> Arrow<'s> {
         }
         let step = 1.0 / rows as f64;
         // Within a gap the middle is best, and a third of the way is the next best.
-        let mut parts: Vec<f64> = (0..rows.min(12))
+        let mut fractions: Vec<f64> = (0..rows.min(12))
             .flat_map(|gap| [0.5, 0.38, 0.62, 0.3, 0.7].map(|inside| (gap as f64 + inside) * step))
             .collect();
-        parts.sort_by(|a, b| (a - 0.45).abs().total_cmp(&(b - 0.45).abs()));
-        parts.into_iter().map(|part| between(start, end, part)).collect()
+        fractions.sort_by(|a, b| (a - 0.45).abs().total_cmp(&(b - 0.45).abs()));
+        fractions.into_iter().map(|fraction| interpolate(start, end, fraction)).collect()
     }
 }
 
 /// Why a message was lost, in words; a trace may know reasons that we do not.
-fn reason<'w>(why: &'w str, words: &'w Vocabulary) -> &'w str {
+fn reason_text<'w>(why: &'w str, vocabulary: &'w Vocabulary) -> &'w str {
     let phrase = match why {
         "lost" => Phrase::WhyLost,
         "cut" => Phrase::WhyCut,
@@ -155,17 +176,17 @@ fn reason<'w>(why: &'w str, words: &'w Vocabulary) -> &'w str {
         "receiver-down" => Phrase::WhyReceiverDown,
         _ => return why,
     };
-    words.say(phrase)
+    vocabulary.text(phrase)
 }
 
 /// The rules for kinds of messages: a colour and gaps for each.
 pub(super) fn rules(kinds: usize) -> String {
     let rule = |kind: usize| {
-        let (ink, dash) = (SERIES[1 + kind % (SERIES.len() - 1)].0, DASHES[kind % DASHES.len()]);
+        let (colour, dash) = (SERIES[1 + kind % (SERIES.len() - 1)].0, DASHES[kind % DASHES.len()]);
         let dash = if dash.is_empty() { "none" } else { dash };
         format!(
-            ".k{kind} .way{{stroke:${ink};stroke-dasharray:{dash}}}\n.k{kind} .head{{fill:${ink};stroke:${ink}}}\n\
-             .t{kind}{{fill:${ink}}}\n"
+            ".k{kind} .way{{stroke:${colour};stroke-dasharray:{dash}}}\n.k{kind} .head{{fill:${colour};stroke:${colour}}}\n\
+             .t{kind}{{fill:${colour}}}\n"
         )
     };
     (0..kinds).map(rule).collect()
@@ -177,11 +198,11 @@ pub(super) fn head(from: Point, end: Point) -> String {
     let length = dx.hypot(dy).max(0.001);
     let (dx, dy) = (dx / length * HEAD, dy / length * HEAD);
     let corner = |side: f64| (end.0 - dx - side * dy * 0.42, end.1 - dy + side * dx * 0.42);
-    format!("M{}L{}L{}Z", at(end), at(corner(1.0)), at(corner(-1.0)))
+    format!("M{}L{}L{}Z", format_point(end), format_point(corner(1.0)), format_point(corner(-1.0)))
 }
 
 pub(super) fn cross((x, y): Point, r: f64) -> String {
-    let corner = |dx: f64, dy: f64| at((x + dx * r, y + dy * r));
+    let corner = |dx: f64, dy: f64| format_point((x + dx * r, y + dy * r));
     format!(
         "M{}L{}M{}L{}",
         corner(-1.0, -1.0),
@@ -191,12 +212,12 @@ pub(super) fn cross((x, y): Point, r: f64) -> String {
     )
 }
 
-fn at((x, y): Point) -> String {
+fn format_point((x, y): Point) -> String {
     format!("{} {}", Px(x), Px(y))
 }
 
-fn between(a: Point, b: Point, part: f64) -> Point {
-    (a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part)
+fn interpolate(a: Point, b: Point, fraction: f64) -> Point {
+    (a.0 + (b.0 - a.0) * fraction, a.1 + (b.1 - a.1) * fraction)
 }
 
 /// From which part of a line to which it lies between two columns, if any of it does.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::arrow::{cross, head};
+use super::lane_items::{ActivityKind, MarkerKind};
 use super::plot::Plot;
-use super::sign::{SignKind, StayKind};
-use super::story::Kind;
+use super::timeline::Kind;
 use crate::svg::{Anchor, Svg};
 use crate::text::{shortened, width};
 use crate::vocabulary::{Phrase, Vocabulary};
@@ -16,105 +16,105 @@ const SAMPLE: f64 = 34.0;
 
 /// What there is to be explained.
 #[derive(Debug, Default)]
-pub(super) struct Used {
+pub(super) struct LegendItems {
     pub(super) kinds: BTreeSet<usize>,
-    pub(super) stays: BTreeSet<StayKind>,
-    pub(super) signs: BTreeSet<SignKind>,
+    pub(super) activities: BTreeSet<ActivityKind>,
+    pub(super) markers: BTreeSet<MarkerKind>,
     pub(super) lost: bool,
-    pub(super) open: bool,
-    pub(super) bands: bool,
+    pub(super) in_flight: bool,
+    pub(super) partitions: bool,
     pub(super) flags: bool,
-    pub(super) broken: bool,
+    pub(super) violations: bool,
 }
 
-enum Entry {
+enum LegendEntry {
     Kind(usize),
-    Stay(StayKind),
-    Sign(SignKind),
+    Activity(ActivityKind),
+    Marker(MarkerKind),
     Lost,
-    Open,
-    Band,
+    InFlight,
+    Partition,
     Flag,
-    Broken,
-    Culprit,
+    Violation,
+    ViolationCause,
 }
 
 /// Draws the legend below a height; tells how far down it reaches.
 pub(super) fn draw(
     svg: &mut Svg,
-    used: &Used,
+    items: &LegendItems,
     kinds: &[Kind],
-    words: &Vocabulary,
+    vocabulary: &Vocabulary,
     plot: &Plot,
     top: f64,
 ) -> f64 {
-    let mut entries: Vec<(Entry, String)> = Vec::new();
+    let mut entries: Vec<(LegendEntry, String)> = Vec::new();
     let layers: BTreeSet<&str> =
-        used.kinds.iter().map(|kind| kinds[*kind].layer.as_str()).collect();
-    for &kind in &used.kinds {
+        items.kinds.iter().map(|kind| kinds[*kind].layer.as_str()).collect();
+    for &kind in &items.kinds {
         let Kind { name, layer, count: all } = &kinds[kind];
         let layer =
             if layers.len() > 1 { format!(" ({})", shortened(layer, 20)) } else { String::new() };
-        let name = format!("{}{layer} ×{}", shortened(name, 24), words.count(*all));
-        entries.push((Entry::Kind(kind), name));
+        let name = format!("{}{layer} ×{}", shortened(name, 24), vocabulary.count(*all));
+        entries.push((LegendEntry::Kind(kind), name));
     }
-    let mut push = |is_used: bool, entry: Entry, phrase: Phrase| {
+    let mut push = |is_used: bool, entry: LegendEntry, phrase: Phrase| {
         if is_used {
-            entries.push((entry, words.say(phrase).to_owned()));
+            entries.push((entry, vocabulary.text(phrase).to_owned()));
         }
     };
-    push(used.lost, Entry::Lost, Phrase::Lost);
-    push(used.open, Entry::Open, Phrase::Open);
-    for kind in StayKind::ALL {
-        push(used.stays.contains(&kind), Entry::Stay(kind), kind.words());
+    push(items.lost, LegendEntry::Lost, Phrase::Lost);
+    push(items.in_flight, LegendEntry::InFlight, Phrase::InFlight);
+    for kind in ActivityKind::ALL {
+        push(items.activities.contains(&kind), LegendEntry::Activity(kind), kind.phrase());
     }
-    for kind in SignKind::ALL {
-        push(used.signs.contains(&kind), Entry::Sign(kind), kind.words());
+    for kind in MarkerKind::ALL {
+        push(items.markers.contains(&kind), LegendEntry::Marker(kind), kind.phrase());
     }
-    push(used.bands, Entry::Band, Phrase::Partition);
-    push(used.flags, Entry::Flag, Phrase::Flag);
-    push(used.broken, Entry::Broken, Phrase::Broken);
-    push(used.broken, Entry::Culprit, Phrase::Culprit);
+    push(items.partitions, LegendEntry::Partition, Phrase::Partition);
+    push(items.flags, LegendEntry::Flag, Phrase::Flag);
+    push(items.violations, LegendEntry::Violation, Phrase::Violation);
+    push(items.violations, LegendEntry::ViolationCause, Phrase::ViolationCause);
     if entries.is_empty() {
         return top;
     }
     svg.open(format_args!("class=\"legend\""));
     let (mut x, mut y) = (plot.left, top + ROW / 2.0);
-    for (entry, words) in entries {
-        let wide = SAMPLE + 6.0 + width(&words, SIZE) + 20.0;
+    for (entry, text) in entries {
+        let wide = SAMPLE + 6.0 + width(&text, SIZE) + 20.0;
         if x + wide > plot.width - 8.0 && x > plot.left {
             (x, y) = (plot.left, y + ROW);
         }
         sample(svg, &entry, (x, y), plot);
-        svg.text("entry", (x + SAMPLE + 6.0, y + 4.0), Anchor::Start, &words);
+        svg.text("entry", (x + SAMPLE + 6.0, y + 4.0), Anchor::Start, &text);
         x += wide;
     }
     svg.close();
     y + ROW / 2.0
 }
 
-fn sample(svg: &mut Svg, entry: &Entry, (x, y): (f64, f64), plot: &Plot) {
+fn sample(svg: &mut Svg, entry: &LegendEntry, (x, y): (f64, f64), plot: &Plot) {
     let (middle, end) = (x + SAMPLE / 2.0, x + SAMPLE);
     match entry {
-        Entry::Kind(kind) => {
+        LegendEntry::Kind(kind) => {
             svg.open(format_args!("class=\"message k{kind}\""));
             svg.line("way", (x, y), (end - 4.0, y));
             svg.path("head", &head((x, y), (end, y)));
             svg.close();
         }
-        Entry::Lost => {
+        LegendEntry::Lost => {
             svg.open(format_args!("class=\"message lost\""));
             svg.line("way", (x, y), (end - 6.0, y));
             svg.path("cross", &cross((end - 6.0, y), 4.0));
             svg.close();
         }
-        Entry::Open => {
+        LegendEntry::InFlight => {
             svg.open(format_args!("class=\"message open\""));
             svg.line("way", (x, y), (end, y));
             svg.close();
         }
-        Entry::Stay(StayKind::Down) => svg.line("down", (x, y), (end, y)),
-        Entry::Stay(kind) => {
+        LegendEntry::Activity(ActivityKind::Down) => svg.line("down", (x, y), (end, y)),
+        LegendEntry::Activity(kind) => {
             let thick = kind.thickness(12.0);
             svg.line("lane", (x, y), (end, y));
             svg.rect(
@@ -123,15 +123,15 @@ fn sample(svg: &mut Svg, entry: &Entry, (x, y): (f64, f64), plot: &Plot) {
                 (SAMPLE - 6.0, thick),
             );
         }
-        Entry::Sign(kind) => kind.draw(svg, (middle, y), plot.sign().max(4.5)),
-        Entry::Band => {
+        LegendEntry::Marker(kind) => kind.draw(svg, (middle, y), plot.marker_size().max(4.5)),
+        LegendEntry::Partition => {
             svg.rect("band", (x, y - 8.0), (SAMPLE, 16.0));
             svg.line("edge", (x, y - 8.0), (x, y + 8.0));
             svg.line("edge", (end, y - 8.0), (end, y + 8.0));
         }
-        Entry::Flag => flag(svg, (middle, y), ""),
-        Entry::Broken => svg.line("moment", (middle, y - 9.0), (middle, y + 9.0)),
-        Entry::Culprit => svg.circle("ring", (middle, y), 7.0),
+        LegendEntry::Flag => flag(svg, (middle, y), ""),
+        LegendEntry::Violation => svg.line("moment", (middle, y - 9.0), (middle, y + 9.0)),
+        LegendEntry::ViolationCause => svg.circle("ring", (middle, y), 7.0),
     }
 }
 

@@ -5,41 +5,41 @@
 //! what a mouse over them shows.
 
 mod arrow;
-mod blame;
-mod draft;
+mod background;
+mod builder;
+mod captions;
 mod geometry;
-mod ground;
 mod labels;
+mod lane_items;
+mod lanes;
 mod legend;
-mod life;
+mod messages;
 mod picture;
 mod plot;
-mod sign;
-mod story;
-mod thin;
-mod traffic;
-mod words;
+mod selection;
+mod timeline;
+mod violations;
 
 use quorate_sim::trace::Record;
 
-use crate::look::Theme;
+use crate::theme::Theme;
 use crate::vocabulary::Vocabulary;
-pub use draft::{Draft, DraftBounds};
+pub use builder::{DiagramBounds, DiagramBuilder};
 pub use geometry::{Geometry, Lane};
 use picture::Picture;
-use story::Story;
+use timeline::Timeline;
 
 /// A run, ready to be drawn.
 #[derive(Clone, Debug)]
 pub struct Diagram {
     title: String,
-    story: Story,
+    timeline: Timeline,
     left_out: u64,
 }
 
 /// What to draw of a run, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+pub struct DiagramView {
     /// From this time on, in nanoseconds.
     pub from: u64,
     /// Until this time; to the end if none.
@@ -51,16 +51,16 @@ pub struct View {
     /// Whose lines are drawn, in this order; if nobody is named, everybody's, or of many those with most to tell.
     pub processes: Vec<u32>,
     /// The most arrows; of more an even choice is drawn, and a note says so.
-    pub most: usize,
+    pub max_arrows: usize,
     /// Whether arrows and signs are labelled.
     pub labels: bool,
     /// Whether there are a heading, a legend and notes around the plot.
     pub legend: bool,
     /// In which language.
-    pub words: Vocabulary,
+    pub vocabulary: Vocabulary,
 }
 
-impl Default for View {
+impl Default for DiagramView {
     fn default() -> Self {
         Self {
             from: 0,
@@ -68,10 +68,10 @@ impl Default for View {
             width: 1280,
             theme: Theme::Auto,
             processes: Vec::new(),
-            most: 400,
+            max_arrows: 400,
             labels: true,
             legend: true,
-            words: Vocabulary::default(),
+            vocabulary: Vocabulary::default(),
         }
     }
 }
@@ -79,9 +79,9 @@ impl Default for View {
 impl Diagram {
     /// The run of so many processes that these records tell of. Violations are among them.
     pub fn new(processes: usize, records: &[Record]) -> Self {
-        let mut draft = Draft::new(processes, DraftBounds::default());
-        records.iter().for_each(|record| draft.hear(record));
-        draft.diagram()
+        let mut builder = DiagramBuilder::new(processes, DiagramBounds::default());
+        records.iter().for_each(|record| builder.observe(record));
+        builder.build()
     }
 
     /// With a heading: the algorithm, or the file.
@@ -92,31 +92,31 @@ impl Diagram {
 
     /// How many processes there are.
     pub fn processes(&self) -> usize {
-        self.story.processes
+        self.timeline.processes
     }
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        self.story.bytes()
+        self.timeline.bytes()
     }
 
     /// When the last thing happens, in nanoseconds.
     pub fn end(&self) -> u64 {
-        self.story.end
+        self.timeline.end
     }
 
     /// When properties were broken, in nanoseconds.
     pub fn violations(&self) -> impl Iterator<Item = u64> + '_ {
-        self.story.broken.iter().map(|broken| broken.time)
+        self.timeline.violations.iter().map(|violation| violation.time)
     }
 
     /// Where things are in such a picture.
-    pub fn geometry(&self, view: &View) -> Geometry {
-        Picture::new(&self.title, &self.story, self.left_out, view).plot().into()
+    pub fn geometry(&self, view: &DiagramView) -> Geometry {
+        Picture::new(&self.title, &self.timeline, self.left_out, view).plot().into()
     }
 
     /// A window of the run as an SVG file.
-    pub fn svg(&self, view: &View) -> String {
-        Picture::new(&self.title, &self.story, self.left_out, view).draw()
+    pub fn svg(&self, view: &DiagramView) -> String {
+        Picture::new(&self.title, &self.timeline, self.left_out, view).draw()
     }
 }

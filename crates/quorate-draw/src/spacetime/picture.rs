@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::View;
+use super::DiagramView;
 use super::arrow::rules;
-use super::ground::has_strip;
-use super::labels::{Area, Room};
-use super::legend::Used;
+use super::background::has_strip;
+use super::captions::violation_headings;
+use super::labels::{OccupiedAreas, Rect};
+use super::legend::LegendItems;
 use super::plot::Plot;
-use super::story::Story;
-use super::thin::thin;
-use super::words::headings;
+use super::selection::select_messages;
+use super::timeline::Timeline;
 use crate::svg::{Anchor, Svg};
 use crate::vocabulary::Phrase;
 
@@ -18,7 +18,7 @@ pub(super) const LABEL: f64 = 11.0;
 /// From one line of a heading to the next.
 pub(super) const LINE: f64 = 19.0;
 /// So many violations are told in words, and so many faults.
-pub(super) const TOLD_MOST: usize = 4;
+pub(super) const LISTED_MOST: usize = 4;
 pub(super) const FAULTS_MOST: usize = 8;
 
 const RULES: &str = "
@@ -60,45 +60,51 @@ text{font-size:12px}
 /// Everything that a picture is made of.
 pub(super) struct Picture<'s> {
     pub(super) title: &'s str,
-    pub(super) story: &'s Story,
+    pub(super) timeline: &'s Timeline,
     pub(super) left_out: u64,
-    pub(super) view: &'s View,
+    pub(super) view: &'s DiagramView,
     pub(super) plot: Plot,
-    pub(super) room: Room,
+    pub(super) occupied: OccupiedAreas,
     pub(super) svg: Svg,
-    pub(super) used: Used,
+    pub(super) legend_items: LegendItems,
     /// Labels are drawn last, above everything else: class, place, anchor and text.
     pub(super) labels: Vec<(String, (f64, f64), Anchor, String)>,
     /// The events that led to a violation.
-    pub(super) culprits: BTreeSet<u64>,
+    pub(super) violation_events: BTreeSet<u64>,
 }
 
 impl<'s> Picture<'s> {
-    pub(super) fn new(title: &'s str, story: &'s Story, left_out: u64, view: &'s View) -> Self {
-        let mut plot = Plot::new(story, view);
+    pub(super) fn new(
+        title: &'s str,
+        timeline: &'s Timeline,
+        left_out: u64,
+        view: &'s DiagramView,
+    ) -> Self {
+        let mut plot = Plot::new(timeline, view);
         let mut top = 10.0;
         if view.legend {
             top += if title.is_empty() { 0.0 } else { 26.0 };
-            top +=
-                LINE * headings(story, view, &plot).map(|lines| lines.len()).sum::<usize>() as f64;
+            top += LINE
+                * violation_headings(timeline, view, &plot).map(|lines| lines.len()).sum::<usize>()
+                    as f64;
         }
         top += 20.0;
-        if has_strip(story, &plot) {
+        if has_strip(timeline, &plot) {
             top += 18.0;
         }
         plot.top = top;
-        let bounds = Area(plot.left, plot.top - 2.0, plot.right, plot.bottom() + 2.0);
-        let culprits = story.broken.iter().flat_map(|broken| &broken.events);
+        let bounds = Rect(plot.left, plot.top - 2.0, plot.right, plot.bottom() + 2.0);
+        let violation_events = timeline.violations.iter().flat_map(|violation| &violation.events);
         Self {
             title,
-            story,
+            timeline,
             left_out,
             view,
-            room: Room::within(bounds),
+            occupied: OccupiedAreas::within(bounds),
             svg: Svg::default(),
-            used: Used::default(),
+            legend_items: LegendItems::default(),
             labels: Vec::new(),
-            culprits: culprits.map(|event| event.event).collect(),
+            violation_events: violation_events.map(|event| event.event).collect(),
             plot,
         }
     }
@@ -109,36 +115,41 @@ impl<'s> Picture<'s> {
     }
 
     pub(super) fn draw(mut self) -> String {
-        let thinned = thin(self.story, &self.plot, &self.culprits, self.view.most);
-        self.bands();
-        self.times();
-        self.lanes();
-        self.stays();
-        self.flags();
-        let signs = self.sign_labels();
-        self.arrows(&thinned, &signs);
-        self.signs(&signs);
-        self.violations();
-        self.written();
+        let selection = select_messages(
+            self.timeline,
+            &self.plot,
+            &self.violation_events,
+            self.view.max_arrows,
+        );
+        self.draw_partitions();
+        self.draw_times();
+        self.draw_lanes();
+        self.draw_activities();
+        self.draw_fault_flags();
+        let markers = self.place_marker_labels();
+        self.draw_arrows(&selection, &markers);
+        self.draw_markers(&markers);
+        self.draw_violations();
+        self.draw_labels();
         let mut bottom = self.plot.bottom() + 8.0;
         if self.view.legend {
-            self.heading();
-            bottom = self.below(&thinned, bottom + 14.0);
+            self.draw_heading();
+            bottom = self.draw_footer(&selection, bottom + 14.0);
         }
-        let description = self.description(&thinned);
+        let description = self.description(&selection);
         let title = match self.title {
-            "" => self.view.words.say(Phrase::Diagram),
+            "" => self.view.vocabulary.text(Phrase::Diagram),
             title => title,
         };
-        let rules = format!("{RULES}{}", rules(self.story.kinds.len()));
+        let rules = format!("{RULES}{}", rules(self.timeline.kinds.len()));
         let size = (self.plot.width, bottom + 8.0);
         self.svg.finish(size, (title, &description), self.view.theme, &rules)
     }
 
     /// The labels, on top of all else.
-    fn written(&mut self) {
-        for (class, place, anchor, words) in std::mem::take(&mut self.labels) {
-            self.svg.text(&class, place, anchor, &words);
+    fn draw_labels(&mut self) {
+        for (class, position, anchor, text) in std::mem::take(&mut self.labels) {
+            self.svg.text(&class, position, anchor, &text);
         }
     }
 }

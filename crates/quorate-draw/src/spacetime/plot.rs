@@ -1,7 +1,7 @@
 //! Where things are: times become columns, processes become rows.
 
-use super::story::Story;
-use super::{Diagram, View};
+use super::timeline::Timeline;
+use super::{Diagram, DiagramView};
 
 /// With more processes than this a picture that nobody has chosen them for shows some.
 const LANES_MOST: usize = 48;
@@ -29,12 +29,12 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    pub(super) fn new(story: &Story, view: &View) -> Self {
-        let to = view.to.unwrap_or(story.end);
+    pub(super) fn new(timeline: &Timeline, view: &DiagramView) -> Self {
+        let to = view.to.unwrap_or(timeline.end);
         let from = view.from.min(to.saturating_sub(1));
         let width = f64::from(view.width).clamp(WIDTH_LEAST, WIDTH_MOST);
-        let shown = shown(story, view, (from, to));
-        let mut rows = vec![None; story.processes];
+        let shown = shown_processes(timeline, view, (from, to));
+        let mut rows = vec![None; timeline.processes];
         for (row, process) in shown.iter().enumerate() {
             rows[*process as usize] = Some(row);
         }
@@ -56,8 +56,8 @@ impl Plot {
 
     /// The column of a time, which may lie outside.
     pub(super) fn x(&self, time: u64) -> f64 {
-        let part = (time as f64 - self.from as f64) / (self.to - self.from) as f64;
-        self.left + MARGIN + part * (self.right - self.left - 2.0 * MARGIN)
+        let fraction = (time as f64 - self.from as f64) / (self.to - self.from) as f64;
+        self.left + MARGIN + fraction * (self.right - self.left - 2.0 * MARGIN)
     }
 
     /// The row of a process, if it is drawn.
@@ -79,7 +79,7 @@ impl Plot {
     }
 
     /// Whether a stretch of time has a part in the window.
-    pub(super) fn meets(&self, from: u64, to: u64) -> bool {
+    pub(super) fn overlaps(&self, from: u64, to: u64) -> bool {
         from <= self.to && to >= self.from
     }
 
@@ -89,7 +89,7 @@ impl Plot {
     }
 
     /// The size of a sign, from its middle.
-    pub(super) fn sign(&self) -> f64 {
+    pub(super) fn marker_size(&self) -> f64 {
         (self.lane * 0.13).clamp(3.5, 5.5)
     }
 
@@ -103,14 +103,14 @@ impl Plot {
         let step = (step as u64).max(1);
         let first = self.from.div_ceil(step);
         (first..)
-            .map_while(|place| place.checked_mul(step).filter(|time| *time <= self.to))
-            .map(|time| (time, written(time, step)))
+            .map_while(|multiple| multiple.checked_mul(step).filter(|time| *time <= self.to))
+            .map(|time| (time, format_tick(time, step)))
             .collect()
     }
 }
 
 /// A time in the largest unit in which the steps are whole tenths.
-fn written(time: u64, step: u64) -> String {
+fn format_tick(time: u64, step: u64) -> String {
     let (unit, name) = match step {
         100_000_000.. => (1_000_000_000, "s"),
         100_000.. => (1_000_000, "ms"),
@@ -125,8 +125,8 @@ fn written(time: u64, step: u64) -> String {
 }
 
 /// Whose lines are drawn.
-fn shown(story: &Story, view: &View, (from, to): (u64, u64)) -> Vec<u32> {
-    let exists = |process: &u32| (*process as usize) < story.processes;
+fn shown_processes(timeline: &Timeline, view: &DiagramView, (from, to): (u64, u64)) -> Vec<u32> {
+    let exists = |process: &u32| (*process as usize) < timeline.processes;
     let mut chosen: Vec<u32> = Vec::new();
     for process in view.processes.iter().copied().filter(exists) {
         if !chosen.contains(&process) {
@@ -136,28 +136,30 @@ fn shown(story: &Story, view: &View, (from, to): (u64, u64)) -> Vec<u32> {
     if !chosen.is_empty() {
         return chosen;
     }
-    let all = 0..story.processes as u32;
-    if story.processes <= LANES_MOST {
+    let all = 0..timeline.processes as u32;
+    if timeline.processes <= LANES_MOST {
         return all.collect();
     }
-    let mut weight = vec![0u64; story.processes];
+    let mut weight = vec![0u64; timeline.processes];
     let mut add = |process: u32, more: u64| {
         if let Some(weight) = weight.get_mut(process as usize) {
             *weight = weight.saturating_add(more);
         }
     };
-    for event in story.broken.iter().flat_map(|broken| &broken.events) {
+    for event in timeline.violations.iter().flat_map(|violation| &violation.events) {
         add(event.process, 1 << 40);
     }
-    for sign in story.signs.iter().filter(|sign| (from..=to).contains(&sign.time)) {
-        add(sign.process, 1 << 20);
+    for marker in timeline.markers.iter().filter(|marker| (from..=to).contains(&marker.time)) {
+        add(marker.process, 1 << 20);
     }
-    for (process, stays) in story.stays.iter().enumerate() {
-        let here =
-            stays.iter().filter(|stay| stay.from <= to && stay.to.is_none_or(|end| end >= from));
+    for (process, activities) in timeline.activities.iter().enumerate() {
+        let here = activities
+            .iter()
+            .filter(|activity| activity.from <= to && activity.to.is_none_or(|end| end >= from));
         add(process as u32, (here.count() as u64) << 20);
     }
-    for message in story.messages.iter().filter(|message| (from..=to).contains(&message.sent.time))
+    for message in
+        timeline.messages.iter().filter(|message| (from..=to).contains(&message.sent.time))
     {
         add(message.from, 1);
         add(message.to, 1);

@@ -6,30 +6,30 @@ use quorate_core::quorum::columns_and_rows;
 use quorate_core::{ProcessId, ProcessSet, SpanningTree, VCube};
 
 use super::{Edge, Group, Topology};
-use crate::vocabulary::{Phrase, Saying};
+use crate::vocabulary::{LocalizedText, Phrase};
 
 /// From the middle of a process to that of its neighbour.
 const STEP: f64 = 92.0;
 
 impl Topology {
-    fn drawn(&self) -> usize {
+    fn drawn_count(&self) -> usize {
         self.processes.min(Self::DRAWN_MOST)
     }
 
     /// On a circle, process 0 on top.
     pub(super) fn circle(self) -> Self {
-        let n = self.drawn();
+        let n = self.drawn_count();
         let radius = (STEP * 0.8 * n as f64 / TAU).max(if n > 1 { 110.0 } else { 0.0 });
-        let place = |process: usize| {
+        let position = |process: usize| {
             let angle = TAU * process as f64 / n as f64;
             (radius * angle.sin(), -radius * angle.cos())
         };
-        Self { nodes: (0..n).map(place).collect(), ..self }
+        Self { nodes: (0..n).map(position).collect(), ..self }
     }
 
     /// Each linked with the one that `next` names.
     pub(super) fn linked(self, next: impl Fn(usize) -> Option<usize>) -> Self {
-        let n = self.drawn();
+        let n = self.drawn_count();
         let edge = |from: usize| {
             let to = next(from).filter(|to| *to < n)?;
             Some(Edge { from, to, bend: 0.0, directed: true })
@@ -38,26 +38,27 @@ impl Topology {
     }
 
     /// One asks others.
-    pub(super) fn asking(mut self, of: ProcessId, members: &ProcessSet) -> Self {
-        let n = self.drawn();
-        let others =
-            members.iter().filter(|member| *member != of && member.index() < n && of.index() < n);
+    pub(super) fn with_quorum_edges(mut self, owner: ProcessId, members: &ProcessSet) -> Self {
+        let n = self.drawn_count();
+        let others = members
+            .iter()
+            .filter(|member| *member != owner && member.index() < n && owner.index() < n);
         self.edges.extend(others.map(|member| {
-            let (from, to) = (of.index(), member.index());
+            let (from, to) = (owner.index(), member.index());
             Edge { from, to, bend: 0.0, directed: true }
         }));
         self
     }
 
     /// On a circle around one of them.
-    pub(super) fn around(self, centre: ProcessId) -> Self {
-        let n = self.drawn();
+    pub(super) fn star_around(self, centre: ProcessId) -> Self {
+        let n = self.drawn_count();
         let centre = centre.index().min(n.saturating_sub(1));
         let mut star = self.circle();
         let others = n.saturating_sub(1).max(1) as f64;
         let radius = (STEP * 0.8 * others / TAU).max(130.0);
-        for (place, process) in (0..n).filter(|process| *process != centre).enumerate() {
-            let angle = TAU * place as f64 / others;
+        for (index, process) in (0..n).filter(|process| *process != centre).enumerate() {
+            let angle = TAU * index as f64 / others;
             star.nodes[process] = (radius * angle.sin(), -radius * angle.cos());
             star.edges.push(Edge { from: process, to: centre, bend: 0.0, directed: false });
         }
@@ -68,25 +69,25 @@ impl Topology {
     }
 
     /// In rows, with the row and the column of one process.
-    pub(super) fn grid(self, of: ProcessId) -> Self {
-        let n = self.drawn();
+    pub(super) fn grid(self, owner: ProcessId) -> Self {
+        let n = self.drawn_count();
         let columns = columns_and_rows(self.processes).0.max(1);
-        let place =
+        let position =
             |process: usize| ((process % columns) as f64 * STEP, (process / columns) as f64 * STEP);
         let alike = |phrase: Phrase, same: &dyn Fn(usize) -> bool| Group {
-            name: Saying::Phrase(phrase, Vec::new()),
+            name: LocalizedText::Phrase(phrase, Vec::new()),
             members: (0..n).filter(|process| same(*process)).collect(),
         };
         let groups = vec![
-            alike(Phrase::Row, &|process| process / columns == of.index() / columns),
-            alike(Phrase::Column, &|process| process % columns == of.index() % columns),
+            alike(Phrase::Row, &|process| process / columns == owner.index() / columns),
+            alike(Phrase::Column, &|process| process % columns == owner.index() % columns),
         ];
-        Self { nodes: (0..n).map(place).collect(), groups, ..self }
+        Self { nodes: (0..n).map(position).collect(), groups, ..self }
     }
 
     /// By their distance from process 0, each above its children.
     pub(super) fn levels(self, tree: &SpanningTree) -> Self {
-        let n = self.drawn();
+        let n = self.drawn_count();
         let mut children = vec![Vec::new(); n];
         let mut edges = Vec::new();
         for process in ProcessId::all(n).skip(1) {
@@ -124,8 +125,8 @@ impl Topology {
     }
 
     /// As a cube: neighbours differ in one bit. The clusters are those of one process.
-    pub(super) fn vcube(self, of: ProcessId) -> Self {
-        let n = self.drawn();
+    pub(super) fn vcube(self, owner: ProcessId) -> Self {
+        let n = self.drawn_count();
         let vcube = VCube::new(self.processes);
         // Each bit moves to the right or down, the higher the further: sub-cubes stay apart.
         let mut step = [0.0; usize::BITS as usize];
@@ -136,7 +137,7 @@ impl Topology {
             *step = *side + gap;
             *side += *step;
         }
-        let place = |process: usize| {
+        let position = |process: usize| {
             let along = |first: usize| -> f64 {
                 (first..10)
                     .step_by(2)
@@ -157,11 +158,15 @@ impl Topology {
             }
         }
         let cluster = |s: u32| {
-            let members = vcube.cluster(of, s).map(ProcessId::index).filter(|member| *member < n);
-            let told = vec![("number", s.to_string()), ("who", of.to_string())];
-            Group { name: Saying::Phrase(Phrase::Cluster, told), members: members.collect() }
+            let members =
+                vcube.cluster(owner, s).map(ProcessId::index).filter(|member| *member < n);
+            let values = vec![("number", s.to_string()), ("who", owner.to_string())];
+            Group {
+                name: LocalizedText::Phrase(Phrase::Cluster, values),
+                members: members.collect(),
+            }
         };
         let groups = vcube.clusters().map(cluster).filter(|group| !group.members.is_empty());
-        Self { nodes: (0..n).map(place).collect(), edges, groups: groups.collect(), ..self }
+        Self { nodes: (0..n).map(position).collect(), edges, groups: groups.collect(), ..self }
     }
 }

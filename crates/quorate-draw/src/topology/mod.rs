@@ -7,26 +7,26 @@ mod paint;
 use quorate_core::quorum::{AnyCoterie, AnyPerView, AnySystem, QuorumSystem};
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
 
-use crate::look::Theme;
-use crate::vocabulary::{Phrase, Saying, Vocabulary};
+use crate::theme::Theme;
+use crate::vocabulary::{LocalizedText, Phrase, Vocabulary};
 
 /// Processes where they stand.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    title: Saying,
-    words: Vocabulary,
+    title: LocalizedText,
+    vocabulary: Vocabulary,
     processes: usize,
     nodes: Vec<(f64, f64)>,
     edges: Vec<Edge>,
     groups: Vec<Group>,
     failed: ProcessSet,
-    quorum: Option<Quorum>,
+    quorum: Option<ShownQuorum>,
 }
 
 /// The processes whose permission somebody has.
 #[derive(Clone, Debug)]
-struct Quorum {
-    of: ProcessId,
+struct ShownQuorum {
+    owner: ProcessId,
     members: Option<ProcessSet>,
 }
 
@@ -42,7 +42,7 @@ struct Edge {
 /// Processes that belong together: a cluster, a row.
 #[derive(Clone, Debug, PartialEq)]
 struct Group {
-    name: Saying,
+    name: LocalizedText,
     members: Vec<usize>,
 }
 
@@ -51,32 +51,36 @@ impl Topology {
     pub const DRAWN_MOST: usize = 256;
 
     /// A quorum system as one process sees it: where the processes stand, who has failed, and its quorum.
-    pub fn quorum(system: &AnySystem, failed: &ProcessSet, of: ProcessId) -> Self {
+    pub fn quorum(system: &AnySystem, failed: &ProcessSet, owner: ProcessId) -> Self {
         let n = system.processes();
         let drawn = match system {
-            AnySystem::PerView(AnyPerView::VCubeHalves(_)) => Self::new(n).vcube(of),
+            AnySystem::PerView(AnyPerView::VCubeHalves(_)) => Self::new(n).vcube(owner),
             AnySystem::PerView(AnyPerView::Grid(_))
-            | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => Self::new(n).grid(of),
+            | AnySystem::Fixed(AnyCoterie::FixedGrid(_)) => Self::new(n).grid(owner),
             AnySystem::Fixed(AnyCoterie::Tree(_)) => Self::tree(n, &SpanningTree::Binary),
             _ => Self::new(n).circle(),
         };
-        let members = if failed.contains(of) { None } else { system.quorum(of, failed) };
+        let members = if failed.contains(owner) { None } else { system.quorum(owner, failed) };
         let drawn = match &members {
             Some(members) if drawn.edges.is_empty() && drawn.groups.is_empty() => {
-                drawn.asking(of, members)
+                drawn.with_quorum_edges(owner, members)
             }
             _ => drawn,
         };
-        let mut told = vec![("system", system.name().to_string()), ("who", of.to_string())];
+        let mut values = vec![("system", system.name().to_string()), ("who", owner.to_string())];
         let phrase = match &members {
             Some(members) => {
-                told.extend([("size", members.len().to_string()), ("all", n.to_string())]);
+                values.extend([("size", members.len().to_string()), ("all", n.to_string())]);
                 Phrase::QuorumOf
             }
             None => Phrase::NoQuorumOf,
         };
-        Self { title: Saying::Phrase(phrase, told), quorum: Some(Quorum { of, members }), ..drawn }
-            .failing(failed)
+        Self {
+            title: LocalizedText::Phrase(phrase, values),
+            quorum: Some(ShownQuorum { owner, members }),
+            ..drawn
+        }
+        .with_failed(failed)
     }
 
     /// A ring: each process hands on to the next, the last to the first.
@@ -91,7 +95,7 @@ impl Topology {
 
     /// One in the middle that all others talk to.
     pub fn star(n: usize, centre: ProcessId) -> Self {
-        Self::new(n).around(centre)
+        Self::new(n).star_around(centre)
     }
 
     /// Everybody talks to everybody.
@@ -109,19 +113,19 @@ impl Topology {
     /// With a heading.
     #[must_use]
     pub fn titled(self, title: impl Into<String>) -> Self {
-        Self { title: Saying::Plain(title.into()), ..self }
+        Self { title: LocalizedText::Plain(title.into()), ..self }
     }
 
     /// With a heading that is said in the language of the picture.
     #[must_use]
-    pub fn called(self, phrase: Phrase, holes: Vec<(&'static str, String)>) -> Self {
-        Self { title: Saying::Phrase(phrase, holes), ..self }
+    pub fn titled_phrase(self, phrase: Phrase, values: Vec<(&'static str, String)>) -> Self {
+        Self { title: LocalizedText::Phrase(phrase, values), ..self }
     }
 
     /// In this language.
     #[must_use]
-    pub fn in_words(self, words: Vocabulary) -> Self {
-        Self { words, ..self }
+    pub fn with_vocabulary(self, vocabulary: Vocabulary) -> Self {
+        Self { vocabulary, ..self }
     }
 
     /// Without anybody's quorum: only where the processes stand.
@@ -132,7 +136,7 @@ impl Topology {
 
     /// With these processes down.
     #[must_use]
-    pub fn failing(self, failed: &ProcessSet) -> Self {
+    pub fn with_failed(self, failed: &ProcessSet) -> Self {
         Self { failed: failed.clone(), ..self }
     }
 
@@ -143,8 +147,8 @@ impl Topology {
 
     fn new(processes: usize) -> Self {
         Self {
-            title: Saying::none(),
-            words: Vocabulary::default(),
+            title: LocalizedText::empty(),
+            vocabulary: Vocabulary::default(),
             processes,
             nodes: Vec::new(),
             edges: Vec::new(),

@@ -5,10 +5,10 @@ use std::fmt::Display;
 use quorate_core::ProcessId;
 
 use super::{Edge, Topology};
-use crate::look::Theme;
 use crate::svg::{Anchor, Px, Svg};
 use crate::text::{shortened, width};
-use crate::vocabulary::{Phrase, Saying};
+use crate::theme::Theme;
+use crate::vocabulary::{LocalizedText, Phrase};
 
 const RADIUS: f64 = 21.0;
 const MARGIN: f64 = 50.0;
@@ -35,12 +35,12 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
     let (origin, inner) = bounds(topology);
     // Bent links need room above.
     let bend = topology.edges.iter().map(|edge| edge.bend).fold(0.0, f64::max);
-    let title = topology.title.say(&topology.words);
+    let title = topology.title.text(&topology.vocabulary);
     let heading = bend * 0.5 + if title.is_empty() { 8.0 } else { 36.0 };
-    let words = width(&title, 17.0).min(900.0) + 40.0;
-    let wide = (inner.0 + 2.0 * MARGIN).max(words).max(430.0);
+    let title_width = width(&title, 17.0).min(900.0) + 40.0;
+    let wide = (inner.0 + 2.0 * MARGIN).max(title_width).max(430.0);
     let shift = ((wide - inner.0) / 2.0 - origin.0, heading + MARGIN - origin.1);
-    let place = |process: usize| {
+    let position = |process: usize| {
         let (x, y) = topology.nodes[process];
         (x + shift.0, y + shift.1)
     };
@@ -49,11 +49,16 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
         svg.text("title", (16.0, 26.0), Anchor::Start, &shortened(&title, 110));
     }
     for group in &topology.groups {
-        let said = group.name.say(&topology.words);
-        let name = format!("{said}: {}", names(group.members.iter().copied()));
-        let corners: Vec<(f64, f64)> = group.members.iter().map(|member| place(*member)).collect();
-        let least = |of: fn(&(f64, f64)) -> f64| corners.iter().map(of).fold(f64::MAX, f64::min);
-        let most = |of: fn(&(f64, f64)) -> f64| corners.iter().map(of).fold(f64::MIN, f64::max);
+        let group_name = group.name.text(&topology.vocabulary);
+        let name = format!("{group_name}: {}", names(group.members.iter().copied()));
+        let corners: Vec<(f64, f64)> =
+            group.members.iter().map(|member| position(*member)).collect();
+        let least = |coordinate: fn(&(f64, f64)) -> f64| {
+            corners.iter().map(coordinate).fold(f64::MAX, f64::min)
+        };
+        let most = |coordinate: fn(&(f64, f64)) -> f64| {
+            corners.iter().map(coordinate).fold(f64::MIN, f64::max)
+        };
         let (left, top, right, bottom) =
             (least(|p| p.0), least(|p| p.1), most(|p| p.0), most(|p| p.1));
         let (x, y) = (left - RADIUS - 8.0, top - RADIUS - 8.0);
@@ -68,21 +73,24 @@ pub(super) fn draw(topology: &Topology, theme: Theme) -> String {
             Px(size.1)
         ));
         // A column's name stands below it, where no row's can be.
-        let below = matches!(group.name, Saying::Phrase(Phrase::Column, _));
+        let below = matches!(group.name, LocalizedText::Phrase(Phrase::Column, _));
         let at = if below { (x + 4.0, y + size.1 + 12.0) } else { (x + 4.0, y - 4.0) };
-        svg.text("group-name", at, Anchor::Start, &said);
+        svg.text("group-name", at, Anchor::Start, &group_name);
         svg.close();
     }
     for edge in &topology.edges {
-        link(&mut svg, edge, place(edge.from), place(edge.to));
+        link(&mut svg, edge, position(edge.from), position(edge.to));
     }
     for process in 0..topology.nodes.len() {
-        node(&mut svg, topology, process, place(process));
+        node(&mut svg, topology, process, position(process));
     }
     let bottom = heading + inner.1 + 2.0 * MARGIN;
     let height = legend(&mut svg, topology, wide, bottom);
-    let title =
-        if title.is_empty() { topology.words.say(Phrase::Topology).to_owned() } else { title };
+    let title = if title.is_empty() {
+        topology.vocabulary.text(Phrase::Topology).to_owned()
+    } else {
+        title
+    };
     svg.finish((wide, height), (&title, &description(topology)), theme, RULES)
 }
 
@@ -135,7 +143,7 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
     let quorum = topology.quorum.as_ref();
     let member =
         quorum.is_some_and(|quorum| quorum.members.as_ref().is_some_and(|set| set.contains(id)));
-    let itself = quorum.is_some_and(|quorum| quorum.of == id);
+    let itself = quorum.is_some_and(|quorum| quorum.owner == id);
     let class = match (member, failed) {
         (true, _) => "member",
         (false, true) => "failed",
@@ -144,8 +152,8 @@ fn node(svg: &mut Svg, topology: &Topology, process: usize, (x, y): (f64, f64)) 
     svg.open(format_args!("class=\"{class}\" data-process=\"{process}\""));
     let who: [(&str, &dyn Display); 1] = [("who", &format_args!("p{process}"))];
     let title = match (member, failed) {
-        (_, true) => topology.words.fill(Phrase::HasFailed, &who),
-        (true, _) => topology.words.fill(Phrase::IsInQuorum, &who),
+        (_, true) => topology.vocabulary.format(Phrase::HasFailed, &who),
+        (true, _) => topology.vocabulary.format(Phrase::IsInQuorum, &who),
         _ => format!("p{process}"),
     };
     svg.title(&title);
@@ -180,15 +188,15 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
     let (mut x, half) = (16.0, 8.0);
     let mut entry =
         |svg: &mut Svg, class: &str, phrase: Phrase, draw: &dyn Fn(&mut Svg, (f64, f64))| {
-            let words = topology.words.say(phrase);
-            let long = 40.0 + width(words, 12.0);
+            let text = topology.vocabulary.text(phrase);
+            let long = 40.0 + width(text, 12.0);
             if x > 16.0 && x + long > wide {
                 (x, y) = (16.0, y + 24.0);
             }
             svg.open(format_args!("class=\"{class}\""));
             draw(svg, (x + 12.0, y));
             svg.close();
-            svg.text("entry", (x + 28.0, y + 4.0), Anchor::Start, words);
+            svg.text("entry", (x + 28.0, y + 4.0), Anchor::Start, text);
             x += long;
         };
     if let Some(quorum) = &topology.quorum {
@@ -202,7 +210,7 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
                 );
             });
         }
-        entry(svg, "other", Phrase::WhoseQuorum, &|svg, (x, y)| {
+        entry(svg, "other", Phrase::QuorumOwner, &|svg, (x, y)| {
             svg.circle("node", (x, y), half);
             svg.circle("self", (x, y), half - 3.5);
         });
@@ -219,36 +227,37 @@ fn legend(svg: &mut Svg, topology: &Topology, wide: f64, top: f64) -> f64 {
     if topology.nodes.len() < topology.processes {
         y += 24.0;
         let (drawn, all) = (topology.nodes.len(), topology.processes);
-        let words = topology.words.fill(Phrase::SomeNodes, &[("drawn", &drawn), ("all", &all)]);
-        svg.text("note", (16.0, y + 4.0), Anchor::Start, &words);
+        let note =
+            topology.vocabulary.format(Phrase::SomeNodes, &[("drawn", &drawn), ("all", &all)]);
+        svg.text("note", (16.0, y + 4.0), Anchor::Start, &note);
     }
     y + 22.0
 }
 
 fn description(topology: &Topology) -> String {
-    let language = &topology.words;
-    let mut words = vec![language.fill_many(Phrase::NodesInWords, topology.processes, &[])];
+    let vocabulary = &topology.vocabulary;
+    let mut sentences =
+        vec![vocabulary.format_count(Phrase::TopologyDescription, topology.processes, &[])];
     if !topology.failed.is_empty() {
         let who = names(topology.failed.iter().map(ProcessId::index));
-        words.push(language.fill(Phrase::FailedInWords, &[("who", &who)]));
+        sentences.push(vocabulary.format(Phrase::FailedDescription, &[("who", &who)]));
     }
     match &topology.quorum {
-        Some(quorum) if quorum.members.is_none() => {
-            words.push(language.fill(Phrase::NoQuorumInWords, &[("who", &quorum.of)]))
-        }
+        Some(quorum) if quorum.members.is_none() => sentences
+            .push(vocabulary.format(Phrase::NoQuorumDescription, &[("who", &quorum.owner)])),
         Some(quorum) => {
             let members = quorum.members.iter().flat_map(|members| members.iter());
             let members = names(members.map(ProcessId::index));
-            let told: [(&str, &dyn Display); 2] = [("who", &quorum.of), ("members", &members)];
-            words.push(language.fill(Phrase::QuorumInWords, &told));
+            let values: [(&str, &dyn Display); 2] = [("who", &quorum.owner), ("members", &members)];
+            sentences.push(vocabulary.format(Phrase::QuorumDescription, &values));
         }
         None => {}
     }
     for group in &topology.groups {
-        let name = group.name.say(language);
-        words.push(format!("{name}: {}.", names(group.members.iter().copied())));
+        let name = group.name.text(vocabulary);
+        sentences.push(format!("{name}: {}.", names(group.members.iter().copied())));
     }
-    shortened(&words.join(" "), 2_000)
+    shortened(&sentences.join(" "), 2_000)
 }
 
 fn names(processes: impl Iterator<Item = usize>) -> String {

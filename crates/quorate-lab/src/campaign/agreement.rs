@@ -1,15 +1,15 @@
 //! Worlds of agreements: what is proposed, how many faults are to be borne, and as many as that or fewer.
 
 use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{Look, look_at};
-use quorate_core::agreement::Matter;
+use quorate_algorithms::catalogue::{AlgorithmQuery, query_algorithm};
+use quorate_core::agreement::AgreementKind;
 use quorate_core::{Assumption, ProcessId, Span, Time};
-use quorate_sim::fault::{CrashMid, Occasion, Traitor};
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::{CrashMid, ProcessAt, Traitor};
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::traitor::Strategy;
 use quorate_sim::{Delay, Scenario};
 
-use super::draw::{Dice, UNIT, Worlds, assumes};
+use super::generator::{Dice, ScenarioGenerator, UNIT, assumes};
 
 /// More faults than this are not drawn: some algorithms need exponentially many messages to bear them.
 const FAULTS_MOST: usize = 3;
@@ -25,36 +25,36 @@ const STRATEGIES: [Strategy; 6] = [
 ];
 
 /// Draws what is particular to an agreement.
-pub(super) fn draw(worlds: &Worlds, scenario: &mut Scenario, dice: &mut Dice) {
+pub(super) fn draw(generator: &ScenarioGenerator, scenario: &mut Scenario, dice: &mut Dice) {
     let n = scenario.processes;
-    let facts = look_at(worlds.profile.name, OfAlgorithm(n)).unwrap_or_default();
+    let constants = query_algorithm(generator.profile.name, AgreementQuery(n)).unwrap_or_default();
     draw_values(scenario, dice);
-    if facts.matter == Matter::Vote {
+    if constants.agreement_kind == AgreementKind::Vote {
         scenario.values.iter_mut().for_each(|vote| *vote = (*vote).min(1));
     }
     scenario.server = dice.between(0, n as u64 - 1) as u32;
     // In rounds, everybody proposes in the first one.
     let round = scenario.delay_bound().unwrap_or(Span(UNIT)).0;
-    let latest = if facts.in_rounds { round - 1 } else { 8 * UNIT };
+    let latest = if constants.in_rounds { round - 1 } else { 8 * UNIT };
     scenario.spread = SpanText(Span(if dice.chance(0.7) { 0 } else { dice.between(0, latest) }));
-    let lies = assumes(&worlds.profile, Assumption::FewFaults);
-    let most = match facts.bears {
+    let lies = assumes(&generator.profile, Assumption::FewFaults);
+    let most = match constants.tolerates {
         None => usize::MAX,
-        Some(_) if assumes(&worlds.profile, Assumption::LessThanAThird) => {
+        Some(_) if assumes(&generator.profile, Assumption::LessThanAThird) => {
             ((n - 1) / 3).min(TRAITORS_MOST)
         }
         Some(_) if lies => n.saturating_sub(2).min(FAULTS_MOST),
-        Some(usual) if !facts.in_rounds => usual,
+        Some(usual) if !constants.in_rounds => usual,
         Some(_) => (n - 1).min(FAULTS_MOST),
     };
-    let (most, least) = (most.min(*worlds.crashes.end()).min(n - 1), *worlds.crashes.start());
+    let (most, least) = (most.min(*generator.crashes.end()).min(n - 1), *generator.crashes.start());
     let failing = dice.between(least.min(most) as u64, most as u64) as usize;
-    if facts.bears.is_some() {
-        scenario.bears = Some(dice.between(failing as u64, most as u64) as usize);
+    if constants.tolerates.is_some() {
+        scenario.tolerates = Some(dice.between(failing as u64, most as u64) as usize);
     }
-    let rounds = scenario.bears.unwrap_or(8) as u64 + 1;
-    draw_faults(worlds, scenario, dice, failing, rounds * round, lies);
-    if !facts.in_rounds && !scenario.faults.crash.is_empty() {
+    let rounds = scenario.tolerates.unwrap_or(8) as u64 + 1;
+    draw_faults(generator, scenario, dice, failing, rounds * round, lies);
+    if !constants.in_rounds && !scenario.faults.crash.is_empty() {
         let quick = dice.between(UNIT / 10, 10 * UNIT);
         let slow = dice.between(quick, 10 * UNIT);
         scenario.detection = Some(Delay::Uniform(Span(quick), Span(slow)));
@@ -70,7 +70,7 @@ fn draw_values(scenario: &mut Scenario, dice: &mut Dice) {
 
 /// Some crash, half of them in the middle of a multicast; where that can be borne, some lie.
 fn draw_faults(
-    worlds: &Worlds,
+    generator: &ScenarioGenerator,
     scenario: &mut Scenario,
     dice: &mut Dice,
     failing: usize,
@@ -78,7 +78,7 @@ fn draw_faults(
     lies: bool,
 ) {
     let n = scenario.processes;
-    let spared = assumes(&worlds.profile, Assumption::ServerUp).then_some(scenario.server);
+    let spared = assumes(&generator.profile, Assumption::ServerUp).then_some(scenario.server);
     let mut order: Vec<u32> = (0..n as u32).filter(|process| Some(*process) != spared).collect();
     // No traitor can do more than one who commands.
     let commander = order.iter().position(|process| *process == scenario.server);
@@ -86,34 +86,38 @@ fn draw_faults(
     for place in 0..failing.min(order.len()) {
         let other = dice.between(place as u64, order.len() as u64 - 1) as usize;
         order.swap(place, commander.filter(|_| place == 0).unwrap_or(other));
-        let who = Who::Process(ProcessId::new(order[place]));
+        let selector = ProcessSelector::Process(ProcessId::new(order[place]));
         let at = When::At(Time(dice.between(0, end)));
         if lies && dice.chance(0.8) {
             let strategy = STRATEGIES[dice.between(0, STRATEGIES.len() as u64 - 1) as usize];
-            scenario.faults.traitor.push(Traitor { who, strategy });
+            scenario.faults.traitor.push(Traitor { process: selector, strategy });
         } else if dice.chance(0.6) {
             let sends = dice.between(0, n as u64 - 1) as u32;
-            scenario.faults.crash_mid.push(CrashMid { who, at, sends });
+            scenario.faults.crash_mid.push(CrashMid { process: selector, at, sends });
         } else {
-            scenario.faults.crash.push(Occasion { who, at });
+            scenario.faults.crash.push(ProcessAt { process: selector, at });
         }
     }
 }
 
 /// What has to be known of an algorithm to draw a world for it.
 #[derive(Default)]
-struct Facts {
-    bears: Option<usize>,
+struct AgreementConstants {
+    tolerates: Option<usize>,
     in_rounds: bool,
-    matter: Matter,
+    agreement_kind: AgreementKind,
 }
 
-struct OfAlgorithm(usize);
+struct AgreementQuery(usize);
 
-impl Look for OfAlgorithm {
-    type Answer = Facts;
+impl AlgorithmQuery for AgreementQuery {
+    type Answer = AgreementConstants;
 
-    fn look<A: Algorithm>(self) -> Facts {
-        Facts { bears: A::bears(self.0), in_rounds: A::IN_ROUNDS, matter: A::MATTER }
+    fn query<A: Algorithm>(self) -> AgreementConstants {
+        AgreementConstants {
+            tolerates: A::tolerates(self.0),
+            in_rounds: A::IN_ROUNDS,
+            agreement_kind: A::AGREEMENT_KIND,
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use quorate_sim::Scenario;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::{CampaignReport, Cluster, ShrunkReport, Worlds, conditions, kept};
+use super::{
+    CampaignReport, Cluster, ScenarioGenerator, ShrunkReport, conditions, with_expectations,
+};
 use crate::CannotRun;
 use crate::cause::Cause;
 use crate::shrink::{Shrunk, requests_of, shrink};
@@ -19,22 +21,24 @@ pub fn clusters(report: &CampaignReport) -> Vec<Cluster> {
     let mut all: Vec<Cluster> = Vec::new();
     for violation in &report.violations {
         let cause = Cause::of(&violation.property, &violation.detail);
-        let place = *places.entry((cause, &violation.left)).or_insert_with_key(|(cause, _)| {
-            all.push(Cluster {
-                property: violation.property.clone(),
-                cause: cause.how.clone(),
-                left: violation.left.clone(),
-                runs: 0,
-                first: violation.seed,
-                shortest: violation.seed,
-                events: violation.events,
-                detail: violation.detail.clone(),
-                shrunk: None,
-                scenario: None,
-                toml: None,
-            });
-            all.len() - 1
-        });
+        let place = *places.entry((cause, &violation.broken_assumptions)).or_insert_with_key(
+            |(cause, _)| {
+                all.push(Cluster {
+                    property: violation.property.clone(),
+                    cause: cause.how.clone(),
+                    broken_assumptions: violation.broken_assumptions.clone(),
+                    runs: 0,
+                    first: violation.seed,
+                    shortest: violation.seed,
+                    events: violation.events,
+                    detail: violation.detail.clone(),
+                    shrunk: None,
+                    scenario: None,
+                    toml: None,
+                });
+                all.len() - 1
+            },
+        );
         let cluster = &mut all[place];
         cluster.runs += 1;
         if violation.events < cluster.events {
@@ -47,36 +51,38 @@ pub fn clusters(report: &CampaignReport) -> Vec<Cluster> {
 /// The world of the first seed of each cluster, with what comes of it as its expectations: made as small as it gets,
 /// if that is wanted. As many as are asked for, from the first on.
 pub fn examples(
-    worlds: &Worlds,
+    generator: &ScenarioGenerator,
     clusters: &mut [Cluster],
     smaller: bool,
     memory: u64,
 ) -> Result<Vec<Scenario>, CannotRun> {
-    let conditions = conditions(worlds, memory);
+    let conditions = conditions(generator, memory);
     let made: Result<Vec<(Scenario, Option<ShrunkReport>)>, CannotRun> = clusters
         .to_vec()
         .into_par_iter()
         .map(|cluster| {
-            let scenario = worlds.scenario(cluster.first);
+            let scenario = generator.scenario(cluster.first);
             let small = match smaller {
                 true => shrink(&scenario, &cluster.property, conditions)?,
                 false => None,
             };
             match small {
                 Some(small) => {
-                    let told = told(&small);
-                    Ok((small.scenario, Some(told)))
+                    let shrunk = shrunk_report(&small);
+                    Ok((small.scenario, Some(shrunk)))
                 }
-                None => kept(worlds, cluster.first).map(|scenario| (scenario, None)),
+                None => {
+                    with_expectations(generator, cluster.first).map(|scenario| (scenario, None))
+                }
             }
         })
         .collect();
-    let (scenarios, told): (Vec<Scenario>, Vec<Option<ShrunkReport>>) = made?.into_iter().unzip();
-    clusters.iter_mut().zip(told).for_each(|(cluster, told)| cluster.shrunk = told);
+    let (scenarios, shrunk): (Vec<Scenario>, Vec<Option<ShrunkReport>>) = made?.into_iter().unzip();
+    clusters.iter_mut().zip(shrunk).for_each(|(cluster, shrunk)| cluster.shrunk = shrunk);
     Ok(scenarios)
 }
 
-fn told(small: &Shrunk) -> ShrunkReport {
+fn shrunk_report(small: &Shrunk) -> ShrunkReport {
     ShrunkReport {
         processes: small.scenario.processes,
         requests: requests_of(&small.scenario),

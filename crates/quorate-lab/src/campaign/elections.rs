@@ -1,31 +1,34 @@
 //! The worlds of elections: who stands with what, who begins and when, and what changes meanwhile.
 
 use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, Look};
+use quorate_algorithms::catalogue::{self, AlgorithmQuery};
 use quorate_core::{ProcessId, Profile, Span, Time};
 use quorate_sim::Scenario;
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{Identify, SpanText, When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{Identify, ProcessSelector, SpanText, When};
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 
-use super::draw::{Dice, UNIT};
+use super::generator::{Dice, UNIT};
 
 /// What an algorithm bears beyond what it assumes.
 #[derive(Clone, Copy, Default)]
-struct Bears {
+struct ElectionFeatures {
     new_identifiers: bool,
     rank_delay: bool,
 }
 
-fn bears(profile: &Profile) -> Bears {
-    struct Ask;
-    impl Look for Ask {
-        type Answer = Bears;
-        fn look<A: Algorithm>(self) -> Bears {
-            Bears { new_identifiers: !A::KNOWS_IDENTIFIERS, rank_delay: A::DELAYS_BY_RANK }
+fn election_features(profile: &Profile) -> ElectionFeatures {
+    struct FeatureQuery;
+    impl AlgorithmQuery for FeatureQuery {
+        type Answer = ElectionFeatures;
+        fn query<A: Algorithm>(self) -> ElectionFeatures {
+            ElectionFeatures {
+                new_identifiers: !A::KNOWS_IDENTIFIERS,
+                rank_delay: A::DELAYS_BY_RANK,
+            }
         }
     }
-    catalogue::look_at(profile.name, Ask).unwrap_or_default()
+    catalogue::query_algorithm(profile.name, FeatureQuery).unwrap_or_default()
 }
 
 /// Any order of identifiers, some of them equal; one, some or all begin; some identifiers change.
@@ -44,17 +47,17 @@ pub(super) fn draw_election(profile: &Profile, scenario: &mut Scenario, draw: &m
     } else {
         for _ in 0..draw.between(1, 4) {
             let at = When::At(Time(draw.between(0, spread)));
-            scenario.request.push(Occasion { who: someone(n, draw), at });
+            scenario.request.push(ProcessAt { process: random_selector(n, draw), at });
         }
     }
-    let bears = bears(profile);
-    if bears.new_identifiers && draw.chance(0.4) {
+    let features = election_features(profile);
+    if features.new_identifiers && draw.chance(0.4) {
         for _ in 0..draw.between(1, 4) {
             let (value, at) = (draw.between(0, 2 * n), When::At(Time(draw.between(0, 30 * UNIT))));
-            scenario.identify.push(Identify { who: someone(n, draw), value, at });
+            scenario.identify.push(Identify { process: random_selector(n, draw), value, at });
         }
     }
-    if bears.rank_delay && draw.chance(0.3) {
+    if features.rank_delay && draw.chance(0.3) {
         scenario.rank_delay = SpanText(Span(draw.between(1, 10 * UNIT)));
     }
 }
@@ -68,8 +71,8 @@ pub(super) fn draw_detector(scenario: &mut Scenario, draw: &mut Dice) {
     }
 }
 
-fn someone(n: u64, draw: &mut Dice) -> Who {
-    Who::Process(ProcessId::new(draw.between(0, n - 1) as u32))
+fn random_selector(n: u64, draw: &mut Dice) -> ProcessSelector {
+    ProcessSelector::Process(ProcessId::new(draw.between(0, n - 1) as u32))
 }
 
 fn shuffled(n: u64, draw: &mut Dice) -> Vec<u64> {

@@ -3,11 +3,11 @@
 
 use quorate_core::{Layer, ProcessId, ProcessSet, Span, Time};
 use quorate_sim::Scenario;
-use quorate_sim::fault::{Faults, Occasion};
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::{Faults, ProcessAt};
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::scenario::Requesters;
 
-use super::draw::{Dice, UNIT};
+use super::generator::{Dice, UNIT};
 
 /// Lets some of those who do not crash ask again after all faults: about as many requests as there are of them.
 /// How many first requests that makes; none where nothing goes wrong, or nobody can ask twice.
@@ -24,20 +24,21 @@ pub(super) fn heal(scenario: &mut Scenario, layer: Layer, dice: &mut Dice) -> us
     let asking = left.len().div_ceil(scenario.repeat as usize);
     if scenario.request.is_empty() {
         let first = scenario.first_requests().into_iter();
-        scenario.request = first.map(|(process, after)| asks(process, Time(after.0))).collect();
+        scenario.request =
+            first.map(|(process, after)| request_at(process, Time(after.0))).collect();
         (scenario.requesters, scenario.spread) = (Requesters::One, SpanText::default());
     }
     for place in 0..asking {
         let other = dice.between(place as u64, left.len() as u64 - 1) as usize;
         left.swap(place, other);
         let at = Time(calm + dice.between(0, 4 * UNIT));
-        scenario.request.push(asks(left[place], at));
+        scenario.request.push(request_at(left[place], at));
     }
     asking
 }
 
-fn asks(process: ProcessId, at: Time) -> Occasion {
-    Occasion { who: Who::Process(process), at: When::At(at) }
+fn request_at(process: ProcessId, at: Time) -> ProcessAt {
+    ProcessAt { process: ProcessSelector::Process(process), at: When::At(at) }
 }
 
 /// When the last fault has happened or has ended; none if there are none, or one never ends.
@@ -65,12 +66,14 @@ fn storm_end(faults: &Faults) -> Option<Time> {
 
 /// Those who crash and do not come back.
 fn crashed(faults: &Faults) -> ProcessSet {
-    let plain = faults.crash.iter().map(|crash| crash.who);
-    let mid = faults.crash_mid.iter().map(|crash| crash.who);
-    let back = |who: &Who| !faults.recover.iter().any(|recover| recover.who == *who);
-    let named = |who: Who| match who {
-        Who::Process(process) => Some(process),
-        Who::Any => None,
+    let plain = faults.crash.iter().map(|crash| crash.process);
+    let mid = faults.crash_mid.iter().map(|crash| crash.process);
+    let back = |selector: &ProcessSelector| {
+        !faults.recover.iter().any(|recover| recover.process == *selector)
+    };
+    let named = |selector: ProcessSelector| match selector {
+        ProcessSelector::Process(process) => Some(process),
+        ProcessSelector::Any => None,
     };
     plain.chain(mid).filter(back).filter_map(named).collect()
 }
@@ -79,30 +82,35 @@ fn crashed(faults: &Faults) -> ProcessSet {
 mod tests {
     use quorate_algorithms::catalogue::PROFILES;
 
-    use super::super::Worlds;
+    use super::super::ScenarioGenerator;
     use super::*;
 
     #[test]
     fn whoever_is_left_asks_once_the_last_fault_is_over() {
         let mut healed = 0;
         for profile in PROFILES {
-            let worlds = Worlds::new(*profile);
+            let generator = ScenarioGenerator::new(*profile);
             for seed in 0..100 {
-                let world = worlds.world(seed);
-                let Some(storm) = storm_end(&world.scenario.faults) else {
-                    assert_eq!(world.after, 0);
+                let generated = generator.generate(seed);
+                let Some(storm) = storm_end(&generated.scenario.faults) else {
+                    assert_eq!(generated.requests_after_faults, 0);
                     continue;
                 };
-                let crashed = crashed(&world.scenario.faults);
-                let asks = |request: &&Occasion| {
-                    let Who::Process(who) = request.who else { return false };
-                    request.at.earliest() > storm && !crashed.contains(who)
+                let crashed = crashed(&generated.scenario.faults);
+                let asks_afterwards = |request: &&ProcessAt| {
+                    let ProcessSelector::Process(process) = request.process else { return false };
+                    request.at.earliest() > storm && !crashed.contains(process)
                 };
-                let after = world.scenario.request.iter().filter(asks).count();
-                assert!(after >= world.after, "{:?}", world.scenario);
-                healed += world.after;
+                let after = generated.scenario.request.iter().filter(asks_afterwards).count();
+                assert!(after >= generated.requests_after_faults, "{:?}", generated.scenario);
+                healed += generated.requests_after_faults;
                 let asks_once = matches!(profile.layer, Layer::Agreement | Layer::Detector);
-                assert_eq!(world.after == 0, asks_once, "{:?}", world.scenario);
+                assert_eq!(
+                    generated.requests_after_faults == 0,
+                    asks_once,
+                    "{:?}",
+                    generated.scenario
+                );
             }
         }
         assert!(healed > 1_000, "{healed} requests after storms");

@@ -4,33 +4,33 @@
 //! threads made them, in however many parts, and however often it was stopped in between.
 
 mod agreement;
-mod asked;
-mod beyond;
+mod break_assumptions;
 mod clusters;
-mod draw;
 mod elections;
+mod generator;
 mod heal;
-mod part;
 mod report;
+mod request;
+mod shard;
 mod tally;
-mod within;
+mod tolerated_faults;
 
 use quorate_sim::{Conditions, Expect, RunError, Scenario};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::CannotRun;
 use crate::attempt::{Attempt, attempt};
-use crate::part::Shard;
+use crate::shard::Shard;
 
-pub use asked::Asked;
 pub use clusters::{SHRUNK_MOST, clusters, examples};
-pub use draw::{World, Worlds};
-pub use part::CampaignPart;
+pub use generator::{GeneratedScenario, ScenarioGenerator};
 pub use report::{
-    CampaignReport, Cluster, LeftTally, PropertyTally, ShrunkReport, Stopped, Violation,
+    AssumptionTally, CampaignReport, Cluster, PropertyTally, ShrunkReport, Stopped, Violation,
 };
+pub use request::CampaignRequest;
+pub use shard::CampaignShard;
 
-use tally::Findings;
+use tally::RunFindings;
 
 /// So many runs are gathered at a time: enough to keep all cores busy, few enough to forget their findings.
 const GATHERED: u64 = 4_096;
@@ -39,10 +39,11 @@ const GATHERED: u64 = 4_096;
 const EVENTS_MOST: u64 = 20_000_000;
 
 /// The same beyond the assumptions, where nothing says that a run ends.
-const EVENTS_BEYOND_MOST: u64 = 1_000_000;
+const EVENTS_OUTSIDE_ASSUMPTIONS_MOST: u64 = 1_000_000;
 
-fn conditions(worlds: &Worlds, memory: u64) -> Conditions {
-    let events = if worlds.beyond { EVENTS_BEYOND_MOST } else { EVENTS_MOST };
+fn conditions(generator: &ScenarioGenerator, memory: u64) -> Conditions {
+    let events =
+        if generator.break_assumptions { EVENTS_OUTSIDE_ASSUMPTIONS_MOST } else { EVENTS_MOST };
     Conditions { memory, events, ..Conditions::default() }
 }
 
@@ -70,63 +71,65 @@ pub enum CampaignError {
 }
 
 /// Whether the algorithm can live in such worlds; the largest is looked at.
-pub fn check(worlds: &Worlds) -> Result<(), CampaignError> {
+pub fn check(generator: &ScenarioGenerator) -> Result<(), CampaignError> {
     let largest = Scenario {
-        quorums: worlds.quorums.clone(),
-        watch: worlds.watch.clone(),
-        ..Scenario::new(worlds.profile.name, *worlds.processes.end())
+        quorums: generator.quorums.clone(),
+        watch: generator.watch.clone(),
+        ..Scenario::new(generator.profile.name, *generator.processes.end())
     };
     largest.validate()?;
     Ok(crate::check(&largest)?)
 }
 
 /// How a campaign is run. None of it changes what is found.
-pub struct Effort<'a> {
+pub struct CampaignExecution<'a> {
     /// Memory that all runs together may take, in bytes.
     pub memory: u64,
     /// How many threads.
     pub threads: usize,
     /// Told of every run that is over, from any thread.
-    pub each: &'a (dyn Fn() + Sync),
+    pub on_run: &'a (dyn Fn() + Sync),
     /// Whether to stop now; asked before every run, from any thread.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    pub should_stop: &'a (dyn Fn() -> bool + Sync),
     /// Given what has been found so far, now and then.
-    pub save: &'a mut dyn FnMut(&CampaignPart),
+    pub checkpoint: &'a mut dyn FnMut(&CampaignShard),
 }
 
 /// Runs what is left of a part of a campaign.
 pub fn campaign(
-    mut part: CampaignPart,
+    mut part: CampaignShard,
     shard: Shard,
-    effort: Effort<'_>,
-) -> Result<CampaignPart, CampaignError> {
-    let worlds = part.asked.worlds()?;
-    let Effort { memory, threads, each, stop, save } = effort;
+    execution: CampaignExecution<'_>,
+) -> Result<CampaignShard, CampaignError> {
+    let generator = part.request.generator()?;
+    let CampaignExecution { memory, threads, on_run, should_stop, checkpoint } = execution;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|error| CampaignError::Threads { threads, why: error.to_string() })?;
-    let conditions = conditions(&worlds, memory / threads.max(1) as u64);
-    let seeds = part.asked.seeds(shard);
+    let conditions = conditions(&generator, memory / threads.max(1) as u64);
+    let seeds = part.request.seeds(shard);
     let mut next = part.report.seed + part.report.runs;
     if !part.is_done(shard) {
         part.report.stopped = None;
     }
     while next < seeds.end && part.report.stopped.is_none() {
         let block = next..seeds.end.min(next.saturating_add(GATHERED));
-        let found: Vec<Option<Result<Findings, CannotRun>>> = pool.install(|| {
+        let found: Vec<Option<Result<RunFindings, CannotRun>>> = pool.install(|| {
             let one = |seed| {
-                let findings = (!stop()).then(|| {
-                    let world = worlds.world(seed);
-                    match Findings::of(&world, conditions) {
+                let findings = (!should_stop()).then(|| {
+                    let generated = generator.generate(seed);
+                    match RunFindings::of(&generated, conditions) {
                         // Nothing says that messages stay few beyond the assumptions.
-                        Err(CannotRun::Run(RunError::TooManyMessages { .. })) if worlds.beyond => {
-                            Ok(Findings::undecided(&world))
+                        Err(CannotRun::Run(RunError::TooManyMessages { .. }))
+                            if generator.break_assumptions =>
+                        {
+                            Ok(RunFindings::undecided(&generated))
                         }
                         found => found,
                     }
                 });
-                each();
+                on_run();
                 findings
             };
             block.into_par_iter().map(one).collect()
@@ -134,24 +137,24 @@ pub fn campaign(
         for findings in found {
             // What comes after a gap does not count: the next part begins there.
             let Some(findings) = findings else {
-                part.report.stopped = Some(Stopped::Asked);
+                part.report.stopped = Some(Stopped::Interrupted);
                 break;
             };
             part.report.add(findings?);
             next += 1;
-            if part.asked.first && !part.report.violations.is_empty() {
+            if part.request.stop_at_violation && !part.report.violations.is_empty() {
                 part.report.stopped = Some(Stopped::Violation);
                 break;
             }
         }
-        save(&part);
+        checkpoint(&part);
     }
     Ok(part)
 }
 
 /// The world of a seed, with what came of it as its expectations: a file of its own.
-pub fn kept(worlds: &Worlds, seed: u64) -> Result<Scenario, CannotRun> {
-    let scenario = worlds.scenario(seed);
+pub fn with_expectations(generator: &ScenarioGenerator, seed: u64) -> Result<Scenario, CannotRun> {
+    let scenario = generator.scenario(seed);
     let expect = match attempt(&scenario, Conditions::default())? {
         Attempt::Ran(report) => Some(Expect::from_report(&report)),
         Attempt::Panicked(_) => None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Asked;
+use super::CampaignRequest;
 
 /// What came of a campaign: the JSON that `campaign` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,8 @@ pub struct CampaignReport {
     /// Runs that broke an assumption of the algorithm.
     pub outside_assumptions: u64,
     /// What broke where an assumption was left, one by one.
-    pub left: Vec<LeftTally>,
+    #[serde(rename = "left")]
+    pub broken_assumptions: Vec<AssumptionTally>,
     /// What became of each property over all runs.
     pub properties: Vec<PropertyTally>,
     /// All requests.
@@ -63,15 +64,16 @@ pub enum Stopped {
     /// Something was violated, and no more was asked for.
     Violation,
     /// Whoever ran it did not want to wait any longer.
-    Asked,
+    #[serde(rename = "asked")]
+    Interrupted,
 }
 
 impl CampaignReport {
     /// Nothing has been run yet, from this seed on.
-    pub(super) fn new(asked: &Asked, seed: u64) -> Self {
+    pub(super) fn new(request: &CampaignRequest, seed: u64) -> Self {
         Self {
-            algorithm: asked.algorithm.clone(),
-            quorums: asked.quorums.clone(),
+            algorithm: request.algorithm.clone(),
+            quorums: request.quorums.clone(),
             seed,
             runs: 0,
             stopped: None,
@@ -82,7 +84,7 @@ impl CampaignReport {
             no_quorum: 0,
             undecided: 0,
             outside_assumptions: 0,
-            left: Vec::new(),
+            broken_assumptions: Vec::new(),
             properties: Vec::new(),
             requests: 0,
             entries: 0,
@@ -125,11 +127,11 @@ impl CampaignReport {
         ] {
             *sum = sum.saturating_add(more);
         }
-        for left in next.left {
-            let sum = self.left(&left.assumption);
-            sum.runs = sum.runs.saturating_add(left.runs);
-            sum.violated = sum.violated.saturating_add(left.violated);
-            for (id, count) in left.broken {
+        for tally in next.broken_assumptions {
+            let sum = self.assumption_tally(&tally.assumption);
+            sum.runs = sum.runs.saturating_add(tally.runs);
+            sum.violated = sum.violated.saturating_add(tally.violated);
+            for (id, count) in tally.broken {
                 let broken = sum.broken.entry(id).or_default();
                 *broken = broken.saturating_add(count);
             }
@@ -143,15 +145,15 @@ impl CampaignReport {
     }
 
     /// The tally of an assumption.
-    pub(super) fn left(&mut self, id: &str) -> &mut LeftTally {
-        let all = &mut self.left;
-        let place = all.iter().position(|left| left.assumption == id).unwrap_or_else(|| {
+    pub(super) fn assumption_tally(&mut self, id: &str) -> &mut AssumptionTally {
+        let all = &mut self.broken_assumptions;
+        let place = all.iter().position(|tally| tally.assumption == id).unwrap_or_else(|| {
             // In alphabetical order, so that it does not matter which comes first.
-            let place = all.partition_point(|left| left.assumption.as_str() < id);
+            let place = all.partition_point(|tally| tally.assumption.as_str() < id);
             let broken = BTreeMap::new();
             all.insert(
                 place,
-                LeftTally { assumption: id.to_owned(), runs: 0, violated: 0, broken },
+                AssumptionTally { assumption: id.to_owned(), runs: 0, violated: 0, broken },
             );
             place
         });
@@ -186,7 +188,7 @@ pub struct PropertyTally {
 /// The runs in which an assumption was left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LeftTally {
+pub struct AssumptionTally {
     /// The assumption's name.
     pub assumption: String,
     /// How many runs.
@@ -212,8 +214,8 @@ pub struct Violation {
     /// How many events there were.
     pub events: u64,
     /// The assumptions that the run had left.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<String>,
+    #[serde(rename = "left", default, skip_serializing_if = "Vec::is_empty")]
+    pub broken_assumptions: Vec<String>,
     /// What happened, in a sentence.
     pub detail: String,
 }
@@ -227,8 +229,8 @@ pub struct Cluster {
     /// What they have in common.
     pub cause: String,
     /// The assumptions that they had left.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<String>,
+    #[serde(rename = "left", default, skip_serializing_if = "Vec::is_empty")]
+    pub broken_assumptions: Vec<String>,
     /// How many runs.
     pub runs: u64,
     /// The first seed.

@@ -4,24 +4,24 @@ use quorate_sim::Conditions;
 use quorate_sim::monitor::Status;
 use quorate_sim::report::Report;
 
-use super::{CampaignReport, PropertyTally, Violation, World};
+use super::{CampaignReport, GeneratedScenario, PropertyTally, Violation};
 use crate::CannotRun;
 use crate::attempt::{Attempt, attempt};
 
 /// What is worth knowing of one run.
-pub(super) struct Findings {
+pub(super) struct RunFindings {
     pub(super) violations: Vec<Violation>,
     processes: usize,
     /// Requests after the last fault.
     requests_after: u64,
     /// The assumptions that did not hold.
-    left: Vec<&'static str>,
+    broken_assumptions: Vec<&'static str>,
     /// None of a run that ended in a panic.
-    report: Option<Figures>,
+    report: Option<RunFigures>,
 }
 
 #[derive(Default)]
-struct Figures {
+struct RunFigures {
     properties: Vec<(&'static str, Status)>,
     hangs: bool,
     no_quorum: bool,
@@ -35,54 +35,66 @@ struct Figures {
     events: u64,
 }
 
-impl Findings {
+impl RunFindings {
     /// Runs a world and looks at what came of it.
-    pub(super) fn of(world: &World, conditions: Conditions) -> Result<Self, CannotRun> {
-        Ok(Self::from_attempt(world, &attempt(&world.scenario, conditions)?))
+    pub(super) fn of(
+        generated: &GeneratedScenario,
+        conditions: Conditions,
+    ) -> Result<Self, CannotRun> {
+        Ok(Self::from_attempt(generated, &attempt(&generated.scenario, conditions)?))
     }
 
     /// What is known of a run that filled the memory.
-    pub(super) fn undecided(world: &World) -> Self {
-        let undecided = Figures { undecided: true, ..Figures::default() };
-        let processes = world.scenario.processes;
+    pub(super) fn undecided(generated: &GeneratedScenario) -> Self {
+        let undecided = RunFigures { undecided: true, ..RunFigures::default() };
+        let processes = generated.scenario.processes;
         Self {
             violations: Vec::new(),
             processes,
             requests_after: 0,
-            left: Vec::new(),
+            broken_assumptions: Vec::new(),
             report: Some(undecided),
         }
     }
 
-    fn from_attempt(World { scenario, after }: &World, found: &Attempt) -> Self {
+    fn from_attempt(
+        GeneratedScenario { scenario, requests_after_faults }: &GeneratedScenario,
+        found: &Attempt,
+    ) -> Self {
         let events = match found {
             Attempt::Ran(report) => report.events,
             Attempt::Panicked(_) => 0,
         };
-        let left = found.left();
+        let broken_assumptions = found.broken_assumptions();
         let broken = |(property, detail): (&str, &str)| Violation {
             property: property.to_owned(),
             seed: scenario.seed,
             scenario: None,
             processes: scenario.processes,
             events,
-            left: left.iter().map(|id| (*id).to_owned()).collect(),
+            broken_assumptions: broken_assumptions.iter().map(|id| (*id).to_owned()).collect(),
             detail: detail.to_owned(),
         };
         let violations: Vec<Violation> = found.broken().into_iter().map(broken).collect();
         let report = match found {
-            Attempt::Ran(report) => Some(Figures::of(report, &violations)),
+            Attempt::Ran(report) => Some(RunFigures::of(report, &violations)),
             Attempt::Panicked(_) => None,
         };
-        let requests_after = *after as u64 * u64::from(scenario.repeat);
-        Self { violations, processes: scenario.processes, requests_after, left, report }
+        let requests_after = *requests_after_faults as u64 * u64::from(scenario.repeat);
+        Self {
+            violations,
+            processes: scenario.processes,
+            requests_after,
+            broken_assumptions,
+            report,
+        }
     }
 }
 
-impl Figures {
+impl RunFigures {
     fn of(report: &Report, violations: &[Violation]) -> Self {
         let faults = |words: fn(&str) -> bool| {
-            report.faults.iter().filter(|fault| words(&fault.what)).count() as u64
+            report.faults.iter().filter(|fault| words(&fault.description)).count() as u64
         };
         Self {
             properties: report.properties.iter().map(|found| (found.id, found.status)).collect(),
@@ -92,8 +104,8 @@ impl Figures {
             outside_assumptions: report.assumptions.iter().any(|assumption| !assumption.met),
             requests: report.requests,
             entries: report.entries,
-            crashes: faults(|what| what.ends_with(" crashes")),
-            traitors: faults(|what| what.contains(" is a traitor")),
+            crashes: faults(|description| description.ends_with(" crashes")),
+            traitors: faults(|description| description.contains(" is a traitor")),
             messages: report.messages.total,
             events: report.events,
         }
@@ -108,18 +120,18 @@ fn hangs(report: &Report, violations: &[Violation]) -> bool {
 
 impl CampaignReport {
     /// Adds one run, that of the next seed.
-    pub(super) fn add(&mut self, run: Findings) {
+    pub(super) fn add(&mut self, run: RunFindings) {
         self.runs += 1;
         let [fewest, most] = self.processes;
         self.processes = [fewest.min(run.processes), most.max(run.processes)];
         self.healed += u64::from(run.requests_after > 0);
         self.requests_after += run.requests_after;
-        for id in &run.left {
-            let left = self.left(id);
-            left.runs += 1;
-            left.violated += u64::from(!run.violations.is_empty());
+        for id in &run.broken_assumptions {
+            let tally = self.assumption_tally(id);
+            tally.runs += 1;
+            tally.violated += u64::from(!run.violations.is_empty());
             for violation in &run.violations {
-                *left.broken.entry(violation.property.clone()).or_default() += 1;
+                *tally.broken.entry(violation.property.clone()).or_default() += 1;
             }
         }
         match run.report {
@@ -129,7 +141,7 @@ impl CampaignReport {
         self.violations.extend(run.violations);
     }
 
-    fn add_figures(&mut self, run: &Figures) {
+    fn add_figures(&mut self, run: &RunFigures) {
         self.hangs += u64::from(run.hangs);
         self.no_quorum += u64::from(run.no_quorum);
         self.undecided += u64::from(run.undecided);
@@ -165,12 +177,12 @@ mod tests {
     #[test]
     fn a_panic_is_a_violation_among_others() {
         let scenario = Scenario { seed: 7, ..Scenario::new("central", 3) };
-        let world = World { scenario, after: 2 };
+        let generated = GeneratedScenario { scenario, requests_after_faults: 2 };
         let panicked = Attempt::Panicked("panicked at central.rs:1:1: oh".to_owned());
-        let asked = super::super::tests::asked("central", 10);
-        let mut report = CampaignReport::new(&asked, 7);
-        report.add(Findings::from_attempt(&world, &panicked));
-        report.add(Findings::of(&world, Conditions::default()).expect("it runs"));
+        let request = super::super::tests::request("central", 10);
+        let mut report = CampaignReport::new(&request, 7);
+        report.add(RunFindings::from_attempt(&generated, &panicked));
+        report.add(RunFindings::of(&generated, Conditions::default()).expect("it runs"));
         assert_eq!((report.runs, report.violated_runs()), (2, 1));
         assert_eq!(
             (report.violations[0].property.as_str(), report.violations[0].seed),

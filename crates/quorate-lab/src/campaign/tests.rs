@@ -4,17 +4,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 
-pub(super) fn asked(algorithm: &str, seeds: u64) -> Asked {
-    Asked { seed: 3, ..Asked::new(algorithm, seeds) }
+pub(super) fn request(algorithm: &str, seeds: u64) -> CampaignRequest {
+    CampaignRequest { seed: 3, ..CampaignRequest::new(algorithm, seeds) }
 }
 
-fn effort(save: &mut dyn FnMut(&CampaignPart)) -> Effort<'_> {
-    Effort { memory: u64::MAX, threads: 2, each: &|| (), stop: &|| false, save }
+fn execution(save: &mut dyn FnMut(&CampaignShard)) -> CampaignExecution<'_> {
+    CampaignExecution {
+        memory: u64::MAX,
+        threads: 2,
+        on_run: &|| (),
+        should_stop: &|| false,
+        checkpoint: save,
+    }
 }
 
-fn whole(asked: &Asked) -> CampaignPart {
-    let part = CampaignPart::new(asked.clone(), Shard::WHOLE);
-    campaign(part, Shard::WHOLE, effort(&mut |_| ())).expect("it runs")
+fn whole(request: &CampaignRequest) -> CampaignShard {
+    let part = CampaignShard::new(request.clone(), Shard::WHOLE);
+    campaign(part, Shard::WHOLE, execution(&mut |_| ())).expect("it runs")
 }
 
 fn shard(number: u32, of: u32) -> Shard {
@@ -24,49 +30,59 @@ fn shard(number: u32, of: u32) -> Shard {
 #[test]
 fn parts_together_are_the_whole() {
     for first in [false, true] {
-        let asked = Asked { first, ..asked("maekawa-original", 101) };
+        let request =
+            CampaignRequest { stop_at_violation: first, ..request("maekawa-original", 101) };
         let part = |number| {
             let shard = shard(number, 3);
-            let part = CampaignPart::new(asked.clone(), shard);
-            let done = campaign(part, shard, effort(&mut |_| ())).expect("it runs");
+            let part = CampaignShard::new(request.clone(), shard);
+            let done = campaign(part, shard, execution(&mut |_| ())).expect("it runs");
             assert!(done.is_done(shard) && done.check(shard) == Ok(()));
             done
         };
-        let merged = CampaignPart::merge((1..=3).map(part).collect()).expect("three");
-        assert_eq!(merged, whole(&asked));
+        let merged = CampaignShard::merge((1..=3).map(part).collect()).expect("three");
+        assert_eq!(merged, whole(&request));
         assert_eq!(merged.report.runs == 101, !first, "{}", merged.report.runs);
     }
 }
 
 #[test]
 fn seeds_of_shards_follow_each_other() {
-    let asked = Asked { seed: 5, ..asked("central", 10) };
-    let seeds: Vec<u64> = (1..=4).flat_map(|number| asked.seeds(shard(number, 4))).collect();
+    let request = CampaignRequest { seed: 5, ..request("central", 10) };
+    let seeds: Vec<u64> = (1..=4).flat_map(|number| request.seeds(shard(number, 4))).collect();
     assert_eq!(seeds, (5..15).collect::<Vec<u64>>());
     // Of fewer seeds than shards, some have none.
-    let few = Asked { seeds: 2, ..asked };
+    let few = CampaignRequest { seeds: 2, ..request };
     assert_eq!((1..=4).map(|number| few.seeds(shard(number, 4)).count()).sum::<usize>(), 2);
 }
 
 #[test]
 fn one_that_was_stopped_goes_on_as_if_it_had_not_been() {
-    let asked = asked("maekawa-original", 300);
+    let request = request("maekawa-original", 300);
     let left = AtomicU64::new(100);
     let stop =
         || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1)).is_err();
-    let mut part = CampaignPart::new(asked.clone(), Shard::WHOLE);
-    part = campaign(part, Shard::WHOLE, Effort { stop: &stop, ..effort(&mut |_| ()) })
-        .expect("it runs");
+    let mut part = CampaignShard::new(request.clone(), Shard::WHOLE);
+    part = campaign(
+        part,
+        Shard::WHOLE,
+        CampaignExecution { should_stop: &stop, ..execution(&mut |_| ()) },
+    )
+    .expect("it runs");
     assert!(part.report.runs <= 100, "{} runs", part.report.runs);
-    assert_eq!(part.report.stopped, Some(Stopped::Asked));
+    assert_eq!(part.report.stopped, Some(Stopped::Interrupted));
     assert!(!part.is_done(Shard::WHOLE) && part.check(Shard::WHOLE) == Ok(()));
-    assert_eq!(campaign(part, Shard::WHOLE, effort(&mut |_| ())).expect("it runs"), whole(&asked));
+    assert_eq!(
+        campaign(part, Shard::WHOLE, execution(&mut |_| ())).expect("it runs"),
+        whole(&request)
+    );
 }
 
 #[test]
 fn the_first_violation_is_that_of_the_lowest_seed() {
-    let all = whole(&asked("quorum-published", 400)).report;
-    let first = whole(&Asked { first: true, ..asked("quorum-published", 400) }).report;
+    let all = whole(&request("quorum-published", 400)).report;
+    let first =
+        whole(&CampaignRequest { stop_at_violation: true, ..request("quorum-published", 400) })
+            .report;
     assert!(all.violations.len() > first.violations.len());
     assert_eq!(all.violations[..first.violations.len()], first.violations);
     assert_eq!(first.runs, first.violations[0].seed - first.seed + 1);
@@ -74,7 +90,7 @@ fn the_first_violation_is_that_of_the_lowest_seed() {
 
 #[test]
 fn violations_are_put_together_by_their_cause() {
-    let report = whole(&asked("ricart-agrawala-priority", 300)).report;
+    let report = whole(&request("ricart-agrawala-priority", 300)).report;
     let found = clusters(&report);
     assert!((2..=6).contains(&found.len()), "{found:#?}");
     let runs: u64 = found.iter().map(|cluster| cluster.runs).sum();
@@ -92,8 +108,8 @@ fn violations_are_put_together_by_their_cause() {
 
 #[test]
 fn what_cannot_be_a_part_is_told_from_what_can() {
-    let part = whole(&asked("maekawa-original", 20));
-    let with = |change: fn(&mut CampaignPart)| {
+    let part = whole(&request("maekawa-original", 20));
+    let with = |change: fn(&mut CampaignShard)| {
         let mut changed = part.clone();
         change(&mut changed);
         changed.check(Shard::WHOLE)
@@ -104,6 +120,6 @@ fn what_cannot_be_a_part_is_told_from_what_can() {
     assert!(with(|part| part.report.seed = 0).is_err());
     assert!(with(|part| part.report.violations[0].seed = 1_000).is_err());
     assert!(with(|part| part.report.algorithm = "central".to_owned()).is_err());
-    assert!(with(|part| part.asked.algorithm = "centrall".to_owned()).is_err());
-    assert!(with(|part| part.asked.seeds = 0).is_err());
+    assert!(with(|part| part.request.algorithm = "centrall".to_owned()).is_err());
+    assert!(with(|part| part.request.seeds = 0).is_err());
 }

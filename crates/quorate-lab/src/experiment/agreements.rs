@@ -44,7 +44,7 @@ fn command(scenario: &Scenario) -> String {
     let mut flag = |name: &str, value: &dyn std::fmt::Display| {
         command.push_str(&format!(" --{name} {value}"));
     };
-    scenario.bears.iter().for_each(|bears| flag("faults", bears));
+    scenario.tolerates.iter().for_each(|tolerates| flag("faults", tolerates));
     if !scenario.values.is_empty() {
         let values: Vec<String> = scenario.values.iter().map(u64::to_string).collect();
         flag("values", &values.join(","));

@@ -4,14 +4,14 @@ use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_draw::chart::{Axis, Chart, Line};
 use quorate_sim::Scenario;
 use quorate_sim::fault::CrashMid;
-use quorate_sim::notation::{When, Who};
+use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::random::{Random, Stream};
 
 use super::agreements::{Measured, first_broken, messages, per_cent, share};
 use super::findings::figure;
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Block, Experiment, Findings, Request, Sizes, Table, Value, doubling};
-use quorate_run::promise;
+use quorate_run::promised_cost;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "consensus-rounds",
@@ -59,14 +59,14 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut fields = Vec::new();
     for algorithm in ALGORITHMS {
         for f in 1..=CRASHES_MOST {
             // Two have to be left who may disagree.
             for n in doubling(4, request.up_to).into_iter().filter(|n| *n >= f + 2) {
                 let (cost, _) =
-                    promise(&Scenario { bears: Some(f), ..Scenario::new(algorithm, n) })?;
+                    promised_cost(&Scenario { tolerates: Some(f), ..Scenario::new(algorithm, n) })?;
                 let (rounds, formula) = (*cost.client_delay.end(), *cost.messages.end());
                 fields.push(Field { algorithm, n, f, rounds, formula });
             }
@@ -97,7 +97,7 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
 impl Field {
     fn scenario(&self, cell: Option<(Crashes, u64)>) -> Scenario {
         let Self { algorithm, n, f, .. } = *self;
-        let mut scenario = Scenario { bears: Some(f), ..Scenario::new(algorithm, n) };
+        let mut scenario = Scenario { tolerates: Some(f), ..Scenario::new(algorithm, n) };
         let Some((crashes, seed)) = cell else { return scenario };
         // The same schedule with a round more and a round less.
         let mut random = Random::new(seed << 32 | (f as u64) << 16 | n as u64, Stream::Experiment);
@@ -118,9 +118,10 @@ impl Field {
             };
             scenario.faults.crash_mid.push(crash(victim, round, sends));
             let others = ProcessId::all(n).filter(|other| *other != victim);
-            let told: Vec<ProcessId> =
+            let informed: Vec<ProcessId> =
                 others.take(sends as usize).filter(|other| left.contains(*other)).collect();
-            let next: Vec<ProcessId> = if told.is_empty() { left.iter().collect() } else { told };
+            let next: Vec<ProcessId> =
+                if informed.is_empty() { left.iter().collect() } else { informed };
             victim = next[random.below(next.len() as u64) as usize];
         }
         scenario
@@ -128,9 +129,9 @@ impl Field {
 }
 
 /// A crash in the multicast of that round, counted from zero, after so many sends.
-fn crash(who: ProcessId, round: u64, sends: u64) -> CrashMid {
+fn crash(process: ProcessId, round: u64, sends: u64) -> CrashMid {
     let at = Time((round * ROUND.0).saturating_sub(ROUND.0 / 2));
-    CrashMid { who: Who::Process(who), at: When::At(at), sends: sends as u32 }
+    CrashMid { process: ProcessSelector::Process(process), at: When::At(at), sends: sends as u32 }
 }
 
 impl Row {

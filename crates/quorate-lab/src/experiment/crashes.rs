@@ -1,8 +1,8 @@
 //! Who crashes when, drawn from a seed: the same for every algorithm and quorum system.
 
 use quorate_core::{ProcessId, Span, Time};
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 
@@ -47,7 +47,7 @@ impl Failures {
 
     /// Who crashes when among n processes. With one requester, process 0, that one does not: nothing would be left
     /// to measure.
-    pub(super) fn draw(self, n: usize, requesters: Requesters, seed: u64) -> Vec<Occasion> {
+    pub(super) fn draw(self, n: usize, requesters: Requesters, seed: u64) -> Vec<ProcessAt> {
         let (spared, requests) = match requesters {
             Requesters::One => (1, 1),
             Requesters::All | Requesters::First(_) => (0, n as u64),
@@ -61,7 +61,7 @@ impl Failures {
             let chosen = place + random.below((processes.len() - place) as u64) as usize;
             processes.swap(place, chosen);
             let time = Time(random.below(requests * PER_REQUEST.0));
-            Occasion { who: Who::Process(processes[place]), at: When::At(time) }
+            ProcessAt { process: ProcessSelector::Process(processes[place]), at: When::At(time) }
         };
         (0..count).map(draw).collect()
     }
@@ -78,10 +78,10 @@ mod tests {
         for seed in 0..200 {
             for requesters in [Requesters::One, Requesters::All] {
                 let crashes = Failures::Half.draw(16, requesters, seed);
-                let who: BTreeSet<String> =
-                    crashes.iter().map(|crash| format!("{requesters} {}", crash.who)).collect();
-                assert_eq!(who.len(), 8, "nobody crashes twice");
-                victims.extend(who);
+                let victims_of_seed: BTreeSet<String> =
+                    crashes.iter().map(|crash| format!("{requesters} {}", crash.process)).collect();
+                assert_eq!(victims_of_seed.len(), 8, "nobody crashes twice");
+                victims.extend(victims_of_seed);
             }
         }
         assert_eq!(victims.len(), 15 + 16);

@@ -20,7 +20,7 @@ pub(super) mod figure {
 }
 
 /// A figure, if there is one.
-pub(super) mod perhaps {
+pub(super) mod optional_figure {
     use super::*;
 
     pub(in super::super) fn serialize<S: Serializer>(

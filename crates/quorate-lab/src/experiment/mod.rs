@@ -15,29 +15,29 @@ mod exact;
 mod findings;
 mod mutex_cost;
 mod mutex_faults;
-mod part;
-mod promise;
+mod prediction;
+mod quorum_run;
 mod replay;
 mod series;
+mod shard;
 mod statistics;
 mod sweep;
 mod table;
 mod thesis;
 mod vcube_diagnosis;
 mod verification;
-mod votes;
 mod without_cancel;
 
 pub use findings::{Block, Findings};
-pub use part::ExperimentPart;
+pub use shard::ExperimentShard;
 pub use statistics::Statistics;
-pub use sweep::Progress;
+pub use sweep::ExperimentProgress;
 pub use table::{Row, Table, Value};
 
 use crate::CannotRun;
 use quorate_run::nearest;
 use serde::{Deserialize, Serialize};
-use sweep::{Halt, Scope};
+use sweep::{Scope, SweepError};
 
 /// Everything that can be asked for by name.
 pub const EXPERIMENTS: &[Experiment] = &[
@@ -69,7 +69,7 @@ pub struct Experiment {
     pub ours: Option<usize>,
     /// Whether it draws charts.
     pub draws: bool,
-    run: fn(&Request<'_>) -> Result<Findings, Halt>,
+    run: fn(&Request<'_>) -> Result<Findings, SweepError>,
 }
 
 /// The bounds of `--up-to`.
@@ -103,7 +103,7 @@ struct Request<'p> {
     up_to: usize,
     ours_up_to: usize,
     threads: usize,
-    progress: &'p dyn Progress,
+    progress: &'p dyn ExperimentProgress,
     scope: Scope,
 }
 
@@ -128,11 +128,17 @@ impl Experiment {
     }
 
     /// Runs it.
-    pub fn run(&self, options: &Options, progress: &dyn Progress) -> Result<Findings, CannotRun> {
+    pub fn run(
+        &self,
+        options: &Options,
+        progress: &dyn ExperimentProgress,
+    ) -> Result<Findings, CannotRun> {
         match (self.run)(&self.request(options, progress, Scope::Whole)?) {
             Ok(findings) => Ok(findings),
-            Err(Halt::Cannot(cannot)) => Err(cannot),
-            Err(Halt::Partial) => Err(CannotRun::Option("only a part of it was run".to_owned())),
+            Err(SweepError::Failed(cannot)) => Err(cannot),
+            Err(SweepError::Partial) => {
+                Err(CannotRun::Option("only a part of it was run".to_owned()))
+            }
         }
     }
 
@@ -140,14 +146,18 @@ impl Experiment {
     fn request<'p>(
         &self,
         options: &Options,
-        progress: &'p dyn Progress,
+        progress: &'p dyn ExperimentProgress,
         scope: Scope,
     ) -> Result<Request<'p>, CannotRun> {
-        let seeds = within("--seeds", options.seeds, self.seeds, 1, SEEDS_MOST)?;
+        let seeds = validated_option("--seeds", options.seeds, self.seeds, 1, SEEDS_MOST)?;
         let up_to = match (self.sizes, options.up_to) {
-            (Some(Sizes { least, usual, most }), up_to) => {
-                within("--up-to", up_to.map(as_u64), as_u64(usual), as_u64(least), as_u64(most))?
-            }
+            (Some(Sizes { least, usual, most }), up_to) => validated_option(
+                "--up-to",
+                up_to.map(as_u64),
+                as_u64(usual),
+                as_u64(least),
+                as_u64(most),
+            )?,
             (None, None) => 0,
             (None, Some(_)) => {
                 let problem = format!("{} has one size; leave --up-to out", self.name);
@@ -155,9 +165,10 @@ impl Experiment {
             }
         };
         let ours_up_to = match (self.ours, options.ours_up_to) {
-            (Some(usual), said) => {
+            (Some(usual), given) => {
                 let most = self.sizes.map_or(usual, |sizes| sizes.most);
-                within("--ours-up-to", said.map(as_u64), as_u64(usual), 1, as_u64(most))?.min(up_to)
+                validated_option("--ours-up-to", given.map(as_u64), as_u64(usual), 1, as_u64(most))?
+                    .min(up_to)
             }
             (None, None) => up_to,
             (None, Some(_)) => {
@@ -170,7 +181,7 @@ impl Experiment {
         };
         // Zero asks for as many as there are cores.
         let threads = options.threads.map(as_u64);
-        let threads = within("--threads", threads, 0, 1, as_u64(THREADS_MOST))?;
+        let threads = validated_option("--threads", threads, 0, 1, as_u64(THREADS_MOST))?;
         let (up_to, ours_up_to) = (up_to as usize, ours_up_to as usize);
         let threads = threads as usize;
         Ok(Request { seeds, up_to, ours_up_to, threads, progress, scope })
@@ -186,17 +197,17 @@ fn as_u64(size: usize) -> u64 {
     size as u64
 }
 
-fn within(
+fn validated_option(
     flag: &str,
-    said: Option<u64>,
+    given: Option<u64>,
     usual: u64,
     least: u64,
     most: u64,
 ) -> Result<u64, CannotRun> {
-    match said {
-        Some(said) if !(least..=most).contains(&said) => {
-            Err(CannotRun::Option(format!("{flag}: expected {least} to {most}, found {said}")))
+    match given {
+        Some(given) if !(least..=most).contains(&given) => {
+            Err(CannotRun::Option(format!("{flag}: expected {least} to {most}, found {given}")))
         }
-        said => Ok(said.unwrap_or(usual)),
+        given => Ok(given.unwrap_or(usual)),
     }
 }

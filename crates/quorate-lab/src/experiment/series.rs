@@ -1,7 +1,7 @@
 //! What is compared: every sound mutual exclusion algorithm, over each quorum system or tree it can work over.
 
 use quorate_algorithms::Algorithm;
-use quorate_algorithms::catalogue::{self, Look, PROFILES};
+use quorate_algorithms::catalogue::{self, AlgorithmQuery, PROFILES};
 use quorate_core::{Assumption, Layer, SpanningTree};
 use quorate_sim::Scenario;
 use quorate_sim::notation::TreeText;
@@ -42,7 +42,7 @@ impl Series {
         };
         let names = PROFILES.iter().filter(sound).map(|profile| profile.name).enumerate();
         names
-            .flat_map(|(group, name)| catalogue::look_at(name, OfAlgorithm(group)))
+            .flat_map(|(group, name)| catalogue::query_algorithm(name, SeriesQuery(group)))
             .flatten()
             .collect()
     }
@@ -70,12 +70,12 @@ impl Series {
     }
 }
 
-struct OfAlgorithm(usize);
+struct SeriesQuery(usize);
 
-impl Look for OfAlgorithm {
+impl AlgorithmQuery for SeriesQuery {
     type Answer = Vec<Series>;
 
-    fn look<A: Algorithm>(self) -> Vec<Series> {
+    fn query<A: Algorithm>(self) -> Vec<Series> {
         let overs: Vec<Option<&'static str>> = match (A::ALONG_A_TREE, A::QUORUMS) {
             (true, _) => TREES.iter().map(|(name, _)| Some(*name)).collect(),
             (false, []) if A::HANDS_OVER => vec![None, Some(HAND_OVER)],

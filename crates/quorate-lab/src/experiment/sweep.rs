@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::Request;
 use crate::CannotRun;
-use crate::part::Shard;
+use crate::shard::Shard;
 
 /// Somebody who wants to know how far an experiment is.
-pub trait Progress: Sync {
+pub trait ExperimentProgress: Sync {
     /// There are so many cells.
     fn begin(&self, cells: usize);
 
@@ -23,13 +23,13 @@ pub trait Progress: Sync {
     fn end(&self);
 
     /// Whether anybody still waits for it; if not, the cells that are left are not run.
-    fn is_wanted(&self) -> bool {
+    fn should_continue(&self) -> bool {
         true
     }
 }
 
 /// Nobody.
-impl Progress for () {
+impl ExperimentProgress for () {
     fn begin(&self, _: usize) {}
     fn step(&self) {}
     fn end(&self) {}
@@ -40,33 +40,36 @@ pub(super) enum Scope {
     /// All of them.
     Whole,
     /// Every so manieth, whose answers are kept sweep by sweep.
-    Part(Shard, RefCell<Vec<Vec<Value>>>),
+    Shard(Shard, RefCell<Vec<Vec<Value>>>),
     /// None: here are the answers, part by part and sweep by sweep, and how many sweeps have been asked for.
     Merged(Vec<Vec<Vec<Value>>>, RefCell<usize>),
 }
 
 /// Why there are no findings.
-pub(super) enum Halt {
+pub(super) enum SweepError {
     /// It cannot be run.
-    Cannot(CannotRun),
+    Failed(CannotRun),
     /// Only a part of it was run.
     Partial,
 }
 
-impl From<CannotRun> for Halt {
+impl From<CannotRun> for SweepError {
     fn from(cannot: CannotRun) -> Self {
-        Self::Cannot(cannot)
+        Self::Failed(cannot)
     }
 }
 
 /// The answers of two sweeps, both of which have been made.
-pub(super) fn both<A, B>(a: Result<A, Halt>, b: Result<B, Halt>) -> Result<(A, B), Halt> {
+pub(super) fn both<A, B>(
+    a: Result<A, SweepError>,
+    b: Result<B, SweepError>,
+) -> Result<(A, B), SweepError> {
     match (a, b) {
         (Ok(a), Ok(b)) => Ok((a, b)),
-        (Err(Halt::Cannot(cannot)), _) | (_, Err(Halt::Cannot(cannot))) => {
-            Err(Halt::Cannot(cannot))
+        (Err(SweepError::Failed(cannot)), _) | (_, Err(SweepError::Failed(cannot))) => {
+            Err(SweepError::Failed(cannot))
         }
-        _ => Err(Halt::Partial),
+        _ => Err(SweepError::Partial),
     }
 }
 
@@ -75,19 +78,19 @@ pub(super) fn sweep<Cell: Sync, Answer: Send + Serialize + DeserializeOwned>(
     request: &Request<'_>,
     cells: &[Cell],
     run: impl Fn(&Cell) -> Result<Answer, CannotRun> + Sync,
-) -> Result<Vec<Answer>, Halt> {
+) -> Result<Vec<Answer>, SweepError> {
     match &request.scope {
         Scope::Whole => Ok(run_all(request, &cells.iter().collect::<Vec<_>>(), run)?),
-        Scope::Part(shard, kept) => {
+        Scope::Shard(shard, kept) => {
             let (first, step) = (shard.number as usize - 1, shard.of as usize);
             let own: Vec<&Cell> = cells.iter().skip(first).step_by(step).collect();
             let answers = run_all(request, &own, run)?;
             let written: Result<Vec<Value>, _> = answers.iter().map(serde_json::to_value).collect();
             kept.borrow_mut().push(written.map_err(|error| unreadable(&error))?);
-            Err(Halt::Partial)
+            Err(SweepError::Partial)
         }
-        Scope::Merged(parts, asked) => {
-            let place = asked.replace_with(|asked| *asked + 1);
+        Scope::Merged(parts, next_sweep) => {
+            let place = next_sweep.replace_with(|next_sweep| *next_sweep + 1);
             Ok(gathered(parts, place, cells.len())?)
         }
     }
@@ -104,7 +107,7 @@ fn run_all<Cell: Sync, Answer: Send>(
     let answers: Vec<Result<Answer, CannotRun>> = pool.install(|| {
         let cells = cells.par_iter().with_max_len(1);
         let answer = |cell: &&Cell| {
-            if !request.progress.is_wanted() {
+            if !request.progress.should_continue() {
                 return Err(CannotRun::Cancelled);
             }
             let answer = run(cell);

@@ -5,8 +5,8 @@ use quorate_sim::scenario::Requesters;
 
 use super::crashes::{Failures, WINDOW};
 use super::findings::figure;
-use super::sweep::{Halt, sweep};
-use super::votes::{Measured, Votes, over};
+use super::quorum_run::{Measured, QuorumMutexConfig, statistics_over};
+use super::sweep::{SweepError, sweep};
 use super::{Block, Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -24,7 +24,7 @@ const GENERATORS: [&str; 2] = ["grid", "vcube"];
 
 /// The same schedules with and without CANCEL.
 struct Row {
-    votes: Votes,
+    config: QuorumMutexConfig,
     with: Side,
     without: Side,
     /// Without less with, schedule by schedule.
@@ -40,28 +40,28 @@ struct Side {
     incomplete: usize,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut fields = Vec::new();
     for generator in GENERATORS {
         for requesters in [Requesters::One, Requesters::All] {
             for failures in Failures::SOME {
                 fields.extend(doubling(8, request.up_to).into_iter().map(|n| {
                     let (algorithm, no_cancel) = ("quorum", false);
-                    Votes { algorithm, generator, requesters, failures, n, no_cancel }
+                    QuorumMutexConfig { algorithm, generator, requesters, failures, n, no_cancel }
                 }));
             }
         }
     }
-    let cells: Vec<(Votes, u64)> = fields
+    let cells: Vec<(QuorumMutexConfig, u64)> = fields
         .iter()
-        .flat_map(|&votes| [votes, Votes { no_cancel: true, ..votes }])
-        .flat_map(|votes| (0..request.seeds).map(move |seed| (votes, seed)))
+        .flat_map(|&config| [config, QuorumMutexConfig { no_cancel: true, ..config }])
+        .flat_map(|config| (0..request.seeds).map(move |seed| (config, seed)))
         .collect();
-    let measured = sweep(request, &cells, |(votes, seed)| votes.measure(*seed))?;
+    let measured = sweep(request, &cells, |(config, seed)| config.measure(*seed))?;
     let seeds = request.seeds as usize;
     let pairs = fields.into_iter().zip(measured.chunks(2 * seeds));
     let rows: Vec<Row> =
-        pairs.map(|(votes, runs)| Row::new(votes, &runs[..seeds], &runs[seeds..])).collect();
+        pairs.map(|(config, runs)| Row::new(config, &runs[..seeds], &runs[seeds..])).collect();
     Ok(Findings {
         table: Table::new(rows.iter().map(Row::values)),
         blocks: GENERATORS.map(|generator| block(generator, &rows)).into(),
@@ -71,18 +71,18 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
 }
 
 impl Row {
-    fn new(votes: Votes, with: &[Measured], without: &[Measured]) -> Self {
+    fn new(config: QuorumMutexConfig, with: &[Measured], without: &[Measured]) -> Self {
         let differences = with
             .iter()
             .zip(without)
             .filter(|(with, without)| with.is_complete() && without.is_complete())
             .map(|(with, without)| without.messages - with.messages);
         Self {
-            votes,
+            config,
             with: Side::new(with),
             without: Side::new(without),
             difference: Statistics::of(differences),
-            cancels: over(with, |run| run.cancels).map(|cancels| cancels.mean),
+            cancels: statistics_over(with, |run| run.cancels).map(|cancels| cancels.mean),
             runs: with.len(),
         }
     }
@@ -105,12 +105,12 @@ impl Row {
     fn values(&self) -> Vec<(&'static str, Value)> {
         let half_width = |of: Option<Statistics>| of.and_then(|of| of.half_width());
         let mean = |of: Option<Statistics>| of.map(|of| of.mean);
-        let Self { votes, with, without, difference, .. } = self;
+        let Self { config, with, without, difference, .. } = self;
         vec![
-            ("generator", votes.generator.into()),
-            ("requesters", votes.requesters.to_string().into()),
-            ("failures", votes.failures.name().into()),
-            ("processes", votes.n.into()),
+            ("generator", config.generator.into()),
+            ("requesters", config.requesters.to_string().into()),
+            ("failures", config.failures.name().into()),
+            ("processes", config.n.into()),
             ("runs", self.runs.into()),
             ("with_cancel", mean(with.messages).into()),
             ("with_cancel_half_width_95", half_width(with.messages).into()),
@@ -133,7 +133,7 @@ impl Side {
     fn new(runs: &[Measured]) -> Self {
         let waited = runs.iter().filter(|run| run.is_complete() && !run.hand_over.is_nan());
         Self {
-            messages: over(runs, |run| run.messages),
+            messages: statistics_over(runs, |run| run.messages),
             hand_over: Statistics::of(waited.map(|run| run.hand_over)).map(|delays| delays.mean),
             incomplete: runs.iter().filter(|run| !run.is_complete()).count(),
         }
@@ -146,11 +146,11 @@ fn block(generator: &str, rows: &[Row]) -> Block {
         let pair = |of: Option<Statistics>| {
             [cell(of.map(|of| of.mean)), cell(of.and_then(|of| of.half_width()))]
         };
-        let votes = &row.votes;
+        let config = &row.config;
         let mut line = vec![
-            votes.requesters.to_string(),
-            votes.failures.name().to_owned(),
-            votes.n.to_string(),
+            config.requesters.to_string(),
+            config.failures.name().to_owned(),
+            config.n.to_string(),
         ];
         line.extend(pair(row.with.messages));
         line.push(cell(row.cancels));
@@ -181,7 +181,7 @@ fn block(generator: &str, rows: &[Row]) -> Block {
             " with",
             " without",
         ],
-        rows: rows.iter().filter(|row| row.votes.generator == generator).map(line).collect(),
+        rows: rows.iter().filter(|row| row.config.generator == generator).map(line).collect(),
     }
 }
 
@@ -205,9 +205,9 @@ fn finding(rows: &[Row]) -> String {
     let count = |effect| rows.iter().filter(|row| row.effect() == Some(effect)).count();
     let shares = |generator: &str, requesters: Requesters| {
         let of = rows.iter().filter(|row| {
-            row.votes.generator == generator
-                && row.votes.requesters == requesters
-                && row.votes.failures == Failures::Half
+            row.config.generator == generator
+                && row.config.requesters == requesters
+                && row.config.failures == Failures::Half
         });
         let shares: Vec<f64> = of.filter_map(|row| Some(100.0 * row.share()?)).collect();
         let least = shares.iter().copied().fold(f64::INFINITY, f64::min);

@@ -3,8 +3,8 @@
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
 
-use super::apart::{Apart, Take};
-use super::{EVERY_VIEW_MOST, Meetings};
+use super::disjoint::{DisjointQuorums, ViewQuorum};
+use super::{EVERY_VIEW_MOST, Intersections};
 
 /// A set of at most sixteen processes, one bit each.
 type Mask = u32;
@@ -41,63 +41,63 @@ impl EveryView {
         &self.quorums[view as usize * self.n..][..self.n]
     }
 
-    pub(super) fn meetings(&self) -> Meetings {
-        let apart_across = self.apart_across();
+    pub(super) fn intersections(&self) -> Intersections {
+        let disjoint_across = self.disjoint_across();
         // If all quorums meet, so do those of the living.
-        let (apart_of_live, apart_after_crashes) = match &apart_across {
-            Some(_) => (self.apart_of_live(), self.apart_after_crashes()),
+        let (disjoint_of_live, disjoint_after_crashes) = match &disjoint_across {
+            Some(_) => (self.disjoint_of_live(), self.disjoint_after_crashes()),
             None => (None, None),
         };
-        Meetings {
+        Intersections {
             views: 1 << self.n,
-            apart_within: self.apart_within(),
-            apart_across,
-            apart_of_live,
-            apart_after_crashes,
+            disjoint_within: self.disjoint_within(),
+            disjoint_across,
+            disjoint_of_live,
+            disjoint_after_crashes,
         }
     }
 
     /// Two quorums of the same view that do not meet, with as few failures as possible.
-    fn apart_within(&self) -> Option<Apart> {
+    fn disjoint_within(&self) -> Option<DisjointQuorums> {
         let pair = |view: Mask| {
             let quorums = self.quorums(view);
             let others = |p: usize| (p + 1..self.n).map(move |q| (p, q));
             let mut pairs = (0..self.n).flat_map(others);
             pairs.find(|&(p, q)| quorums[p] != 0 && quorums[q] != 0 && quorums[p] & quorums[q] == 0)
         };
-        let apart = self.views().filter_map(|view| pair(view).map(|pair| (view, pair)));
-        let (view, (p, q)) = apart.min_by_key(|(view, _)| view.count_ones())?;
-        Some(Apart::new(
-            self.take(Found { view, process: p }),
-            self.take(Found { view, process: q }),
+        let disjoint = self.views().filter_map(|view| pair(view).map(|pair| (view, pair)));
+        let (view, (p, q)) = disjoint.min_by_key(|(view, _)| view.count_ones())?;
+        Some(DisjointQuorums::new(
+            self.view_quorum(QuorumIndex { view, process: p }),
+            self.view_quorum(QuorumIndex { view, process: q }),
         ))
     }
 
     /// Two quorums of any two views that do not meet, with as few failures in both views together as possible.
-    fn apart_across(&self) -> Option<Apart> {
-        let all: Vec<Found> = self
+    fn disjoint_across(&self) -> Option<DisjointQuorums> {
+        let all: Vec<QuorumIndex> = self
             .views()
-            .flat_map(|view| (0..self.n).map(move |process| Found { view, process }))
+            .flat_map(|view| (0..self.n).map(move |process| QuorumIndex { view, process }))
             .collect();
-        self.nearest_apart(&all, &all).map(|(_, pair)| self.apart(pair))
+        self.closest_disjoint(&all, &all).map(|(_, pair)| self.disjoint_pair(pair))
     }
 
     /// The same for two different processes, neither of which has failed in either view.
-    fn apart_of_live(&self) -> Option<Apart> {
+    fn disjoint_of_live(&self) -> Option<DisjointQuorums> {
         let others = |p: usize| (p + 1..self.n).map(move |q| (p, q));
         let of_pair = |(p, q): (usize, usize)| {
             let both_live = |view: &Mask| view & (1 << p | 1 << q) == 0;
-            let of = |process: usize| -> Vec<Found> {
-                self.views().filter(both_live).map(|view| Found { view, process }).collect()
+            let of = |process: usize| -> Vec<QuorumIndex> {
+                self.views().filter(both_live).map(|view| QuorumIndex { view, process }).collect()
             };
-            self.nearest_apart(&of(p), &of(q))
+            self.closest_disjoint(&of(p), &of(q))
         };
-        let apart = (0..self.n).flat_map(others).filter_map(of_pair);
-        apart.min_by_key(|(failures, _)| *failures).map(|(_, pair)| self.apart(pair))
+        let disjoint = (0..self.n).flat_map(others).filter_map(of_pair);
+        disjoint.min_by_key(|(failures, _)| *failures).map(|(_, pair)| self.disjoint_pair(pair))
     }
 
     /// A quorum taken when nobody had failed and one taken later, both processes being alive still.
-    fn apart_after_crashes(&self) -> Option<Apart> {
+    fn disjoint_after_crashes(&self) -> Option<DisjointQuorums> {
         let before = self.quorums(0);
         let pair = |view: Mask| {
             let after = self.quorums(view);
@@ -105,68 +105,78 @@ impl EveryView {
             let pairs = (0..self.n)
                 .filter(live)
                 .flat_map(|p| (0..self.n).filter(live).map(move |q| (p, q)));
-            let apart = |&(p, q): &(usize, usize)| {
+            let disjoint = |&(p, q): &(usize, usize)| {
                 p != q && before[p] != 0 && after[q] != 0 && before[p] & after[q] == 0
             };
-            pairs.into_iter().find(apart)
+            pairs.into_iter().find(disjoint)
         };
-        let apart = self.views().filter_map(|view| pair(view).map(|pair| (view, pair)));
-        let (view, (p, q)) = apart.min_by_key(|(view, _)| view.count_ones())?;
-        Some(self.apart((Found { view: 0, process: p }, Found { view, process: q })))
+        let disjoint = self.views().filter_map(|view| pair(view).map(|pair| (view, pair)));
+        let (view, (p, q)) = disjoint.min_by_key(|(view, _)| view.count_ones())?;
+        Some(
+            self.disjoint_pair((
+                QuorumIndex { view: 0, process: p },
+                QuorumIndex { view, process: q },
+            )),
+        )
     }
 
     /// One quorum of each family that do not meet, with the fewest failures in the views of both, and how many.
     ///
     /// Not pair by pair: for each set of processes the cheapest quorum of the second family inside it is
     /// worked out, smaller sets first; a quorum of the first is then looked up by whom it leaves.
-    fn nearest_apart(&self, first: &[Found], second: &[Found]) -> Option<(u32, (Found, Found))> {
+    fn closest_disjoint(
+        &self,
+        first: &[QuorumIndex],
+        second: &[QuorumIndex],
+    ) -> Option<(u32, (QuorumIndex, QuorumIndex))> {
         let everyone = (1 << self.n) - 1;
         let mut inside = vec![u32::MAX; 1 << self.n];
-        for found in second.iter().filter(|found| self.members(**found) != 0) {
-            let place = &mut inside[self.members(*found) as usize];
-            *place = found.packed().min(*place);
+        for index in second.iter().filter(|index| self.members(**index) != 0) {
+            let place = &mut inside[self.members(*index) as usize];
+            *place = index.packed().min(*place);
         }
         for bit in 0..self.n {
             for set in (0..1 << self.n).filter(|set| set >> bit & 1 == 1) {
                 inside[set] = inside[set].min(inside[set ^ 1 << bit]);
             }
         }
-        let partner = |found: &Found| {
-            let members = self.members(*found);
+        let partner = |index: &QuorumIndex| {
+            let members = self.members(*index);
             let partner = inside[(everyone & !members) as usize];
-            let apart = members != 0 && partner != u32::MAX;
-            apart.then(|| (*found, Found::unpacked(partner)))
+            let disjoint = members != 0 && partner != u32::MAX;
+            disjoint.then(|| (*index, QuorumIndex::unpacked(partner)))
         };
-        let failures = |(a, b): &(Found, Found)| a.view.count_ones() + b.view.count_ones();
+        let failures =
+            |(a, b): &(QuorumIndex, QuorumIndex)| a.view.count_ones() + b.view.count_ones();
         let pair = first.iter().filter_map(partner).min_by_key(failures)?;
         Some((failures(&pair), pair))
     }
 
-    fn members(&self, found: Found) -> Mask {
-        self.quorums(found.view)[found.process]
+    fn members(&self, index: QuorumIndex) -> Mask {
+        self.quorums(index.view)[index.process]
     }
 
-    fn apart(&self, (a, b): (Found, Found)) -> Apart {
-        Apart::new(self.take(a), self.take(b))
+    fn disjoint_pair(&self, (a, b): (QuorumIndex, QuorumIndex)) -> DisjointQuorums {
+        DisjointQuorums::new(self.view_quorum(a), self.view_quorum(b))
     }
 
-    fn take(&self, found: Found) -> Take {
-        Take {
-            process: ProcessId::from_index(found.process),
-            failed: set(found.view),
-            members: set(self.members(found)),
+    fn view_quorum(&self, index: QuorumIndex) -> ViewQuorum {
+        ViewQuorum {
+            process: ProcessId::from_index(index.process),
+            failed: set(index.view),
+            members: set(self.members(index)),
         }
     }
 }
 
 /// Where a quorum was found.
 #[derive(Clone, Copy)]
-struct Found {
+struct QuorumIndex {
     view: Mask,
     process: usize,
 }
 
-impl Found {
+impl QuorumIndex {
     /// As one number, by which fewer failures come first.
     fn packed(self) -> u32 {
         self.view.count_ones() << 20 | (self.process as u32) << 16 | self.view

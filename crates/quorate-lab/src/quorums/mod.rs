@@ -10,7 +10,7 @@
 //!
 //! With few processes all views are gone through (`every_view.rs`), with more some are drawn (`sample.rs`).
 
-mod apart;
+mod disjoint;
 mod every_view;
 mod sample;
 mod survival;
@@ -20,8 +20,8 @@ use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
 use serde::Serialize;
 
-pub use apart::{Apart, Taken};
-pub use survival::{OfSize, Survival};
+pub use disjoint::{DisjointQuorums, ViewQuorumReport};
+pub use survival::{Survival, SurvivalBySize};
 pub use view::{Degrees, Maekawa, Nested, OwnQuorum, Sizes};
 
 use every_view::EveryView;
@@ -79,12 +79,15 @@ pub struct QuorumReport {
     /// How many views were looked at.
     pub views: u64,
     /// Two quorums of one view that do not meet.
-    pub apart_within_view: Option<Apart>,
+    #[serde(rename = "apart_within_view")]
+    pub disjoint_within_view: Option<DisjointQuorums>,
     /// Two quorums of different views that do not meet, taken by live processes if there are such.
-    pub apart_across_views: Option<Apart>,
+    #[serde(rename = "apart_across_views")]
+    pub disjoint_across_views: Option<DisjointQuorums>,
     /// Two such quorums of live processes, the first taken when nobody had failed: its holder does nothing wrong,
     /// and others crash.
-    pub apart_after_crashes: Option<Apart>,
+    #[serde(rename = "apart_after_crashes")]
+    pub disjoint_after_crashes: Option<DisjointQuorums>,
     /// What it survives.
     pub survives: Survival,
 }
@@ -101,12 +104,12 @@ pub fn analyse(
     let survey = Survey::new(system, failed, shown);
     let nested = survey.nested();
     let exhaustive = n <= EVERY_VIEW_MOST;
-    let (meetings, survives) = if exhaustive {
+    let (intersections, survives) = if exhaustive {
         let every = EveryView::new(system);
-        (every.meetings(), survival::exactly(&every))
+        (every.intersections(), survival::exact_survival(&every))
     } else {
-        let mut draws = sample::Draws::new(system, seed);
-        (draws.meetings(), survival::roughly(&mut draws))
+        let mut sampler = sample::ViewSampler::new(system, seed);
+        (sampler.intersections(), survival::estimated_survival(&mut sampler))
     };
     QuorumReport {
         system: system.name(),
@@ -122,26 +125,27 @@ pub fn analyse(
         minimal: nested.is_none(),
         nested,
         maekawa: survey.maekawa(),
-        meets_within_view: meetings.apart_within.is_none(),
-        meets_across_views: meetings.apart_across.is_none() && meetings.apart_of_live.is_none(),
-        meets_across_views_of_live: meetings.apart_of_live.is_none(),
+        meets_within_view: intersections.disjoint_within.is_none(),
+        meets_across_views: intersections.disjoint_across.is_none()
+            && intersections.disjoint_of_live.is_none(),
+        meets_across_views_of_live: intersections.disjoint_of_live.is_none(),
         exhaustive,
-        views: meetings.views,
-        apart_within_view: meetings.apart_within,
-        apart_across_views: meetings.apart_of_live.or(meetings.apart_across),
-        apart_after_crashes: meetings.apart_after_crashes,
+        views: intersections.views,
+        disjoint_within_view: intersections.disjoint_within,
+        disjoint_across_views: intersections.disjoint_of_live.or(intersections.disjoint_across),
+        disjoint_after_crashes: intersections.disjoint_after_crashes,
         survives,
         quorums: survey.listed,
     }
 }
 
 /// What was found about quorums that should meet.
-struct Meetings {
+struct Intersections {
     views: u64,
-    apart_within: Option<Apart>,
-    apart_across: Option<Apart>,
-    apart_of_live: Option<Apart>,
-    apart_after_crashes: Option<Apart>,
+    disjoint_within: Option<DisjointQuorums>,
+    disjoint_across: Option<DisjointQuorums>,
+    disjoint_of_live: Option<DisjointQuorums>,
+    disjoint_after_crashes: Option<DisjointQuorums>,
 }
 
 fn numbers(set: &ProcessSet) -> Vec<u32> {

@@ -4,20 +4,20 @@ use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet};
 use quorate_sim::random::{Random, Stream};
 
-use super::Meetings;
-use super::apart::{Apart, Take};
+use super::Intersections;
+use super::disjoint::{DisjointQuorums, ViewQuorum};
 
 /// A view of n processes costs about n steps; this many steps are taken.
 const STEPS_MOST: usize = 1 << 24;
 
 /// Draws views of a system.
-pub(super) struct Draws<'a, S> {
+pub(super) struct ViewSampler<'a, S> {
     pub(super) system: &'a S,
     random: Random,
     order: Vec<ProcessId>,
 }
 
-impl<'a, S: QuorumSystem> Draws<'a, S> {
+impl<'a, S: QuorumSystem> ViewSampler<'a, S> {
     pub(super) fn new(system: &'a S, seed: u64) -> Self {
         let order = ProcessId::all(system.processes()).collect();
         Self { system, random: Random::new(seed, Stream::Faults), order }
@@ -42,22 +42,22 @@ impl<'a, S: QuorumSystem> Draws<'a, S> {
         self.random.below(bound as u64) as usize
     }
 
-    fn take(&self, process: ProcessId, failed: &ProcessSet) -> Option<Take> {
+    fn view_quorum(&self, process: ProcessId, failed: &ProcessSet) -> Option<ViewQuorum> {
         let members = self.system.quorum(process, failed)?;
-        Some(Take { process, failed: failed.clone(), members })
+        Some(ViewQuorum { process, failed: failed.clone(), members })
     }
 
     /// Each round crashes a random number of processes one after the other. Two of the living take a quorum, one
     /// of them early, half of the times before any crash, and one when all have crashed; then both at the end.
-    pub(super) fn meetings(&mut self) -> Meetings {
+    pub(super) fn intersections(&mut self) -> Intersections {
         let n = self.order.len();
         let rounds = self.rounds();
-        let mut meetings = Meetings {
+        let mut intersections = Intersections {
             views: 0,
-            apart_within: None,
-            apart_across: None,
-            apart_of_live: None,
-            apart_after_crashes: None,
+            disjoint_within: None,
+            disjoint_across: None,
+            disjoint_of_live: None,
+            disjoint_after_crashes: None,
         };
         for round in 0..rounds {
             // It is the last few who miss each other: they get their share of the rounds.
@@ -72,21 +72,26 @@ impl<'a, S: QuorumSystem> Draws<'a, S> {
             let (p, q) = (order[p], order[q]);
             let before: ProcessSet = order[..early].iter().copied().collect();
             let after: ProcessSet = order[..failures].iter().copied().collect();
-            let [early, late, other] =
-                [self.take(p, &before), self.take(q, &after), self.take(p, &after)];
-            meetings.views += 2;
+            let [early, late, other] = [
+                self.view_quorum(p, &before),
+                self.view_quorum(q, &after),
+                self.view_quorum(p, &after),
+            ];
+            intersections.views += 2;
             if p != q && before.is_empty() {
-                let known = meetings.apart_after_crashes;
-                meetings.apart_after_crashes = fewer(known, early.clone(), late.clone());
+                let known = intersections.disjoint_after_crashes;
+                intersections.disjoint_after_crashes = fewer(known, early.clone(), late.clone());
             }
             if p != q {
-                meetings.apart_of_live = fewer(meetings.apart_of_live, early, late.clone());
+                intersections.disjoint_of_live =
+                    fewer(intersections.disjoint_of_live, early, late.clone());
             } else {
-                meetings.apart_across = fewer(meetings.apart_across, early, late.clone());
+                intersections.disjoint_across =
+                    fewer(intersections.disjoint_across, early, late.clone());
             }
-            meetings.apart_within = fewer(meetings.apart_within, other, late);
+            intersections.disjoint_within = fewer(intersections.disjoint_within, other, late);
         }
-        meetings
+        intersections
     }
 
     /// Whether a live process still has a quorum after so many random failures.
@@ -99,14 +104,19 @@ impl<'a, S: QuorumSystem> Draws<'a, S> {
 }
 
 /// The evidence with fewer failures: what was known, or these two if they do not meet.
-fn fewer(known: Option<Apart>, a: Option<Take>, b: Option<Take>) -> Option<Apart> {
-    let failures = |apart: &Apart| apart.first.failed.len() + apart.second.failed.len();
+fn fewer(
+    known: Option<DisjointQuorums>,
+    a: Option<ViewQuorum>,
+    b: Option<ViewQuorum>,
+) -> Option<DisjointQuorums> {
+    let failures =
+        |disjoint: &DisjointQuorums| disjoint.first.failed.len() + disjoint.second.failed.len();
     match (a, b) {
         (Some(a), Some(b)) if a.members.is_disjoint(&b.members) => {
             let found = a.failed.len() + b.failed.len();
             match known {
                 Some(known) if failures(&known) <= found => Some(known),
-                _ => Some(Apart::new(a, b)),
+                _ => Some(DisjointQuorums::new(a, b)),
             }
         }
         _ => known,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::every_view::{EveryView, set};
 use super::numbers;
-use super::sample::Draws;
+use super::sample::ViewSampler;
 
 /// What a system survives: somebody is alive, and every live process has a quorum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,12 +20,12 @@ pub struct Survival {
     /// Failures that it does not survive: a smallest such set, or the smallest that was found.
     pub killing_set: Vec<u32>,
     /// How many of the sets of failures of each size it survives.
-    pub by_size: Vec<OfSize>,
+    pub by_size: Vec<SurvivalBySize>,
 }
 
 /// How many sets of failures of one size are survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct OfSize {
+pub struct SurvivalBySize {
     /// How many processes fail.
     pub failures: usize,
     /// How many of the sets are survived.
@@ -35,10 +35,10 @@ pub struct OfSize {
 }
 
 /// By going through all sets of failures.
-pub(super) fn exactly(every: &EveryView) -> Survival {
+pub(super) fn exact_survival(every: &EveryView) -> Survival {
     let n = every.n;
-    let mut by_size: Vec<OfSize> =
-        (0..=n).map(|failures| OfSize { failures, survived: 0, of: 0 }).collect();
+    let mut by_size: Vec<SurvivalBySize> =
+        (0..=n).map(|failures| SurvivalBySize { failures, survived: 0, of: 0 }).collect();
     // Without anybody alive nothing survives: the set of all is always there to be found.
     let (mut kills_one, mut kills_all) = (n, n);
     let mut killing_set = ProcessSet::all(n);
@@ -65,16 +65,16 @@ pub(super) fn exactly(every: &EveryView) -> Survival {
 }
 
 /// By finding one killing set, and by drawing sets of a few sizes.
-pub(super) fn roughly(draws: &mut Draws<'_, impl QuorumSystem>) -> Survival {
-    let killing_set = kill(draws.system);
-    let n = draws.system.processes();
+pub(super) fn estimated_survival(sampler: &mut ViewSampler<'_, impl QuorumSystem>) -> Survival {
+    let killing_set = find_killing_set(sampler.system);
+    let n = sampler.system.processes();
     let mut sizes = vec![1, 2, 3, n / 8, n / 4, n / 2, n / 4 * 3, n - 1];
     sizes.sort_unstable();
     sizes.dedup();
-    let of = (draws.rounds() / sizes.len()).clamp(16, 1_000) as u64;
+    let of = (sampler.rounds() / sizes.len()).clamp(16, 1_000) as u64;
     let by_size = sizes.into_iter().map(|failures| {
-        let survived = (0..of).filter(|_| draws.survives(failures)).count() as u64;
-        OfSize { failures, survived, of }
+        let survived = (0..of).filter(|_| sampler.survives(failures)).count() as u64;
+        SurvivalBySize { failures, survived, of }
     });
     let by_size = by_size.collect();
     let every = killing_set.len().saturating_sub(1);
@@ -85,7 +85,7 @@ pub(super) fn roughly(draws: &mut Draws<'_, impl QuorumSystem>) -> Survival {
 const SHRUNKEN_MOST: usize = 1 << 10;
 
 /// Fails one quorum after the other until a live process has none, then brings back whom it takes not.
-fn kill(system: &impl QuorumSystem) -> ProcessSet {
+fn find_killing_set(system: &impl QuorumSystem) -> ProcessSet {
     let n = system.processes();
     // One process alone does not speak for the others, but that it has none is enough.
     let quorum = |failed: &ProcessSet| {

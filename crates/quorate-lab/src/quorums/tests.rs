@@ -55,11 +55,15 @@ fn a_perfect_detector_does_not_save_the_vcube_nor_the_grid() {
         let report = of(name, 8);
         assert!(report.exhaustive && report.meets_within_view, "{name}");
         assert!(!report.meets_across_views_of_live, "{name}");
-        let apart = report.apart_across_views.expect("evidence");
-        let failures = apart.first.failed.len() + apart.second.failed.len();
-        assert_eq!(failures, in_both, "{name}: {apart:?}");
-        let apart = report.apart_after_crashes.expect("evidence");
-        assert_eq!((apart.first.failed.len(), apart.second.failed.len()), (0, after), "{name}");
+        let disjoint = report.disjoint_across_views.expect("evidence");
+        let failures = disjoint.first.failed.len() + disjoint.second.failed.len();
+        assert_eq!(failures, in_both, "{name}: {disjoint:?}");
+        let disjoint = report.disjoint_after_crashes.expect("evidence");
+        assert_eq!(
+            (disjoint.first.failed.len(), disjoint.second.failed.len()),
+            (0, after),
+            "{name}"
+        );
     }
 }
 
@@ -85,13 +89,13 @@ fn drawn_views_find_what_all_views_would() {
 
 #[test]
 fn quorums_of_one_view_that_are_apart_are_found() {
-    let apart = GivenPerView::new(
+    let disjoint = GivenPerView::new(
         2,
         [0, 1].map(|own| (ProcessSet::new(), ProcessId::new(own), set(&[own]))),
     );
-    let report = analyse(&apart, &ProcessSet::new(), ProcessId::new(0), 0);
+    let report = analyse(&disjoint, &ProcessSet::new(), ProcessId::new(0), 0);
     assert!(!report.meets_within_view && !report.maekawa.every_two_meet);
-    let found = report.apart_within_view.expect("evidence");
+    let found = report.disjoint_within_view.expect("evidence");
     assert_eq!((found.first.members, found.second.members), (vec![0], vec![1]));
 }
 

@@ -163,12 +163,12 @@ impl Survey {
     }
 
     pub(super) fn maekawa(&self) -> Maekawa {
-        let apart = |(place, set): (usize, &ProcessSet)| {
+        let disjoint = |(place, set): (usize, &ProcessSet)| {
             self.distinct[place..].iter().any(|other| other.is_disjoint(set))
         };
         let Degrees { min, max } = self.degrees();
         Maekawa {
-            every_two_meet: !self.distinct.iter().enumerate().any(apart),
+            every_two_meet: !self.distinct.iter().enumerate().any(disjoint),
             own_contains_oneself: self.own == self.built,
             equal_sizes: self.sizes.min == self.sizes.max,
             equal_degrees: self.degrees.is_some().then_some(min == max),

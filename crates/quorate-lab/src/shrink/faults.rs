@@ -1,7 +1,7 @@
 //! Fewer faults, and plainer ones.
 
 use quorate_sim::Scenario;
-use quorate_sim::fault::{Faults, Occasion};
+use quorate_sim::fault::{Faults, ProcessAt};
 use quorate_sim::notation::Rate;
 use quorate_sim::traitor::Strategy;
 
@@ -56,18 +56,18 @@ pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
     }
     drop_some!(crash crash_mid recover omit_send omit_receive lose duplicate reorder slow fast clock cut
         partition suspect traitor);
-    all.extend(plainer(faults));
+    all.extend(simplify(faults));
     let with = |faults| Scenario { faults, ..scenario.clone() };
     all.into_iter().filter(|other| other != faults).map(with).collect()
 }
 
 /// As many faults, each of a plainer kind.
-fn plainer(faults: &Faults) -> Vec<Faults> {
+fn simplify(faults: &Faults) -> Vec<Faults> {
     let mut all = Vec::new();
     for place in 0..faults.crash_mid.len() {
         let mut plain = faults.clone();
         let crash = plain.crash_mid.remove(place);
-        plain.crash.push(Occasion { who: crash.who, at: crash.at });
+        plain.crash.push(ProcessAt { process: crash.process, at: crash.at });
         all.push(plain);
         for sends in [0, 1, faults.crash_mid[place].sends / 2] {
             let mut plain = faults.clone();

@@ -5,11 +5,11 @@
 //! way, and leaves no assumption that the first one kept. Everything is tried in a fixed order, so that the result is
 //! a function of the scenario.
 
+mod constant_delays;
 mod faults;
-mod plainer;
 mod processes;
 mod requests;
-mod settled;
+mod simplify;
 mod times;
 
 use quorate_sim::{Conditions, Expect, Scenario};
@@ -25,12 +25,12 @@ const RUNS_MOST: u64 = 20_000;
 const SEEDS_TRIED: u64 = 8;
 
 /// Ways to make a scenario smaller, those that save most first.
-const WAYS: [fn(&Scenario) -> Vec<Scenario>; 7] = [
+const PASSES: [fn(&Scenario) -> Vec<Scenario>; 7] = [
     processes::fewer,
     requests::fewer,
     faults::fewer,
-    settled::settled,
-    plainer::plainer,
+    constant_delays::constant_delays,
+    simplify::simplify,
     times::rounder,
     seeds,
 ];
@@ -77,8 +77,15 @@ fn shrink_with(
         Attempt::Ran(report) => report.events.saturating_mul(4).saturating_add(10_000),
         Attempt::Panicked(_) => 1_000_000,
     };
-    let mut search =
-        Search { cause, left: first.left(), events, runs: 1, runs_most, run, is_minimal: true };
+    let mut search = ShrinkSearch {
+        cause,
+        broken_assumptions: first.broken_assumptions(),
+        events,
+        runs: 1,
+        runs_most,
+        run,
+        is_minimal: true,
+    };
     let mut smallest = Scenario { expect: None, ..scenario.clone() };
     while search.round(&mut smallest) {}
     let last = run(&smallest, u64::MAX)?;
@@ -91,7 +98,7 @@ fn shrink_with(
     if let Attempt::Ran(report) = &last {
         smallest.expect = Some(Expect::from_report(report));
     }
-    let Search { cause, runs, is_minimal, .. } = search;
+    let ShrinkSearch { cause, runs, is_minimal, .. } = search;
     Ok(Some(Shrunk { scenario: smallest, cause, detail, runs, is_minimal }))
 }
 
@@ -100,10 +107,10 @@ fn cause_of(attempt: &Attempt, property: &str) -> Option<Cause> {
     broken.find(|(id, _)| *id == property).map(|(id, detail)| Cause::of(id, detail))
 }
 
-struct Search<'a> {
+struct ShrinkSearch<'a> {
     cause: Cause,
     /// The assumptions that the first scenario leaves.
-    left: Vec<&'static str>,
+    broken_assumptions: Vec<&'static str>,
     events: u64,
     runs: u64,
     runs_most: u64,
@@ -111,20 +118,20 @@ struct Search<'a> {
     is_minimal: bool,
 }
 
-impl Search<'_> {
+impl ShrinkSearch<'_> {
     /// Tries every way once; whether anything went.
     fn round(&mut self, smallest: &mut Scenario) -> bool {
         let mut smaller = false;
-        for way in WAYS {
+        for pass in PASSES {
             let mut place = 0;
-            let mut candidates = way(smallest);
+            let mut candidates = pass(smallest);
             while place < candidates.len() && self.is_minimal {
                 match self.first_that_breaks(smallest, &candidates[place]) {
                     // What comes next takes the place of what is gone.
                     Some(found) => {
                         *smallest = found;
                         smaller = true;
-                        candidates = way(smallest);
+                        candidates = pass(smallest);
                     }
                     None => place += 1,
                 }
@@ -138,11 +145,11 @@ impl Search<'_> {
         if candidate.validate().is_err() || check(candidate).is_err() {
             return None;
         }
-        let others = if plainer::drawn(candidate) > 0 { SEEDS_TRIED } else { 0 };
-        let weight = Weight::of(than);
+        let others = if simplify::random_choices(candidate) > 0 { SEEDS_TRIED } else { 0 };
+        let size = ScenarioSize::of(than);
         for seed in std::iter::once(candidate.seed).chain(0..others) {
             let candidate = Scenario { seed, ..candidate.clone() };
-            if Weight::of(&candidate) < weight && self.breaks(&candidate) {
+            if ScenarioSize::of(&candidate) < size && self.breaks(&candidate) {
                 return Some(candidate);
             }
         }
@@ -156,7 +163,8 @@ impl Search<'_> {
         }
         self.runs += 1;
         let Ok(found) = (self.run)(candidate, self.events) else { return false };
-        let stays_inside = found.left().iter().all(|id| self.left.contains(id));
+        let stays_inside =
+            found.broken_assumptions().iter().all(|id| self.broken_assumptions.contains(id));
         stays_inside && cause_of(&found, &self.cause.property).as_ref() == Some(&self.cause)
     }
 }
@@ -165,24 +173,24 @@ impl Search<'_> {
 /// exceptions from what is usual; of texts of the same length the one with the smaller numbers comes first in the
 /// alphabet. There are finitely many below any, so that shrinking ends.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Weight {
+struct ScenarioSize {
     processes: usize,
     requests: u64,
     faults: usize,
     /// How much is left to the seed.
-    drawn: usize,
+    random_choices: usize,
     length: usize,
     text: String,
 }
 
-impl Weight {
+impl ScenarioSize {
     fn of(scenario: &Scenario) -> Self {
-        let text = unusual(scenario).unwrap_or_default();
+        let text = non_default_keys(scenario).unwrap_or_default();
         Self {
             processes: scenario.processes,
             requests: requests_of(scenario),
             faults: faults_of(scenario),
-            drawn: plainer::drawn(scenario),
+            random_choices: simplify::random_choices(scenario),
             length: text.len(),
             text,
         }
@@ -201,13 +209,13 @@ pub(crate) fn faults_of(scenario: &Scenario) -> usize {
 }
 
 /// What a scenario says that is not usual.
-fn unusual(scenario: &Scenario) -> serde_json::Result<String> {
+fn non_default_keys(scenario: &Scenario) -> serde_json::Result<String> {
     let usual = Scenario::new(&scenario.algorithm, scenario.processes);
-    let (mut said, usual) = (serde_json::to_value(scenario)?, serde_json::to_value(usual)?);
-    if let Some(said) = said.as_object_mut() {
-        said.retain(|key, value| usual.get(key) != Some(value));
+    let (mut keys, usual) = (serde_json::to_value(scenario)?, serde_json::to_value(usual)?);
+    if let Some(keys) = keys.as_object_mut() {
+        keys.retain(|key, value| usual.get(key) != Some(value));
     }
-    serde_json::to_string(&said)
+    serde_json::to_string(&keys)
 }
 
 /// Small seeds, if chance has no part or is as unkind with them.

@@ -1,7 +1,7 @@
 //! Fewer processes: one goes with everything that names it, and those above it move down.
 
 use quorate_core::{ProcessId, ProcessSet, SpanningTree};
-use quorate_sim::notation::{Link, SetText, Who};
+use quorate_sim::notation::{Link, ProcessSelector, SetText};
 use quorate_sim::scenario::Requesters;
 use quorate_sim::{LinkDelay, Scenario};
 
@@ -24,25 +24,25 @@ fn without_all(scenario: &Scenario, gone: std::ops::Range<usize>) -> Option<Scen
 
 /// The scenario without one process; none where the algorithm turns on it.
 fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
-    let moved = Moved(gone);
+    let renumbering = Renumbering(gone);
     let mut smaller = scenario.clone();
     smaller.processes = scenario.processes.checked_sub(1).filter(|left| *left > 0)?;
     smaller.server = match scenario.server {
         // The usual server is whoever comes first.
         0 => 0,
-        server => moved.process(ProcessId::new(server))?.number(),
+        server => renumbering.process(ProcessId::new(server))?.number(),
     };
     if let Requesters::First(count) = scenario.requesters {
         smaller.requesters = Requesters::First(if gone < count { count - 1 } else { count });
     }
-    smaller.request.retain_mut(|request| moved.keep(&mut request.who));
-    smaller.section_of.retain_mut(|own| moved.keep_process(&mut own.process));
-    smaller.link_delay.retain_mut(|own: &mut LinkDelay| moved.keep_link(&mut own.link));
-    smaller.detection_pair.retain_mut(|own| moved.keep_link(&mut own.link));
-    smaller.identify.retain_mut(|identify| moved.keep(&mut identify.who));
-    smaller.local_clock.retain_mut(|clock| moved.keep_process(&mut clock.who));
+    smaller.request.retain_mut(|request| renumbering.keep(&mut request.process));
+    smaller.section_of.retain_mut(|own| renumbering.keep_process(&mut own.process));
+    smaller.link_delay.retain_mut(|own: &mut LinkDelay| renumbering.keep_link(&mut own.link));
+    smaller.detection_pair.retain_mut(|own| renumbering.keep_link(&mut own.link));
+    smaller.identify.retain_mut(|identify| renumbering.keep(&mut identify.process));
+    smaller.local_clock.retain_mut(|clock| renumbering.keep_process(&mut clock.process));
     for set in [&mut smaller.to, &mut smaller.servers].into_iter().flatten() {
-        set.0 = moved.set(&set.0);
+        set.0 = renumbering.set(&set.0);
     }
     smaller.to = smaller.to.filter(|to| !to.0.is_empty());
     smaller.servers = smaller.servers.filter(|servers| !servers.0.is_empty());
@@ -52,7 +52,7 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
         && let SpanningTree::Edges(edges) = &mut tree.0
     {
         // What is left may be no tree, and is refused then.
-        edges.retain_mut(|(a, b)| moved.keep_process(a) && moved.keep_process(b));
+        edges.retain_mut(|(a, b)| renumbering.keep_process(a) && renumbering.keep_process(b));
     }
     for list in [&mut smaller.ids, &mut smaller.values, &mut smaller.clocks] {
         if gone < list.len() {
@@ -61,47 +61,47 @@ fn without(scenario: &Scenario, gone: usize) -> Option<Scenario> {
     }
     if gone < smaller.quorum_sets.len() {
         smaller.quorum_sets.remove(gone);
-        smaller.quorum_sets.iter_mut().for_each(|set| *set = SetText(moved.set(&set.0)));
+        smaller.quorum_sets.iter_mut().for_each(|set| *set = SetText(renumbering.set(&set.0)));
     }
     smaller.quorum_of.retain_mut(|quorum| {
-        quorum.failed = moved.set(&quorum.failed);
-        quorum.members = moved.set(&quorum.members);
-        moved.keep_process(&mut quorum.process)
+        quorum.failed = renumbering.set(&quorum.failed);
+        quorum.members = renumbering.set(&quorum.members);
+        renumbering.keep_process(&mut quorum.process)
     });
-    smaller.bears = scenario.bears.map(|bears| bears.min(smaller.processes - 1));
-    spare(&mut smaller, &moved);
+    smaller.tolerates = scenario.tolerates.map(|tolerates| tolerates.min(smaller.processes - 1));
+    renumber_faults(&mut smaller, &renumbering);
     Some(smaller)
 }
 
 /// Faults without what befell the one that is gone.
-fn spare(smaller: &mut Scenario, moved: &Moved) {
+fn renumber_faults(smaller: &mut Scenario, renumbering: &Renumbering) {
     let faults = &mut smaller.faults;
-    faults.crash.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.crash_mid.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.recover.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.slow.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.fast.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.clock.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.traitor.retain_mut(|fault| moved.keep(&mut fault.who));
-    faults.cut.retain_mut(|fault| moved.keep_link(&mut fault.link));
-    faults.suspect.retain_mut(|fault| moved.keep_link(&mut fault.pair));
+    faults.crash.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.crash_mid.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.recover.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.slow.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.fast.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.clock.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.traitor.retain_mut(|fault| renumbering.keep(&mut fault.process));
+    faults.cut.retain_mut(|fault| renumbering.keep_link(&mut fault.link));
+    faults.suspect.retain_mut(|fault| renumbering.keep_link(&mut fault.pair));
     for list in [&mut faults.omit_send, &mut faults.omit_receive] {
-        list.retain_mut(|fault| moved.keep(&mut fault.who));
+        list.retain_mut(|fault| renumbering.keep(&mut fault.process));
     }
     for list in [&mut faults.lose, &mut faults.duplicate, &mut faults.reorder] {
-        list.retain_mut(|fault| moved.keep_link(&mut fault.link));
+        list.retain_mut(|fault| renumbering.keep_link(&mut fault.link));
     }
     faults.partition.retain_mut(|fault| {
-        fault.groups.iter_mut().for_each(|group| *group = moved.set(group));
+        fault.groups.iter_mut().for_each(|group| *group = renumbering.set(group));
         fault.groups.retain(|group| !group.is_empty());
         !fault.groups.is_empty()
     });
 }
 
 /// Everybody above the one that is gone has moved down by one.
-struct Moved(usize);
+struct Renumbering(usize);
 
-impl Moved {
+impl Renumbering {
     fn process(&self, process: ProcessId) -> Option<ProcessId> {
         let index = process.index();
         match index.cmp(&self.0) {
@@ -112,13 +112,13 @@ impl Moved {
     }
 
     fn keep_process(&self, process: &mut ProcessId) -> bool {
-        self.process(*process).map(|moved| *process = moved).is_some()
+        self.process(*process).map(|renumbered| *process = renumbered).is_some()
     }
 
-    fn keep(&self, who: &mut Who) -> bool {
-        match who {
-            Who::Any => true,
-            Who::Process(process) => self.keep_process(process),
+    fn keep(&self, selector: &mut ProcessSelector) -> bool {
+        match selector {
+            ProcessSelector::Any => true,
+            ProcessSelector::Process(process) => self.keep_process(process),
         }
     }
 

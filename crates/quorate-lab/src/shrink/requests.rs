@@ -2,8 +2,8 @@
 
 use quorate_core::Time;
 use quorate_sim::Scenario;
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::scenario::Requesters;
 
 use super::without_some;
@@ -28,14 +28,14 @@ pub(super) fn fewer(scenario: &Scenario) -> Vec<Scenario> {
 }
 
 /// All first requests with times of their own.
-pub(super) fn explicit(scenario: &Scenario) -> Vec<Occasion> {
+pub(super) fn explicit(scenario: &Scenario) -> Vec<ProcessAt> {
     if !scenario.request.is_empty() {
         return scenario.request.clone();
     }
     let first = scenario.first_requests().into_iter();
     first
-        .map(|(process, after)| Occasion {
-            who: Who::Process(process),
+        .map(|(process, after)| ProcessAt {
+            process: ProcessSelector::Process(process),
             at: When::At(Time(after.0)),
         })
         .collect()

@@ -4,20 +4,22 @@ use quorate_algorithms::catalogue::PROFILES;
 use quorate_sim::Conditions;
 
 use super::*;
-use crate::campaign::Worlds;
+use crate::campaign::ScenarioGenerator;
 
-fn worlds(name: &str) -> Worlds {
-    Worlds::new(*PROFILES.iter().find(|profile| profile.name == name).expect("a known name"))
+fn generator(name: &str) -> ScenarioGenerator {
+    ScenarioGenerator::new(
+        *PROFILES.iter().find(|profile| profile.name == name).expect("a known name"),
+    )
 }
 
 /// The first world of a campaign that breaks the property.
 fn first(name: &str, property: &str) -> Scenario {
-    let worlds = Worlds { watch: vec![property.to_owned()], ..worlds(name) };
+    let generator = ScenarioGenerator { watch: vec![property.to_owned()], ..generator(name) };
     let breaks = |scenario: &Scenario| {
         let attempt = attempt(scenario, Conditions::default()).expect("it runs");
         attempt.broken().iter().any(|(id, _)| *id == property)
     };
-    (0..1_000).map(|seed| worlds.scenario(seed)).find(breaks).expect("it breaks sometimes")
+    (0..1_000).map(|seed| generator.scenario(seed)).find(breaks).expect("it breaks sometimes")
 }
 
 fn shrunk(scenario: &Scenario, property: &str) -> Shrunk {
@@ -36,7 +38,7 @@ fn what_is_left_breaks_the_same_and_nothing_can_go() {
         assert!(small.scenario.processes <= 5, "{name}: {:?}", small.scenario);
         let again = attempt(&small.scenario, Conditions::default()).expect("it runs");
         assert_eq!(cause_of(&again, property), Some(small.cause.clone()), "{name}");
-        assert_eq!(again.left(), Vec::<&str>::new(), "{name}");
+        assert_eq!(again.broken_assumptions(), Vec::<&str>::new(), "{name}");
         // To shrink what is shrunk changes nothing.
         assert_eq!(shrunk(&small.scenario, property).scenario, small.scenario, "{name}");
     }
@@ -44,7 +46,7 @@ fn what_is_left_breaks_the_same_and_nothing_can_go() {
 
 #[test]
 fn what_breaks_nothing_is_not_shrunk() {
-    let scenario = worlds("central").scenario(0);
+    let scenario = generator("central").scenario(0);
     assert_eq!(shrink(&scenario, "ME1", Conditions::default()).expect("it runs"), None);
 }
 
@@ -59,9 +61,9 @@ fn fragile(scenario: &Scenario, _: u64) -> Result<Attempt, CannotRun> {
 
 #[test]
 fn a_panic_is_shrunk_to_what_it_takes() {
-    let worlds = Worlds { processes: 8..=8, crashes: 2..=4, ..worlds("central") };
+    let generator = ScenarioGenerator { processes: 8..=8, crashes: 2..=4, ..generator("central") };
     let scenario = (0..100)
-        .map(|seed| worlds.scenario(seed))
+        .map(|seed| generator.scenario(seed))
         .find(|scenario| !scenario.faults.crash.is_empty())
         .expect("some crash at once");
     let small = shrink_with(&scenario, crate::PANIC, RUNS_MOST, &fragile).expect("it runs");

@@ -80,7 +80,7 @@ fn each(scenario: &mut Scenario, change: &mut dyn FnMut(&mut u64)) {
     let own = scenario.link_delay.iter_mut().chain(&mut scenario.detection_pair);
     own.for_each(|own| each_law(&mut own.delay, change));
     for own in &mut scenario.section_of {
-        own.stays.iter_mut().for_each(|stay| change(&mut stay.0));
+        own.durations.iter_mut().for_each(|duration| change(&mut duration.0));
     }
     if let Some(Timing::Rounds(Span(time)) | Timing::Eventually(Time(time))) = &mut scenario.timing
     {

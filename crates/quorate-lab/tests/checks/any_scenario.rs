@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use quorate_core::{Drift, Offset, ProcessId, ProcessSet, Span, Time};
 use quorate_sim::fault::{
-    Clock, CrashMid, Cut, Fast, Faults, Occasion, Omission, OnLink, Partition, Recover, Slow,
+    Clock, CrashMid, Cut, Fast, Faults, LinkAt, Omission, Partition, ProcessAt, Recover, Slow,
     Suspect, Traitor,
 };
 use quorate_sim::monitor::Status;
 use quorate_sim::notation::{
-    DriftText, Factor, Identify, Link, Rate, SetText, SpanText, When, Who, Window,
+    DriftText, Factor, Identify, Link, ProcessSelector, Rate, SetText, SpanText, When, Window,
 };
 use quorate_sim::report::Verdict;
 use quorate_sim::scenario::{DetectorChoice, Requesters};
@@ -74,7 +74,7 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
                 probes: 1 + seed as u32 % 1_000,
                 outlier: (seed % 5 == 2).then_some(SpanText(Span(seed))),
                 values: if seed % 7 < 2 { vec![seed >> 1, 7] } else { Vec::new() },
-                bears: (seed % 11 < 3).then_some(seed as usize % 2),
+                tolerates: (seed % 11 < 3).then_some(seed as usize % 2),
                 until,
                 patience,
                 watch: watch.into_iter().map(str::to_owned).collect(),
@@ -86,14 +86,14 @@ pub(crate) fn scenario() -> impl Strategy<Value = Scenario> {
 }
 
 fn identify(value: u64) -> Identify {
-    Identify { who: Who::Any, value, at: When::Between(Time(3), Time(1_000)) }
+    Identify { process: ProcessSelector::Any, value, at: When::Between(Time(3), Time(1_000)) }
 }
 
 fn members(n: u32) -> impl Strategy<Value = SetText> {
     btree_set(0..n, 1..4).prop_map(|set| SetText(set.into_iter().map(ProcessId::new).collect()))
 }
 
-fn requests(n: u32) -> impl Strategy<Value = (Requesters, Vec<Occasion>, SpanText)> {
+fn requests(n: u32) -> impl Strategy<Value = (Requesters, Vec<ProcessAt>, SpanText)> {
     let first = (1..=n as usize).prop_map(Requesters::First);
     let at_start = prop_oneof![Just(Requesters::One), Just(Requesters::All), first];
     let unspread = (Just(Requesters::One), vec(occasion(n), 1..4), Just(SpanText::default()));
@@ -106,7 +106,8 @@ fn clocks(n: u32) -> impl Strategy<Value = (Vec<LocalClock>, SpanText, DriftText
     let offset = -(OFFSET_MOST as i64)..=OFFSET_MOST as i64;
     let drift = || (-Drift::ONE / 10..=Drift::ONE / 10).prop_map(Drift);
     let named = btree_map(0..n, (offset.prop_map(Offset), drift()), 0..3).prop_map(|named| {
-        let clock = |(who, (offset, drift))| LocalClock { who: ProcessId::new(who), offset, drift };
+        let clock =
+            |(who, (offset, drift))| LocalClock { process: ProcessId::new(who), offset, drift };
         named.into_iter().map(clock).collect()
     });
     (named, (0..=OFFSET_MOST).prop_map(|most| SpanText(Span(most))), drift().prop_map(DriftText))
@@ -165,7 +166,7 @@ fn faults(n: u32) -> impl Strategy<Value = Faults> {
     (on_process, on_links).prop_map(|(on_process, on_links)| {
         let ((crash, crash_mid, recover), sends, receipts, slow, fast, clock, traitor) = on_process;
         let ([lose, duplicate, reorder], cut, partition, suspect, rates) = on_links;
-        let omission = |(who, window, rate)| Omission { who, window, rate };
+        let omission = |(who, window, rate)| Omission { process: who, window, rate };
         Faults {
             crash,
             crash_mid,
@@ -178,13 +179,13 @@ fn faults(n: u32) -> impl Strategy<Value = Faults> {
             duplicate,
             reordering: rates[2],
             reorder,
-            slow: each(slow, |(who, window, handling)| Slow { who, window, handling }),
-            fast: each(fast, |(who, window, factor)| Fast { who, window, factor }),
-            clock: each(clock, |(who, at, rate)| Clock { who, at, rate }),
+            slow: each(slow, |(who, window, handling)| Slow { process: who, window, handling }),
+            fast: each(fast, |(who, window, factor)| Fast { process: who, window, factor }),
+            clock: each(clock, |(who, at, rate)| Clock { process: who, at, rate }),
             cut: each(cut, |(link, both_ways, window)| Cut { link, both_ways, window }),
             partition: each(partition, |(groups, window)| Partition { groups, window }),
             suspect: each(suspect, |(pair, window)| Suspect { pair, window }),
-            traitor: each(traitor, |(who, strategy)| Traitor { who, strategy }),
+            traitor: each(traitor, |(who, strategy)| Traitor { process: who, strategy }),
         }
     })
 }
@@ -194,18 +195,19 @@ fn each<A, B>(all: Vec<A>, make: impl Fn(A) -> B) -> Vec<B> {
 }
 
 /// Each process crashes once at most, and comes back after that or not at all.
-fn crashes(n: u32) -> impl Strategy<Value = (Vec<Occasion>, Vec<CrashMid>, Vec<Recover>)> {
+fn crashes(n: u32) -> impl Strategy<Value = (Vec<ProcessAt>, Vec<CrashMid>, Vec<Recover>)> {
     let life = (0u64..1 << 40, 1u64..1 << 40, option::of(any::<u32>()), option::of(any::<bool>()));
     btree_map(0..n, life, 0..3).prop_map(|lives| {
         let (mut crash, mut crash_mid, mut recover) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (time, later, sends, memory)) in lives {
-            let (who, at) = (Who::Process(ProcessId::new(number)), When::At(Time(time)));
+            let (who, at) =
+                (ProcessSelector::Process(ProcessId::new(number)), When::At(Time(time)));
             match sends {
-                None => crash.push(Occasion { who, at }),
-                Some(sends) => crash_mid.push(CrashMid { who, at, sends }),
+                None => crash.push(ProcessAt { process: who, at }),
+                Some(sends) => crash_mid.push(CrashMid { process: who, at, sends }),
             }
             let at = When::At(Time(time + later));
-            recover.extend(memory.map(|memory| Recover { who, at, memory }));
+            recover.extend(memory.map(|memory| Recover { process: who, at, memory }));
         }
         (crash, crash_mid, recover)
     })
@@ -273,21 +275,24 @@ fn window() -> impl Strategy<Value = Window> {
     })
 }
 
-fn who(n: u32) -> impl Strategy<Value = Who> {
-    prop_oneof![(0..n).prop_map(|number| Who::Process(ProcessId::new(number))), Just(Who::Any)]
+fn who(n: u32) -> impl Strategy<Value = ProcessSelector> {
+    prop_oneof![
+        (0..n).prop_map(|number| ProcessSelector::Process(ProcessId::new(number))),
+        Just(ProcessSelector::Any)
+    ]
 }
 
 fn link(n: u32) -> impl Strategy<Value = Link> {
     prop_oneof![
         named_link(n),
-        who(n).prop_map(|to| Link { from: Who::Any, to }),
-        who(n).prop_map(|from| Link { from, to: Who::Any }),
+        who(n).prop_map(|to| Link { from: ProcessSelector::Any, to }),
+        who(n).prop_map(|from| Link { from, to: ProcessSelector::Any }),
     ]
 }
 
 fn named_link(n: u32) -> impl Strategy<Value = Link> {
     (0..n, 1..n).prop_map(move |(from, ahead)| {
-        let process = |number| Who::Process(ProcessId::new(number % n));
+        let process = |number| ProcessSelector::Process(ProcessId::new(number % n));
         Link { from: process(from), to: process(from + ahead) }
     })
 }
@@ -305,12 +310,12 @@ fn link_delay(n: u32) -> impl Strategy<Value = LinkDelay> {
     (named_link(n), delay()).prop_map(|(link, delay)| LinkDelay { link, delay })
 }
 
-fn occasion(n: u32) -> impl Strategy<Value = Occasion> {
-    (who(n), when()).prop_map(|(who, at)| Occasion { who, at })
+fn occasion(n: u32) -> impl Strategy<Value = ProcessAt> {
+    (who(n), when()).prop_map(|(who, at)| ProcessAt { process: who, at })
 }
 
-fn on_link(n: u32) -> impl Strategy<Value = OnLink> {
-    (link(n), when()).prop_map(|(link, at)| OnLink { link, at })
+fn on_link(n: u32) -> impl Strategy<Value = LinkAt> {
+    (link(n), when()).prop_map(|(link, at)| LinkAt { link, at })
 }
 
 fn rate() -> impl Strategy<Value = Rate> {

@@ -6,7 +6,8 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use quorate_sim::notation::{
-    DriftText, Factor, Link, NotationError, OffsetText, Rate, SpanText, When, Who, Window,
+    DriftText, Factor, Link, NotationError, OffsetText, ProcessSelector, Rate, SpanText, When,
+    Window,
 };
 use quorate_sim::scenario::{DetectorChoice, Requesters};
 use quorate_sim::trace::{Format, TraceSink};
@@ -39,7 +40,7 @@ pub fn scenario_file(text: &str, run: Run) -> Result<Scenario, FileError> {
         }
         Err(error) => {
             is_a_short_line(&error.to_string());
-            is_a_place_in(text, error.place);
+            is_a_place_in(text, error.position);
         }
     }
     parsed
@@ -50,7 +51,7 @@ pub fn scenario_file(text: &str, run: Run) -> Result<Scenario, FileError> {
 pub fn notations(text: &str) -> usize {
     let common = [
         prints_as_it_reads::<SpanText>(text),
-        prints_as_it_reads::<Who>(text),
+        prints_as_it_reads::<ProcessSelector>(text),
         prints_as_it_reads::<When>(text),
         prints_as_it_reads::<Window>(text),
         prints_as_it_reads::<Link>(text),
@@ -71,11 +72,11 @@ pub fn notations(text: &str) -> usize {
         text.parse::<Format>().map_err(|error| is_a_short_line(&error.to_string())).is_ok(),
     ];
     let faults = [
-        prints_as_it_reads::<fault::Occasion>(text),
+        prints_as_it_reads::<fault::ProcessAt>(text),
         prints_as_it_reads::<fault::CrashMid>(text),
         prints_as_it_reads::<fault::Recover>(text),
         prints_as_it_reads::<fault::Omission>(text),
-        prints_as_it_reads::<fault::OnLink>(text),
+        prints_as_it_reads::<fault::LinkAt>(text),
         prints_as_it_reads::<fault::Slow>(text),
         prints_as_it_reads::<fault::Fast>(text),
         prints_as_it_reads::<fault::Clock>(text),

@@ -36,7 +36,12 @@ pub trait Actor {
     fn on_belief(&mut self, now: Time, belief: Belief, out: &mut Outbox);
 
     /// Takes one thing that its user asks, when there is one; false when nobody can ask any more.
-    fn poll_user(&mut self, context: &mut Context<'_>, now: Time, out: &mut Outbox) -> Poll<bool> {
+    fn poll_command(
+        &mut self,
+        context: &mut Context<'_>,
+        now: Time,
+        out: &mut Outbox,
+    ) -> Poll<bool> {
         let _ = (context, now, out);
         Poll::Pending
     }

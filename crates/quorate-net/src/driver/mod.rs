@@ -7,7 +7,7 @@
 mod actor;
 mod hosted;
 mod outgoing;
-mod suspicion;
+mod timeout_detector;
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -16,35 +16,35 @@ use quorate_core::{Belief, ProcessId, Time};
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub use actor::{Actor, Outbox};
-pub use hosted::{Ask, Hosted, Refused, User, host};
+pub use hosted::{CommandError, CommandRequest, Hosted, ProcessHandle, host};
 
 use crate::event::{Event, Events};
 use crate::mesh::Mesh;
 use outgoing::Outgoing;
-use suspicion::Suspicion;
+use timeout_detector::TimeoutDetector;
 
 /// How soon to look again whether there is room.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How to drive.
 #[derive(Clone, Debug)]
-pub struct Drive {
+pub struct DriveOptions {
     /// How long a peer may be away before the process is told that it has crashed; never if none, for processes that
     /// bring a detector of their own.
     pub suspect_after: Option<Duration>,
     /// How many bytes may wait here for each peer whose queue in the mesh is full.
-    pub waiting_most: usize,
+    pub max_pending: usize,
 }
 
-impl Default for Drive {
+impl Default for DriveOptions {
     fn default() -> Self {
-        Self { suspect_after: Some(Duration::from_secs(1)), waiting_most: 8 << 20 }
+        Self { suspect_after: Some(Duration::from_secs(1)), max_pending: 8 << 20 }
     }
 }
 
 /// Why driving has come to an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum DriveExit {
     /// The actor wanted no more, or nobody can ask anything of it.
     Finished,
     /// The mesh has stopped.
@@ -60,62 +60,62 @@ pub async fn drive(
     mesh: &Mesh,
     events: &mut Events,
     actor: &mut dyn Actor,
-    options: &Drive,
-) -> Ended {
+    options: &DriveOptions,
+) -> DriveExit {
     let start = Instant::now();
     let now = || Time(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let peers = mesh.status().into_iter().map(|status| status.peer);
-    let mut suspicion = options.suspect_after.map(|after| Suspicion::new(peers, after, start));
-    let mut outgoing = Outgoing::new(options.waiting_most);
+    let mut detector = options.suspect_after.map(|after| TimeoutDetector::new(peers, after, start));
+    let mut outgoing = Outgoing::new(options.max_pending);
     let mut out = Outbox::default();
     actor.start(now(), &mut out);
     loop {
         while actor.next_due().is_some_and(|due| due <= now()) {
             actor.on_due(now(), &mut out);
         }
-        for belief in suspicion.iter_mut().flat_map(|suspicion| suspicion.due(Instant::now())) {
+        for belief in detector.iter_mut().flat_map(|detector| detector.due(Instant::now())) {
             actor.on_belief(now(), belief, &mut out);
         }
         if let Err(ended) = outgoing.send(mesh, &mut out) {
             return ended;
         }
         if actor.has_finished() {
-            return Ended::Finished;
+            return DriveExit::Finished;
         }
         // Another due time may have come while effects were carried out.
         if actor.next_due().is_some_and(|due| due <= now()) {
             continue;
         }
         let due = actor.next_due().map(|due| start + Duration::from_nanos(due.0));
-        let deadlines = [due, suspicion.as_ref().and_then(Suspicion::next)];
+        let deadlines = [due, detector.as_ref().and_then(TimeoutDetector::next)];
         let wake = deadlines.into_iter().flatten().min();
         let (full, waiting) = (actor.is_full(), outgoing.is_waiting());
         tokio::select! {
             biased;
             () = async { sleep_until(wake.unwrap_or(start)).await }, if wake.is_some() => {}
             event = events.next(), if !full => match event {
-                None => return Ended::MeshStopped,
+                None => return DriveExit::MeshStopped,
                 Some(Event::Message { from, payload }) => {
                     actor.on_message(now(), from, &payload, &mut out);
                 }
                 Some(Event::Up { peer, fresh, .. }) => {
-                    let told = suspicion.as_mut().map(|suspicion| suspicion.up(peer, fresh));
-                    told.into_iter().flatten().for_each(|belief| actor.on_belief(now(), belief, &mut out));
+                    let beliefs = detector.as_mut().map(|detector| detector.up(peer, fresh));
+                    beliefs.into_iter().flatten().for_each(|belief| actor.on_belief(now(), belief, &mut out));
                 }
                 Some(Event::Down { peer, why }) => {
                     let at = Instant::now();
-                    suspicion.iter_mut().for_each(|suspicion| suspicion.down(peer, &why, at));
+                    detector.iter_mut().for_each(|detector| detector.down(peer, &why, at));
                 }
             },
-            more = poll_fn(|context| actor.poll_user(context, now(), &mut out)), if !full && !waiting => {
+            more = poll_fn(|context| actor.poll_command(context, now(), &mut out)), if !full && !waiting => {
                 if !more {
-                    return Ended::Finished;
+                    return DriveExit::Finished;
                 }
             }
-            () = sleep(LOOK_AGAIN), if full || waiting => {}
+            () = sleep(RETRY_INTERVAL), if full || waiting => {}
         }
     }
 }
 
 /// What a driver may tell about a peer.
-type Told = Vec<Belief>;
+type BeliefChanges = Vec<Belief>;

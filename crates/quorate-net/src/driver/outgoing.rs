@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use quorate_core::ProcessId;
 
-use super::{Ended, Outbox};
+use super::{DriveExit, Outbox};
 use crate::limits::MESSAGE_OVERHEAD;
 use crate::mesh::{Mesh, SendError};
 
 pub(super) struct Outgoing {
-    waiting: BTreeMap<ProcessId, Waiting>,
-    most: usize,
+    waiting: BTreeMap<ProcessId, PendingQueue>,
+    max_pending: usize,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PendingQueue {
     messages: VecDeque<Bytes>,
     cost: usize,
 }
 
 impl Outgoing {
-    pub(super) const fn new(most: usize) -> Self {
-        Self { waiting: BTreeMap::new(), most }
+    pub(super) const fn new(max_pending: usize) -> Self {
+        Self { waiting: BTreeMap::new(), max_pending }
     }
 
     /// Whether something waits for room.
@@ -31,7 +31,7 @@ impl Outgoing {
     }
 
     /// Hands over what there is room for, the oldest first.
-    pub(super) fn send(&mut self, mesh: &Mesh, out: &mut Outbox) -> Result<(), Ended> {
+    pub(super) fn send(&mut self, mesh: &Mesh, out: &mut Outbox) -> Result<(), DriveExit> {
         for (to, payload) in out.sends.drain(..) {
             if let Some(waiting) = self.waiting.get_mut(&to) {
                 waiting.push(payload);
@@ -48,16 +48,16 @@ impl Outgoing {
                 waiting.cost -= payload.len() + MESSAGE_OVERHEAD;
                 waiting.messages.pop_front();
             }
-            if waiting.cost > self.most {
+            if waiting.cost > self.max_pending {
                 overrun = Some(to);
             }
         }
         self.waiting.retain(|_, waiting| !waiting.messages.is_empty());
-        overrun.map_or(Ok(()), |peer| Err(Ended::Overrun(peer)))
+        overrun.map_or(Ok(()), |peer| Err(DriveExit::Overrun(peer)))
     }
 }
 
-impl Waiting {
+impl PendingQueue {
     fn push(&mut self, payload: Bytes) {
         self.cost += payload.len() + MESSAGE_OVERHEAD;
         self.messages.push_back(payload);
@@ -65,11 +65,11 @@ impl Waiting {
 }
 
 /// Whether the mesh took it.
-fn offer(mesh: &Mesh, to: ProcessId, payload: &Bytes) -> Result<bool, Ended> {
+fn offer(mesh: &Mesh, to: ProcessId, payload: &Bytes) -> Result<bool, DriveExit> {
     match mesh.try_send(to, payload.clone()) {
         Ok(()) => Ok(true),
         Err(SendError::Full(_)) => Ok(false),
-        Err(SendError::Stopped) => Err(Ended::MeshStopped),
-        Err(error) => Err(Ended::Unsendable(error.to_string())),
+        Err(SendError::Stopped) => Err(DriveExit::MeshStopped),
+        Err(error) => Err(DriveExit::Unsendable(error.to_string())),
     }
 }

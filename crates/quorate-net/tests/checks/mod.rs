@@ -2,20 +2,20 @@
 
 use bytes::BytesMut;
 use quorate_net::frame::{self, DATA_OVERHEAD, Frame};
-use quorate_net::hello::{Answer, Hello};
+use quorate_net::hello::{Hello, HelloReply};
 
 /// The largest message that the checks allow.
-const MOST: usize = 256;
+const MAX_MESSAGE: usize = 256;
 
 /// Every decoder reads the bytes or refuses them; what was read is written as it was.
 pub fn bytes(bytes: &[u8]) {
     frames(bytes);
-    if let Some(word) = bytes.get(6..) {
-        if let Ok(hello) = Hello::decode(word) {
+    if let Some(bytes_after_prefix) = bytes.get(6..) {
+        if let Ok(hello) = Hello::decode(bytes_after_prefix) {
             assert_eq!(Hello::decode(&hello.encode()[6..]), Ok(hello));
         }
-        if let Ok(answer) = Answer::decode(word) {
-            let again = Answer::decode(&answer.encode()[6..]);
+        if let Ok(answer) = HelloReply::decode(bytes_after_prefix) {
+            let again = HelloReply::decode(&answer.encode()[6..]);
             assert_eq!(again.map(|answer| answer.encode()), Ok(answer.encode()));
         }
     }
@@ -23,8 +23,8 @@ pub fn bytes(bytes: &[u8]) {
 }
 
 fn frames(mut rest: &[u8]) {
-    while let Ok(Some((frame, size))) = frame::decode(rest, MOST) {
-        assert!(size <= MOST + DATA_OVERHEAD && size <= rest.len());
+    while let Ok(Some((frame, size))) = frame::decode(rest, MAX_MESSAGE) {
+        assert!(size <= MAX_MESSAGE + DATA_OVERHEAD && size <= rest.len());
         assert_eq!(encoded(frame)[..], rest[..size]);
         rest = &rest[size..];
     }

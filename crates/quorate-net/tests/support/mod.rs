@@ -19,13 +19,13 @@ pub(crate) fn p(number: u32) -> ProcessId {
 }
 
 /// Limits for tests: everything is noticed soon.
-pub(crate) fn quick() -> Limits {
+pub(crate) fn quick_limits() -> Limits {
     let mut limits = Limits::default();
     limits.handshake = Duration::from_secs(2);
     limits.ping = Duration::from_millis(50);
     limits.silence = Duration::from_millis(400);
     limits.redial = Duration::from_millis(5);
-    limits.redial_most = Duration::from_millis(50);
+    limits.redial_max = Duration::from_millis(50);
     limits.stop = Duration::from_secs(3);
     limits
 }
@@ -34,7 +34,7 @@ pub(crate) fn quick() -> Limits {
 pub(crate) fn config(me: u32, incarnation: u64, security: Security) -> Config {
     let mut config = Config::new(CLUSTER, p(me), [], security);
     config.incarnation = Incarnation(incarnation);
-    config.limits = quick();
+    config.limits = quick_limits();
     config.seed = u64::from(me);
     config
 }
@@ -70,7 +70,7 @@ impl Node {
     }
 
     pub(crate) async fn next(&mut self) -> Event {
-        soon(self.events.next()).await.expect("it has not stopped")
+        in_time(self.events.next()).await.expect("it has not stopped")
     }
 
     /// Messages until there are so many, whatever else happens.
@@ -94,10 +94,12 @@ impl Node {
     }
 
     /// Waits until the status says something about trouble with a peer that contains these words.
-    pub(crate) async fn trouble(&self, words: &str) {
+    pub(crate) async fn expect_error(&self, words: &str) {
         eventually(words, || {
             let status = self.mesh.status();
-            status.iter().any(|peer| peer.trouble.as_ref().is_some_and(|why| why.contains(words)))
+            status
+                .iter()
+                .any(|peer| peer.last_error.as_ref().is_some_and(|why| why.contains(words)))
         })
         .await;
     }
@@ -123,16 +125,16 @@ pub(crate) fn certified<const N: usize>(nodes: [u32; N]) -> [Security; N] {
 }
 
 /// What should not take long.
-pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(20), what).await.expect("it should not take so long")
+pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), future).await.expect("it should not take so long")
 }
 
-pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) async fn eventually(label: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..2000 {
         if holds() {
             return;
         }
         sleep(Duration::from_millis(10)).await;
     }
-    panic!("it never came to this: {what}");
+    panic!("it never came to this: {label}");
 }

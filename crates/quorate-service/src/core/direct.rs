@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId, ToVoter};
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Drift, Time};
-use quorate_protocol::{Answer, Attached, Failure, Name, SessionKey, TEXT_MOST};
+use quorate_protocol::{Attached, CallResponse, Failure, Name, SessionKey, TEXT_MOST};
 
-use super::quotas::Added;
+use super::quotas::Charge;
 use super::sessions::too_much;
-use super::{By, ConnectionId, Local, NodeCore};
+use super::{CallId, ConnectionId, LocalMessage, NodeCore};
 use crate::peer::{Description, RequestText, SessionText};
 
 /// Direct clients of this node.
@@ -77,27 +77,31 @@ fn speaks_for(message: &ToVoter<Name>, session: u128, candidate: CandidateId) ->
 impl NodeCore {
     pub(super) fn attach(
         &mut self,
-        by: By,
+        call_id: CallId,
         key: SessionKey,
-        (who, place): (String, String),
+        (client_name, client_location): (String, String),
         candidate: Option<u64>,
         now: Time,
-    ) -> Answer {
+    ) -> CallResponse {
         if self.leaving.is_some() {
-            return Answer::Failed(Failure::Leaving);
+            return CallResponse::Failed(Failure::Leaving);
         }
-        if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
+        if client_name.len() > TEXT_MOST || client_location.len() > TEXT_MOST {
             return too_much(format!("a text has {TEXT_MOST} bytes at most"));
         }
         let session = key.id();
         // A client that comes back is not one more.
-        if !self.lives(session) {
+        if !self.session_exists(session) {
             if self.direct.len() + self.relays.len() >= self.settings.sessions_most {
                 return too_much("this node has as many sessions as it may".to_owned());
             }
-            let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
-            if let Err(failure) = self.charge(by.0, added, now) {
-                return Answer::Failed(failure);
+            let added = Charge {
+                sessions: 1,
+                bytes: client_name.len() + client_location.len(),
+                ..Charge::default()
+            };
+            if let Err(failure) = self.charge(call_id.0, added, now) {
+                return CallResponse::Failed(failure);
             }
         }
         let candidate = match candidate {
@@ -106,14 +110,17 @@ impl NodeCore {
         };
         let taken = self.candidates.contains_key(&candidate);
         if taken || self.direct.is_foreign(candidate, session) {
-            return Answer::Failed(Failure::NotAllowed("the candidate is another's".to_owned()));
+            return CallResponse::Failed(Failure::NotAllowed(
+                "the candidate is another's".to_owned(),
+            ));
         }
-        self.direct.attach(by.0, session, candidate);
-        self.owns(by.0, session);
+        self.direct.attach(call_id.0, session, candidate);
+        self.set_owner(call_id.0, session);
         let node = self.settings.id.index() as u32;
-        let about = SessionText { who, place, node, ..SessionText::default() };
-        self.describe(Description { session, about, request: None }, now);
-        Answer::Attached(Box::new(self.attached(candidate)))
+        let session_text =
+            SessionText { client_name, client_location, node, ..SessionText::default() };
+        self.describe(Description { session, session_text, request: None }, now);
+        CallResponse::Attached(Box::new(self.attached(candidate)))
     }
 
     fn attached(&self, candidate: CandidateId) -> Attached {
@@ -138,21 +145,21 @@ impl NodeCore {
 
     /// Messages of a direct client's candidate. A client speaks only for itself, and within its quotas: the answer is why
     /// a request is refused.
-    pub(super) fn hear_candidate(
+    pub(super) fn on_candidate_messages(
         &mut self,
         connection: ConnectionId,
         messages: Vec<ToVoter<Name>>,
         now: Time,
-    ) -> Option<Answer> {
+    ) -> Option<CallResponse> {
         let &(session, candidate) = self.direct.attached.get(&connection)?;
         let mut refused = None;
         for message in messages {
             if !speaks_for(&message, session, candidate) {
                 tracing::debug!("a direct client speaks for another session");
             } else if let Err(failure) = self.charge_request(&message, now) {
-                refused = Some(Answer::Failed(failure));
+                refused = Some(CallResponse::Failed(failure));
             } else {
-                self.local.push_back(Local::ToVoter(candidate, message));
+                self.local_messages.push_back(LocalMessage::ToVoter(candidate, message));
             }
         }
         refused
@@ -165,7 +172,7 @@ impl NodeCore {
         if session.is_some_and(|session| session.has(claim.request)) {
             return Ok(());
         }
-        let added = Added { requests: 1, bytes: lock.text().len(), ..Added::default() };
+        let added = Charge { requests: 1, bytes: lock.text().len(), ..Charge::default() };
         self.charge_session(claim.request.session, added, now)
     }
 
@@ -178,17 +185,19 @@ impl NodeCore {
         now: Time,
     ) {
         let Some(&(session, _)) = self.direct.attached.get(&connection) else { return };
-        let Some(about) = self.texts.session(session).map(|known| known.about.clone()) else {
+        let Some(session_text) =
+            self.texts.session(session).map(|known| known.session_text.clone())
+        else {
             return;
         };
-        let added = Added { bytes: why.len(), ..Added::default() };
+        let added = Charge { bytes: why.len(), ..Charge::default() };
         let mut refused = || self.charge_session(session, added, now).is_err();
         if request.session != session || why.len() > TEXT_MOST || refused() {
             return;
         }
         let known = self.texts.request(request).map(|(text, _)| text.clone());
         let text = RequestText { why, ..known.unwrap_or_default() };
-        self.describe(Description { session, about, request: Some((request, text)) }, now);
+        self.describe(Description { session, session_text, request: Some((request, text)) }, now);
     }
 }
 
@@ -205,7 +214,7 @@ mod tests {
         let presented =
             |session| Presented { session, ttl: Span(1), beat: Beat::default(), relayed: false };
         let lock = Name::lock("a").expect("a name");
-        let ask = |of: u128, claimed: u128, candidate| ToVoter::Request {
+        let request_message = |of: u128, claimed: u128, candidate| ToVoter::Request {
             session: presented(of),
             lock: lock.clone(),
             claim: Claim { request: request(claimed), attempt: u64::MAX, candidate },
@@ -214,9 +223,9 @@ mod tests {
             rank: Rank::First,
             ended: u64::MAX,
         };
-        assert!(speaks_for(&ask(7, 7, own), 7, own));
+        assert!(speaks_for(&request_message(7, 7, own), 7, own));
         for (of, claimed, candidate) in [(8, 7, own), (7, 8, own), (7, 7, other)] {
-            assert!(!speaks_for(&ask(of, claimed, candidate), 7, own));
+            assert!(!speaks_for(&request_message(of, claimed, candidate), 7, own));
         }
         let release = ToVoter::Release { lock, request: request(8), attempt: 1, token: None };
         assert!(!speaks_for(&release, 7, own));

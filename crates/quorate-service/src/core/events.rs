@@ -1,16 +1,16 @@
 //! Relays at work: effects of candidates, what their clients learn, and answers to calls that waited for it.
 
 use quorate_algorithms::mutex::leased_quorum::{
-    CandidateEffect, CandidateEffects, Report, RequestId, Standing, ToVoter,
+    CandidateEffect, CandidateEffects, Report, RequestId, RequestStatus, ToVoter,
 };
 use quorate_core::{Span, Time};
-use quorate_protocol::{Answer, Failure, Life, Name, Say};
+use quorate_protocol::{CallResponse, Failure, LeaseInfo, Name, ServerMessage};
 
-use super::relay::{Interest, Origin, Pending, Relay, Sent, WaitMode, Waiter, last_of_turn};
-use super::sessions::{ECHO, WIDEN, expiry_margin};
+use super::relay::{Interest, Origin, PendingCall, Relay, Sent, WaitMode, Waiter, last_of_turn};
+use super::sessions::{ECHO_TIMEOUT, WIDEN_DELAY, expiry_margin};
 use super::{Alarm, ConnectionId, NodeCore};
-use crate::lease::{GRANT, told_ttl};
-use crate::measures::seconds;
+use crate::lease::{GRANT, client_ttl};
+use crate::metrics::seconds;
 use crate::peer::{Description, PeerMessage};
 
 /// Create revisions that clients are told before there is a token are greater than all tokens.
@@ -20,7 +20,7 @@ const QUEUED: u64 = 1 << 62;
 const RELEASED_MOST: usize = 1_024;
 
 /// A call whose time is up waits this long for the answer if the lock is just being granted.
-const GRANTING: Span = Span::from_millis(200);
+const WITHDRAW_RETRY: Span = Span::from_millis(200);
 
 impl NodeCore {
     /// Lets a relay's candidate handle something, and carries out its effects.
@@ -37,7 +37,9 @@ impl NodeCore {
         let mut reports = Vec::new();
         for effect in out {
             match effect {
-                CandidateEffect::Send(voter, message) => self.ask_voter(candidate, voter, message),
+                CandidateEffect::Send(voter, message) => {
+                    self.send_to_voter(candidate, voter, message)
+                }
                 CandidateEffect::Report(report) => reports.push(report),
                 CandidateEffect::Refused(ttl) => {
                     tracing::debug!(ttl = ttl.0, "a voter knows the session with another ttl");
@@ -60,26 +62,26 @@ impl NodeCore {
             return;
         }
         match standing {
-            Standing::Waiting(place) => self.on_waiting(session, request, place, now),
-            Standing::Granted { token, beat } => {
+            RequestStatus::Waiting(position) => self.on_waiting(session, request, position, now),
+            RequestStatus::Granted { token, beat } => {
                 self.on_granted(session, request, (token, beat.number), now);
             }
-            Standing::Held(_) => interest.token = inside,
-            Standing::Broken => self.raise(session, request, attempt, now),
+            RequestStatus::Held(_) => interest.token = inside,
+            RequestStatus::Broken => self.raise(session, request, attempt, now),
             // Only a call of the client takes it back, once per beat: two relays do not take it from each other without end.
-            Standing::Stale(known)
+            RequestStatus::Stale(known)
                 if (called || interest.has_calls()) && interest.raised < beat =>
             {
                 interest.raised = beat;
                 self.raise(session, request, known, now);
             }
-            Standing::Stale(_) if !called && !interest.has_calls() => {
+            RequestStatus::Stale(_) if !called && !interest.has_calls() => {
                 // Another relay goes on with the request.
                 relay.take(request);
                 relay.candidate.forget(request);
             }
-            Standing::Stale(_) => {}
-            Standing::Gone => self.on_gone(session, request, now),
+            RequestStatus::Stale(_) => {}
+            RequestStatus::Gone => self.on_gone(session, request, now),
         }
     }
 
@@ -91,7 +93,7 @@ impl NodeCore {
         // record.
         interest.token = interest.token.filter(|_| known <= last_of_turn(interest.attempt));
         interest.attempt = known.max(interest.attempt).saturating_add(1);
-        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         self.pursue(session, request, now);
     }
 
@@ -99,7 +101,7 @@ impl NodeCore {
     pub(super) fn retry_stale(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get(&session) else { return };
         let stale = relay.candidate.reports();
-        let stale = stale.filter(|report| matches!(report.standing, Standing::Stale(_)));
+        let stale = stale.filter(|report| matches!(report.standing, RequestStatus::Stale(_)));
         for report in stale.collect::<Vec<Report>>() {
             self.on_report(session, report, now);
         }
@@ -130,16 +132,16 @@ impl NodeCore {
         let asked = std::mem::replace(&mut interest.since, now);
         let name = interest.name.clone();
         self.watch_validity(session, good, now);
-        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         if first {
             tracing::debug!(lock = %name, token, at = now.0, "granted");
             if let Some(spans) = &mut self.spans {
                 spans.request(&name, request, Some(request.number), (asked, now), Some(token));
             }
-            self.measures.granted.inc();
-            self.measures.wait.observe(seconds(now.since(asked)));
+            self.metrics.granted.inc();
+            self.metrics.wait.observe(seconds(now.since(asked)));
             if let Some(freed) = self.released.remove(&name).filter(|freed| *freed >= asked) {
-                self.measures.hand_off.observe(seconds(now.since(freed)));
+                self.metrics.hand_off.observe(seconds(now.since(freed)));
             }
         }
         self.describe_request(session, request, now);
@@ -159,32 +161,36 @@ impl NodeCore {
         let connection = relay.connection;
         let Some(interest) = relay.take(request) else { return };
         if interest.token.is_some() {
-            self.measures.loses("expelled");
-            self.measures.hold.observe(seconds(now.since(interest.since)));
+            self.metrics.count_loss("expelled");
+            self.metrics.hold.observe(seconds(now.since(interest.since)));
         }
         let Some(relay) = self.relays.get_mut(&session) else { return };
         if let (Origin::Key(key), true) = (&relay.origin, interest.token.is_some()) {
             let (session, request) = (*key, request.number);
-            self.say(connection, Say::Lost { session, request, expelled: true });
+            self.send_client(connection, ServerMessage::Lost { session, request, revoked: true });
         }
         let waiting = interest.waiting.into_iter().filter(|waiter| waiter.connected);
         let waiting: Vec<Waiter> = waiting.collect();
         self.forget_texts(request);
-        self.ask_anew(request, interest.name, ended, waiting, now);
+        self.reacquire(request, interest.name, ended, waiting, now);
     }
 
-    fn on_waiting(&mut self, session: u128, request: RequestId, place: u32, now: Time) {
+    fn on_waiting(&mut self, session: u128, request: RequestId, position: u32, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(interest) = relay.interests.get_mut(&request) else { return };
-        let first = std::mem::replace(&mut interest.place, place) == 0;
-        if place == 0 {
+        let first = std::mem::replace(&mut interest.queue_position, position) == 0;
+        if position == 0 {
             return;
         }
         if let Origin::Key(key) = relay.origin {
-            let told: Vec<ConnectionId> = interest.waiting.iter().map(|it| it.by.0).collect();
-            for connection in told {
+            let notified: Vec<ConnectionId> =
+                interest.waiting.iter().map(|it| it.call_id.0).collect();
+            for connection in notified {
                 let (session, request) = (key, request.number);
-                self.say(connection, Say::Position { session, request, position: place });
+                self.send_client(
+                    connection,
+                    ServerMessage::Position { session, request, position },
+                );
             }
         }
         self.refuse_waiters(session, request, now, |it| it.mode == WaitMode::OnlyIfFree);
@@ -198,15 +204,17 @@ impl NodeCore {
     fn answer_enqueued(&mut self, session: u128, request: RequestId, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let Some(interest) = relay.interests.get_mut(&request) else { return };
-        let told = interest.waiting.extract_if(.., |it| it.mode == WaitMode::Enqueued);
-        let told: Vec<Waiter> = told.collect();
-        if told.is_empty() {
+        let enqueued = interest.waiting.extract_if(.., |it| it.mode == WaitMode::Enqueued);
+        let enqueued: Vec<Waiter> = enqueued.collect();
+        if enqueued.is_empty() {
             return;
         }
         let hash = (request.session as u64).wrapping_mul(31).wrapping_add(request.number);
         let revision = QUEUED | hash & (QUEUED - 1);
-        (interest.revision, interest.stays) = (Some(revision), true);
-        told.into_iter().for_each(|waiter| self.answer(waiter.by, Answer::Queued(revision)));
+        (interest.revision, interest.detached) = (Some(revision), true);
+        enqueued
+            .into_iter()
+            .for_each(|waiter| self.answer(waiter.call_id, CallResponse::Queued(revision)));
         self.describe_request(session, request, now);
     }
 
@@ -226,14 +234,14 @@ impl NodeCore {
             return;
         }
         let held = interest.token.is_some();
-        let is_last = interest.waiting.is_empty() && !interest.stays && !held;
+        let is_last = interest.waiting.is_empty() && !interest.detached && !held;
         if is_last && !self.withdraw(session, request, false, now) {
-            let give_up = |it: &Waiter| it.until.is_some_and(|until| until + ECHO <= now);
+            let give_up = |it: &Waiter| it.until.is_some_and(|until| until + ECHO_TIMEOUT <= now);
             let Some(relay) = self.relays.get_mut(&session) else { return };
             let Some(interest) = relay.interests.get_mut(&request) else { return };
             let (late, granting): (Vec<_>, Vec<_>) = over.into_iter().partition(give_up);
             interest.waiting.extend(granting);
-            self.alarms.insert((now + GRANTING, Alarm::Calls(session)));
+            self.alarms.insert((now + WITHDRAW_RETRY, Alarm::Calls(session)));
             return late.into_iter().for_each(|it| self.refuse(it, Failure::NoQuorum));
         }
         for waiter in over {
@@ -252,8 +260,8 @@ impl NodeCore {
             Failure::TimedOut => "timed-out",
             _ => "no-quorum",
         };
-        self.measures.refuses(label);
-        self.answer(waiter.by, Answer::Failed(why));
+        self.metrics.count_refusal(label);
+        self.answer(waiter.call_id, CallResponse::Failed(why));
     }
 
     /// Gives up a request of which the client was told nothing; tells whether that was possible.
@@ -272,7 +280,7 @@ impl NodeCore {
         let interest = relay.take(request);
         for effect in out {
             if let CandidateEffect::Send(voter, message) = effect {
-                self.ask_voter(candidate, voter, message);
+                self.send_to_voter(candidate, voter, message);
             }
         }
         if let Some(interest) = interest {
@@ -286,7 +294,7 @@ impl NodeCore {
         let name = &interest.name;
         if let Some(token) = interest.token {
             tracing::debug!(lock = %name, token, at = now.0, "released");
-            self.measures.hold.observe(seconds(now.since(interest.since)));
+            self.metrics.hold.observe(seconds(now.since(interest.since)));
             if self.released.len() >= RELEASED_MOST {
                 self.released.clear();
             }
@@ -308,7 +316,7 @@ impl NodeCore {
         let candidate = relay.id;
         for (voter, request, attempt, lock) in relay.ended_but_listed() {
             let release = ToVoter::Release { lock, request, attempt, token: None };
-            self.ask_voter(candidate, voter, release);
+            self.send_to_voter(candidate, voter, release);
         }
     }
 
@@ -335,7 +343,7 @@ impl NodeCore {
             let ready: Vec<Waiter> = interest.waiting.extract_if(.., |it| fits(it)).collect();
             let connected = ready.iter().filter(|waiter| waiter.connected);
             interest.answered += connected.count();
-            interest.stays |= ready.iter().any(|waiter| !waiter.connected);
+            interest.detached |= ready.iter().any(|waiter| !waiter.connected);
             renews |= interest.waiting.iter().any(|it| it.beat <= good && it.connected);
             for waiter in ready {
                 self.answer_waiter(session, request, token, good, waiter, terms);
@@ -358,16 +366,16 @@ impl NodeCore {
         let Some(relay) = self.relays.get(&session) else { return };
         let answer = match waiter.inside.is_none_or(|inside| inside <= token) {
             true => {
-                let reliance = relay.reliance(good, waiter.sent, terms);
-                Answer::Granted { token, reliance }
+                let validity = relay.validity(good, waiter.sent, terms);
+                CallResponse::Granted { token, validity }
             }
             // It has lost the lock that it speaks of.
-            false => Answer::Failed(Failure::NoRequest),
+            false => CallResponse::Failed(Failure::NoRequest),
         };
-        if let Some(withdrawable) = self.withdrawable.get_mut(&waiter.by.0) {
+        if let Some(withdrawable) = self.withdrawable.get_mut(&waiter.call_id.0) {
             withdrawable.1 = Some(request);
         }
-        self.answer(waiter.by, answer);
+        self.answer(waiter.call_id, answer);
     }
 
     /// A call that has waited is about to be answered: it begins another beat, since its connection is open.
@@ -378,7 +386,7 @@ impl NodeCore {
         }
         let (connection, sent) = (relay.connection, Sent { at: now.0 / 1_000, clock: None });
         let beat = relay.call(connection, sent, now);
-        self.tell_beat(session, beat, now);
+        self.send_beat(session, beat, now);
     }
 
     fn answer_pending(&mut self, session: u128, now: Time) {
@@ -409,33 +417,41 @@ impl NodeCore {
             let Some(relay) = self.relays.get(&session) else { return };
             let answer = match relay.is_lease() {
                 true => {
-                    let ttl_ms = told_ttl(relay.ttl, terms).0 / 1_000_000;
-                    Answer::Life(Life { ttl_ms, relied_ms: ttl_ms, requests: Vec::new() })
+                    let ttl_ms = client_ttl(relay.ttl, terms).0 / 1_000_000;
+                    CallResponse::LeaseInfo(LeaseInfo {
+                        ttl_ms,
+                        valid_ms: ttl_ms,
+                        requests: Vec::new(),
+                    })
                 }
                 false => relay.alive(&pending, good, terms),
             };
-            self.answer(pending.by, answer);
+            self.answer(pending.call_id, answer);
         }
     }
 
-    fn answer_opened(&mut self, session: u128, pending: Pending) {
+    fn answer_opened(&mut self, session: u128, pending: PendingCall) {
         let Some(relay) = self.relays.get(&session) else { return };
         let answer = match &relay.origin {
             Origin::Lease(_) => {
-                let ttl_ms = told_ttl(relay.ttl, self.settings.terms).0 / 1_000_000;
-                Answer::Life(Life { ttl_ms, relied_ms: ttl_ms, requests: Vec::new() })
+                let ttl_ms = client_ttl(relay.ttl, self.settings.terms).0 / 1_000_000;
+                CallResponse::LeaseInfo(LeaseInfo {
+                    ttl_ms,
+                    valid_ms: ttl_ms,
+                    requests: Vec::new(),
+                })
             }
             Origin::Key(key) => {
-                Answer::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }
+                CallResponse::Opened { session: *key, ttl_ms: (relay.ttl.0 / 1_000_000) as u32 }
             }
         };
-        self.answer(pending.by, answer);
+        self.answer(pending.call_id, answer);
     }
 
     fn fail_pending(&mut self, session: u128, failure: &Failure) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         for pending in std::mem::take(&mut relay.pending) {
-            self.answer(pending.by, Answer::Failed(failure.clone()));
+            self.answer(pending.call_id, CallResponse::Failed(failure.clone()));
         }
     }
 
@@ -443,9 +459,10 @@ impl NodeCore {
     pub(super) fn expire_calls(&mut self, session: u128, now: Time) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let late = relay.pending.extract_if(.., |pending| pending.until <= now);
-        let late: Vec<_> = late.map(|pending| pending.by).collect();
+        let late: Vec<_> = late.map(|pending| pending.call_id).collect();
         let opening = relay.echoed() == 0 && !relay.has_calls();
-        late.into_iter().for_each(|by| self.answer(by, Answer::Failed(Failure::NoQuorum)));
+        late.into_iter()
+            .for_each(|call_id| self.answer(call_id, CallResponse::Failed(Failure::NoQuorum)));
         if opening {
             return drop(self.forget_relay(session));
         }
@@ -483,7 +500,7 @@ impl NodeCore {
             }
         }
         for (request, attempt) in lapsed {
-            self.measures.loses("no-quorum");
+            self.metrics.count_loss("no-quorum");
             if let Some(relay) = self.relays.get_mut(&session)
                 && let Some(interest) = relay.interests.get_mut(&request)
             {
@@ -499,7 +516,9 @@ impl NodeCore {
         self.drive(request.session, now, |relay, out| {
             let interest = relay.interests.get(&request);
             let adopted = |it: &Interest| it.attempt > 1;
-            if interest.is_some_and(|it| it.token.is_some() || it.place == 0 || adopted(it)) {
+            if interest
+                .is_some_and(|it| it.token.is_some() || it.queue_position == 0 || adopted(it))
+            {
                 relay.candidate.widen(request, out);
                 relay.candidate.widen(request, out);
             }
@@ -526,10 +545,10 @@ impl NodeCore {
     pub(super) fn drop_relay(&mut self, session: u128, failure: &Failure) {
         let Some(relay) = self.forget_relay(session) else { return };
         let waiters = relay.interests.values().flat_map(|interest| &interest.waiting);
-        let waiters = waiters.filter(|waiter| waiter.connected).map(|waiter| waiter.by);
-        let calls = waiters.chain(relay.pending.iter().map(|pending| pending.by));
-        for by in calls.collect::<Vec<_>>() {
-            self.answer(by, Answer::Failed(failure.clone()));
+        let waiters = waiters.filter(|waiter| waiter.connected).map(|waiter| waiter.call_id);
+        let calls = waiters.chain(relay.pending.iter().map(|pending| pending.call_id));
+        for call_id in calls.collect::<Vec<_>>() {
+            self.answer(call_id, CallResponse::Failed(failure.clone()));
         }
     }
 
@@ -544,7 +563,7 @@ impl NodeCore {
         for peer in self.peers_that_are_up() {
             self.send(peer, PeerMessage::Describe(Box::new(description.clone())));
         }
-        self.hear_texts(description, now);
+        self.on_description(description, now);
     }
 
     pub(super) fn forget_texts(&mut self, request: RequestId) {

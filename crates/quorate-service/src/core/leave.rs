@@ -2,23 +2,23 @@
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, Span, Time};
-use quorate_protocol::{Answer, Failure, Say};
+use quorate_protocol::{CallResponse, Failure, ServerMessage};
 
 use super::relay::Origin;
 use super::{ConnectionId, NodeCore};
 use crate::peer::PeerMessage;
 
 /// A node that leaves waits at least this long for candidates elsewhere to take other votes.
-const OTHER_VOTES: Span = Span::from_millis(300);
+const LEAVE_DELAY: Span = Span::from_millis(300);
 
 impl NodeCore {
     /// A peer can be reached, or cannot and why.
-    pub fn peer_is(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
+    pub fn on_peer_link(&mut self, peer: ProcessId, up: Result<(), String>, now: Time) {
         let is_up = up.is_ok();
         self.up.insert(peer, up);
         if is_up {
             self.leaving_peers.remove(peer);
-            self.tell_peer_watched(peer);
+            self.send_all_watches(peer);
             if let Some(address) = self.settings.client_address.clone() {
                 self.send(peer, PeerMessage::ClientAddress(address));
             }
@@ -27,7 +27,7 @@ impl NodeCore {
         } else {
             self.avoid_everywhere(peer, now);
         }
-        self.settle(now);
+        self.deliver_local(now);
     }
 
     /// Tells a peer the texts of sessions that this node relays for, and of those that the peer was the last one to relay for:
@@ -41,7 +41,9 @@ impl NodeCore {
         }
         let of_peer = peer.index() as u32;
         let theirs = self.texts.sessions().filter(|(session, known)| {
-            known.about.relayed && known.about.node == of_peer && !self.relays.contains_key(session)
+            known.session_text.relayed
+                && known.session_text.node == of_peer
+                && !self.relays.contains_key(session)
         });
         for (session, known) in theirs {
             all.extend(self.texts.describe(session, None));
@@ -61,22 +63,27 @@ impl NodeCore {
     /// A connection is closed. Sessions live on until their time is up: their clients may come back. A request of a front end
     /// whose answer was not heard is withdrawn from the relay here. Its client may have gone on through another node: that the
     /// connection is closed is not the client's word that it has stopped.
-    pub fn connection_closed(&mut self, connection: ConnectionId, heard: bool, now: Time) {
+    pub fn connection_closed(
+        &mut self,
+        connection: ConnectionId,
+        answer_received: bool,
+        now: Time,
+    ) {
         self.direct.detach(connection);
         self.unwatch(connection);
-        let withdrawn = self.withdrawable.remove(&connection).filter(|_| !heard);
+        let withdrawn = self.withdrawable.remove(&connection).filter(|_| !answer_received);
         if let Some((session, granted)) = withdrawn {
             self.withdraw_unheard(session, connection, granted, now);
         }
         if !connection.is_local() {
             for relay in self.relays.values_mut().filter(|it| it.connection == connection) {
                 let waiting = relay.interests.values_mut().flat_map(|it| &mut it.waiting);
-                for waiter in waiting.filter(|waiter| waiter.by.0 == connection) {
+                for waiter in waiting.filter(|waiter| waiter.call_id.0 == connection) {
                     waiter.connected = false;
                 }
             }
         }
-        self.settle(now);
+        self.deliver_local(now);
     }
 
     fn withdraw_unheard(
@@ -91,12 +98,13 @@ impl NodeCore {
         let mut unheard = Vec::new();
         for (request, interest) in &mut relay.interests {
             let had = interest.waiting.len();
-            interest.waiting.retain(|waiter| waiter.by.0 != connection);
+            interest.waiting.retain(|waiter| waiter.call_id.0 != connection);
             if granted == Some(*request) {
                 interest.answered -= 1;
             }
             let is_its = interest.waiting.len() < had || granted == Some(*request);
-            if is_its && interest.waiting.is_empty() && interest.answered == 0 && !interest.stays {
+            if is_its && interest.waiting.is_empty() && interest.answered == 0 && !interest.detached
+            {
                 unheard.push(*request);
             }
         }
@@ -107,7 +115,7 @@ impl NodeCore {
                 && let Some(relay) = self.relays.get_mut(&session)
                 && let Some(interest) = relay.interests.get_mut(&request)
             {
-                interest.stays = true;
+                interest.detached = true;
             }
         }
     }
@@ -124,15 +132,15 @@ impl NodeCore {
         // Locks held through this node get votes elsewhere, so that another relay finds a quorum of them.
         self.avoid_everywhere(self.settings.id, now);
         let relayed = self.relays.values().filter(|relay| matches!(relay.origin, Origin::Key(_)));
-        let mut told: Vec<ConnectionId> = relayed.map(|relay| relay.connection).collect();
-        told.extend(self.direct.connections().chain(self.watch.connections()));
-        told.sort_unstable();
-        told.dedup();
-        for connection in told {
-            self.say(connection, Say::Leaving);
+        let mut notified: Vec<ConnectionId> = relayed.map(|relay| relay.connection).collect();
+        notified.extend(self.direct.connections().chain(self.watch.connections()));
+        notified.sort_unstable();
+        notified.dedup();
+        for connection in notified {
+            self.send_client(connection, ServerMessage::Leaving);
         }
         self.fail_local_calls();
-        self.settle(now);
+        self.deliver_local(now);
     }
 
     /// Calls of the front ends are asked again elsewhere. What they wait for keeps its place.
@@ -140,21 +148,21 @@ impl NodeCore {
         let mut failed = Vec::new();
         for relay in self.relays.values_mut() {
             for waiter in relay.interests.values_mut().flat_map(|it| &mut it.waiting) {
-                if waiter.connected && waiter.by.0.is_local() {
+                if waiter.connected && waiter.call_id.0.is_local() {
                     waiter.connected = false;
-                    failed.push(waiter.by);
+                    failed.push(waiter.call_id);
                 }
             }
         }
-        for by in failed {
-            self.withdrawable.remove(&by.0);
-            self.answer(by, Answer::Failed(Failure::Leaving));
+        for call_id in failed {
+            self.withdrawable.remove(&call_id.0);
+            self.answer(call_id, CallResponse::Failed(Failure::Leaving));
         }
     }
 
     /// Whether a node that leaves may stop: no client relies on its voter alone, as far as the node can tell.
     pub fn is_idle(&self, now: Time) -> bool {
-        let waited = self.leaving.is_some_and(|since| now.since(since) >= OTHER_VOTES);
+        let waited = self.leaving.is_some_and(|since| now.since(since) >= LEAVE_DELAY);
         let votes = self.voter.ballots().any(|(_, ballot)| ballot.vote().is_some());
         waited || !votes || self.settings.addresses.len() == 1
     }

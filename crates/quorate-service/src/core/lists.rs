@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{ProcessId, ProcessSet, Time};
-use quorate_protocol::{About, Answer, Cursor, Failure, Life, Name, Page, Standing};
+use quorate_protocol::{
+    CallResponse, Cursor, Failure, LeaseInfo, Name, Page, RequestInfo, RequestState,
+};
 
 use super::holders::{holder, recorded};
-use super::queries::{Then, Waiting};
+use super::queries::{FollowUp, QuestionState};
 use super::relay::{NUMBERED, last_of_turn};
 use super::sessions::too_much;
-use super::{By, ConnectionId, NodeCore};
-use crate::lease::told_ttl;
+use super::{CallId, ConnectionId, NodeCore};
+use crate::lease::client_ttl;
 use crate::peer::{
     BallotSeen, Description, NameFilter, Question, Reply, RequestText, SessionSeen, VoteSeen,
 };
@@ -33,7 +35,7 @@ pub(super) struct Listing {
     ballots: BTreeMap<Name, BTreeMap<ProcessId, BallotSeen>>,
     /// The least name up to which a voter has told its ballots, where one has more.
     complete_to: Option<Name>,
-    done: Vec<About>,
+    done: Vec<RequestInfo>,
 }
 
 impl Listing {
@@ -59,13 +61,13 @@ impl NodeCore {
     /// begins with the name behind that.
     pub(super) fn list(
         &mut self,
-        by: By,
+        call_id: CallId,
         (prefix, exact): (String, bool),
         after: Option<Cursor>,
         most: u32,
         now: Time,
-    ) -> Option<Answer> {
-        if !exact && self.open_lists(by.0) >= LISTS_MOST {
+    ) -> Option<CallResponse> {
+        if !exact && self.open_lists(call_id.0) >= LISTS_MOST {
             return Some(too_much(format!("{LISTS_MOST} lists at once are the most")));
         }
         let filter = match exact {
@@ -73,15 +75,25 @@ impl NodeCore {
             false => NameFilter::Prefix { prefix, after: after.map(|after| after.name) },
         };
         let listing = Listing::new(filter.clone(), (most as usize).clamp(1, LISTED_MOST));
-        self.inquire(by, Question::Ballots(filter), Waiting::List(Box::new(listing)), now);
+        self.ask_voters(
+            call_id,
+            Question::Ballots(filter),
+            QuestionState::List(Box::new(listing)),
+            now,
+        );
         None
     }
 
     /// Lists leases of a client of etcd's API.
-    pub(crate) fn ask_leases(&mut self, connection: super::ConnectionId, owner: String, now: Time) {
-        let waiting = Waiting::Leases(BTreeMap::new());
-        self.inquire((connection, 1), Question::Leases(owner), waiting, now);
-        self.settle(now);
+    pub(crate) fn list_leases(
+        &mut self,
+        connection: super::ConnectionId,
+        owner: String,
+        now: Time,
+    ) {
+        let state = QuestionState::Leases(BTreeMap::new());
+        self.ask_voters((connection, 1), Question::Leases(owner), state, now);
+        self.deliver_local(now);
     }
 
     /// Ballots of the voter here, as many as fit into one message, with the texts of their requests.
@@ -107,8 +119,11 @@ impl NodeCore {
             let requests = seen.vote.map(|vote| vote.request).into_iter();
             let requests = requests.chain(seen.queue.iter().map(|(_, request)| *request));
             for text in requests.filter_map(|it| self.texts.describe(it.session, Some(it))) {
-                let about = &text.about;
-                bytes += 64 + about.who.len() + about.place.len() + about.owner.len();
+                let session_text = &text.session_text;
+                bytes += 64
+                    + session_text.client_name.len()
+                    + session_text.client_location.len()
+                    + session_text.owner.len();
                 bytes += text.request.as_ref().map_or(0, |(_, text)| text.why.len());
                 texts.push(text);
             }
@@ -134,7 +149,7 @@ impl NodeCore {
     /// A part is there: asks for the next one, or answers with a page. Voters that have not answered are named in it.
     pub(super) fn close_list(
         &mut self,
-        by: By,
+        call_id: CallId,
         mut listing: Listing,
         silent: &ProcessSet,
         now: Time,
@@ -154,14 +169,14 @@ impl NodeCore {
         if let (Some(to), NameFilter::Prefix { prefix, .. }, false) = (&to, &listing.filter, full) {
             let filter = NameFilter::Prefix { prefix: prefix.clone(), after: Some(to.clone()) };
             listing.filter = filter.clone();
-            let waiting = Waiting::List(Box::new(listing));
-            return self.inquire(by, Question::Ballots(filter), waiting, now);
+            let state = QuestionState::List(Box::new(listing));
+            return self.ask_voters(call_id, Question::Ballots(filter), state, now);
         }
         let prefixed = matches!(listing.filter, NameFilter::Prefix { .. });
         let more = prefixed && full && (rest || to.is_some());
         let next = listing.done.last().filter(|_| more).map(Cursor::of);
         let silent = silent.iter().map(ProcessId::number).collect();
-        self.answer(by, Answer::Page(Page { requests: listing.done, next, silent }));
+        self.answer(call_id, CallResponse::Page(Page { requests: listing.done, next, silent }));
     }
 
     /// All requests for one lock: the holder, then the others in the order of their stamps.
@@ -170,7 +185,7 @@ impl NodeCore {
         name: &Name,
         seen: &BTreeMap<ProcessId, BallotSeen>,
         now: Time,
-    ) -> Vec<About> {
+    ) -> Vec<RequestInfo> {
         let ballots = seen.iter().map(|(voter, ballot)| (*voter, ballot));
         let held = holder(&self.electorate, ballots, |request| self.records(request));
         let mut stamps: BTreeMap<RequestId, u64> = BTreeMap::new();
@@ -184,42 +199,43 @@ impl NodeCore {
         }
         let holder = held.map(|(request, token)| {
             let stamp = stamps.remove(&request).unwrap_or(0);
-            self.about(name, request, stamp, Some(token), now)
+            self.request_info(name, request, stamp, Some(token), now)
         });
         let waiting: BTreeSet<(u64, RequestId)> =
             stamps.into_iter().map(|(request, stamp)| (stamp, request)).collect();
         let waiting = waiting.into_iter();
-        let waiting = waiting.map(|(stamp, request)| self.about(name, request, stamp, None, now));
+        let waiting =
+            waiting.map(|(stamp, request)| self.request_info(name, request, stamp, None, now));
         holder.into_iter().chain(waiting).collect()
     }
 
     /// A request as others see it.
-    pub(super) fn about(
+    pub(super) fn request_info(
         &self,
         name: &Name,
         request: RequestId,
         stamp: u64,
         token: Option<u64>,
         now: Time,
-    ) -> About {
-        let session = self.texts.session(request.session).map(|known| known.about.clone());
+    ) -> RequestInfo {
+        let session = self.texts.session(request.session).map(|known| known.session_text.clone());
         let session = session.unwrap_or_default();
         let text = self.texts.request(request);
         let revision = text.map_or(0, |(text, _)| text.revision);
-        About {
+        RequestInfo {
             name: name.clone(),
             stamp,
-            tie: request.session as u64 ^ request.number.rotate_left(32),
+            tie_breaker: request.session as u64 ^ request.number.rotate_left(32),
             node: session.node,
-            who: session.who,
-            place: session.place,
+            client_name: session.client_name,
+            client_location: session.client_location,
             why: text.map_or_else(String::new, |(text, _)| text.why.clone()),
             lease: session.lease,
             revision: if revision > 0 { revision } else { token.unwrap_or(0) },
             for_ms: text.map_or(0, |(_, since)| now.since(*since).0 / 1_000_000),
-            standing: match token {
-                Some(token) => Standing::Holding { token, times: 1 },
-                None => Standing::Waiting,
+            state: match token {
+                Some(token) => RequestState::Holding { token, times: 1 },
+                None => RequestState::Waiting,
             },
         }
     }
@@ -231,79 +247,87 @@ impl NodeCore {
             None => self.texts.session(text.session).is_none(),
         };
         if unknown {
-            self.texts.hear(text, now);
+            self.texts.record(text, now);
         }
     }
 
     /// Voters have told of a session.
     pub(super) fn close_session(
         &mut self,
-        by: By,
-        heard: &ProcessSet,
+        call_id: CallId,
+        responded: &ProcessSet,
         seen: BTreeMap<ProcessId, SessionSeen>,
-        then: Then,
+        follow_up: FollowUp,
         now: Time,
     ) {
-        let is_quorum = self.electorate.is_quorum(heard);
+        let is_quorum = self.electorate.is_quorum(responded);
         let ttl = seen.values().map(|session| session.ttl).max();
-        if let Then::Lookup(session) = then {
+        if let FollowUp::Lookup(session) = follow_up {
             let found = if ttl.is_some() || is_quorum { Ok(ttl) } else { Err(()) };
-            return self.looked_up(session, found, now);
+            return self.on_lookup(session, found, now);
         }
-        if let Then::Grant { origin, ttl, place, sent } = then {
+        if let FollowUp::Grant { origin, ttl, client_location, sent } = follow_up {
             let super::relay::Origin::Lease(lease) = &origin else { return };
             let owner = lease.owner.clone();
             let answer = match (seen.is_empty(), is_quorum) {
-                (false, _) => Some(Answer::Failed(Failure::Busy)),
-                (true, true) => self.open(by, origin, ttl, (owner, place), sent, now),
-                (true, false) => Some(Answer::Failed(Failure::NoQuorum)),
+                (false, _) => Some(CallResponse::Failed(Failure::Busy)),
+                (true, true) => {
+                    self.open(call_id, origin, ttl, (owner, client_location), sent, now)
+                }
+                (true, false) => Some(CallResponse::Failed(Failure::NoQuorum)),
             };
-            return answer.into_iter().for_each(|answer| self.answer(by, answer));
+            return answer.into_iter().for_each(|answer| self.answer(call_id, answer));
         }
         let Some(ttl) = ttl else {
             let failure = if is_quorum { Failure::NoSession } else { Failure::NoQuorum };
-            return self.answer(by, Answer::Failed(failure));
+            return self.answer(call_id, CallResponse::Failed(failure));
         };
-        let mut facts = self.merge_session(heard, &seen);
+        let mut facts = self.merge_session(responded, &seen);
         // Without a quorum of answers, other voters may still know the request.
         let unknown = if is_quorum { Failure::NoRequest } else { Failure::NoQuorum };
         let requests = |core: &Self, facts: &[Fact]| {
-            let about =
-                |fact: &Fact| core.about(&fact.lock, fact.request, fact.stamp, fact.token, now);
-            facts.iter().map(about).collect::<Vec<About>>()
+            let info = |fact: &Fact| {
+                core.request_info(&fact.lock, fact.request, fact.stamp, fact.token, now)
+            };
+            facts.iter().map(info).collect::<Vec<RequestInfo>>()
         };
-        match then {
-            Then::Lookup(_) | Then::Grant { .. } => {}
-            Then::List => {
+        match follow_up {
+            FollowUp::Lookup(_) | FollowUp::Grant { .. } => {}
+            FollowUp::List => {
                 let list = requests(self, &facts);
-                self.answer(by, Answer::List(list));
+                self.answer(call_id, CallResponse::List(list));
             }
             // A client that reads of no request for a lock takes the lock for released.
-            Then::Life if !is_quorum => self.answer(by, Answer::Failed(Failure::NoQuorum)),
-            Then::Life => {
-                let told = told_ttl(ttl, self.settings.terms);
+            FollowUp::LeaseInfo if !is_quorum => {
+                self.answer(call_id, CallResponse::Failed(Failure::NoQuorum))
+            }
+            FollowUp::LeaseInfo => {
+                let client_ttl = client_ttl(ttl, self.settings.terms);
                 let mut left: Vec<_> = seen.values().map(|session| session.left).collect();
                 left.sort_unstable();
-                let left = left.get(left.len() / 2).copied().unwrap_or(told).min(told);
-                let (ttl_ms, relied_ms) = (told.0 / 1_000_000, left.0 / 1_000_000);
+                let left = left.get(left.len() / 2).copied().unwrap_or(client_ttl).min(client_ttl);
+                let (ttl_ms, valid_ms) = (client_ttl.0 / 1_000_000, left.0 / 1_000_000);
                 // A client of etcd's API takes this for a grant.
                 facts.iter_mut().for_each(|fact| {
                     let entered = std::mem::take(&mut fact.entered);
                     fact.token = recorded(&self.electorate, entered);
                 });
                 let requests = requests(self, &facts);
-                self.answer(by, Answer::Life(Life { ttl_ms, relied_ms, requests }));
+                self.answer(
+                    call_id,
+                    CallResponse::LeaseInfo(LeaseInfo { ttl_ms, valid_ms, requests }),
+                );
             }
-            Then::Leave { name, token } => {
+            FollowUp::Release { name, token } => {
                 let fits = |fact: &&Fact| fact.lock == name && fact.has(token);
                 let chosen = facts.iter().filter(fits);
                 let chosen = chosen.map(|fact| (fact.request, last_of_turn(fact.attempt)));
                 match chosen.collect::<Vec<_>>() {
-                    none if none.is_empty() => self.answer(by, Answer::Failed(unknown)),
-                    chosen => self.release_requests(by, chosen, now),
+                    none if none.is_empty() => self.answer(call_id, CallResponse::Failed(unknown)),
+                    chosen => self.release_requests(call_id, chosen, now),
                 }
             }
-            Then::Proclaim { name, number, token, value } => {
+            FollowUp::Proclaim { name, number, token, value } => {
                 let fits = |fact: &&Fact| {
                     let RequestId { incarnation, number: of, .. } = fact.request;
                     let has = |number| incarnation == NUMBERED && of == number;
@@ -316,40 +340,41 @@ impl NodeCore {
                 let described =
                     chosen.and_then(|it| Some((it, self.texts.describe(it.session, None)?)));
                 let Some((request, described)) = described else {
-                    return self.answer(by, Answer::Failed(unknown));
+                    return self.answer(call_id, CallResponse::Failed(unknown));
                 };
                 let known = self.texts.request(request).map(|(text, _)| text.clone());
                 let text = RequestText { why: value, ..known.unwrap_or_default() };
                 self.describe(Description { request: Some((request, text)), ..described }, now);
-                self.answer(by, Answer::Done);
+                self.answer(call_id, CallResponse::Done);
             }
         }
     }
 
-    fn release_requests(&mut self, by: By, chosen: Vec<(RequestId, u64)>, now: Time) {
+    fn release_requests(&mut self, call_id: CallId, chosen: Vec<(RequestId, u64)>, now: Time) {
         let Some((last, rest)) = chosen.split_last() else { return };
         for (request, attempt) in rest {
             self.release_at_voters((ConnectionId::NONE, 0), *request, *attempt, now);
         }
-        self.release_at_voters(by, last.0, last.1, now);
+        self.release_at_voters(call_id, last.0, last.1, now);
     }
 
     /// Requests of a session as its voters know them together.
     fn merge_session(
         &self,
-        heard: &ProcessSet,
+        responded: &ProcessSet,
         seen: &BTreeMap<ProcessId, SessionSeen>,
     ) -> Vec<Fact> {
         let mut facts: BTreeMap<RequestId, (Fact, ProcessSet, Option<u64>)> = BTreeMap::new();
         for (voter, session) in seen {
             for entry in &session.entries {
                 let (request, lock) = (entry.request, entry.lock.clone());
-                let (token, told, entered) = (None, Vec::new(), Vec::new());
-                let empty = Fact { lock, request, attempt: 0, stamp: 0, token, told, entered };
+                let (token, known_tokens, entered) = (None, Vec::new(), Vec::new());
+                let empty =
+                    Fact { lock, request, attempt: 0, stamp: 0, token, known_tokens, entered };
                 let known = facts.entry(request).or_insert((empty, ProcessSet::new(), None));
                 known.0.attempt = known.0.attempt.max(entry.attempt);
                 known.0.stamp = known.0.stamp.max(entry.stamp);
-                known.0.told.extend(entry.first.into_iter().chain(entry.entered));
+                known.0.known_tokens.extend(entry.first.into_iter().chain(entry.entered));
                 known.2 = known.2.max(entry.entered);
                 if entry.voted {
                     known.1.insert(*voter);
@@ -357,7 +382,7 @@ impl NodeCore {
                 }
             }
         }
-        let unheard = &self.electorate.all() - heard;
+        let unheard = &self.electorate.all() - responded;
         let facts = facts.into_values().map(|(mut fact, voted, recorded)| {
             let held = self.electorate.is_quorum(&(&voted | &unheard));
             fact.token = recorded.filter(|_| held);
@@ -377,7 +402,7 @@ struct Fact {
     /// The token, if it holds the lock.
     token: Option<u64>,
     /// Tokens that its client may have been told.
-    told: Vec<u64>,
+    known_tokens: Vec<u64>,
     /// Tokens on record, by voter.
     entered: Vec<(u64, ProcessId)>,
 }
@@ -385,6 +410,6 @@ struct Fact {
 impl Fact {
     /// Whether a client that was told this token speaks of this request.
     fn has(&self, token: Option<u64>) -> bool {
-        token.is_none_or(|token| self.token == Some(token) || self.told.contains(&token))
+        token.is_none_or(|token| self.token == Some(token) || self.known_tokens.contains(&token))
     }
 }

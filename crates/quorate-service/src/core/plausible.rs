@@ -71,7 +71,7 @@ impl NodeCore {
 
     /// Ignores what a peer has said, and logs that now and then.
     pub(super) fn distrust(&mut self, from: ProcessId, why: &str, now: Time) {
-        self.measures.implausible.inc();
+        self.metrics.implausible.inc();
         let last = self.distrusted.get(&from);
         if last.is_none_or(|last| now.since(*last) >= LOGGED) {
             tracing::warn!(peer = %from, why, "a message of a peer makes no sense: ignored");

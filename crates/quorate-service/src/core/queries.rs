@@ -4,33 +4,33 @@ use std::collections::BTreeMap;
 
 use quorate_algorithms::mutex::leased_quorum::{RequestId, ToVoter};
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
-use quorate_protocol::{Answer, Failure, Name, TokenStanding};
+use quorate_protocol::{CallResponse, Failure, Name, TokenStatus};
 
 use super::lists::Listing;
 use super::relay::{Origin, Sent, is_relayed};
-use super::{Alarm, By, NodeCore};
+use super::{Alarm, CallId, NodeCore};
 use crate::peer::{
     BallotSeen, Description, EntrySeen, NameFilter, PeerMessage, Question, Reply, SessionSeen,
     VoteSeen,
 };
 
 /// Time within which voters have to answer.
-const PATIENCE: Span = Span::from_millis(500);
+const QUESTION_TIMEOUT: Span = Span::from_millis(500);
 
 /// A question that is on its way.
 #[derive(Debug)]
-pub(super) struct Asked {
-    by: By,
+pub(super) struct PendingQuestion {
+    call_id: CallId,
     /// Voters that have not answered yet.
     open: ProcessSet,
     /// Voters that have answered and do not abstain.
-    heard: ProcessSet,
-    waiting: Waiting,
+    responded: ProcessSet,
+    state: QuestionState,
 }
 
 /// Purpose of a question, and the answers so far.
 #[derive(Debug)]
-pub(super) enum Waiting {
+pub(super) enum QuestionState {
     /// A list of requests.
     List(Box<Listing>),
     /// Whether a token is current.
@@ -40,7 +40,7 @@ pub(super) enum Waiting {
     /// Whether a voter has ended a request by force.
     Forced(bool),
     /// Whether a voter knew the request that was released, and whether one knew its session.
-    Released { request: RequestId, known: bool, lives: bool },
+    Released { request: RequestId, known: bool, session_known: bool },
     /// Whether a voter knew the session that was ended.
     Ended(bool),
     /// All nodes know what is watched.
@@ -48,39 +48,45 @@ pub(super) enum Waiting {
     /// Leases, with the longest time for which a voter has known them.
     Leases(BTreeMap<i64, Span>),
     /// A session as voters know it, and what to do with that.
-    Session { seen: BTreeMap<ProcessId, SessionSeen>, then: Box<Then> },
+    Session { seen: BTreeMap<ProcessId, SessionSeen>, follow_up: Box<FollowUp> },
 }
 
 /// Continuation once the facts of a session are known.
 #[derive(Debug)]
-pub(super) enum Then {
+pub(super) enum FollowUp {
     /// To start a relay.
     Lookup(u128),
     /// To grant a lease with a number that the client chose.
-    Grant { origin: Origin, ttl: Span, place: String, sent: Sent },
+    Grant { origin: Origin, ttl: Span, client_location: String, sent: Sent },
     /// To list its requests.
     List,
     /// To tell its lifetime.
-    Life,
+    LeaseInfo,
     /// To release a lock.
-    Leave { name: Name, token: Option<u64> },
+    Release { name: Name, token: Option<u64> },
     /// To change what a leader proclaims.
     Proclaim { name: Option<Name>, number: Option<u64>, token: Option<u64>, value: String },
 }
 
-impl Waiting {
-    pub(super) fn session(then: Then) -> Self {
-        Self::Session { seen: BTreeMap::new(), then: Box::new(then) }
+impl QuestionState {
+    pub(super) fn session(follow_up: FollowUp) -> Self {
+        Self::Session { seen: BTreeMap::new(), follow_up: Box::new(follow_up) }
     }
 
     pub(super) fn released(request: RequestId) -> Self {
-        Self::Released { request, known: false, lives: false }
+        Self::Released { request, known: false, session_known: false }
     }
 }
 
 impl NodeCore {
     /// Asks all voters that can be reached, the one of this node first.
-    pub(super) fn inquire(&mut self, by: By, question: Question, waiting: Waiting, now: Time) {
+    pub(super) fn ask_voters(
+        &mut self,
+        call_id: CallId,
+        question: Question,
+        state: QuestionState,
+        now: Time,
+    ) {
         self.counter += 1;
         let number = self.counter;
         let mut open: ProcessSet = self.peers_that_are_up().into_iter().collect();
@@ -88,22 +94,28 @@ impl NodeCore {
             self.send(peer, PeerMessage::Question(number, question.clone()));
         }
         open.insert(self.settings.id);
-        let heard = ProcessSet::new();
-        self.asked.insert(number, Asked { by, open, heard, waiting });
-        self.alarms.insert((now + PATIENCE, Alarm::Question(number)));
+        let responded = ProcessSet::new();
+        self.pending_questions.insert(number, PendingQuestion { call_id, open, responded, state });
+        self.alarms.insert((now + QUESTION_TIMEOUT, Alarm::Question(number)));
         let reply = self.reply(question, now);
         self.on_reply(number, self.settings.id, reply, now);
     }
 
     /// Number of questions about lists that a connection waits for.
     pub(super) fn open_lists(&self, connection: super::ConnectionId) -> usize {
-        let lists = |asked: &&Asked| matches!(asked.waiting, Waiting::List(_) | Waiting::Leases(_));
-        self.asked.values().filter(lists).filter(|asked| asked.by.0 == connection).count()
+        let lists = |pending: &&PendingQuestion| {
+            matches!(pending.state, QuestionState::List(_) | QuestionState::Leases(_))
+        };
+        self.pending_questions
+            .values()
+            .filter(lists)
+            .filter(|pending| pending.call_id.0 == connection)
+            .count()
     }
 
     /// Answer of this node's voter.
     pub(super) fn reply(&mut self, question: Question, now: Time) -> Reply {
-        let silent = !self.voter.is_voting() || self.disk_trouble.is_some();
+        let silent = !self.voter.is_voting() || self.disk_error.is_some();
         match question {
             Question::Barrier => Reply::Done(true),
             _ if silent => Reply::Abstains,
@@ -111,7 +123,7 @@ impl NodeCore {
             Question::Session(session) => Reply::Session(self.session_here(session, now)),
             Question::Force(name, request, reason) => {
                 let mut known = false;
-                self.tell_voter(now, |voter, out| known = voter.force(&name, request, out));
+                self.with_voter(now, |voter, out| known = voter.force(&name, request, out));
                 if known {
                     tracing::warn!(lock = %name, %reason, "released by force");
                 }
@@ -119,17 +131,17 @@ impl NodeCore {
             }
             Question::Release(request, attempt) => {
                 self.drop_interest(request, attempt, now);
-                let lives = self.voter.session(request.session).is_some();
+                let session_known = self.voter.session(request.session).is_some();
                 let mut known = false;
-                self.tell_voter(now, |voter, out| {
+                self.with_voter(now, |voter, out| {
                     known = voter.release(request, attempt, None, out);
                 });
-                Reply::Released { lives, known }
+                Reply::Released { session_known, known }
             }
             Question::End(session) => {
                 let known = self.voter.session(session).is_some();
                 let candidate = quorate_algorithms::mutex::leased_quorum::CandidateId(0);
-                self.vote(candidate, ToVoter::End { session }, now);
+                self.deliver_to_voter(candidate, ToVoter::End { session }, now);
                 self.texts.forget_session(session);
                 self.drop_relay(session, &Failure::Ended);
                 Reply::Done(known)
@@ -177,56 +189,56 @@ impl NodeCore {
 
     fn leases_here(&self, owner: &str, now: Time) -> Vec<(i64, Span)> {
         let own = self.texts.sessions().filter(|(session, known)| {
-            let lives = self.voter.session(*session).is_some_and(|it| it.lapses() > now);
-            known.about.lease != 0 && known.about.owner == owner && lives
+            let session_known = self.voter.session(*session).is_some_and(|it| it.lapses() > now);
+            known.session_text.lease != 0 && known.session_text.owner == owner && session_known
         });
-        own.map(|(_, known)| (known.about.lease, now.since(known.since))).collect()
+        own.map(|(_, known)| (known.session_text.lease, now.since(known.since))).collect()
     }
 
     pub(super) fn on_reply(&mut self, number: u64, from: ProcessId, reply: Reply, now: Time) {
-        let Some(asked) = self.asked.get_mut(&number) else { return };
-        asked.open.remove(from);
+        let Some(pending) = self.pending_questions.get_mut(&number) else { return };
+        pending.open.remove(from);
         if reply != Reply::Abstains {
-            asked.heard.insert(from);
+            pending.responded.insert(from);
         }
-        let is_quorum = self.electorate.is_quorum(&asked.heard);
-        let mut complete = asked.open.is_empty();
-        match (&mut asked.waiting, reply) {
-            (Waiting::List(listing), Reply::Ballots { ballots, texts, more }) => {
+        let is_quorum = self.electorate.is_quorum(&pending.responded);
+        let mut complete = pending.open.is_empty();
+        match (&mut pending.state, reply) {
+            (QuestionState::List(listing), Reply::Ballots { ballots, texts, more }) => {
                 listing.take(from, ballots, more);
                 for text in texts {
                     self.merge_texts(text, now);
                 }
             }
             (
-                Waiting::Token { ballots: seen, name, .. }
-                | Waiting::Holder { ballots: seen, name, .. },
+                QuestionState::Token { ballots: seen, name, .. }
+                | QuestionState::Holder { ballots: seen, name, .. },
                 Reply::Ballots { ballots, texts, .. },
             ) => {
                 let ballot = ballots.into_iter().find(|ballot| ballot.name == *name);
                 seen.extend(ballot.map(|ballot| (from, ballot)));
                 texts.into_iter().for_each(|text| self.merge_texts(text, now));
             }
-            (Waiting::Forced(done), Reply::Done(known)) => *done |= known,
+            (QuestionState::Forced(done), Reply::Done(known)) => *done |= known,
             (
-                Waiting::Released { known, lives, .. },
-                Reply::Released { lives: here, known: knew },
+                QuestionState::Released { known, session_known, .. },
+                Reply::Released { session_known: here, known: knew },
             ) => {
-                (*lives, *known) = (*lives | here, *known | knew);
+                (*session_known, *known) = (*session_known | here, *known | knew);
                 complete |= is_quorum && *known;
             }
-            (Waiting::Ended(known), Reply::Done(knew)) => *known |= knew,
-            (Waiting::Leases(leases), Reply::Leases(more)) => {
+            (QuestionState::Ended(known), Reply::Done(knew)) => *known |= knew,
+            (QuestionState::Leases(leases), Reply::Leases(more)) => {
                 for (lease, age) in more {
                     let known = leases.entry(lease).or_default();
                     *known = (*known).max(age);
                 }
             }
-            (Waiting::Session { seen, then }, Reply::Session(session)) => {
-                complete |= match **then {
+            (QuestionState::Session { seen, follow_up }, Reply::Session(session)) => {
+                complete |= match **follow_up {
                     // The texts of one voter may be incomplete.
-                    Then::Lookup(_) => is_quorum,
-                    Then::Grant { .. } => session.is_some() || is_quorum,
+                    FollowUp::Lookup(_) => is_quorum,
+                    FollowUp::Grant { .. } => session.is_some() || is_quorum,
                     _ => false,
                 };
                 if let Some(session) = session {
@@ -244,113 +256,118 @@ impl NodeCore {
 
     /// Answers with what has arrived.
     pub(super) fn close_question(&mut self, number: u64, now: Time) {
-        let Some(Asked { by, open, heard, waiting }) = self.asked.remove(&number) else { return };
-        let is_quorum = self.electorate.is_quorum(&heard);
-        let no_quorum = Answer::Failed(Failure::NoQuorum);
-        let answer = match waiting {
-            Waiting::List(listing) => {
-                let silent = &self.electorate.all() - &heard;
-                return self.close_list(by, *listing, &silent, now);
+        let Some(PendingQuestion { call_id, open, responded, state }) =
+            self.pending_questions.remove(&number)
+        else {
+            return;
+        };
+        let is_quorum = self.electorate.is_quorum(&responded);
+        let no_quorum = CallResponse::Failed(Failure::NoQuorum);
+        let answer = match state {
+            QuestionState::List(listing) => {
+                let silent = &self.electorate.all() - &responded;
+                return self.close_list(call_id, *listing, &silent, now);
             }
-            Waiting::Session { seen, then } => {
-                return self.close_session(by, &heard, seen, *then, now);
+            QuestionState::Session { seen, follow_up } => {
+                return self.close_session(call_id, &responded, seen, *follow_up, now);
             }
-            Waiting::Holder { name, reason, ballots } => {
-                return self.force_holder(by, name, reason, &ballots, is_quorum, now);
+            QuestionState::Holder { name, reason, ballots } => {
+                return self.force_holder(call_id, name, reason, &ballots, is_quorum, now);
             }
-            Waiting::Token { name, token, ballots } => match is_quorum {
-                true => self.standing(&name, token, &ballots, &heard),
+            QuestionState::Token { name, token, ballots } => match is_quorum {
+                true => self.token_status(&name, token, &ballots, &responded),
                 false => no_quorum,
             },
-            Waiting::Released { request, known, lives } => {
+            QuestionState::Released { request, known, session_known } => {
                 self.forget_texts(request);
-                match (is_quorum, known, lives) {
+                match (is_quorum, known, session_known) {
                     (false, ..) => no_quorum,
-                    (true, true, _) => Answer::Done,
-                    (true, false, true) => Answer::Failed(Failure::NoRequest),
-                    (true, false, false) => Answer::Failed(Failure::NoSession),
+                    (true, true, _) => CallResponse::Done,
+                    (true, false, true) => CallResponse::Failed(Failure::NoRequest),
+                    (true, false, false) => CallResponse::Failed(Failure::NoSession),
                 }
             }
-            Waiting::Leases(leases) => {
+            QuestionState::Leases(leases) => {
                 let mut leases: Vec<(i64, Span)> = leases.into_iter().collect();
                 // The oldest first, as etcd lists them.
                 leases.sort_unstable_by_key(|(lease, age)| (std::cmp::Reverse(*age), *lease));
-                Answer::Leases(leases.into_iter().map(|(lease, _)| lease).collect())
+                CallResponse::Leases(leases.into_iter().map(|(lease, _)| lease).collect())
             }
-            Waiting::Watching(prefix) => {
-                self.watch.begin(by.0, &prefix);
-                Answer::Done
+            QuestionState::Watching(prefix) => {
+                self.watch.begin(call_id.0, &prefix);
+                CallResponse::Done
             }
-            Waiting::Forced(true) | Waiting::Ended(true) => Answer::Done,
-            Waiting::Forced(false) if open.is_empty() => Answer::Failed(Failure::Free),
-            Waiting::Ended(false) if is_quorum => Answer::Failed(Failure::NoSession),
-            Waiting::Forced(false) | Waiting::Ended(false) => no_quorum,
+            QuestionState::Forced(true) | QuestionState::Ended(true) => CallResponse::Done,
+            QuestionState::Forced(false) if open.is_empty() => CallResponse::Failed(Failure::Free),
+            QuestionState::Ended(false) if is_quorum => CallResponse::Failed(Failure::NoSession),
+            QuestionState::Forced(false) | QuestionState::Ended(false) => no_quorum,
         };
-        self.answer(by, answer);
+        self.answer(call_id, answer);
     }
 
     pub(super) fn check_token(
         &mut self,
-        by: By,
+        call_id: CallId,
         name: Name,
         token: u64,
         now: Time,
-    ) -> Option<Answer> {
+    ) -> Option<CallResponse> {
         let question = Question::Ballots(NameFilter::Exact(name.text().to_owned()));
-        let waiting = Waiting::Token { name, token, ballots: BTreeMap::new() };
-        self.inquire(by, question, waiting, now);
+        let state = QuestionState::Token { name, token, ballots: BTreeMap::new() };
+        self.ask_voters(call_id, question, state, now);
         None
     }
 
     /// Whether a token is current. Later holders have greater ones, and then so do all voters of a quorum, one of which is in
     /// every quorum. Spare votes may have greater numbers although the same request holds the lock: so a token is current,
     /// too, if it is that of the holder.
-    fn standing(
+    fn token_status(
         &self,
         name: &Name,
         token: u64,
         ballots: &BTreeMap<ProcessId, BallotSeen>,
-        heard: &ProcessSet,
-    ) -> Answer {
+        responded: &ProcessSet,
+    ) -> CallResponse {
         let of_name = ballots.iter().filter(|(_, ballot)| ballot.name == *name);
         let further = of_name.clone().filter(|(_, ballot)| ballot.last > token);
         let further: ProcessSet = further.map(|(voter, _)| *voter).collect();
-        let is_last = self.electorate.is_quorum(&(heard - &further));
+        let is_last = self.electorate.is_quorum(&(responded - &further));
         let seen = of_name.clone().map(|(voter, ballot)| (*voter, ballot));
         let held = super::holders::holder(&self.electorate, seen, |it| self.records(it));
         let current = is_last || held.is_some_and(|(_, of)| of == token);
         if !current {
-            self.measures.stale_tokens.inc();
+            self.metrics.stale_tokens.inc();
         }
         let greatest = match held {
             Some((_, of)) if current => of,
             _ => of_name.map(|(_, ballot)| ballot.last).max().unwrap_or(0),
         };
-        Answer::Token(TokenStanding { current, greatest })
+        CallResponse::Token(TokenStatus { current, greatest })
     }
 
     /// Whether tokens of this request are recorded at the voters, because a node runs its candidate.
     pub(super) fn records(&self, request: RequestId) -> bool {
-        let relayed = self.texts.session(request.session).is_some_and(|known| known.about.relayed);
+        let relayed =
+            self.texts.session(request.session).is_some_and(|known| known.session_text.relayed);
         relayed || is_relayed(request)
     }
 
     pub(super) fn force_release(
         &mut self,
-        by: By,
+        call_id: CallId,
         name: Name,
         reason: String,
         now: Time,
-    ) -> Option<Answer> {
+    ) -> Option<CallResponse> {
         let question = Question::Ballots(NameFilter::Exact(name.text().to_owned()));
-        let waiting = Waiting::Holder { name, reason, ballots: BTreeMap::new() };
-        self.inquire(by, question, waiting, now);
+        let state = QuestionState::Holder { name, reason, ballots: BTreeMap::new() };
+        self.ask_voters(call_id, question, state, now);
         None
     }
 
     fn force_holder(
         &mut self,
-        by: By,
+        call_id: CallId,
         name: Name,
         reason: String,
         ballots: &BTreeMap<ProcessId, BallotSeen>,
@@ -367,10 +384,10 @@ impl NodeCore {
         match counted.into_iter().max_by_key(|(_, votes)| *votes) {
             Some((request, _)) => {
                 let question = Question::Force(name, request, reason);
-                self.inquire(by, question, Waiting::Forced(false), now);
+                self.ask_voters(call_id, question, QuestionState::Forced(false), now);
             }
-            None if is_quorum => self.answer(by, Answer::Failed(Failure::Free)),
-            None => self.answer(by, Answer::Failed(Failure::NoQuorum)),
+            None if is_quorum => self.answer(call_id, CallResponse::Failed(Failure::Free)),
+            None => self.answer(call_id, CallResponse::Failed(Failure::NoQuorum)),
         }
     }
 }

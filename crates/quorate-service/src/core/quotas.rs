@@ -74,7 +74,7 @@ struct Usage {
 
 /// Usage that a call would add.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Added {
+pub(super) struct Charge {
     pub(super) sessions: usize,
     pub(super) requests: usize,
     pub(super) watches: usize,
@@ -82,7 +82,7 @@ pub(super) struct Added {
 }
 
 impl Usage {
-    fn exceeded(&self, added: Added, quotas: Quotas) -> Option<String> {
+    fn exceeded(&self, added: Charge, quotas: Quotas) -> Option<String> {
         let over = [
             (added.sessions, self.sessions.len(), quotas.sessions, "sessions"),
             (added.requests, self.requests, quotas.requests, "requests"),
@@ -108,7 +108,7 @@ impl NodeCore {
         if self.owners.usage.len() > self.owners.prune_at.max(KEPT) {
             let mut owners = std::mem::take(&mut self.owners);
             owners.usage.retain(|_, usage| {
-                usage.sessions.retain(|key| self.lives(*key));
+                usage.sessions.retain(|key| self.session_exists(*key));
                 usage.watches > 0 || !usage.sessions.is_empty()
             });
             owners.prune_at = 2 * owners.usage.len();
@@ -120,7 +120,7 @@ impl NodeCore {
     pub(super) fn charge(
         &mut self,
         client: ConnectionId,
-        added: Added,
+        added: Charge,
         now: Time,
     ) -> Result<(), Failure> {
         match self.owners.of_client.get(&client).cloned() {
@@ -133,7 +133,7 @@ impl NodeCore {
     pub(super) fn charge_session(
         &mut self,
         key: u128,
-        added: Added,
+        added: Charge,
         now: Time,
     ) -> Result<(), Failure> {
         match self.owners.of_session.get(&key).cloned() {
@@ -142,14 +142,14 @@ impl NodeCore {
         }
     }
 
-    fn charge_owner(&mut self, owner: Owner, added: Added, now: Time) -> Result<(), Failure> {
+    fn charge_owner(&mut self, owner: Owner, added: Charge, now: Time) -> Result<(), Failure> {
         let quotas = self.settings.quotas;
         let mut usage = self.owners.usage.remove(&owner).unwrap_or_default();
         if usage.exceeded(added, quotas).is_some()
             && usage.counted.is_none_or(|at| now.since(at) >= RECOUNT)
         {
             usage.counted = Some(now);
-            usage.sessions.retain(|key| self.lives(*key));
+            usage.sessions.retain(|key| self.session_exists(*key));
             let has = usage.sessions.iter().map(|key| self.has(*key));
             (usage.requests, usage.bytes) =
                 has.fold((0, 0), |sum, has| (sum.0 + has.0, sum.1 + has.1));
@@ -162,13 +162,13 @@ impl NodeCore {
         }
         self.owners.usage.insert(owner, usage);
         exceeded.map_or(Ok(()), |why| {
-            self.measures.refuses("quota");
+            self.metrics.count_refusal("quota");
             Err(Failure::TooMuch(why))
         })
     }
 
     /// Whether a session is relayed here, or known to the voter.
-    pub(super) fn lives(&self, session: u128) -> bool {
+    pub(super) fn session_exists(&self, session: u128) -> bool {
         self.relays.contains_key(&session) || self.voter.session(session).is_some()
     }
 
@@ -183,14 +183,14 @@ impl NodeCore {
     }
 
     /// A session was opened by a client.
-    pub(super) fn owns(&mut self, client: ConnectionId, key: u128) {
+    pub(super) fn set_owner(&mut self, client: ConnectionId, key: u128) {
         let Some(owner) = self.owners.of_client.get(&client).cloned() else { return };
         self.owners.usage.entry(owner.clone()).or_default().sessions.insert(key);
         self.owners.of_session.insert(key, owner);
         let most = 2 * (self.relays.len() + self.voter.sessions().len()) + KEPT;
         if self.owners.of_session.len() > most {
             let mut of_session = std::mem::take(&mut self.owners.of_session);
-            of_session.retain(|key, _| self.lives(*key));
+            of_session.retain(|key, _| self.session_exists(*key));
             self.owners.of_session = of_session;
         }
     }

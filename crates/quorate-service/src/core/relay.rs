@@ -11,15 +11,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quorate_algorithms::mutex::leased_quorum::{
-    Beat, Candidate, CandidateId, Claim, Electorate, Entry, Presented, RequestId, Standing, Terms,
-    Wanted,
+    Beat, Candidate, CandidateId, Claim, Electorate, Entry, Presented, RequestId, RequestStatus,
+    Terms, Wanted,
 };
 use quorate_core::{ProcessId, Span, Time};
-use quorate_protocol::{Answer, Failure, Held, Name, Reliance};
+use quorate_protocol::{CallResponse, Failure, HeldLock, Name, Validity};
 
 use sha2::{Digest, Sha256};
 
-use super::{By, ConnectionId};
+use super::{CallId, ConnectionId};
 use crate::lease::LeaseId;
 
 /// Maximum number of recent beats that validity may be counted from.
@@ -113,7 +113,7 @@ pub(super) struct Relay {
     pub(super) called: Time,
     beats: VecDeque<Begun>,
     /// Calls that wait for the echo of their beat.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingCall>,
     pub(super) interests: BTreeMap<RequestId, Interest>,
     /// Requests by their locks.
     by_name: BTreeMap<Name, RequestId>,
@@ -126,7 +126,7 @@ pub(super) struct Relay {
     /// The connection through which the client called last.
     pub(super) connection: ConnectionId,
     /// The newest beat of which relays at other nodes have learned.
-    pub(super) told_others: u64,
+    pub(super) announced_beat: u64,
     /// A lock of a lease was released by force: the lease is not kept alive any longer, because its client has no other way
     /// to learn it.
     pub(super) doomed: bool,
@@ -134,9 +134,9 @@ pub(super) struct Relay {
 
 /// A call that is answered once a quorum has echoed its beat.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingCall {
     pub(super) beat: u64,
-    pub(super) by: By,
+    pub(super) call_id: CallId,
     pub(super) sent: Sent,
     pub(super) until: Time,
     /// Whether the session has just begun, and is not only kept alive.
@@ -158,19 +158,19 @@ pub(super) struct Interest {
     pub(super) answered: usize,
     /// Whether it goes on without a call that waits here: its client has asked for it through another node, or was told
     /// that it waits.
-    pub(super) stays: bool,
+    pub(super) detached: bool,
     /// The create revision that the client was told before there was a token.
     pub(super) revision: Option<u64>,
     /// The beat in which the attempt was last raised because another relay had taken the request over.
     pub(super) raised: u64,
     /// Greatest position in a queue.
-    pub(super) place: u32,
+    pub(super) queue_position: u32,
 }
 
 /// A call that waits for a lock, or for confirmation that it is still held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiter {
-    pub(super) by: By,
+    pub(super) call_id: CallId,
     pub(super) sent: Sent,
     pub(super) beat: u64,
     pub(super) until: Option<Time>,
@@ -217,7 +217,7 @@ impl Relay {
             ended_last: VecDeque::new(),
             forced: BTreeSet::new(),
             connection,
-            told_others: 0,
+            announced_beat: 0,
             doomed: false,
         }
     }
@@ -297,7 +297,7 @@ impl Relay {
         let own = self.interests.get(&request).and_then(|interest| {
             let report = self.candidate.report(request)?;
             match report.standing {
-                Standing::Held(Some(beat)) => {
+                RequestStatus::Held(Some(beat)) => {
                     Some((self.candidate.inside(request).or(interest.token)?, beat.number))
                 }
                 _ => None,
@@ -409,11 +409,11 @@ impl Relay {
     }
 
     /// Validity as the client of a call may count it: from the latest call by the same clock whose beat is known to be good.
-    pub(super) fn reliance(&self, good: u64, sent: Sent, terms: Terms) -> Reliance {
+    pub(super) fn validity(&self, good: u64, sent: Sent, terms: Terms) -> Validity {
         let mut same = self.beats.iter().rev().filter(|begun| begun.sent.clock == sent.clock);
         let latest = same.find(|begun| begun.number <= good).map(|begun| begun.sent.at);
         let micros = terms.validity(self.ttl).0 / 1_000;
-        Reliance { since: latest.unwrap_or(sent.at).max(sent.at), micros }
+        Validity { since: latest.unwrap_or(sent.at).max(sent.at), micros }
     }
 
     /// Bytes of its names and texts.
@@ -422,20 +422,20 @@ impl Relay {
     }
 
     /// The answer to a keep-alive: everything that the session holds and waits for.
-    pub(super) fn alive(&self, pending: &Pending, good: u64, terms: Terms) -> Answer {
+    pub(super) fn alive(&self, pending: &PendingCall, good: u64, terms: Terms) -> CallResponse {
         let (mut held, mut waiting) = (Vec::new(), BTreeSet::new());
         let recorded = self.recorded_since(pending.beat);
         for (request, name) in &recorded {
             if let Some((token, _)) = self.held(*request) {
-                held.push(Held { request: request.number, name: name.clone(), token });
+                held.push(HeldLock { request: request.number, name: name.clone(), token });
             }
         }
         let listed = self.listed_since(pending.beat).map(|entry| entry.claim.request);
         let known = listed.chain(self.interests.keys().copied());
         let others = known.filter(|request| !recorded.contains_key(request));
         waiting.extend(others.map(|request| request.number));
-        let reliance = self.reliance(good, pending.sent, terms);
-        Answer::Alive { reliance, held, waiting: waiting.into_iter().collect() }
+        let validity = self.validity(good, pending.sent, terms);
+        CallResponse::Alive { validity, held, waiting: waiting.into_iter().collect() }
     }
 }
 
@@ -449,10 +449,10 @@ impl Interest {
             token: None,
             waiting: Vec::new(),
             answered: 0,
-            stays: false,
+            detached: false,
             revision: None,
             raised: 0,
-            place: 0,
+            queue_position: 0,
         }
     }
 

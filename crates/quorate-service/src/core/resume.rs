@@ -6,27 +6,27 @@
 
 use quorate_algorithms::mutex::leased_quorum::{CandidateId, RequestId};
 use quorate_core::{ProcessId, Span, Time};
-use quorate_protocol::{Answer, Failure, Name};
+use quorate_protocol::{CallResponse, Failure, Name};
 
-use super::queries::Then;
+use super::queries::FollowUp;
 use super::relay::{Interest, Origin, Sent};
-use super::sessions::{SessionCall, WIDEN};
+use super::sessions::{SessionCall, WIDEN_DELAY};
 use super::voter_host::node_of;
-use super::{Alarm, By, ConnectionId, NodeCore};
+use super::{Alarm, CallId, ConnectionId, NodeCore};
 use crate::peer::{Description, PeerMessage, SessionText};
 
 /// A session that voters are asked for.
 #[derive(Debug)]
 pub(super) struct Lookup {
     origin: Origin,
-    calls: Vec<(By, SessionCall, Sent)>,
+    calls: Vec<(CallId, SessionCall, Sent)>,
 }
 
 impl NodeCore {
     /// A call for a session that has no relay here.
     pub(super) fn resume(
         &mut self,
-        by: By,
+        call_id: CallId,
         origin: Origin,
         call: SessionCall,
         sent: Sent,
@@ -34,61 +34,62 @@ impl NodeCore {
     ) {
         let session = origin.id();
         if self.leaving.is_some() {
-            return self.answer(by, Answer::Failed(Failure::Leaving));
+            return self.answer(call_id, CallResponse::Failed(Failure::Leaving));
         }
         if self.relays.len() + self.direct.len() >= self.settings.sessions_most {
             let why = "this node has as many sessions as it may";
-            return self.answer(by, Answer::Failed(Failure::TooMuch(why.to_owned())));
+            return self.answer(call_id, CallResponse::Failed(Failure::TooMuch(why.to_owned())));
         }
         let known = self.voter.session(session).filter(|it| it.lapses() > now).map(|it| it.ttl());
         if let Some(ttl) = known.filter(|_| self.voter.is_voting()) {
-            self.start_again(origin.clone(), ttl, by.0, now);
-            return self.relay_call(by, &origin, call, sent, now);
+            self.restart_relay(origin.clone(), ttl, call_id.0, now);
+            return self.relay_call(call_id, &origin, call, sent, now);
         }
         let lookup = self.lookups.entry(session);
         let lookup = lookup.or_insert_with(|| Lookup { origin, calls: Vec::new() });
-        lookup.calls.push((by, call, sent));
+        lookup.calls.push((call_id, call, sent));
         if lookup.calls.len() == 1 {
-            self.ask_session(by, session, Then::Lookup(session), now);
+            self.look_up_session(call_id, session, FollowUp::Lookup(session), now);
         }
     }
 
-    fn start_again(&mut self, origin: Origin, ttl: Span, connection: ConnectionId, now: Time) {
+    fn restart_relay(&mut self, origin: Origin, ttl: Span, connection: ConnectionId, now: Time) {
         let session = origin.id();
         if self.texts.session(session).is_none() {
             let (lease, owner) = match &origin {
                 Origin::Key(_) => (0, String::new()),
                 Origin::Lease(lease) => (lease.id, lease.owner.clone()),
             };
-            let (who, node) = (owner.clone(), self.settings.id.index() as u32);
-            let place = String::new();
-            let about = SessionText { who, place, node, relayed: true, lease, owner };
-            self.describe(Description { session, about, request: None }, now);
+            let (client_name, node) = (owner.clone(), self.settings.id.index() as u32);
+            let client_location = String::new();
+            let session_text =
+                SessionText { client_name, client_location, node, relayed: true, lease, owner };
+            self.describe(Description { session, session_text, request: None }, now);
         }
         self.start_relay(origin, ttl, connection, now);
-        self.owns(connection, session);
+        self.set_owner(connection, session);
     }
 
     /// Voters have told of a session: its time-to-live, or that none of a quorum knows it. `Err` if too few have answered.
-    pub(super) fn looked_up(&mut self, session: u128, found: Result<Option<Span>, ()>, now: Time) {
+    pub(super) fn on_lookup(&mut self, session: u128, found: Result<Option<Span>, ()>, now: Time) {
         let Some(Lookup { origin, calls }) = self.lookups.remove(&session) else { return };
         let failure = match found {
             Ok(Some(ttl)) => {
                 if !self.relays.contains_key(&session)
                     && let Some(((connection, _), ..)) = calls.first()
                 {
-                    self.start_again(origin.clone(), ttl, *connection, now);
+                    self.restart_relay(origin.clone(), ttl, *connection, now);
                 }
-                for (by, call, sent) in calls {
-                    self.relay_call(by, &origin, call, sent, now);
+                for (call_id, call, sent) in calls {
+                    self.relay_call(call_id, &origin, call, sent, now);
                 }
                 return;
             }
             Ok(None) => Failure::NoSession,
             Err(()) => Failure::NoQuorum,
         };
-        for (by, ..) in calls {
-            self.answer(by, Answer::Failed(failure.clone()));
+        for (call_id, ..) in calls {
+            self.answer(call_id, CallResponse::Failed(failure.clone()));
         }
     }
 
@@ -109,12 +110,12 @@ impl NodeCore {
         let recorded = recorded.filter(|(_, beat)| beat.number >= since);
         let token = recorded.map(|(token, _)| token);
         let new = Interest::new(name, why, now);
-        let adopted = Interest { attempt, revision, token, stays: true, ..new };
+        let adopted = Interest { attempt, revision, token, detached: true, ..new };
         relay.put(request, adopted);
         if let Some((_, beat)) = recorded {
             self.watch_validity(session, beat.number, now);
         }
-        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         self.pursue(session, request, now);
     }
 
@@ -124,8 +125,8 @@ impl NodeCore {
         let avoided = self.avoided();
         let Some(relay) = self.relays.get_mut(&session) else { return };
         let (held, others) = (relay.recorded_since(since), relay.claims_of_others(since));
-        let (id, is_told) = (relay.id, relay.told_others >= since);
-        relay.told_others = since.max(relay.told_others);
+        let (id, is_announced) = (relay.id, relay.announced_beat >= since);
+        relay.announced_beat = since.max(relay.announced_beat);
         for held in held {
             self.adopt(held, since, now);
         }
@@ -135,7 +136,7 @@ impl NodeCore {
             let known = node.index() < self.settings.addresses.len();
             if is_gone || !known || avoided.contains(node) {
                 self.adopt((request, name), since, now);
-            } else if !is_told {
+            } else if !is_announced {
                 self.send(node, PeerMessage::Called(session, candidate));
             }
         }
@@ -155,7 +156,7 @@ impl NodeCore {
         };
         let connection = relay.connection;
         let beat = relay.call(connection, Sent { at: now.0 / 1_000, clock: None }, now);
-        self.tell_beat(session, beat, now);
+        self.send_beat(session, beat, now);
     }
 
     /// A node has no relay for a session any more: goes on with what waits through it.

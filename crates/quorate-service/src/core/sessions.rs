@@ -2,27 +2,27 @@
 
 use quorate_algorithms::mutex::leased_quorum::RequestId;
 use quorate_core::{Span, Time};
-use quorate_protocol::{Answer, Ask, Call, Failure, Name, SessionKey, TEXT_MOST};
+use quorate_protocol::{Call, CallResponse, ClientMessage, Failure, Name, SessionKey, TEXT_MOST};
 
-use super::queries::{Then, Waiting};
-use super::quotas::Added;
-use super::relay::{Interest, NUMBERED, Origin, Pending, Relay, Sent, WaitMode, Waiter};
-use super::{Alarm, By, ConnectionId, NodeCore};
-use crate::lease::{LeaseId, Leased, voter_ttl};
+use super::queries::{FollowUp, QuestionState};
+use super::quotas::Charge;
+use super::relay::{Interest, NUMBERED, Origin, PendingCall, Relay, Sent, WaitMode, Waiter};
+use super::{Alarm, CallId, ConnectionId, NodeCore};
+use crate::lease::{LeaseCall, LeaseId, voter_ttl};
 use crate::peer::{Description, Question, RequestText, SessionText};
 
 /// Permitted times-to-live of a session before they are clamped to the bounds of the cluster, in milliseconds.
 const TTL_MS: std::ops::RangeInclusive<u32> = 100..=3_600_000;
 
 /// Time within which a quorum has to echo the beat of a call.
-pub(super) const ECHO: Span = Span::from_millis(2_000);
+pub(super) const ECHO_TIMEOUT: Span = Span::from_millis(2_000);
 
 /// Time within which it has to be known whether a lock is free.
-const ONLY_IF_FREE: Span = Span::from_millis(1_000);
+const ONLY_IF_FREE_TIMEOUT: Span = Span::from_millis(1_000);
 
 /// Time after which a request asks more voters than the preferred ones: a lock that is held for longer has spare votes, so
 /// that it outlives its voters.
-pub(super) const WIDEN: Span = Span::from_millis(150);
+pub(super) const WIDEN_DELAY: Span = Span::from_millis(150);
 
 /// A call for a lock that began less than this ago may be newer than a release of the lock that has just arrived.
 const RECENT: Span = Span::from_millis(1_000);
@@ -34,19 +34,19 @@ const CALLS_MOST: usize = 1_024;
 #[derive(Clone, Debug)]
 pub(crate) enum SessionCall {
     KeepAlive,
-    Acquire(Wanted),
+    Acquire(AcquireCall),
     Release(u64),
     Proclaim(u64, String),
     ProclaimName { name: Name, token: u64, value: String },
-    Leave { name: Name, token: Option<u64> },
+    ReleaseName { name: Name, token: Option<u64> },
     List,
-    Life,
+    LeaseInfo,
     Close,
 }
 
 /// A lock that a client asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct AcquireCall {
     pub(crate) number: u64,
     pub(crate) name: Name,
     pub(crate) wait_ms: Option<u64>,
@@ -59,18 +59,18 @@ pub(crate) struct Wanted {
 
 impl NodeCore {
     /// Handles a call of a client. `key` makes the key of a new session.
-    pub fn ask(
+    pub fn on_call(
         &mut self,
         connection: ConnectionId,
-        ask: Ask,
+        message: ClientMessage,
         key: impl FnOnce() -> SessionKey,
         now: Time,
     ) {
-        let Ask { number, sent, call } = ask;
-        let by = (connection, number);
+        let ClientMessage { number, sent, call } = message;
+        let call_id = (connection, number);
         let sent = Sent { at: sent, clock: (!connection.is_local()).then_some(connection) };
         let session = |core: &mut Self, key: SessionKey, call| {
-            core.session_call(by, Origin::Key(key), call, sent, now);
+            core.session_call(call_id, Origin::Key(key), call, sent, now);
             None
         };
         let answer = match call {
@@ -78,9 +78,16 @@ impl NodeCore {
                 let (least, most) = TTL_MS.into_inner();
                 Some(too_much(format!("the ttl of a session is {least} to {most} ms")))
             }
-            Call::Open { ttl_ms, who, place } => {
+            Call::Open { ttl_ms, client_name, client_location } => {
                 let ttl = self.settings.terms.clamp(Span::from_millis(ttl_ms.into()));
-                self.open(by, Origin::Key(key()), ttl, (who, place), sent, now)
+                self.open(
+                    call_id,
+                    Origin::Key(key()),
+                    ttl,
+                    (client_name, client_location),
+                    sent,
+                    now,
+                )
             }
             Call::KeepAlive(key) => session(self, key, SessionCall::KeepAlive),
             Call::Close(key) => session(self, key, SessionCall::Close),
@@ -90,8 +97,8 @@ impl NodeCore {
                     self.withdrawable.insert(connection, (key.id(), None));
                 }
                 let (number, enqueue) = (request, false);
-                let wanted = Wanted { number, name, wait_ms, why, inside, enqueue };
-                session(self, key, SessionCall::Acquire(wanted))
+                let acquire = AcquireCall { number, name, wait_ms, why, inside, enqueue };
+                session(self, key, SessionCall::Acquire(acquire))
             }
             Call::Release { session: key, request } => {
                 session(self, key, SessionCall::Release(request))
@@ -100,117 +107,127 @@ impl NodeCore {
                 session(self, key, SessionCall::Proclaim(request, value))
             }
             Call::List { prefix, exact, after, most } => {
-                self.list(by, (prefix, exact), after, most, now)
+                self.list(call_id, (prefix, exact), after, most, now)
             }
-            Call::CheckToken { name, token } => self.check_token(by, name, token, now),
-            Call::Expel { name, reason } => self.force_release(by, name, reason, now),
-            Call::Watch { prefix } => self.watch(by, prefix, now),
-            Call::Status => Some(Answer::Status(Box::new(self.status()))),
-            Call::Attach { session: key, who, place, candidate } => {
-                Some(self.attach(by, key, (who, place), candidate, now))
+            Call::CheckToken { name, token } => self.check_token(call_id, name, token, now),
+            Call::ForceRelease { name, reason } => self.force_release(call_id, name, reason, now),
+            Call::Watch { prefix } => self.watch(call_id, prefix, now),
+            Call::Status => Some(CallResponse::Status(Box::new(self.status()))),
+            Call::Attach { session: key, client_name, client_location, candidate } => {
+                Some(self.attach(call_id, key, (client_name, client_location), candidate, now))
             }
-            Call::ToVoter(messages) => self.hear_candidate(connection, messages, now),
+            Call::ToVoter(messages) => self.on_candidate_messages(connection, messages, now),
             Call::Describe { request, why } => {
                 self.describe_direct(connection, request, why, now);
                 None
             }
         };
-        answer.into_iter().for_each(|answer| self.answer(by, answer));
-        self.settle(now);
+        answer.into_iter().for_each(|answer| self.answer(call_id, answer));
+        self.deliver_local(now);
     }
 
     /// Handles a call for a lease of etcd's API.
-    pub(crate) fn ask_leased(
+    pub(crate) fn on_lease_call(
         &mut self,
         connection: ConnectionId,
         lease: LeaseId,
-        what: Leased,
+        call: LeaseCall,
         now: Time,
     ) {
-        let (by, origin) = ((connection, 1), Origin::Lease(lease));
+        let (call_id, origin) = ((connection, 1), Origin::Lease(lease));
         let sent = Sent { at: now.0 / 1_000, clock: None };
         let acquire = |name, number, why, enqueue| {
             let (wait_ms, inside) = (None, None);
-            SessionCall::Acquire(Wanted { number, name, wait_ms, why, inside, enqueue })
+            SessionCall::Acquire(AcquireCall { number, name, wait_ms, why, inside, enqueue })
         };
-        let call = match what {
-            Leased::Grant { ttl_ms, fresh, place } => {
-                self.grant(by, origin, (ttl_ms, fresh, place), sent, now);
-                return self.settle(now);
+        let call = match call {
+            LeaseCall::Grant { ttl_ms, fresh, client_location } => {
+                self.grant(call_id, origin, (ttl_ms, fresh, client_location), sent, now);
+                return self.deliver_local(now);
             }
-            Leased::Revoke => SessionCall::Close,
-            Leased::KeepAlive => SessionCall::KeepAlive,
-            Leased::Life => SessionCall::Life,
-            Leased::Acquire { name, request, value } => {
+            LeaseCall::Revoke => SessionCall::Close,
+            LeaseCall::KeepAlive => SessionCall::KeepAlive,
+            LeaseCall::TimeToLive => SessionCall::LeaseInfo,
+            LeaseCall::Acquire { name, request, value } => {
                 self.withdrawable.insert(connection, (origin.id(), None));
                 acquire(name, request, value, false)
             }
-            Leased::Enqueue { name, request, value } => {
+            LeaseCall::Enqueue { name, request, value } => {
                 self.withdrawable.insert(connection, (origin.id(), None));
                 acquire(name, request, value, true)
             }
-            Leased::Leave { name, token } => SessionCall::Leave { name, token },
-            Leased::Proclaim { name, token, value } => {
+            LeaseCall::Release { name, token } => SessionCall::ReleaseName { name, token },
+            LeaseCall::Proclaim { name, token, value } => {
                 SessionCall::ProclaimName { name, token, value }
             }
         };
-        self.session_call(by, origin, call, sent, now);
-        self.settle(now);
+        self.session_call(call_id, origin, call, sent, now);
+        self.deliver_local(now);
     }
 
     fn grant(
         &mut self,
-        by: By,
+        call_id: CallId,
         origin: Origin,
-        (ttl_ms, fresh, place): (u32, bool, String),
+        (ttl_ms, fresh, client_location): (u32, bool, String),
         sent: Sent,
         now: Time,
     ) {
         let ttl = voter_ttl(Span::from_millis(ttl_ms.into()), self.settings.terms);
         let Origin::Lease(lease) = &origin else { return };
         if fresh {
-            let texts = (lease.owner.clone(), place);
-            let answer = self.open(by, origin, ttl, texts, sent, now);
-            return answer.into_iter().for_each(|answer| self.answer(by, answer));
+            let texts = (lease.owner.clone(), client_location);
+            let answer = self.open(call_id, origin, ttl, texts, sent, now);
+            return answer.into_iter().for_each(|answer| self.answer(call_id, answer));
         }
         let session = origin.id();
-        let then = Then::Grant { origin, ttl, place, sent };
-        self.inquire(by, Question::Session(session), Waiting::session(then), now);
+        let follow_up = FollowUp::Grant { origin, ttl, client_location, sent };
+        self.ask_voters(
+            call_id,
+            Question::Session(session),
+            QuestionState::session(follow_up),
+            now,
+        );
     }
 
     /// Opens a session. It is answered once a quorum knows the session.
     pub(super) fn open(
         &mut self,
-        by: By,
+        call_id: CallId,
         origin: Origin,
         ttl: Span,
-        (who, place): (String, String),
+        (client_name, client_location): (String, String),
         sent: Sent,
         now: Time,
-    ) -> Option<Answer> {
+    ) -> Option<CallResponse> {
         if self.leaving.is_some() {
-            return Some(Answer::Failed(Failure::Leaving));
+            return Some(CallResponse::Failed(Failure::Leaving));
         }
         if self.relays.len() + self.direct.len() >= self.settings.sessions_most {
             return Some(too_much("this node has as many sessions as it may".to_owned()));
         }
-        if who.len() > TEXT_MOST || place.len() > TEXT_MOST {
+        if client_name.len() > TEXT_MOST || client_location.len() > TEXT_MOST {
             return Some(too_much(format!("a text has {TEXT_MOST} bytes at most")));
         }
         let (lease, owner) = match &origin {
             Origin::Key(_) => (0, String::new()),
             Origin::Lease(lease) => (lease.id, lease.owner.clone()),
         };
-        let added = Added { sessions: 1, bytes: who.len() + place.len(), ..Added::default() };
-        if let Err(failure) = self.charge(by.0, added, now) {
-            return Some(Answer::Failed(failure));
+        let added = Charge {
+            sessions: 1,
+            bytes: client_name.len() + client_location.len(),
+            ..Charge::default()
+        };
+        if let Err(failure) = self.charge(call_id.0, added, now) {
+            return Some(CallResponse::Failed(failure));
         }
         let (session, node) = (origin.id(), self.settings.id.index() as u32);
-        self.owns(by.0, session);
-        let about = SessionText { who, place, node, relayed: true, lease, owner };
-        self.describe(Description { session, about, request: None }, now);
-        self.start_relay(origin, ttl, by.0, now);
-        self.begin_call(session, (by, true), sent, now);
+        self.set_owner(call_id.0, session);
+        let session_text =
+            SessionText { client_name, client_location, node, relayed: true, lease, owner };
+        self.describe(Description { session, session_text, request: None }, now);
+        self.start_relay(origin, ttl, call_id.0, now);
+        self.begin_call(session, (call_id, true), sent, now);
         None
     }
 
@@ -233,16 +250,22 @@ impl NodeCore {
     }
 
     /// A call begins a beat, and is answered once a quorum has echoed it.
-    fn begin_call(&mut self, session: u128, (by, opens): (By, bool), sent: Sent, now: Time) {
+    fn begin_call(
+        &mut self,
+        session: u128,
+        (call_id, opens): (CallId, bool),
+        sent: Sent,
+        now: Time,
+    ) {
         let Some(relay) = self.relays.get_mut(&session) else { return };
-        let (beat, until) = (relay.call(by.0, sent, now), now + ECHO);
-        relay.pending.push(Pending { beat, by, sent, until, opens });
+        let (beat, until) = (relay.call(call_id.0, sent, now), now + ECHO_TIMEOUT);
+        relay.pending.push(PendingCall { beat, call_id, sent, until, opens });
         self.alarms.insert((until, Alarm::Calls(session)));
-        self.tell_beat(session, beat, now);
+        self.send_beat(session, beat, now);
     }
 
     /// Tells all voters of a beat that a call has begun.
-    pub(super) fn tell_beat(&mut self, session: u128, beat: u64, now: Time) {
+    pub(super) fn send_beat(&mut self, session: u128, beat: u64, now: Time) {
         self.drive(session, now, |relay, out| relay.candidate.begin_beat(beat, 0, out));
         self.retry_stale(session, now);
     }
@@ -250,7 +273,7 @@ impl NodeCore {
     /// A call of a session, through whichever node.
     pub(super) fn session_call(
         &mut self,
-        by: By,
+        call_id: CallId,
         origin: Origin,
         call: SessionCall,
         sent: Sent,
@@ -258,26 +281,28 @@ impl NodeCore {
     ) {
         let session = origin.id();
         match call {
-            SessionCall::Close => self.close(by, origin, now),
-            SessionCall::List => self.ask_session(by, session, Then::List, now),
-            SessionCall::Life => self.ask_session(by, session, Then::Life, now),
+            SessionCall::Close => self.close(call_id, origin, now),
+            SessionCall::List => self.look_up_session(call_id, session, FollowUp::List, now),
+            SessionCall::LeaseInfo => {
+                self.look_up_session(call_id, session, FollowUp::LeaseInfo, now)
+            }
             SessionCall::Release(number) => {
                 let request = RequestId { session, incarnation: NUMBERED, number };
-                self.release_at_voters(by, request, u64::MAX, now);
+                self.release_at_voters(call_id, request, u64::MAX, now);
             }
-            SessionCall::Leave { name, token } => {
-                self.ask_session(by, session, Then::Leave { name, token }, now);
+            SessionCall::ReleaseName { name, token } => {
+                self.look_up_session(call_id, session, FollowUp::Release { name, token }, now);
             }
             SessionCall::Proclaim(number, value) => {
-                self.proclaim(by, session, (None, Some(number), None), value, now);
+                self.proclaim(call_id, session, (None, Some(number), None), value, now);
             }
             SessionCall::ProclaimName { name, token, value } => {
-                self.proclaim(by, session, (Some(name), None, Some(token)), value, now);
+                self.proclaim(call_id, session, (Some(name), None, Some(token)), value, now);
             }
             SessionCall::KeepAlive | SessionCall::Acquire(_) => {
                 match self.relays.contains_key(&session) {
-                    true => self.relay_call(by, &origin, call, sent, now),
-                    false => self.resume(by, origin, call, sent, now),
+                    true => self.relay_call(call_id, &origin, call, sent, now),
+                    false => self.resume(call_id, origin, call, sent, now),
                 }
             }
         }
@@ -286,7 +311,7 @@ impl NodeCore {
     /// A call that the relay of its session handles.
     pub(super) fn relay_call(
         &mut self,
-        by: By,
+        call_id: CallId,
         origin: &Origin,
         call: SessionCall,
         sent: Sent,
@@ -294,27 +319,27 @@ impl NodeCore {
     ) {
         let session = origin.id();
         match (self.relays.get(&session).is_none_or(|relay| relay.doomed), call) {
-            (true, _) => self.answer(by, Answer::Failed(Failure::NoSession)),
-            (false, SessionCall::Acquire(wanted)) => {
-                if let Err(refused) = self.acquire(by, session, wanted, sent, now) {
-                    self.answer(by, refused);
+            (true, _) => self.answer(call_id, CallResponse::Failed(Failure::NoSession)),
+            (false, SessionCall::Acquire(acquire)) => {
+                if let Err(refused) = self.acquire(call_id, session, acquire, sent, now) {
+                    self.answer(call_id, refused);
                 }
                 self.answer_ready(session, now);
             }
-            (false, _) => self.begin_call(session, (by, false), sent, now),
+            (false, _) => self.begin_call(session, (call_id, false), sent, now),
         }
     }
 
     fn acquire(
         &mut self,
-        by: By,
+        call_id: CallId,
         session: u128,
-        wanted: Wanted,
+        acquire: AcquireCall,
         sent: Sent,
         now: Time,
-    ) -> Result<(), Answer> {
-        let Wanted { number, name, wait_ms, why, inside, enqueue } = wanted;
-        let no_session = Answer::Failed(Failure::NoSession);
+    ) -> Result<(), CallResponse> {
+        let AcquireCall { number, name, wait_ms, why, inside, enqueue } = acquire;
+        let no_session = CallResponse::Failed(Failure::NoSession);
         let relay = self.relays.get(&session).ok_or_else(|| no_session.clone())?;
         let request = relay.request(number, &name);
         let known = relay.interests.get(&request);
@@ -327,7 +352,9 @@ impl NodeCore {
                 return Err(too_much(format!("{CALLS_MOST} calls may wait for one request")));
             }
             Some(_) => {}
-            None => self.may_begin(session, (&name, &why), wait_ms, now).map_err(Answer::Failed)?,
+            None => self
+                .may_begin(session, (&name, &why), wait_ms, now)
+                .map_err(CallResponse::Failed)?,
         }
         let mode = match wait_ms {
             Some(0) => WaitMode::OnlyIfFree,
@@ -335,23 +362,23 @@ impl NodeCore {
             _ => WaitMode::Granted,
         };
         let wait = wait_ms.map(|wait| now + Span::from_millis(wait.min(1 << 40)));
-        let until = if mode == WaitMode::Granted { wait } else { Some(now + ONLY_IF_FREE) };
+        let until = if mode == WaitMode::Granted { wait } else { Some(now + ONLY_IF_FREE_TIMEOUT) };
         let relay = self.relays.get_mut(&session).ok_or(no_session)?;
-        let beat = relay.call(by.0, sent, now);
+        let beat = relay.call(call_id.0, sent, now);
         if !is_known {
             let attempt = relay.first_attempt(request, self.voter.clock());
             let new = Interest::new(name, why, now);
             relay.put(request, Interest { attempt, ..new });
         }
         let Some(interest) = relay.interests.get_mut(&request) else { return Ok(()) };
-        let until = if interest.token.is_some() { Some(now + ECHO) } else { until };
-        interest.waiting.push(Waiter { by, sent, beat, until, mode, inside, connected: true });
+        let until = if interest.token.is_some() { Some(now + ECHO_TIMEOUT) } else { until };
+        interest.waiting.push(Waiter { call_id, sent, beat, until, mode, inside, connected: true });
         self.alarms.extend(until.map(|until| (until, Alarm::Calls(session))));
-        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         self.describe_request(session, request, now);
         match is_known {
             // Whether it is still held is known once voters have echoed this call.
-            true => self.tell_beat(session, beat, now),
+            true => self.send_beat(session, beat, now),
             false => self.pursue(session, request, now),
         }
         Ok(())
@@ -371,8 +398,8 @@ impl NodeCore {
         let relay = self.relays.get(&session).ok_or(Failure::NoSession)?;
         if let Some(other) = relay.interest_in(name) {
             let number = other.number;
-            let what = format!("the session asks for this lock already, with request {number}");
-            return Err(Failure::TooMuch(what));
+            let reason = format!("the session asks for this lock already, with request {number}");
+            return Err(Failure::TooMuch(reason));
         }
         if wait_ms == Some(0) && !self.has_quorum() {
             return Err(Failure::NoQuorum);
@@ -384,19 +411,19 @@ impl NodeCore {
             return Err(Failure::TooMuch(format!("a text has {TEXT_MOST} bytes at most")));
         }
         let bytes = name.text().len() + why.len();
-        self.charge_session(session, Added { requests: 1, bytes, ..Added::default() }, now)
+        self.charge_session(session, Charge { requests: 1, bytes, ..Charge::default() }, now)
     }
 
     /// The client has stopped, or no longer wants a lock. It is told once a quorum knows.
     pub(super) fn release_at_voters(
         &mut self,
-        by: By,
+        call_id: CallId,
         request: RequestId,
         attempt: u64,
         now: Time,
     ) {
-        let waiting = Waiting::released(request);
-        self.inquire(by, Question::Release(request, attempt), waiting, now);
+        let state = QuestionState::released(request);
+        self.ask_voters(call_id, Question::Release(request, attempt), state, now);
     }
 
     /// The client has released a request, through whichever node: a relay here does not ask for it again.
@@ -411,12 +438,12 @@ impl NodeCore {
         self.note_release(request, &interest, now);
         let connected = interest.waiting.into_iter().filter(|waiter| waiter.connected);
         let connected: Vec<Waiter> = connected.collect();
-        self.ask_anew(request, interest.name, attempt, connected, now);
+        self.reacquire(request, interest.name, attempt, connected, now);
     }
 
     /// A request has ended, up to this attempt. Calls for a lock that its lease has released ask for it anew, if they may have
     /// come after the release; others fail.
-    pub(super) fn ask_anew(
+    pub(super) fn reacquire(
         &mut self,
         request: RequestId,
         name: Name,
@@ -429,7 +456,7 @@ impl NodeCore {
         let is_new = |waiter: &Waiter| ended < u64::MAX && begun(waiter);
         let (waiting, over): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_new);
         for waiter in over {
-            self.answer(waiter.by, Answer::Failed(Failure::NoRequest));
+            self.answer(waiter.call_id, CallResponse::Failed(Failure::NoRequest));
         }
         let Some(relay) = self.relays.get_mut(&request.session).filter(|_| !waiting.is_empty())
         else {
@@ -445,7 +472,7 @@ impl NodeCore {
         let attempt = relay.first_attempt(request, clock).max(ended.saturating_add(1));
         let new = Interest::new(name, String::new(), now);
         relay.put(request, Interest { attempt, waiting, ..new });
-        self.alarms.insert((now + WIDEN, Alarm::Widen(request)));
+        self.alarms.insert((now + WIDEN_DELAY, Alarm::Widen(request)));
         self.describe_request(request.session, request, now);
         self.pursue(request.session, request, now);
     }
@@ -453,29 +480,40 @@ impl NodeCore {
     /// A leader proclaims something else, named by its lock or by the client's number.
     fn proclaim(
         &mut self,
-        by: By,
+        call_id: CallId,
         session: u128,
         (name, number, token): (Option<Name>, Option<u64>, Option<u64>),
         value: String,
         now: Time,
     ) {
         if value.len() > TEXT_MOST {
-            return self.answer(by, too_much(format!("a text has {TEXT_MOST} bytes at most")));
+            return self.answer(call_id, too_much(format!("a text has {TEXT_MOST} bytes at most")));
         }
-        let then = Then::Proclaim { name, number, token, value };
-        self.ask_session(by, session, then, now);
+        let follow_up = FollowUp::Proclaim { name, number, token, value };
+        self.look_up_session(call_id, session, follow_up, now);
     }
 
-    fn close(&mut self, by: By, origin: Origin, now: Time) {
+    fn close(&mut self, call_id: CallId, origin: Origin, now: Time) {
         let session = origin.id();
         self.drop_relay(session, &origin.ended());
         self.lookups.remove(&session);
         self.texts.forget_session(session);
-        self.inquire(by, Question::End(session), Waiting::Ended(false), now);
+        self.ask_voters(call_id, Question::End(session), QuestionState::Ended(false), now);
     }
 
-    pub(super) fn ask_session(&mut self, by: By, session: u128, then: Then, now: Time) {
-        self.inquire(by, Question::Session(session), Waiting::session(then), now);
+    pub(super) fn look_up_session(
+        &mut self,
+        call_id: CallId,
+        session: u128,
+        follow_up: FollowUp,
+        now: Time,
+    ) {
+        self.ask_voters(
+            call_id,
+            Question::Session(session),
+            QuestionState::session(follow_up),
+            now,
+        );
     }
 
     /// Texts of a request of a relay here, for all nodes.
@@ -486,13 +524,13 @@ impl NodeCore {
         let request = Some((request, RequestText { why, revision }));
         let Some(known) = self.texts.session(session) else { return };
         let node = self.settings.id.index() as u32;
-        let about = SessionText { node, relayed: true, ..known.about.clone() };
-        self.describe(Description { session, about, request }, now);
+        let session_text = SessionText { node, relayed: true, ..known.session_text.clone() };
+        self.describe(Description { session, session_text, request }, now);
     }
 }
 
-pub(super) fn too_much(what: String) -> Answer {
-    Answer::Failed(Failure::TooMuch(what))
+pub(super) fn too_much(reason: String) -> CallResponse {
+    CallResponse::Failed(Failure::TooMuch(reason))
 }
 
 /// Voters hear a call a little later than its node: until then its relay is kept.

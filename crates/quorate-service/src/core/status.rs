@@ -4,26 +4,26 @@ use quorate_core::quorum::QuorumSystem;
 use quorate_core::{ProcessId, ProcessSet, Span, Time};
 use quorate_protocol::{MemberStatus, NodeStatus};
 
-use super::{Alarm, NodeCore, Trouble};
+use super::{Alarm, NodeCore, PeerError};
 
 /// A node is ready this long after its start, although clients that had votes here have not been heard yet: the lease of one
 /// that has died may be long.
-const BACK: Span = Span::from_millis(5_000);
+const RESTART_GRACE: Span = Span::from_millis(5_000);
 
 /// Interval at which votes of such clients are counted.
-const COUNT: Span = Span::from_millis(100);
+const UNHEARD_INTERVAL: Span = Span::from_millis(100);
 
 impl NodeCore {
     /// Counts the votes from before a restart whose clients have not been heard since.
     pub(super) fn count_unheard(&mut self, started: Time, now: Time) {
-        self.unheard = if now < started + BACK { self.voter.unheard() } else { 0 };
+        self.unheard = if now < started + RESTART_GRACE { self.voter.unheard() } else { 0 };
         if self.unheard > 0 {
-            self.alarms.insert((now + COUNT, Alarm::Unheard(started)));
+            self.alarms.insert((now + UNHEARD_INTERVAL, Alarm::Unheard(started)));
         }
     }
 
     /// This node and the peers that are connected and not suspected.
-    fn reached(&self) -> ProcessSet {
+    fn reachable(&self) -> ProcessSet {
         let up = self.up.iter().filter(|(_, up)| up.is_ok()).map(|(peer, _)| *peer);
         let connected: ProcessSet = up.chain([self.settings.id]).collect();
         &connected - &self.suspected
@@ -31,7 +31,7 @@ impl NodeCore {
 
     /// Whether the voters that can be reached contain a quorum.
     pub(super) fn has_quorum(&self) -> bool {
-        self.electorate.is_quorum(&self.reached())
+        self.electorate.is_quorum(&self.reachable())
     }
 
     /// Why the node gives no locks now: one sentence for each reason, each with a word for programs in front.
@@ -40,10 +40,10 @@ impl NodeCore {
         if self.leaving.is_some() {
             reasons.push("leaving: the node stops; use another one".to_owned());
         }
-        if let Some(why) = &self.disk_trouble {
+        if let Some(why) = &self.disk_error {
             reasons.push(format!("disk: votes cannot be written ({why}); it is retried"));
         }
-        if let Some(why) = &self.state_trouble {
+        if let Some(why) = &self.state_file_error {
             reasons.push(format!("disk: the state file cannot be written ({why}); it is retried"));
         }
         if !self.voter.is_voting() {
@@ -62,9 +62,9 @@ impl NodeCore {
             ));
         }
         if !self.has_quorum() {
-            let differs = self.troubles.iter().filter(|(_, trouble)| trouble.differs);
-            reasons.extend(differs.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));
-            let (heard, n) = (self.reached().len(), self.settings.addresses.len());
+            let terms_differ = self.peer_errors.iter().filter(|(_, error)| error.terms_differ);
+            reasons.extend(terms_differ.map(|(peer, it)| format!("terms: {peer}: {}", it.text)));
+            let (heard, n) = (self.reachable().len(), self.settings.addresses.len());
             reasons
                 .push(format!("no-quorum: {heard} of {n} nodes can be reached, itself included"));
         }
@@ -74,16 +74,16 @@ impl NodeCore {
     /// The state file can be written, or not and why.
     pub fn state_written(&mut self, written: Result<(), String>) {
         if written.is_err() {
-            self.measures.disk_failures.inc();
+            self.metrics.disk_failures.inc();
         }
-        self.state_trouble = written.err();
+        self.state_file_error = written.err();
     }
 
     /// Why there is no connection to a peer; `None` if there is one, or if nothing is known.
-    pub fn trouble_is(&mut self, peer: ProcessId, trouble: Option<Trouble>) {
-        match trouble {
-            Some(trouble) => drop(self.troubles.insert(peer, trouble)),
-            None => drop(self.troubles.remove(&peer)),
+    pub fn set_peer_error(&mut self, peer: ProcessId, error: Option<PeerError>) {
+        match error {
+            Some(error) => drop(self.peer_errors.insert(peer, error)),
+            None => drop(self.peer_errors.remove(&peer)),
         }
     }
 
@@ -98,14 +98,14 @@ impl NodeCore {
     }
 
     /// Metrics in Prometheus's text format.
-    pub fn measured(&self) -> String {
-        let measures = &self.measures;
-        measures.sessions.set((self.relays.len() + self.direct.len()) as i64);
-        measures.requests.set(self.requests() as i64);
-        measures.ballots.set(self.voter.ballots().len() as i64);
-        measures.peers_up.set(self.peers_up() as i64);
-        measures.ready.set(self.reasons().is_empty().into());
-        measures.text()
+    pub fn metrics_text(&self) -> String {
+        let metrics = &self.metrics;
+        metrics.sessions.set((self.relays.len() + self.direct.len()) as i64);
+        metrics.requests.set(self.requests() as i64);
+        metrics.ballots.set(self.voter.ballots().len() as i64);
+        metrics.peers_up.set(self.peers_up() as i64);
+        metrics.ready.set(self.reasons().is_empty().into());
+        metrics.text()
     }
 
     pub(super) fn status(&self) -> NodeStatus {
@@ -122,11 +122,11 @@ impl NodeCore {
                 },
                 up: own || matches!(state, Some(Ok(()))),
                 suspected: self.suspected.contains(id),
-                trouble: match state {
+                last_error: match state {
                     Some(Ok(())) => None,
                     _ if own => None,
-                    _ if self.troubles.contains_key(&id) => {
-                        self.troubles.get(&id).map(|trouble| trouble.text.clone())
+                    _ if self.peer_errors.contains_key(&id) => {
+                        self.peer_errors.get(&id).map(|error| error.text.clone())
                     }
                     Some(Err(why)) => Some(why.clone()),
                     None => Some("never heard of".to_owned()),
@@ -142,12 +142,12 @@ impl NodeCore {
             quorums: settings.coterie.name().to_owned(),
             lease_us: terms.ttl_most.0 / 1_000,
             // The slowest voter forgets a session after one ttl by its own clock; then one message frees the next.
-            replaced_within_us: (terms.abstention() + settings.tempo.bound).0 / 1_000,
+            replaced_within_us: (terms.abstention() + settings.delay_bounds.bound).0 / 1_000,
             not_before_us: terms.validity(terms.ttl_least).0 / 1_000,
             sessions: (self.relays.len() + self.direct.len()) as u64,
             requests: self.requests() as u64,
             locks: self.voter.ballots().len() as u64,
-            messages: self.measures.sent(),
+            messages: self.metrics.sent(),
             reasons: self.reasons(),
             members: (0..).zip(&settings.addresses).map(member).collect(),
         }

@@ -21,37 +21,37 @@ const UNKNOWN: Span = Span::from_millis(10_000);
 /// All texts at one node.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    sessions: BTreeMap<u128, Known>,
+    sessions: BTreeMap<u128, SessionRecord>,
 }
 
 /// Texts of one session.
 #[derive(Debug)]
-pub(super) struct Known {
-    pub(super) about: SessionText,
+pub(super) struct SessionRecord {
+    pub(super) session_text: SessionText,
     pub(super) requests: BTreeMap<RequestId, (RequestText, Time)>,
     /// When they were last changed.
-    heard: Time,
+    updated: Time,
     /// When they were first heard.
     pub(super) since: Time,
 }
 
 impl Texts {
     /// Takes note of texts; tells whether the text of a request has changed.
-    pub(super) fn hear(&mut self, description: Description, now: Time) -> bool {
-        let Description { session, about, request } = description;
+    pub(super) fn record(&mut self, description: Description, now: Time) -> bool {
+        let Description { session, session_text, request } = description;
         if self.sessions.len() >= SESSIONS_MOST && !self.sessions.contains_key(&session) {
             return false;
         }
-        let texts = [&about.who, &about.place, &about.owner];
+        let texts = [&session_text.client_name, &session_text.client_location, &session_text.owner];
         if texts.iter().any(|text| text.len() > TEXT_MOST) {
             return false;
         }
         let (requests, since) = (BTreeMap::new(), now);
         let known = self.sessions.entry(session).or_insert_with(|| {
-            let about = SessionText::default();
-            Known { about, requests, heard: now, since }
+            let session_text = SessionText::default();
+            SessionRecord { session_text, requests, updated: now, since }
         });
-        (known.about, known.heard) = (about, now);
+        (known.session_text, known.updated) = (session_text, now);
         let Some((id, text)) = request else { return false };
         let bounded = text.why.len() <= TEXT_MOST;
         let room = known.requests.len() < REQUESTS_MOST || known.requests.contains_key(&id);
@@ -62,7 +62,7 @@ impl Texts {
         before.is_none_or(|(before, _)| before.why != text.why)
     }
 
-    pub(super) fn session(&self, session: u128) -> Option<&Known> {
+    pub(super) fn session(&self, session: u128) -> Option<&SessionRecord> {
         self.sessions.get(&session)
     }
 
@@ -72,7 +72,7 @@ impl Texts {
         requests.map(|(text, _)| text.why.len()).sum()
     }
 
-    pub(super) fn sessions(&self) -> impl Iterator<Item = (u128, &Known)> {
+    pub(super) fn sessions(&self) -> impl Iterator<Item = (u128, &SessionRecord)> {
         self.sessions.iter().map(|(session, known)| (*session, known))
     }
 
@@ -89,7 +89,7 @@ impl Texts {
         let known = self.sessions.get(&session)?;
         let text = |request: RequestId| Some((request, known.requests.get(&request)?.0.clone()));
         let request = request.and_then(text);
-        Some(Description { session, about: known.about.clone(), request })
+        Some(Description { session, session_text: known.session_text.clone(), request })
     }
 
     pub(super) fn forget(&mut self, request: RequestId) {
@@ -103,8 +103,9 @@ impl Texts {
     }
 
     /// Drops texts of sessions that are over.
-    pub(super) fn sweep(&mut self, lives: impl Fn(u128) -> bool, now: Time) {
-        self.sessions.retain(|session, known| now.since(known.heard) < UNKNOWN || lives(*session));
+    pub(super) fn sweep(&mut self, exists: impl Fn(u128) -> bool, now: Time) {
+        self.sessions
+            .retain(|session, known| now.since(known.updated) < UNKNOWN || exists(*session));
     }
 }
 
@@ -119,13 +120,13 @@ mod tests {
         let text = |why: &str| RequestText { why: why.to_owned(), revision: 0 };
         let described = |session, why: &str| Description {
             session,
-            about: SessionText::default(),
+            session_text: SessionText::default(),
             request: Some((request, text(why))),
         };
-        assert!(texts.hear(described(1, "one"), Time::ZERO));
-        assert!(!texts.hear(described(1, "one"), Time::ZERO), "nothing has changed");
-        assert!(!texts.hear(described(2, "of another session"), Time::ZERO));
-        assert!(!texts.hear(described(1, &"x".repeat(TEXT_MOST + 1)), Time::ZERO));
+        assert!(texts.record(described(1, "one"), Time::ZERO));
+        assert!(!texts.record(described(1, "one"), Time::ZERO), "nothing has changed");
+        assert!(!texts.record(described(2, "of another session"), Time::ZERO));
+        assert!(!texts.record(described(1, &"x".repeat(TEXT_MOST + 1)), Time::ZERO));
         assert!(texts.request(request).is_some());
         texts.sweep(|session| session == 1, Time::ZERO + UNKNOWN);
         assert!(texts.session(1).is_some() && texts.session(2).is_none());

@@ -4,9 +4,9 @@ use quorate_algorithms::mutex::leased_quorum::{
     CandidateId, Electorate, Record, ToCandidate, ToVoter, Voter, VoterEffect, VoterEffects,
 };
 use quorate_core::{Belief, Effect, Effects, Process, ProcessId, Recipients, Time};
-use quorate_protocol::{Name, Say};
+use quorate_protocol::{Name, ServerMessage};
 
-use super::{Action, Alarm, GOSSIP, Local, NodeCore, Settings, VoterStart};
+use super::{Action, Alarm, GOSSIP, LocalMessage, NodeCore, Settings, VoterStart};
 use crate::peer::PeerMessage;
 
 /// Bits of a candidate's identifier that are not the number of its node.
@@ -23,7 +23,9 @@ pub(super) fn start(settings: &Settings, electorate: &Electorate, now: Time) -> 
     match settings.voter.clone() {
         VoterStart::New => {}
         VoterStart::Forgotten(memory) => voter = voter.forgotten(memory, now),
-        VoterStart::Restored { life, records } => voter = voter.restored(life, records, now),
+        VoterStart::Restored { restart_id, records } => {
+            voter = voter.restored(restart_id, records, now)
+        }
     }
     match settings.ceiling {
         Some(ceiling) => voter.with_ceiling(ceiling),
@@ -39,17 +41,17 @@ impl NodeCore {
 
     /// Numbers up to this one are durable.
     pub fn reserved(&mut self, ceiling: u64, now: Time) {
-        self.tell_voter(now, |voter, out| voter.reserved(ceiling, out));
-        self.settle(now);
+        self.with_voter(now, |voter, out| voter.reserved(ceiling, out));
+        self.deliver_local(now);
     }
 
     /// Votes cannot be written for this reason, or can be again. Meanwhile the voter hears nothing, so that it promises
     /// nothing.
-    pub fn set_disk_trouble(&mut self, trouble: Option<String>) {
-        if trouble.is_some() {
-            self.measures.disk_failures.inc();
+    pub fn set_disk_error(&mut self, error: Option<String>) {
+        if error.is_some() {
+            self.metrics.disk_failures.inc();
         }
-        self.disk_trouble = trouble;
+        self.disk_error = error;
     }
 
     /// An identifier for a candidate, which tells its node.
@@ -58,7 +60,7 @@ impl NodeCore {
         CandidateId(node | self.unique_number() >> (64 - NODE_SHIFT))
     }
 
-    pub(super) fn tell_voter(
+    pub(super) fn with_voter(
         &mut self,
         now: Time,
         input: impl FnOnce(&mut Voter<Name>, &mut VoterEffects<Name>),
@@ -76,7 +78,9 @@ impl NodeCore {
                     }
                 }
                 VoterEffect::Reserve(mark) => self.actions.push(Action::Reserve(mark)),
-                VoterEffect::Send(candidate, message) => self.route(candidate, message, now),
+                VoterEffect::Send(candidate, message) => {
+                    self.send_to_candidate(candidate, message, now)
+                }
                 VoterEffect::SendPeer(peer, message) => {
                     self.send(peer, PeerMessage::Voter(message));
                 }
@@ -85,20 +89,25 @@ impl NodeCore {
     }
 
     /// A candidate's message for the voter of this node.
-    pub(super) fn vote(&mut self, from: CandidateId, message: ToVoter<Name>, now: Time) {
-        if self.disk_trouble.is_some() {
+    pub(super) fn deliver_to_voter(
+        &mut self,
+        from: CandidateId,
+        message: ToVoter<Name>,
+        now: Time,
+    ) {
+        if self.disk_error.is_some() {
             return;
         }
         if let (Some(spans), ToVoter::Request { claim, .. }) = (&mut self.spans, &message) {
-            spans.hear(claim.request, now);
+            spans.note_request(claim.request, now);
         }
-        self.tell_voter(now, |voter, out| voter.on_message(from, message, now, out));
+        self.with_voter(now, |voter, out| voter.on_message(from, message, now, out));
     }
 
     /// The voter's message goes to where the candidate is: a relay here, a direct client's connection, or another node.
-    fn route(&mut self, candidate: CandidateId, message: ToCandidate<Name>, now: Time) {
+    fn send_to_candidate(&mut self, candidate: CandidateId, message: ToCandidate<Name>, now: Time) {
         if let ToCandidate::Vote { lock, claim, .. } = &message {
-            self.measures.votes.inc();
+            self.metrics.votes.inc();
             if let Some(spans) = &mut self.spans {
                 spans.vote(self.settings.id, lock, claim.request, now);
             }
@@ -106,20 +115,22 @@ impl NodeCore {
         let (me, node) = (self.settings.id, node_of(candidate));
         if let Some(connection) = self.direct.connection(candidate) {
             match self.actions.last_mut() {
-                Some(Action::Say(to, Say::FromVoter(batch))) if *to == connection => {
+                Some(Action::SendClient(to, ServerMessage::FromVoter(batch)))
+                    if *to == connection =>
+                {
                     batch.push(message);
                 }
-                _ => self.say(connection, Say::FromVoter(vec![message])),
+                _ => self.send_client(connection, ServerMessage::FromVoter(vec![message])),
             }
         } else if node == me {
-            self.local.push_back(Local::ToCandidate(me, candidate, message));
+            self.local_messages.push_back(LocalMessage::ToCandidate(me, candidate, message));
         } else if node.index() < self.settings.addresses.len() {
             self.send(node, PeerMessage::ToCandidate(candidate, message));
         }
     }
 
     /// A voter's message for a candidate of this node.
-    pub(super) fn deliver(
+    pub(super) fn deliver_to_candidate(
         &mut self,
         voter: ProcessId,
         candidate: CandidateId,
@@ -136,34 +147,34 @@ impl NodeCore {
     }
 
     /// A candidate of this node sends to a voter.
-    pub(super) fn ask_voter(
+    pub(super) fn send_to_voter(
         &mut self,
         candidate: CandidateId,
         voter: ProcessId,
         message: ToVoter<Name>,
     ) {
         match voter == self.settings.id {
-            true => self.local.push_back(Local::ToVoter(candidate, message)),
+            true => self.local_messages.push_back(LocalMessage::ToVoter(candidate, message)),
             false => self.send(voter, PeerMessage::ToVoter(candidate, message)),
         }
     }
 
     pub(super) fn gossip(&mut self, now: Time) {
         self.alarms.insert((now + GOSSIP, Alarm::Gossip));
-        self.tell_voter(now, |voter, out| voter.gossip(out));
+        self.with_voter(now, |voter, out| voter.gossip(out));
         let voter = &self.voter;
         self.texts.sweep(|session| voter.session(session).is_some(), now);
         self.watch.sweep();
     }
 
     pub(super) fn wake_detector(&mut self, now: Time) {
-        while let Some(place) = self.timers.iter().position(|(time, _)| *time <= now) {
-            let (_, timer) = self.timers.swap_remove(place);
-            self.tell_detector(now, |detector, out| detector.on_timer(timer, out));
+        while let Some(index) = self.timers.iter().position(|(time, _)| *time <= now) {
+            let (_, timer) = self.timers.swap_remove(index);
+            self.with_detector(now, |detector, out| detector.on_timer(timer, out));
         }
     }
 
-    pub(super) fn tell_detector(
+    pub(super) fn with_detector(
         &mut self,
         now: Time,
         input: impl FnOnce(&mut super::VcubeDiagnosis, &mut Effects<super::VcubeDiagnosis>),
@@ -187,14 +198,16 @@ impl NodeCore {
                     self.timers.push((now + after, timer));
                 }
                 Effect::CancelTimer(timer) => self.timers.retain(|(_, other)| *other != timer),
-                Effect::Output(belief) | Effect::Believed(belief) => self.believe(belief, now),
+                Effect::Output(belief) | Effect::Believed(belief) => {
+                    self.deliver_suspicion(belief, now)
+                }
                 Effect::AwaitRound | Effect::Ignored(_) => {}
             }
         }
     }
 
     /// Suspicion costs messages only: a suspected voter is avoided, and its votes still count.
-    fn believe(&mut self, belief: Belief, now: Time) {
+    fn deliver_suspicion(&mut self, belief: Belief, now: Time) {
         let changed = match belief {
             Belief::Crashed(peer) => self.suspected.insert(peer),
             Belief::Alive(peer) => self.suspected.remove(peer),
@@ -202,7 +215,7 @@ impl NodeCore {
         if !changed {
             return;
         }
-        self.measures.believes(belief);
+        self.metrics.count_suspicion(belief);
         match belief {
             Belief::Crashed(peer) => self.avoid_everywhere(peer, now),
             Belief::Alive(peer) => self.resume_everywhere(peer, now),

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{ProcessId, Span, Time};
-use quorate_protocol::{Answer, Change, NAME_MOST, Name, Say};
+use quorate_protocol::{CallResponse, HolderChange, NAME_MOST, Name, ServerMessage};
 
 use super::holders::{Holder, holder};
-use super::queries::Waiting;
-use super::quotas::Added;
+use super::queries::QuestionState;
+use super::quotas::Charge;
 use super::sessions::too_much;
-use super::{Alarm, By, ConnectionId, NodeCore};
-use crate::peer::{BallotSeen, Description, Interest, PeerMessage, Question};
+use super::{Alarm, CallId, ConnectionId, NodeCore};
+use crate::peer::{BallotSeen, Description, PeerMessage, Question, WatchUpdate};
 
 /// Maximum number of prefixes for one connection.
 const WATCHES_MOST: usize = 64;
@@ -25,7 +25,7 @@ const PREFIXES_MOST: usize = 65_536;
 const PREFIXES_AT_ONCE: usize = 1_024;
 
 /// How long after a message to a peer could not be queued the peer is told everything again.
-const TOLD_AGAIN: Span = Span::from_millis(1_000);
+const WATCH_RESEND_DELAY: Span = Span::from_millis(1_000);
 
 /// Maximum number of names whose votes are remembered for watchers.
 const NAMES_MOST: usize = 100_000;
@@ -77,13 +77,13 @@ impl Watchers {
         (had, prefixes.into_iter().filter(last).collect())
     }
 
-    fn of(&self, name: &str) -> BTreeSet<ConnectionId> {
-        beginnings(name).filter_map(|part| self.by_prefix.get(part)).flatten().copied().collect()
+    fn matching(&self, name: &str) -> BTreeSet<ConnectionId> {
+        prefixes_of(name).filter_map(|part| self.by_prefix.get(part)).flatten().copied().collect()
     }
 }
 
 /// All beginnings of a name, the empty one included.
-fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+fn prefixes_of(name: &str) -> impl Iterator<Item = &str> {
     (0..=name.len()).filter_map(|end| name.get(..end))
 }
 
@@ -107,7 +107,7 @@ struct Watched {
 }
 
 fn matches(prefixes: &BTreeSet<String>, name: &Name) -> bool {
-    beginnings(name.text()).any(|part| prefixes.contains(part))
+    prefixes_of(name.text()).any(|part| prefixes.contains(part))
 }
 
 impl Watches {
@@ -119,7 +119,7 @@ impl Watches {
     }
 
     fn is_wanted(&self, name: &Name) -> bool {
-        beginnings(name.text()).any(|part| self.wanted.by_prefix.contains_key(part))
+        prefixes_of(name.text()).any(|part| self.wanted.by_prefix.contains_key(part))
     }
 
     pub(super) fn connections(&self) -> impl Iterator<Item = ConnectionId> {
@@ -137,13 +137,18 @@ impl Watches {
 }
 
 impl NodeCore {
-    pub(super) fn watch(&mut self, by: By, prefix: String, now: Time) -> Option<Answer> {
+    pub(super) fn watch(
+        &mut self,
+        call_id: CallId,
+        prefix: String,
+        now: Time,
+    ) -> Option<CallResponse> {
         let wanted = &self.watch.wanted;
         if prefix.len() > NAME_MOST {
             return Some(too_much(format!("a prefix has {NAME_MOST} bytes at most, like a name")));
         }
-        if !wanted.has(by.0, &prefix) {
-            if wanted.count(by.0) >= WATCHES_MOST {
+        if !wanted.has(call_id.0, &prefix) {
+            if wanted.count(call_id.0) >= WATCHES_MOST {
                 let why = format!("{WATCHES_MOST} prefixes are the most for one connection");
                 return Some(too_much(why));
             }
@@ -153,19 +158,19 @@ impl NodeCore {
                     "{PREFIXES_MOST} prefixes are the most on one node"
                 )));
             }
-            let added = Added { watches: 1, ..Added::default() };
-            if let Err(failure) = self.charge(by.0, added, now) {
-                return Some(Answer::Failed(failure));
+            let added = Charge { watches: 1, ..Charge::default() };
+            if let Err(failure) = self.charge(call_id.0, added, now) {
+                return Some(CallResponse::Failed(failure));
             }
-            if self.watch.wanted.add(by.0, &prefix) {
+            if self.watch.wanted.add(call_id.0, &prefix) {
                 let add = vec![prefix.clone()];
-                self.tell_interest(Interest { add, ..Interest::default() });
+                self.send_watch_update(WatchUpdate { add, ..WatchUpdate::default() });
             }
         }
         let own = self.ballots_with(&BTreeSet::from([prefix.clone()]));
-        self.see_ballots(self.settings.id, own, now);
+        self.on_ballots(self.settings.id, own, now);
         // Peers have sent their votes before they answer this.
-        self.inquire(by, Question::Barrier, Waiting::Watching(prefix), now);
+        self.ask_voters(call_id, Question::Barrier, QuestionState::Watching(prefix), now);
         None
     }
 
@@ -175,49 +180,49 @@ impl NodeCore {
         let (had, remove) = self.watch.wanted.remove(connection);
         self.forget_client(connection, had);
         if !remove.is_empty() {
-            self.tell_interest(Interest { remove, ..Interest::default() });
+            self.send_watch_update(WatchUpdate { remove, ..WatchUpdate::default() });
         }
     }
 
-    fn tell_interest(&mut self, interest: Interest) {
+    fn send_watch_update(&mut self, update: WatchUpdate) {
         for peer in self.peers_that_are_up() {
-            self.send(peer, PeerMessage::Interest(interest.clone()));
+            self.send(peer, PeerMessage::WatchUpdate(update.clone()));
         }
     }
 
     /// Tells a peer everything that clients here watch.
-    pub(super) fn tell_peer_watched(&mut self, peer: ProcessId) {
+    pub(super) fn send_all_watches(&mut self, peer: ProcessId) {
         let prefixes: Vec<String> = self.watch.wanted.by_prefix.keys().cloned().collect();
-        let reset = Interest { reset: true, ..Interest::default() };
-        self.send(peer, PeerMessage::Interest(reset));
+        let reset = WatchUpdate { reset: true, ..WatchUpdate::default() };
+        self.send(peer, PeerMessage::WatchUpdate(reset));
         for part in prefixes.chunks(PREFIXES_AT_ONCE) {
-            let interest = Interest { add: part.to_vec(), ..Interest::default() };
-            self.send(peer, PeerMessage::Interest(interest));
+            let update = WatchUpdate { add: part.to_vec(), ..WatchUpdate::default() };
+            self.send(peer, PeerMessage::WatchUpdate(update));
         }
     }
 
     /// A message about watches could not be queued for a peer: it is told everything again later.
-    pub fn interest_lost(&mut self, peer: ProcessId, now: Time) {
-        self.alarms.insert((now + TOLD_AGAIN, Alarm::Interest(peer)));
+    pub fn watch_update_lost(&mut self, peer: ProcessId, now: Time) {
+        self.alarms.insert((now + WATCH_RESEND_DELAY, Alarm::ResendWatches(peer)));
     }
 
-    pub(super) fn tell_interest_again(&mut self, peer: ProcessId) {
+    pub(super) fn resend_watches(&mut self, peer: ProcessId) {
         if matches!(self.up.get(&peer), Some(Ok(()))) {
-            self.tell_peer_watched(peer);
+            self.send_all_watches(peer);
         }
     }
 
     /// What clients of a peer watch has changed: it is told the votes for new prefixes.
-    pub(super) fn peer_watches(&mut self, peer: ProcessId, interest: Interest) {
+    pub(super) fn on_watch_update(&mut self, peer: ProcessId, update: WatchUpdate) {
         let known = self.watch.peers.entry(peer).or_default();
-        if interest.reset {
+        if update.reset {
             known.clear();
         }
-        for prefix in &interest.remove {
+        for prefix in &update.remove {
             known.remove(prefix);
         }
         let mut new = BTreeSet::new();
-        for prefix in interest.add {
+        for prefix in update.add {
             if prefix.len() > NAME_MOST || known.len() >= PREFIXES_MOST {
                 tracing::warn!(%peer, "a peer watches more than it may: ignored");
                 break;
@@ -257,12 +262,12 @@ impl NodeCore {
             self.send(peer, PeerMessage::Votes(vec![ballot.clone()]));
         }
         if self.watch.is_wanted(name) {
-            self.see_ballots(self.settings.id, vec![ballot], now);
+            self.on_ballots(self.settings.id, vec![ballot], now);
         }
     }
 
     /// Votes of a voter for names that clients here watch.
-    pub(super) fn see_ballots(&mut self, voter: ProcessId, ballots: Vec<BallotSeen>, now: Time) {
+    pub(super) fn on_ballots(&mut self, voter: ProcessId, ballots: Vec<BallotSeen>, now: Time) {
         for ballot in ballots {
             let name = ballot.name.clone();
             if !self.watch.is_wanted(&name) || self.watch.names.len() >= NAMES_MOST {
@@ -270,12 +275,12 @@ impl NodeCore {
             }
             let watched = self.watch.names.entry(name.clone()).or_default();
             watched.ballots.insert(voter, ballot);
-            self.review(&name, now);
+            self.update_holder(&name, now);
         }
     }
 
     /// Tells watchers if the holder has changed.
-    fn review(&mut self, name: &Name, now: Time) {
+    fn update_holder(&mut self, name: &Name, now: Time) {
         let Some(watched) = self.watch.names.get(name) else { return };
         let ballots = watched.ballots.iter().map(|(voter, ballot)| (*voter, ballot));
         let held = holder(&self.electorate, ballots, |request| self.records(request));
@@ -285,32 +290,32 @@ impl NodeCore {
         if let Some(watched) = self.watch.names.get_mut(name) {
             watched.holder = held;
         }
-        self.tell_holder(name, now);
+        self.notify_watchers(name, now);
     }
 
-    fn tell_holder(&mut self, name: &Name, now: Time) {
+    fn notify_watchers(&mut self, name: &Name, now: Time) {
         let Some(watched) = self.watch.names.get(name) else { return };
         let holder = watched.holder.map(|(request, token)| {
             let votes = watched.ballots.values().filter_map(|ballot| ballot.vote);
             let stamp = votes.filter(|vote| vote.request == request).map(|vote| vote.stamp).max();
-            self.about(name, request, stamp.unwrap_or(0), Some(token), now)
+            self.request_info(name, request, stamp.unwrap_or(0), Some(token), now)
         });
-        let change = Change { name: name.clone(), holder };
-        for watcher in self.watch.active.of(name.text()) {
-            self.say(watcher, Say::Changed(change.clone()));
+        let change = HolderChange { name: name.clone(), holder };
+        for watcher in self.watch.active.matching(name.text()) {
+            self.send_client(watcher, ServerMessage::Changed(change.clone()));
         }
     }
 
     /// Texts have arrived: watchers learn what a leader proclaims.
-    pub(super) fn hear_texts(&mut self, description: Description, now: Time) {
+    pub(super) fn on_description(&mut self, description: Description, now: Time) {
         let request = description.request.as_ref().map(|(request, _)| *request);
-        if !self.texts.hear(description, now) || self.watch.active.is_empty() {
+        if !self.texts.record(description, now) || self.watch.active.is_empty() {
             return;
         }
         let holds = |watched: &Watched| watched.holder.map(|(holder, _)| holder) == request;
         let names = self.watch.names.iter().filter(|(_, watched)| holds(watched));
         for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            self.tell_holder(&name, now);
+            self.notify_watchers(&name, now);
         }
     }
 }
@@ -320,24 +325,24 @@ mod tests {
     use super::*;
     use crate::core::testing::node_of_three;
     use crate::core::{Action, Owner};
-    use quorate_protocol::{Ask, Call, Failure, SessionKey};
+    use quorate_protocol::{Call, ClientMessage, Failure, SessionKey};
 
     fn watch(core: &mut NodeCore, connection: u64, prefix: &str) {
         core.connection_opened(ConnectionId(connection), Owner::new("test"));
         let call = Call::Watch { prefix: prefix.to_owned() };
-        let ask = Ask { number: 1, sent: 0, call };
-        core.ask(ConnectionId(connection), ask, || SessionKey(0), Time(2));
+        let message = ClientMessage { number: 1, sent: 0, call };
+        core.on_call(ConnectionId(connection), message, || SessionKey(0), Time(2));
     }
 
     /// Bytes sent to peers about watches.
-    fn told(core: &mut NodeCore) -> usize {
-        let about = |action| match action {
-            Action::Send(_, message @ PeerMessage::Interest(_)) => {
+    fn watch_update_bytes(core: &mut NodeCore) -> usize {
+        let bytes = |action| match action {
+            Action::Send(_, message @ PeerMessage::WatchUpdate(_)) => {
                 quorate_net::codec::encode(&message).len()
             }
             _ => 0,
         };
-        core.actions().map(about).sum()
+        core.actions().map(bytes).sum()
     }
 
     #[test]
@@ -346,12 +351,12 @@ mod tests {
         for connection in 0..2_200 {
             watch(&mut core, connection, &format!("{connection}{}", "x".repeat(200)));
         }
-        let begun = told(&mut core);
+        let begun = watch_update_bytes(&mut core);
         assert!(begun < 2 * 2_200 * 300, "{begun} bytes");
         for connection in 0..2_200 {
             core.connection_closed(ConnectionId(connection), true, Time(3));
         }
-        let ended = told(&mut core);
+        let ended = watch_update_bytes(&mut core);
         assert!(ended < 2 * 2_200 * 300, "{ended} bytes");
         assert!(core.watch.wanted.is_empty() && core.watch.wanted.by_prefix.is_empty());
     }
@@ -360,12 +365,12 @@ mod tests {
     fn the_last_watcher_of_a_prefix_ends_it() {
         let mut core = node_of_three();
         (0..3).for_each(|connection| watch(&mut core, connection, "a/"));
-        assert!(told(&mut core) > 0);
+        assert!(watch_update_bytes(&mut core) > 0);
         core.connection_closed(ConnectionId(0), true, Time(3));
         core.connection_closed(ConnectionId(1), true, Time(3));
-        assert_eq!(told(&mut core), 0);
+        assert_eq!(watch_update_bytes(&mut core), 0);
         core.connection_closed(ConnectionId(2), true, Time(3));
-        assert!(told(&mut core) > 0);
+        assert!(watch_update_bytes(&mut core) > 0);
     }
 
     #[test]
@@ -375,13 +380,13 @@ mod tests {
             watch(&mut one, connection, &format!("{connection}{}", "x".repeat(240)));
         }
         one.actions().for_each(drop);
-        one.peer_is(ProcessId::new(1), Ok(()), Time(3));
+        one.on_peer_link(ProcessId::new(1), Ok(()), Time(3));
         let sent =
             |action| if let Action::Send(_, message) = action { Some(message) } else { None };
         let messages: Vec<PeerMessage> = one.actions().filter_map(sent).collect();
         for message in messages {
             assert!(quorate_net::codec::encode(&message).len() < 1 << 19);
-            two.hear(ProcessId::new(1), message, Time(4));
+            two.on_peer_message(ProcessId::new(1), message, Time(4));
         }
         assert_eq!(two.watch.peers[&ProcessId::new(1)].len(), 5_000);
     }
@@ -392,9 +397,10 @@ mod tests {
         core.settings.quotas.watches = 3;
         (0..4).for_each(|connection| watch(&mut core, connection, &connection.to_string()));
         let refused = core.actions().find_map(|action| match action {
-            Action::Say(ConnectionId(3), Say::Answer(_, Answer::Failed(Failure::TooMuch(why)))) => {
-                Some(why)
-            }
+            Action::SendClient(
+                ConnectionId(3),
+                ServerMessage::Response(_, CallResponse::Failed(Failure::TooMuch(why))),
+            ) => Some(why),
             _ => None,
         });
         assert_eq!(refused.as_deref(), Some("3 watches are the most for one client"));

@@ -5,7 +5,7 @@ use quorate_etcd::etcdserverpb::{AuthenticateRequest, AuthenticateResponse};
 use tonic::{Request, Response, Status};
 
 use super::Etcd;
-use crate::rights::Shown;
+use crate::auth::PresentedCredentials;
 
 #[tonic::async_trait]
 impl Auth for Etcd {
@@ -14,13 +14,13 @@ impl Auth for Etcd {
         request: Request<AuthenticateRequest>,
     ) -> Result<Response<AuthenticateResponse>, Status> {
         let AuthenticateRequest { name, password } = request.into_inner();
-        if self.entry.is_open() {
+        if self.authenticator.is_open() {
             return Err(Status::failed_precondition("etcdserver: authentication is not enabled"));
         }
-        let shown = Shown { token: Some(password.clone()), certificate: None };
+        let credentials = PresentedCredentials { token: Some(password.clone()), certificate: None };
         // A wrong name is not told from a wrong password.
-        match self.entry.known(&shown) {
-            Ok(rights) if rights.name == name => {
+        match self.authenticator.authenticate(&credentials) {
+            Ok(permissions) if permissions.name == name => {
                 let header = self.header(0);
                 Ok(Response::new(AuthenticateResponse { header, token: password }))
             }

@@ -8,26 +8,26 @@ use quorate_etcd::v3electionpb::{
     CampaignRequest, CampaignResponse, LeaderKey, LeaderRequest, LeaderResponse, ProclaimRequest,
     ProclaimResponse, ResignRequest, ResignResponse,
 };
-use quorate_protocol::{About, Failure, Kind, Name, Say, Standing};
+use quorate_protocol::{Failure, Kind, Name, RequestInfo, RequestState, ServerMessage};
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Etcd, keys, names, status};
-use crate::door::Hearing;
-use crate::lease::Leased;
+use crate::lease::LeaseCall;
+use crate::local_client::LocalConnection;
 
 impl Etcd {
     /// Who leads.
-    async fn leader_of(&self, caller: &Caller, name: &Name) -> Result<Option<About>, Status> {
-        let leader = self.door.leader_of(&caller.rights, name.text()).await;
+    async fn leader_of(&self, caller: &Caller, name: &Name) -> Result<Option<RequestInfo>, Status> {
+        let leader = self.local_client.leader_of(&caller.permissions, name.text()).await;
         leader.map_err(|failure| status::of(failure, "election"))
     }
 
-    fn led_by(&self, about: &About) -> LeaderResponse {
-        let kv = keys::kv(about);
+    fn led_by(&self, info: &RequestInfo) -> LeaderResponse {
+        let kv = keys::kv(info);
         // Who was told another number when it asked is known by that; the token is in the header.
-        let token = match about.standing {
-            Standing::Holding { token, .. } => token,
-            Standing::Waiting => 0,
+        let token = match info.state {
+            RequestState::Holding { token, .. } => token,
+            RequestState::Waiting => 0,
         };
         LeaderResponse { header: self.header(token), kv: Some(kv) }
     }
@@ -56,12 +56,12 @@ impl Election for Etcd {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let CampaignRequest { name, lease, value } = request.into_inner();
         let name = names::name(Kind::Election, &name)?;
-        let lease = self.lease_or_own(&caller, lease).await?;
+        let lease = self.lease_or_new(&caller, lease).await?;
         let value = names::text(&value);
-        let token = self.take(&caller, lease, &name, value.clone(), "election").await?;
+        let token = self.acquire(&caller, lease, &name, value.clone(), "election").await?;
         // Who leads already proclaims what it says now.
-        let proclaim = Leased::Proclaim { name: name.clone(), token, value };
-        match self.leased(&caller, lease, proclaim).await {
+        let proclaim = LeaseCall::Proclaim { name: name.clone(), token, value };
+        match self.lease_call(&caller, lease, proclaim).await {
             Ok(_) => {}
             Err(Failure::NoRequest) => {
                 return Err(Status::failed_precondition("election: not leader"));
@@ -84,8 +84,8 @@ impl Election for Etcd {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let ProclaimRequest { leader: key, value } = request.into_inner();
         let (name, lease, token) = leader(key)?;
-        let proclaim = Leased::Proclaim { name, token, value: names::text(&value) };
-        match self.leased(&caller, lease, proclaim).await {
+        let proclaim = LeaseCall::Proclaim { name, token, value: names::text(&value) };
+        match self.lease_call(&caller, lease, proclaim).await {
             Ok(_) => Ok(Response::new(ProclaimResponse { header: self.header(token) })),
             Err(Failure::NoSession | Failure::NoRequest) => {
                 Err(Status::failed_precondition("election: not leader"))
@@ -101,7 +101,7 @@ impl Election for Etcd {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let name = names::name(Kind::Election, &request.into_inner().name)?;
         match self.leader_of(&caller, &name).await? {
-            Some(about) => Ok(Response::new(self.led_by(&about))),
+            Some(info) => Ok(Response::new(self.led_by(&info))),
             None => Err(Status::not_found("election: no leader")),
         }
     }
@@ -114,15 +114,15 @@ impl Election for Etcd {
     ) -> Result<Response<Self::ObserveStream>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let name = names::name(Kind::Election, &request.into_inner().name)?;
-        let watch = self.door.watch(&caller.rights, name.text().to_owned()).await;
-        let mut hearing = watch.map_err(|failure| status::of(failure, "election"))?;
+        let watch = self.local_client.watch(&caller.permissions, name.text().to_owned()).await;
+        let mut connection = watch.map_err(|failure| status::of(failure, "election"))?;
         // Nothing is missed once all nodes know; who leads by then is asked.
-        let missed = hearing.until_all_know().await;
+        let missed = connection.wait_until_watching().await;
         let missed = missed.map_err(|failure| status::of(failure, "election"))?;
         let missed = missed.into_iter().filter_map(|change| change.holder).next_back();
         let first = self.leader_of(&caller, &name).await?.or(missed);
-        let seen = Seen { etcd: self.clone(), name, hearing, first, last: None };
-        Ok(Response::new(stream::try_unfold(seen, Seen::next).boxed()))
+        let observer = Observer { etcd: self.clone(), name, connection, first, last: None };
+        Ok(Response::new(stream::try_unfold(observer, Observer::next).boxed()))
     }
 
     async fn resign(
@@ -131,7 +131,8 @@ impl Election for Etcd {
     ) -> Result<Response<ResignResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let (name, lease, token) = leader(request.into_inner().leader)?;
-        match self.leased(&caller, lease, Leased::Leave { name, token: Some(token) }).await {
+        match self.lease_call(&caller, lease, LeaseCall::Release { name, token: Some(token) }).await
+        {
             // Who does not lead has nothing to resign from.
             Ok(_) | Err(Failure::NoSession | Failure::NoRequest) => {
                 Ok(Response::new(ResignResponse { header: self.header(token) }))
@@ -142,40 +143,40 @@ impl Election for Etcd {
 }
 
 /// What an observer has seen.
-struct Seen {
+struct Observer {
     etcd: Etcd,
     name: Name,
-    hearing: Hearing,
-    first: Option<About>,
+    connection: LocalConnection,
+    first: Option<RequestInfo>,
     /// The token and what was proclaimed with it.
     last: Option<(u64, String)>,
 }
 
-impl Seen {
+impl Observer {
     /// The next leader, or what a leader says next. Never one that was before.
     async fn next(mut self) -> Result<Option<(LeaderResponse, Self)>, Status> {
         loop {
-            let about = match self.first.take() {
+            let info = match self.first.take() {
                 Some(first) => first,
-                None => match self.hearing.says.recv().await {
-                    Some(Say::Changed(change)) => match change.holder {
-                        Some(about) => about,
+                None => match self.connection.messages.recv().await {
+                    Some(ServerMessage::Changed(change)) => match change.holder {
+                        Some(info) => info,
                         None => continue,
                     },
-                    Some(Say::Leaving) | None => {
+                    Some(ServerMessage::Leaving) | None => {
                         return Err(status::of(Failure::Leaving, "election"));
                     }
                     Some(_) => continue,
                 },
             };
-            let Standing::Holding { token, .. } = about.standing else { continue };
-            let now = (token, about.why.clone());
+            let RequestState::Holding { token, .. } = info.state else { continue };
+            let now = (token, info.why.clone());
             let older =
                 |(last, said): &(u64, String)| token < *last || now == (*last, said.clone());
-            if about.name != self.name || self.last.as_ref().is_some_and(older) {
+            if info.name != self.name || self.last.as_ref().is_some_and(older) {
                 continue;
             }
-            let led = self.etcd.led_by(&about);
+            let led = self.etcd.led_by(&info);
             self.last = Some(now);
             return Ok(Some((led, self)));
         }

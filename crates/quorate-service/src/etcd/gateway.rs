@@ -18,13 +18,15 @@ use serde_json::json;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 
-use super::{Etcd, Lifeline, MESSAGE_MOST};
+use super::{ConnectionLifetime, Etcd, MESSAGE_MOST};
 
 /// A call with one answer.
 macro_rules! once {
     ($etcd:ident . $method:ident) => {{
         let etcd = $etcd.clone();
-        post(move |Asked(ask): Asked<_>| async move { shown(etcd.$method(ask).await) })
+        post(move |JsonRequest(request): JsonRequest<_>| async move {
+            json_response(etcd.$method(request).await)
+        })
     }};
 }
 
@@ -46,8 +48,8 @@ pub(super) fn router(etcd: &Etcd) -> Router {
         .route("/v3/auth/authenticate", once!(etcd.authenticate))
         .route("/v3/election/observe", {
             let etcd = etcd.clone();
-            post(move |Asked(ask): Asked<_>| async move {
-                match etcd.observe(ask).await {
+            post(move |JsonRequest(request): JsonRequest<_>| async move {
+                match etcd.observe(request).await {
                     Ok(answer) => lines(answer.into_inner()),
                     Err(status) => refused(&status),
                 }
@@ -55,11 +57,11 @@ pub(super) fn router(etcd: &Etcd) -> Router {
         })
         .route("/v3/lease/keepalive", {
             let etcd = etcd.clone();
-            post(move |Asked(ask): Asked<LeaseKeepAliveRequest>| async move {
-                let caller = etcd.admit(ask.metadata(), ask.extensions()).await;
+            post(move |JsonRequest(request): JsonRequest<LeaseKeepAliveRequest>| async move {
+                let caller = etcd.admit(request.metadata(), request.extensions()).await;
                 match caller {
                     Ok(caller) => {
-                        let answer = etcd.kept_alive(&caller, ask.into_inner().id).await;
+                        let answer = etcd.kept_alive(&caller, request.into_inner().id).await;
                         lines(stream::iter([answer]))
                     }
                     Err(status) => refused(&status),
@@ -69,35 +71,35 @@ pub(super) fn router(etcd: &Etcd) -> Router {
         // Clients choose their paths by it: these are those of 3.4 and later.
         .route(
             "/version",
-            get(async || Json(json!({ "etcdserver": SPOKEN, "etcdcluster": SPOKEN }))),
+            get(async || Json(json!({ "etcdserver": ETCD_VERSION, "etcdcluster": ETCD_VERSION }))),
         )
         .layer(DefaultBodyLimit::max(MESSAGE_MOST))
 }
 
 /// The version whose paths these are.
-const SPOKEN: &str = "3.4.0";
+const ETCD_VERSION: &str = "3.4.0";
 
 /// A call from JSON. Its connection is one for a single request, and nothing hangs on it.
-struct Asked<T>(tonic::Request<T>);
+struct JsonRequest<T>(tonic::Request<T>);
 
-impl<T: DeserializeOwned + 'static, S: Send + Sync> FromRequest<S> for Asked<T> {
+impl<T: DeserializeOwned + 'static, S: Send + Sync> FromRequest<S> for JsonRequest<T> {
     type Rejection = Response;
 
     async fn from_request(request: axum::extract::Request, _state: &S) -> Result<Self, Response> {
         let metadata = MetadataMap::from_headers(request.headers().clone());
         let mut extensions = request.extensions().clone();
-        extensions.remove::<Lifeline>();
+        extensions.remove::<ConnectionLifetime>();
         let bad = |why: String| refused(&Status::invalid_argument(why));
         // Whoever uses curl does not say that it is JSON, and etcd does not ask.
         let read = request.extract::<axum::body::Bytes, _>().await;
         let bytes = read.map_err(|error| bad(error.to_string()))?;
         let text = if bytes.is_empty() { &b"{}"[..] } else { &bytes };
-        let words = serde_json::from_slice(text).map_err(|error| bad(error.to_string()))?;
-        Ok(Self(tonic::Request::from_parts(metadata, extensions, words)))
+        let message = serde_json::from_slice(text).map_err(|error| bad(error.to_string()))?;
+        Ok(Self(tonic::Request::from_parts(metadata, extensions, message)))
     }
 }
 
-fn shown<T: Serialize>(answer: Result<tonic::Response<T>, Status>) -> Response {
+fn json_response<T: Serialize>(answer: Result<tonic::Response<T>, Status>) -> Response {
     match answer {
         Ok(answer) => Json(answer.into_inner()).into_response(),
         Err(status) => refused(&status),

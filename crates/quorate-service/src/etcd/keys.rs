@@ -12,25 +12,25 @@ use quorate_etcd::etcdserverpb::compare::{CompareResult, CompareTarget, TargetUn
 use quorate_etcd::etcdserverpb::kv_server::Kv;
 use quorate_etcd::etcdserverpb::range_request::{SortOrder, SortTarget};
 use quorate_etcd::etcdserverpb::request_op::Request as Op;
-use quorate_etcd::etcdserverpb::response_op::Response as Came;
+use quorate_etcd::etcdserverpb::response_op::Response as OpResponse;
 use quorate_etcd::etcdserverpb::{
     Compare, DeleteRangeRequest, DeleteRangeResponse, PutRequest, PutResponse, RangeRequest,
     RangeResponse, ResponseOp, TxnRequest, TxnResponse,
 };
 use quorate_etcd::mvccpb::KeyValue;
-use quorate_protocol::{About, Answer, Failure, Kind, Life, Name, Standing};
+use quorate_protocol::{CallResponse, Failure, Kind, LeaseInfo, Name, RequestInfo, RequestState};
 use tonic::{Request, Response, Status};
 
-use super::{Caller, Etcd, names, status, stray};
-use crate::lease::Leased;
+use super::{Caller, Etcd, names, status, unsupported};
+use crate::lease::LeaseCall;
 use crate::node::random_number;
 
 /// How often it is looked again who has been granted what is free, and after how long.
-const GRANTS: usize = 5;
-const GRANT: Duration = Duration::from_millis(2);
+const GRANT_POLLS: usize = 5;
+const GRANT_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-fn not_here() -> Status {
-    Status::unimplemented(stray::KV)
+fn unsupported_key() -> Status {
+    Status::unimplemented(unsupported::KV)
 }
 
 /// What a key is about: the text of a name, and a lease.
@@ -41,7 +41,7 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Status> {
-        let (name, lease) = names::split(Kind::Lock, bytes).ok_or_else(not_here)?;
+        let (name, lease) = names::split(Kind::Lock, bytes).ok_or_else(unsupported_key)?;
         Ok(Self { name: name.text().to_owned(), lease })
     }
 
@@ -51,55 +51,59 @@ impl Key {
 }
 
 /// The name all of whose keys are meant, if that is what a range means.
-pub(super) fn all_of(key: &[u8], end: &[u8]) -> Option<String> {
+pub(super) fn name_of_range(key: &[u8], end: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(key).ok()?.strip_suffix('/')?;
     let after: Vec<u8> = name.bytes().chain([b'/' + 1]).collect();
     (end == after).then(|| name.to_owned())
 }
 
-fn holds(about: &About) -> bool {
-    matches!(about.standing, Standing::Holding { .. })
+fn holds(info: &RequestInfo) -> bool {
+    matches!(info.state, RequestState::Holding { .. })
 }
 
-fn token(about: &About) -> u64 {
-    match about.standing {
-        Standing::Holding { token, .. } => token,
-        Standing::Waiting => 0,
+fn token(info: &RequestInfo) -> u64 {
+    match info.state {
+        RequestState::Holding { token, .. } => token,
+        RequestState::Waiting => 0,
     }
 }
 
 /// A request as a key.
-pub(super) fn kv(about: &About) -> KeyValue {
-    let revision = about.revision as i64;
-    let key = names::key_of(about);
-    let value = names::bytes(&about.why);
+pub(super) fn kv(info: &RequestInfo) -> KeyValue {
+    let revision = info.revision as i64;
+    let key = names::key_of(info);
+    let value = names::bytes(&info.why);
     KeyValue {
         key,
         create_revision: revision,
         mod_revision: revision,
         version: 1,
         value,
-        lease: about.lease,
+        lease: info.lease,
     }
 }
 
 impl Etcd {
     /// Who has and who wants a name, the holder first. A lock and an election of one name are one for such recipes, as
     /// with etcd: whichever is held counts.
-    pub(super) async fn requests(&self, caller: &Caller, name: &str) -> Result<Vec<About>, Status> {
-        let list = self.door.requests_of(&caller.rights, name).await;
+    pub(super) async fn requests(
+        &self,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<Vec<RequestInfo>, Status> {
+        let list = self.local_client.requests_for(&caller.permissions, name).await;
         let mut list = list.map_err(|failure| status::of(failure, "mutex"))?;
-        list.sort_by_key(|about| (!holds(about), about.stamp, about.tie));
+        list.sort_by_key(|info| (!holds(info), info.stamp, info.tie_breaker));
         Ok(list)
     }
 
     /// What a lease has or wants of a name.
-    async fn own(&self, caller: &Caller, key: &Key) -> Result<Option<About>, Status> {
-        match self.leased(caller, key.lease, Leased::Life).await {
-            Ok(Answer::Life(Life { requests, .. })) => {
-                Ok(requests.into_iter().find(|about| about.name.text() == key.name))
+    async fn own(&self, caller: &Caller, key: &Key) -> Result<Option<RequestInfo>, Status> {
+        match self.lease_call(caller, key.lease, LeaseCall::TimeToLive).await {
+            Ok(CallResponse::LeaseInfo(LeaseInfo { requests, .. })) => {
+                Ok(requests.into_iter().find(|info| info.name.text() == key.name))
             }
-            Ok(_) => Err(status::confused()),
+            Ok(_) => Err(status::internal()),
             Err(Failure::NoSession) => Ok(None),
             Err(failure) => Err(status::of(failure, "mutex")),
         }
@@ -112,44 +116,51 @@ impl Etcd {
     ) -> Result<RangeResponse, Status> {
         if asked.range_end.is_empty() {
             let own = self.own(caller, &Key::read(&asked.key)?).await?;
-            return Ok(self.ranged(own.iter().map(kv).collect(), own.as_ref().map_or(0, token)));
+            return Ok(
+                self.range_response(own.iter().map(kv).collect(), own.as_ref().map_or(0, token))
+            );
         }
-        let name = all_of(&asked.key, &asked.range_end).ok_or_else(not_here)?;
+        let name = name_of_range(&asked.key, &asked.range_end).ok_or_else(unsupported_key)?;
         let mut all = self.requests(caller, &name).await?;
         // The last one before: a bound of zero is that of whoever has the first token, and of nobody else.
         if asked.sort_order() == SortOrder::Descend && asked.sort_target() == SortTarget::Create {
-            for _ in 0..GRANTS {
+            for _ in 0..GRANT_POLLS {
                 // Between two who have it, there is nobody to wait for.
                 if all.first().is_none_or(holds) {
                     break;
                 }
-                tokio::time::sleep(GRANT).await;
+                tokio::time::sleep(GRANT_POLL_INTERVAL).await;
                 all = self.requests(caller, &name).await?;
             }
             return self.before(&name, &all, (asked.max_create_revision as u64).wrapping_add(1));
         }
         // Who comes first is who has it; whoever only waits does not.
-        let shown = match asked.limit {
-            1 => all.iter().filter(|about| holds(about)).take(1).map(kv).collect(),
+        let listed = match asked.limit {
+            1 => all.iter().filter(|info| holds(info)).take(1).map(kv).collect(),
             _ => all.iter().map(kv).collect(),
         };
-        Ok(self.ranged(shown, all.first().map_or(0, token)))
+        Ok(self.range_response(listed, all.first().map_or(0, token)))
     }
 
     /// Who is before the request with this create revision: somebody, until it is granted.
-    fn before(&self, name: &str, all: &[About], revision: u64) -> Result<RangeResponse, Status> {
-        let own = all.iter().find(|about| about.revision == revision);
+    fn before(
+        &self,
+        name: &str,
+        all: &[RequestInfo],
+        revision: u64,
+    ) -> Result<RangeResponse, Status> {
+        let own = all.iter().find(|info| info.revision == revision);
         let Some(own) = own else {
             return Err(status::of(Failure::Ended, "mutex"));
         };
         if holds(own) {
-            return Ok(self.ranged(Vec::new(), token(own)));
+            return Ok(self.range_response(Vec::new(), token(own)));
         }
-        let first = all.iter().find(|about| holds(about)).map(kv);
-        Ok(self.ranged(vec![first.unwrap_or_else(|| nobody_yet(name))], own.revision))
+        let first = all.iter().find(|info| holds(info)).map(kv);
+        Ok(self.range_response(vec![first.unwrap_or_else(|| placeholder_key(name))], own.revision))
     }
 
-    fn ranged(&self, kvs: Vec<KeyValue>, revision: u64) -> RangeResponse {
+    fn range_response(&self, kvs: Vec<KeyValue>, revision: u64) -> RangeResponse {
         let count = kvs.len() as i64;
         RangeResponse { header: self.header(revision), kvs, more: false, count }
     }
@@ -158,36 +169,36 @@ impl Etcd {
     async fn put_key(&self, caller: &Caller, put: &PutRequest) -> Result<(u64, bool), Status> {
         let key = Key::read(&put.key)?;
         if put.lease != key.lease || put.ignore_value || put.ignore_lease {
-            return Err(not_here());
+            return Err(unsupported_key());
         }
         let value = names::text(&put.value);
         if let Some(own) = self.own(caller, &key).await? {
             let (name, token) = (own.name.clone(), token(&own));
-            let proclaim = Leased::Proclaim { name, token, value };
-            let done = self.leased(caller, key.lease, proclaim).await;
+            let proclaim = LeaseCall::Proclaim { name, token, value };
+            let done = self.lease_call(caller, key.lease, proclaim).await;
             done.map_err(|failure| status::of(failure, "election"))?;
             return Ok((own.revision, holds(&own)));
         }
         // A leader says something, and whoever has a lock does not.
         let kind = if put.value.is_empty() { Kind::Lock } else { Kind::Election };
-        let name = Name::new(kind, &key.name).map_err(|_| not_here())?;
-        let enqueue = Leased::Enqueue { name, request: random_number() as u64, value };
-        match self.leased(caller, key.lease, enqueue).await {
-            Ok(Answer::Granted { token, .. }) => Ok((token, true)),
-            Ok(Answer::Queued(revision)) => Ok((revision, false)),
-            Ok(_) => Err(status::confused()),
+        let name = Name::new(kind, &key.name).map_err(|_| unsupported_key())?;
+        let enqueue = LeaseCall::Enqueue { name, request: random_number() as u64, value };
+        match self.lease_call(caller, key.lease, enqueue).await {
+            Ok(CallResponse::Granted { token, .. }) => Ok((token, true)),
+            Ok(CallResponse::Queued(revision)) => Ok((revision, false)),
+            Ok(_) => Err(status::internal()),
             Err(failure) => Err(status::of(failure, "mutex")),
         }
     }
 
     async fn delete_key(&self, caller: &Caller, asked: &DeleteRangeRequest) -> Result<i64, Status> {
         if !asked.range_end.is_empty() {
-            return Err(not_here());
+            return Err(unsupported_key());
         }
         let key = Key::read(&asked.key)?;
         let Some(own) = self.own(caller, &key).await? else { return Ok(0) };
-        let leave = Leased::Leave { name: own.name, token: None };
-        match self.leased(caller, key.lease, leave).await {
+        let release = LeaseCall::Release { name: own.name, token: None };
+        match self.lease_call(caller, key.lease, release).await {
             Ok(_) => Ok(1),
             Err(Failure::NoSession | Failure::NoRequest) => Ok(0),
             Err(failure) => Err(status::of(failure, "mutex")),
@@ -199,22 +210,22 @@ impl Etcd {
         &self,
         caller: &Caller,
         compare: &Compare,
-    ) -> Result<(bool, Option<About>), Status> {
+    ) -> Result<(bool, Option<RequestInfo>), Status> {
         let target = (compare.result(), compare.target());
         let Some(TargetUnion::CreateRevision(wanted)) = compare.target_union else {
-            return Err(not_here());
+            return Err(unsupported_key());
         };
         if target != (CompareResult::Equal, CompareTarget::Create) || !compare.range_end.is_empty()
         {
-            return Err(not_here());
+            return Err(unsupported_key());
         }
         let own = self.own(caller, &Key::read(&compare.key)?).await?;
-        Ok((own.as_ref().map_or(0, |about| about.revision as i64) == wanted, own))
+        Ok((own.as_ref().map_or(0, |info| info.revision as i64) == wanted, own))
     }
 }
 
 /// Somebody comes first, and it is not known yet who.
-fn nobody_yet(name: &str) -> KeyValue {
+fn placeholder_key(name: &str) -> KeyValue {
     KeyValue { key: names::key(name, 0), create_revision: 1, ..KeyValue::default() }
 }
 
@@ -247,44 +258,53 @@ impl Kv for Etcd {
     async fn txn(&self, request: Request<TxnRequest>) -> Result<Response<TxnResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let TxnRequest { compare, success, failure } = request.into_inner();
-        let [compare] = compare.as_slice() else { return Err(not_here()) };
+        let [compare] = compare.as_slice() else { return Err(unsupported_key()) };
         let (succeeded, own) = self.compared(&caller, compare).await?;
         // Go's package takes a lock that shows no holder for its own.
         let queued = own.as_ref().filter(|own| !succeeded && !holds(own));
         let mut waits = queued.map(|_| Key::read(&compare.key));
         let (mut revision, mut responses) = (0, Vec::new());
         for op in if succeeded { success } else { failure } {
-            let came = match op.request.ok_or_else(not_here)? {
+            let response = match op.request.ok_or_else(unsupported_key)? {
                 Op::RequestPut(put) => {
                     let (created, granted) = self.put_key(&caller, &put).await?;
                     (revision, waits) = (created, (!granted).then(|| Key::read(&put.key)));
-                    Came::ResponsePut(PutResponse { header: self.header(created), prev_kv: None })
+                    OpResponse::ResponsePut(PutResponse {
+                        header: self.header(created),
+                        prev_kv: None,
+                    })
                 }
                 // A transaction sees one state: the key may have gone since it was compared.
                 Op::RequestRange(asked)
                     if !succeeded && asked.key == compare.key && asked.range_end.is_empty() =>
                 {
                     let token = own.as_ref().map_or(0, token);
-                    Came::ResponseRange(self.ranged(own.iter().map(kv).collect(), token))
+                    OpResponse::ResponseRange(
+                        self.range_response(own.iter().map(kv).collect(), token),
+                    )
                 }
                 Op::RequestRange(asked) => {
-                    let mut ranged = self.range_of(&caller, &asked).await?;
+                    let mut range_response = self.range_of(&caller, &asked).await?;
                     if let (Some(Ok(key)), 1) = (&waits, asked.limit)
-                        && ranged.kvs.first().is_none_or(|kv| kv.key == key.bytes())
+                        && range_response.kvs.first().is_none_or(|kv| kv.key == key.bytes())
                     {
                         // It waits, so that somebody else is first, and has not been heard of yet or not any more.
-                        ranged.kvs = vec![nobody_yet(&key.name)];
+                        range_response.kvs = vec![placeholder_key(&key.name)];
                     }
-                    Came::ResponseRange(ranged)
+                    OpResponse::ResponseRange(range_response)
                 }
                 Op::RequestDeleteRange(asked) => {
                     let deleted = self.delete_key(&caller, &asked).await?;
                     let (header, prev_kvs) = (self.header(0), Vec::new());
-                    Came::ResponseDeleteRange(DeleteRangeResponse { header, deleted, prev_kvs })
+                    OpResponse::ResponseDeleteRange(DeleteRangeResponse {
+                        header,
+                        deleted,
+                        prev_kvs,
+                    })
                 }
-                Op::RequestTxn(_) => return Err(not_here()),
+                Op::RequestTxn(_) => return Err(unsupported_key()),
             };
-            responses.push(ResponseOp { response: Some(came) });
+            responses.push(ResponseOp { response: Some(response) });
         }
         Ok(Response::new(TxnResponse { header: self.header(revision), succeeded, responses }))
     }

@@ -9,11 +9,11 @@ use quorate_etcd::etcdserverpb::{
     LeaseLeasesRequest, LeaseLeasesResponse, LeaseRevokeRequest, LeaseRevokeResponse, LeaseStatus,
     LeaseTimeToLiveRequest, LeaseTimeToLiveResponse,
 };
-use quorate_protocol::{Answer, Failure, Life};
+use quorate_protocol::{CallResponse, Failure, LeaseInfo};
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{Caller, Etcd, names, status};
-use crate::lease::{LeaseId, Leased};
+use crate::lease::{LeaseCall, LeaseId};
 use crate::node::random_number;
 
 /// The shortest a lease lives, as with etcd's own settings.
@@ -26,11 +26,11 @@ const MOST: i64 = 9_000_000_000;
 const LONGEST: i64 = u32::MAX as i64 / 1_000;
 
 /// The TTL that a client is told, in whole seconds: rounded down, since a client relies on all of it.
-fn told(life: &Life) -> i64 {
-    (life.relied_ms.min(life.ttl_ms) / 1_000) as i64
+fn remaining_ttl(info: &LeaseInfo) -> i64 {
+    (info.valid_ms.min(info.ttl_ms) / 1_000) as i64
 }
 
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+type ResponseStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 impl Etcd {
     /// A new lease; its number, and how long it lives.
@@ -47,10 +47,11 @@ impl Etcd {
         let fresh = id == 0;
         let id = if fresh { LeaseId::chosen(random_number() as u64) } else { id };
         let ttl_ms = (seconds * 1_000) as u32;
-        let grant = Leased::Grant { ttl_ms, fresh, place: caller.place.clone() };
-        match self.leased(caller, id, grant).await {
-            Ok(Answer::Life(life)) => Ok((id, told(&life))),
-            Ok(_) => Err(status::confused()),
+        let grant =
+            LeaseCall::Grant { ttl_ms, fresh, client_location: caller.client_location.clone() };
+        match self.lease_call(caller, id, grant).await {
+            Ok(CallResponse::LeaseInfo(info)) => Ok((id, remaining_ttl(&info))),
+            Ok(_) => Err(status::internal()),
             Err(Failure::Busy) => {
                 Err(Status::failed_precondition("etcdserver: lease already exists"))
             }
@@ -60,9 +61,9 @@ impl Etcd {
 
     /// How long a lease may be relied on from now, in seconds; zero if it is over.
     pub(super) async fn renew(&self, caller: &Caller, id: i64) -> Result<i64, Status> {
-        match self.leased(caller, id, Leased::KeepAlive).await {
-            Ok(Answer::Life(life)) => Ok(told(&life)),
-            Ok(_) => Err(status::confused()),
+        match self.lease_call(caller, id, LeaseCall::KeepAlive).await {
+            Ok(CallResponse::LeaseInfo(info)) => Ok(remaining_ttl(&info)),
+            Ok(_) => Err(status::internal()),
             Err(Failure::NoSession) => Ok(0),
             Err(failure) => Err(status::of(failure, "lease")),
         }
@@ -97,12 +98,12 @@ impl Lease for Etcd {
     ) -> Result<Response<LeaseRevokeResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let id = request.into_inner().id;
-        let over = self.leased(&caller, id, Leased::Revoke).await;
+        let over = self.lease_call(&caller, id, LeaseCall::Revoke).await;
         over.map_err(|failure| status::of(failure, "lease"))?;
         Ok(Response::new(LeaseRevokeResponse { header: self.header(0) }))
     }
 
-    type LeaseKeepAliveStream = Answers<LeaseKeepAliveResponse>;
+    type LeaseKeepAliveStream = ResponseStream<LeaseKeepAliveResponse>;
 
     async fn lease_keep_alive(
         &self,
@@ -110,14 +111,14 @@ impl Lease for Etcd {
     ) -> Result<Response<Self::LeaseKeepAliveStream>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let etcd = self.clone();
-        let words = (etcd, caller, request.into_inner());
-        let answers = stream::try_unfold(words, async |(etcd, caller, mut asks)| {
-            let Some(ask) = asks.message().await? else { return Ok(None) };
-            if let Some(pause) = caller.rights.pause() {
+        let state = (etcd, caller, request.into_inner());
+        let answers = stream::try_unfold(state, async |(etcd, caller, mut requests)| {
+            let Some(request) = requests.message().await? else { return Ok(None) };
+            if let Some(pause) = caller.permissions.throttle_delay() {
                 tokio::time::sleep(pause).await;
             }
-            let answer = etcd.kept_alive(&caller, ask.id).await?;
-            Ok(Some((answer, (etcd, caller, asks))))
+            let answer = etcd.kept_alive(&caller, request.id).await?;
+            Ok(Some((answer, (etcd, caller, requests))))
         });
         Ok(Response::new(answers.boxed()))
     }
@@ -129,18 +130,18 @@ impl Lease for Etcd {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let LeaseTimeToLiveRequest { id, keys } = request.into_inner();
         let header = self.header(0);
-        let answer = match self.leased(&caller, id, Leased::Life).await {
-            Ok(Answer::Life(life)) => LeaseTimeToLiveResponse {
+        let answer = match self.lease_call(&caller, id, LeaseCall::TimeToLive).await {
+            Ok(CallResponse::LeaseInfo(info)) => LeaseTimeToLiveResponse {
                 header,
                 id,
-                ttl: told(&life),
-                granted_ttl: life.ttl_ms as i64 / 1_000,
+                ttl: remaining_ttl(&info),
+                granted_ttl: info.ttl_ms as i64 / 1_000,
                 keys: match keys {
-                    true => life.requests.iter().map(|it| names::key(it.name.text(), id)).collect(),
+                    true => info.requests.iter().map(|it| names::key(it.name.text(), id)).collect(),
                     false => Vec::new(),
                 },
             },
-            Ok(_) => return Err(status::confused()),
+            Ok(_) => return Err(status::internal()),
             Err(Failure::NoSession) => {
                 LeaseTimeToLiveResponse { header, id, ttl: -1, granted_ttl: 0, keys: Vec::new() }
             }
@@ -154,12 +155,12 @@ impl Lease for Etcd {
         request: Request<LeaseLeasesRequest>,
     ) -> Result<Response<LeaseLeasesResponse>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
-        match self.door.leases(&caller.rights).await {
-            Ok(Answer::Leases(all)) => {
+        match self.local_client.leases(&caller.permissions).await {
+            Ok(CallResponse::Leases(all)) => {
                 let leases = all.into_iter().map(|id| LeaseStatus { id }).collect();
                 Ok(Response::new(LeaseLeasesResponse { header: self.header(0), leases }))
             }
-            Ok(_) => Err(status::confused()),
+            Ok(_) => Err(status::internal()),
             Err(failure) => Err(status::of(failure, "lease")),
         }
     }

@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use quorate_etcd::v3lockpb::lock_server::Lock;
 use quorate_etcd::v3lockpb::{LockRequest, LockResponse, UnlockRequest, UnlockResponse};
-use quorate_protocol::{Answer, Failure, Kind, Name};
+use quorate_protocol::{CallResponse, Failure, Kind, Name};
 use tonic::{Request, Response, Status};
 
 use super::{Caller, Etcd, names, status};
-use crate::lease::Leased;
+use crate::lease::LeaseCall;
 use crate::node::random_number;
 
 /// How long a lease lives that nobody has asked for, in seconds.
-const OWN: i64 = 60;
+const OWN_LEASE_TTL: i64 = 60;
 
 /// How often it is renewed while its connection lives.
-const RENEWED: Duration = Duration::from_secs(20);
+const RENEW_INTERVAL: Duration = Duration::from_secs(20);
 
 impl Etcd {
     /// Takes a lock or wins an election; the token.
-    pub(super) async fn take(
+    pub(super) async fn acquire(
         &self,
         caller: &Caller,
         lease: i64,
@@ -28,38 +28,43 @@ impl Etcd {
         service: &str,
     ) -> Result<u64, Status> {
         let request = random_number() as u64;
-        let acquire = Leased::Acquire { name: name.clone(), request, value };
-        match self.leased(caller, lease, acquire).await {
-            Ok(Answer::Granted { token, .. }) => Ok(token),
-            Ok(_) => Err(status::confused()),
+        let acquire = LeaseCall::Acquire { name: name.clone(), request, value };
+        match self.lease_call(caller, lease, acquire).await {
+            Ok(CallResponse::Granted { token, .. }) => Ok(token),
+            Ok(_) => Err(status::internal()),
             Err(failure) => Err(status::of(failure, service)),
         }
     }
 
     /// The lease to use: the caller's, or one that lives as long as its connection. Where the connection is one for a
     /// single request, it lives as long as etcd's does.
-    pub(super) async fn lease_or_own(&self, caller: &Caller, lease: i64) -> Result<i64, Status> {
+    pub(super) async fn lease_or_new(&self, caller: &Caller, lease: i64) -> Result<i64, Status> {
         if lease != 0 {
             return Ok(lease);
         }
-        let (lease, _) = self.grant(caller, 0, OWN).await?;
-        if let Some(lifeline) = caller.lifeline.clone() {
+        let (lease, _) = self.grant(caller, 0, OWN_LEASE_TTL).await?;
+        if let Some(lifetime) = caller.lifetime.clone() {
             let (etcd, caller) = (self.clone(), caller.clone());
-            tokio::spawn(async move { etcd.keep_while_connected(&caller, lease, lifeline).await });
+            tokio::spawn(async move { etcd.keep_while_connected(&caller, lease, lifetime).await });
         }
         Ok(lease)
     }
 
-    async fn keep_while_connected(&self, caller: &Caller, lease: i64, lifeline: super::Lifeline) {
-        let ended = lifeline.ended();
+    async fn keep_while_connected(
+        &self,
+        caller: &Caller,
+        lease: i64,
+        lifetime: super::ConnectionLifetime,
+    ) {
+        let ended = lifetime.ended();
         tokio::pin!(ended);
         loop {
             tokio::select! {
                 () = &mut ended => break,
-                () = tokio::time::sleep(RENEWED) => drop(self.renew(caller, lease).await),
+                () = tokio::time::sleep(RENEW_INTERVAL) => drop(self.renew(caller, lease).await),
             }
         }
-        let _ = self.leased(caller, lease, Leased::Revoke).await;
+        let _ = self.lease_call(caller, lease, LeaseCall::Revoke).await;
     }
 }
 
@@ -69,8 +74,8 @@ impl Lock for Etcd {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let LockRequest { name, lease } = request.into_inner();
         let name = names::name(Kind::Lock, &name)?;
-        let lease = self.lease_or_own(&caller, lease).await?;
-        let token = self.take(&caller, lease, &name, String::new(), "mutex").await?;
+        let lease = self.lease_or_new(&caller, lease).await?;
+        let token = self.acquire(&caller, lease, &name, String::new(), "mutex").await?;
         let (header, key) = (self.header(token), names::key(name.text(), lease));
         Ok(Response::new(LockResponse { header, key }))
     }
@@ -86,7 +91,7 @@ impl Lock for Etcd {
                 "etcdserver: key is not provided: Unlock takes the key that Lock has answered",
             ));
         };
-        match self.leased(&caller, lease, Leased::Leave { name, token: None }).await {
+        match self.lease_call(&caller, lease, LeaseCall::Release { name, token: None }).await {
             // What is free already is free: whoever does not know whether it was heard may ask again.
             Ok(_) | Err(Failure::NoSession | Failure::NoRequest) => {
                 Ok(Response::new(UnlockResponse { header: self.header(0) }))

@@ -13,7 +13,7 @@ mod lease;
 mod lock;
 mod names;
 mod status;
-mod stray;
+mod unsupported;
 mod watch;
 
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use quorate_etcd::etcdserverpb::lease_server::LeaseServer;
 use quorate_etcd::etcdserverpb::watch_server::WatchServer;
 use quorate_etcd::v3electionpb::election_server::ElectionServer;
 use quorate_etcd::v3lockpb::lock_server::LockServer;
-use quorate_protocol::{Answer, Failure};
+use quorate_protocol::{CallResponse, Failure};
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tonic::metadata::MetadataMap;
 use tonic::{Extensions, Status};
 
-use crate::door::Door;
-use crate::lease::Leased;
-use crate::rights::{Entry, Rights, Shown};
+use crate::auth::{Authenticator, Permissions, PresentedCredentials};
+use crate::lease::LeaseCall;
+use crate::local_client::LocalClient;
 
 /// Larger messages are not read.
 const MESSAGE_MOST: usize = 64 << 10;
@@ -43,8 +43,8 @@ const MESSAGE_MOST: usize = 64 << 10;
 /// What all calls share.
 #[derive(Clone, Debug)]
 pub(crate) struct Etcd {
-    pub(crate) door: Door,
-    pub(crate) entry: Arc<Entry>,
+    pub(crate) local_client: LocalClient,
+    pub(crate) authenticator: Arc<Authenticator>,
     /// Which cluster, as etcd numbers it.
     pub(crate) cluster: u64,
     /// Which node.
@@ -53,13 +53,13 @@ pub(crate) struct Etcd {
 
 /// Ends with the connection that a call came through.
 #[derive(Clone, Debug)]
-pub(crate) struct Lifeline(Receiver<()>);
+pub(crate) struct ConnectionLifetime(Receiver<()>);
 
-impl Lifeline {
+impl ConnectionLifetime {
     /// One, and what has to be kept until the connection ends.
     pub(crate) fn new() -> (Sender<()>, Self) {
-        let (alive, hears) = channel(());
-        (alive, Self(hears))
+        let (alive, receiver) = channel(());
+        (alive, Self(receiver))
     }
 
     async fn ended(mut self) {
@@ -79,27 +79,27 @@ pub(crate) fn router(etcd: Etcd) -> Router {
     .add_service(AuthServer::new(etcd.clone()).max_decoding_message_size(MESSAGE_MOST));
     // What there is not is said by us, not by the library.
     let services = services.into_axum_router().reset_fallback();
-    services.merge(stray::router()).merge(gateway::router(&etcd))
+    services.merge(unsupported::router()).merge(gateway::router(&etcd))
 }
 
 /// What a caller shows: the token in its headers, or the certificate of its connection.
-pub(crate) fn shown(headers: &HeaderMap, about: &Extensions) -> Shown {
-    let mut shown = about.get::<Shown>().cloned().unwrap_or_default();
-    let said = |key: &str| headers.get(key).and_then(|said| said.to_str().ok());
-    if let Some(token) = said("token").or_else(|| said("authorization")) {
+pub(crate) fn credentials(headers: &HeaderMap, extensions: &Extensions) -> PresentedCredentials {
+    let mut credentials = extensions.get::<PresentedCredentials>().cloned().unwrap_or_default();
+    let value = |key: &str| headers.get(key).and_then(|value| value.to_str().ok());
+    if let Some(token) = value("token").or_else(|| value("authorization")) {
         let token = token.strip_prefix("Bearer ").unwrap_or(token);
-        shown.token = Some(token.trim().to_owned());
+        credentials.token = Some(token.trim().to_owned());
     }
-    shown
+    credentials
 }
 
 /// Refuses a caller that is not known, before anything of its call is read.
-pub(crate) fn stranger(why: &str, grpc: bool) -> Response {
-    refused(status::stranger(why), grpc)
+pub(crate) fn unauthenticated(why: &str, grpc: bool) -> Response {
+    refused(status::unauthenticated(why), grpc)
 }
 
 /// Refuses a call whose body did not arrive in time.
-pub(crate) fn slow(grpc: bool) -> Response {
+pub(crate) fn body_timeout(grpc: bool) -> Response {
     refused(Status::deadline_exceeded("the body of the call did not arrive in time"), grpc)
 }
 
@@ -110,26 +110,32 @@ fn refused(status: Status, grpc: bool) -> Response {
 /// Whoever calls, and through which connection.
 #[derive(Clone)]
 struct Caller {
-    rights: Arc<Rights>,
-    lifeline: Option<Lifeline>,
-    place: String,
+    permissions: Arc<Permissions>,
+    lifetime: Option<ConnectionLifetime>,
+    client_location: String,
 }
 
 impl Etcd {
     /// Lets a caller in, and makes one wait that calls too often.
-    async fn admit(&self, words: &MetadataMap, about: &Extensions) -> Result<Caller, Status> {
-        let shown = shown(words.as_ref(), about);
-        let rights = match about.get::<Arc<Rights>>().cloned() {
-            Some(strangers) => strangers,
-            None => self.entry.known(&shown).map_err(status::stranger)?,
+    async fn admit(
+        &self,
+        metadata: &MetadataMap,
+        extensions: &Extensions,
+    ) -> Result<Caller, Status> {
+        let credentials = credentials(metadata.as_ref(), extensions);
+        let permissions = match extensions.get::<Arc<Permissions>>().cloned() {
+            Some(anonymous) => anonymous,
+            None => {
+                self.authenticator.authenticate(&credentials).map_err(status::unauthenticated)?
+            }
         };
-        if let Some(pause) = rights.pause() {
+        if let Some(pause) = permissions.throttle_delay() {
             tokio::time::sleep(pause).await;
         }
-        let lifeline = about.get::<Lifeline>().cloned();
-        let agent = words.get("user-agent").and_then(|agent| agent.to_str().ok());
-        let place = agent.unwrap_or("etcd's API").chars().take(120).collect();
-        Ok(Caller { rights, lifeline, place })
+        let lifetime = extensions.get::<ConnectionLifetime>().cloned();
+        let agent = metadata.get("user-agent").and_then(|agent| agent.to_str().ok());
+        let client_location = agent.unwrap_or("etcd's API").chars().take(120).collect();
+        Ok(Caller { permissions, lifetime, client_location })
     }
 
     /// A header; the revision is a token where there is one.
@@ -142,7 +148,12 @@ impl Etcd {
         })
     }
 
-    async fn leased(&self, caller: &Caller, id: i64, what: Leased) -> Result<Answer, Failure> {
-        self.door.leased(&caller.rights, id, what).await
+    async fn lease_call(
+        &self,
+        caller: &Caller,
+        id: i64,
+        call: LeaseCall,
+    ) -> Result<CallResponse, Failure> {
+        self.local_client.lease_call(&caller.permissions, id, call).await
     }
 }

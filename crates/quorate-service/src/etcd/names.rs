@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use quorate_protocol::{About, Kind, Name};
+use quorate_protocol::{Kind, Name, RequestInfo};
 use tonic::Status;
 
 /// How a text begins that stands for bytes.
@@ -45,10 +45,10 @@ pub(super) fn bytes(text: &str) -> Vec<u8> {
 }
 
 /// The key of a request. Who came by our own way has no lease, and a key that no lease has.
-pub(super) fn key_of(about: &About) -> Vec<u8> {
-    let name = about.name.text();
-    match about.lease {
-        0 => format!("{name}/quorate-{}-{}", about.stamp, about.tie).into_bytes(),
+pub(super) fn key_of(info: &RequestInfo) -> Vec<u8> {
+    let name = info.name.text();
+    match info.lease {
+        0 => format!("{name}/quorate-{}-{}", info.stamp, info.tie_breaker).into_bytes(),
         lease => key(name, lease),
     }
 }

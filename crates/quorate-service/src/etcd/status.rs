@@ -30,11 +30,11 @@ pub(super) fn of(failure: Failure, service: &str) -> Status {
 }
 
 /// Somebody who is not let in.
-pub(super) fn stranger(why: &str) -> Status {
+pub(super) fn unauthenticated(why: &str) -> Status {
     Status::unauthenticated(format!("etcdserver: invalid auth token: {why}"))
 }
 
 /// An answer of another kind than the question's: it cannot be.
-pub(super) fn confused() -> Status {
+pub(super) fn internal() -> Status {
     Status::internal("the node is confused")
 }

@@ -13,14 +13,14 @@ use quorate_etcd::etcdserverpb::watch_server::Watch;
 use quorate_etcd::etcdserverpb::{WatchCreateRequest, WatchRequest, WatchResponse};
 use quorate_etcd::mvccpb::event::EventType;
 use quorate_etcd::mvccpb::{Event, KeyValue};
-use quorate_protocol::{About, Failure, Say, Standing};
+use quorate_protocol::{Failure, RequestInfo, RequestState, ServerMessage};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::keys::{Key, all_of, kv};
+use super::keys::{Key, kv, name_of_range};
 use super::{Caller, Etcd, names, status};
-use crate::door::Hearing;
+use crate::local_client::LocalConnection;
 
 /// So many watches may one stream have.
 const WATCHES_MOST: usize = 1_024;
@@ -29,7 +29,7 @@ const WATCHES_MOST: usize = 1_024;
 const UNREAD_MOST: usize = 256;
 
 /// How long until whoever watches somebody that is not known yet looks again.
-const UNKNOWN: Duration = Duration::from_millis(20);
+const UNKNOWN_KEY_DELAY: Duration = Duration::from_millis(20);
 
 /// Why something is not watched.
 const NOT_WATCHED: &str =
@@ -48,7 +48,7 @@ struct Watched {
 
 impl Watched {
     fn read(asked: &WatchCreateRequest) -> Option<Self> {
-        if let Some(name) = all_of(&asked.key, &asked.range_end) {
+        if let Some(name) = name_of_range(&asked.key, &asked.range_end) {
             return Some(Self { name, key: None, lease: 0 });
         }
         if !asked.range_end.is_empty() {
@@ -75,9 +75,9 @@ impl Watch for Etcd {
     ) -> Result<Response<Self::WatchStream>, Status> {
         let caller = self.admit(request.metadata(), request.extensions()).await?;
         let (out, events) = mpsc::channel(UNREAD_MOST);
-        let asks = request.into_inner();
-        let listener = tokio::spawn(self.clone().listen(caller, asks, out)).abort_handle();
-        let until = Watching { events, _listener: Ended(listener) };
+        let requests = request.into_inner();
+        let listener = tokio::spawn(self.clone().listen(caller, requests, out)).abort_handle();
+        let until = Watching { events, _listener: AbortOnDrop(listener) };
         let events = stream::unfold(until, async |mut watching| {
             watching.events.recv().await.map(|event| (event, watching))
         });
@@ -88,13 +88,13 @@ impl Watch for Etcd {
 /// A stream of events, and who hears what else is to be watched.
 struct Watching {
     events: mpsc::Receiver<Result<WatchResponse, Status>>,
-    _listener: Ended,
+    _listener: AbortOnDrop,
 }
 
 /// A task that ends with whoever started it.
-struct Ended(AbortHandle);
+struct AbortOnDrop(AbortHandle);
 
-impl Drop for Ended {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -102,17 +102,17 @@ impl Drop for Ended {
 
 impl Etcd {
     /// Hears what is to be watched.
-    async fn listen(self, caller: Caller, mut asks: Streaming<WatchRequest>, out: Out) {
+    async fn listen(self, caller: Caller, mut requests: Streaming<WatchRequest>, out: Out) {
         let (mut watches, mut numbers) = (BTreeMap::new(), 0);
-        while let Ok(Some(ask)) = asks.message().await {
-            if let Some(pause) = caller.rights.pause() {
+        while let Ok(Some(request)) = requests.message().await {
+            if let Some(pause) = caller.permissions.throttle_delay() {
                 tokio::time::sleep(pause).await;
             }
-            match ask.request_union {
+            match request.request_union {
                 Some(RequestUnion::CreateRequest(asked)) => {
                     numbers += 1;
                     let id = if asked.watch_id > 0 { asked.watch_id } else { numbers };
-                    watches.retain(|_, watch: &mut Ended| !watch.0.is_finished());
+                    watches.retain(|_, watch: &mut AbortOnDrop| !watch.0.is_finished());
                     let room = watches.len() < WATCHES_MOST && !watches.contains_key(&id);
                     let created = WatchResponse { watch_id: id, created: true, ..self.event() };
                     if out.send(Ok(created)).await.is_err() {
@@ -123,7 +123,7 @@ impl Etcd {
                             let (etcd, caller, out) = (self.clone(), caller.clone(), out.clone());
                             let watch =
                                 async move { etcd.watch_one(&caller, id, watched, out).await };
-                            watches.insert(id, Ended(tokio::spawn(watch).abort_handle()));
+                            watches.insert(id, AbortOnDrop(tokio::spawn(watch).abort_handle()));
                         }
                         None => self.cancel(id, NOT_WATCHED, &out).await,
                     }
@@ -163,54 +163,58 @@ impl Etcd {
         watched: &Watched,
         out: &Out,
     ) -> Result<(), Status> {
-        let hears = self.door.watch(&caller.rights, watched.name.clone()).await;
-        let mut hearing = hears.map_err(|failure| status::of(failure, "mutex"))?;
-        hearing.until_all_know().await.map_err(|failure| status::of(failure, "mutex"))?;
-        let mut last: Option<About> = None;
+        let watch = self.local_client.watch(&caller.permissions, watched.name.clone()).await;
+        let mut connection = watch.map_err(|failure| status::of(failure, "mutex"))?;
+        connection.wait_until_watching().await.map_err(|failure| status::of(failure, "mutex"))?;
+        let mut last: Option<RequestInfo> = None;
         if watched.lease == 0 && watched.key.is_some() {
             // Who was not known when it was named is known soon.
-            let _ = tokio::time::timeout(UNKNOWN, next_change(&mut hearing, watched)).await;
+            let _ = tokio::time::timeout(UNKNOWN_KEY_DELAY, next_change(&mut connection, watched))
+                .await;
         }
         loop {
             let all = self.requests(caller, &watched.name).await?;
-            let holder =
-                all.iter().find(|about| matches!(about.standing, Standing::Holding { .. }));
+            let holder = all.iter().find(|info| matches!(info.state, RequestState::Holding { .. }));
             let events = match &watched.key {
                 Some(key) => {
                     // A lease that has released a lock and asks for it again has the same key. A client that watches
                     // the key waits for the holder.
-                    changes(holder.filter(|about| names::key_of(about) == *key), key, &mut last)
+                    changes(holder.filter(|info| names::key_of(info) == *key), key, &mut last)
                 }
                 None => leaders(holder, &mut last),
             };
             if !events.is_empty() {
                 let gone = events.iter().any(|event| event.r#type() == EventType::Delete);
-                let told = WatchResponse { watch_id: id, events, ..self.event() };
-                if out.send(Ok(told)).await.is_err() {
+                let response = WatchResponse { watch_id: id, events, ..self.event() };
+                if out.send(Ok(response)).await.is_err() {
                     return Ok(());
                 }
                 if gone && watched.key.is_some() {
                     return Ok(());
                 }
             }
-            next_change(&mut hearing, watched).await?;
+            next_change(&mut connection, watched).await?;
         }
     }
 }
 
 /// Waits until something of the name has changed.
-async fn next_change(hearing: &mut Hearing, watched: &Watched) -> Result<(), Status> {
+async fn next_change(connection: &mut LocalConnection, watched: &Watched) -> Result<(), Status> {
     loop {
-        match hearing.says.recv().await {
-            Some(Say::Changed(change)) if change.name.text() == watched.name => return Ok(()),
-            Some(Say::Leaving) | None => return Err(status::of(Failure::Leaving, "mutex")),
+        match connection.messages.recv().await {
+            Some(ServerMessage::Changed(change)) if change.name.text() == watched.name => {
+                return Ok(());
+            }
+            Some(ServerMessage::Leaving) | None => {
+                return Err(status::of(Failure::Leaving, "mutex"));
+            }
             Some(_) => {}
         }
     }
 }
 
-fn put(about: &About) -> Event {
-    Event { r#type: EventType::Put.into(), kv: Some(kv(about)), prev_kv: None }
+fn put(info: &RequestInfo) -> Event {
+    Event { r#type: EventType::Put.into(), kv: Some(kv(info)), prev_kv: None }
 }
 
 fn deleted(key: &[u8]) -> Event {
@@ -219,7 +223,7 @@ fn deleted(key: &[u8]) -> Event {
 }
 
 /// Events of a holder's key: it is gone, or belongs to a later holding, or has another value.
-fn changes(holder: Option<&About>, key: &[u8], last: &mut Option<About>) -> Vec<Event> {
+fn changes(holder: Option<&RequestInfo>, key: &[u8], last: &mut Option<RequestInfo>) -> Vec<Event> {
     let before = std::mem::replace(last, holder.cloned());
     match (holder, before) {
         (None, _) => vec![deleted(key)],
@@ -230,9 +234,9 @@ fn changes(holder: Option<&About>, key: &[u8], last: &mut Option<About>) -> Vec<
 }
 
 /// What has become of the one that leads: another does, or it says something else.
-fn leaders(holder: Option<&About>, last: &mut Option<About>) -> Vec<Event> {
+fn leaders(holder: Option<&RequestInfo>, last: &mut Option<RequestInfo>) -> Vec<Event> {
     let before = std::mem::replace(last, holder.cloned());
-    let same = |one: &About, two: &About| one.standing == two.standing && one.why == two.why;
+    let same = |one: &RequestInfo, two: &RequestInfo| one.state == two.state && one.why == two.why;
     match (holder, before) {
         (Some(now), Some(before)) if same(now, &before) => Vec::new(),
         (Some(now), _) => vec![put(now)],

@@ -7,42 +7,42 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::stream::{self, Stream, StreamExt};
-use quorate_protocol::Say;
+use quorate_protocol::ServerMessage;
 
-use super::model::{Changed, Prefix};
+use super::model::{Changed, PrefixQuery};
 use super::refusal::Refusal;
-use super::{Caller, House};
+use super::{Caller, HttpState};
 
 /// Hear of changes as they happen: one event `changed` for each, and `watching` when it begins
-#[utoipa::path(get, path = "/v1/watch", params(Prefix), responses(
+#[utoipa::path(get, path = "/v1/watch", params(PrefixQuery), responses(
     (status = 200, content_type = "text/event-stream", body = Changed),
     (status = 403, body = Refusal),
     (status = 429, body = Refusal, description = "too-much: more watches than the client or the node may have"),
 ))]
 pub(super) async fn watch(
-    State(house): State<House>,
-    Caller(rights): Caller,
-    prefix: Result<Query<Prefix>, QueryRejection>,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
+    prefix: Result<Query<PrefixQuery>, QueryRejection>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Refusal> {
-    let Query(Prefix { prefix }) = prefix?;
-    let mut hearing = house.door.watch(&rights, prefix).await?;
+    let Query(PrefixQuery { prefix }) = prefix?;
+    let mut connection = state.local_client.watch(&permissions, prefix).await?;
     // A watch that is refused is an answer with a status, not a stream that stays empty.
-    let before = hearing.until_all_know().await?;
+    let before = connection.wait_until_watching().await?;
     let changed = |change| Event::default().event("changed").json_data(Changed::from(change)).ok();
     let began = Event::default().event("watching").data("{}");
     let first = [began].into_iter().chain(before.into_iter().filter_map(changed));
     let first = stream::iter(first.map(Ok).collect::<Vec<_>>());
-    let events = stream::unfold(hearing, async |mut hearing| {
+    let events = stream::unfold(connection, async |mut connection| {
         loop {
-            let event = match hearing.says.recv().await? {
-                Say::Changed(change) => {
+            let event = match connection.messages.recv().await? {
+                ServerMessage::Changed(change) => {
                     Event::default().event("changed").json_data(Changed::from(change)).ok()
                 }
-                Say::Leaving => Some(Event::default().event("leaving").data("{}")),
+                ServerMessage::Leaving => Some(Event::default().event("leaving").data("{}")),
                 _ => None,
             };
             if let Some(event) = event {
-                return Some((Ok(event), hearing));
+                return Some((Ok(event), connection));
             }
         }
     });

@@ -4,14 +4,14 @@ use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
-use quorate_protocol::{Answer, Call, Mode};
+use quorate_protocol::{Call, CallResponse, Mode};
 
 use super::model::{
-    Expelled, Granted, Listed, Named, Over, Proclaimed, Request, Token, TokenState, Wanted, Which,
-    cursor, key, name,
+    Expelled, Granted, ListQuery, Listed, NameQuery, Over, Proclaimed, Request, Token, TokenState,
+    Wanted, cursor, key, name,
 };
 use super::refusal::Refusal;
-use super::{Caller, House};
+use super::{Caller, HttpState};
 use crate::node::random_number;
 
 /// Take a lock, or become the leader of an election; the answer comes when it is granted
@@ -25,8 +25,8 @@ use crate::node::random_number;
     (status = 503, body = Refusal, description = "no-quorum or leaving: ask another node"),
 ))]
 pub(super) async fn acquire(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     wanted: Result<Json<Wanted>, JsonRejection>,
 ) -> Result<Json<Granted>, Refusal> {
     let Json(wanted) = wanted?;
@@ -37,15 +37,15 @@ pub(super) async fn acquire(
     let mode = Mode::Exclusive;
     let call = Call::Acquire { session, request, name, mode, wait_ms, why, inside };
     let asked = crate::clock::now().0 / 1_000;
-    match house.door.ask(&rights, call).await? {
-        Answer::Granted { token, reliance } => {
+    match state.local_client.call(&permissions, call).await? {
+        CallResponse::Granted { token, validity } => {
             // The session may have been kept alive while it waited. Its clock and that of this node both drift.
-            let waited = reliance.since.saturating_sub(asked);
-            let drift = waited.saturating_mul(2 * u64::from(house.drift_ppm)) / 1_000_000;
-            let reliable_ms = (waited.saturating_sub(drift) + reliance.micros) / 1_000;
+            let waited = validity.since.saturating_sub(asked);
+            let drift = waited.saturating_mul(2 * u64::from(state.drift_ppm)) / 1_000_000;
+            let reliable_ms = (waited.saturating_sub(drift) + validity.micros) / 1_000;
             Ok(Json(Granted { token, request, reliable_ms }))
         }
-        _ => Err(Refusal::confused()),
+        _ => Err(Refusal::internal()),
     }
 }
 
@@ -55,12 +55,15 @@ pub(super) async fn acquire(
     (status = 404, body = Refusal, description = "there is no such request, or not any more"),
 ))]
 pub(super) async fn release(
-    State(house): State<House>,
-    Caller(rights): Caller,
-    over: Result<Json<Over>, JsonRejection>,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
+    request: Result<Json<Over>, JsonRejection>,
 ) -> Result<StatusCode, Refusal> {
-    let Json(Over { session, request }) = over?;
-    house.door.ask(&rights, Call::Release { session: key(&session)?, request }).await?;
+    let Json(Over { session, request }) = request?;
+    state
+        .local_client
+        .call(&permissions, Call::Release { session: key(&session)?, request })
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -70,48 +73,48 @@ pub(super) async fn release(
     (status = 404, body = Refusal, description = "it is not the leader"),
 ))]
 pub(super) async fn proclaim(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     proclaimed: Result<Json<Proclaimed>, JsonRejection>,
 ) -> Result<StatusCode, Refusal> {
     let Json(Proclaimed { session, request, value }) = proclaimed?;
     let call = Call::Proclaim { session: key(&session)?, request, value };
-    house.door.ask(&rights, call).await?;
+    state.local_client.call(&permissions, call).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Who has and who waits, page by page: `next`, if there is one, is the `after` of the next page
-#[utoipa::path(get, path = "/v1/locks", params(Which), responses(
+#[utoipa::path(get, path = "/v1/locks", params(ListQuery), responses(
     (status = 200, body = Listed),
     (status = 403, body = Refusal),
 ))]
 pub(super) async fn list(
-    State(house): State<House>,
-    Caller(rights): Caller,
-    which: Result<Query<Which>, QueryRejection>,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
+    query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Listed>, Refusal> {
-    let Query(Which { prefix, name, after, most }) = which?;
+    let Query(ListQuery { prefix, name, after, most }) = query?;
     let (exact, prefix) = (name.is_some(), name.unwrap_or(prefix));
     let after = after.as_deref().map(cursor).transpose()?;
-    match house.door.ask(&rights, Call::List { prefix, exact, after, most }).await? {
-        Answer::Page(page) => Ok(Json(page.into())),
-        _ => Err(Refusal::confused()),
+    match state.local_client.call(&permissions, Call::List { prefix, exact, after, most }).await? {
+        CallResponse::Page(page) => Ok(Json(page.into())),
+        _ => Err(Refusal::internal()),
     }
 }
 
 /// Who leads
-#[utoipa::path(get, path = "/v1/leader", params(Named), responses(
+#[utoipa::path(get, path = "/v1/leader", params(NameQuery), responses(
     (status = 200, body = Request, description = "`why` is what it proclaims, and `token` its term"),
     (status = 404, body = Refusal, description = "nobody does"),
 ))]
 pub(super) async fn leader(
-    State(house): State<House>,
-    Caller(rights): Caller,
-    named: Result<Query<Named>, QueryRejection>,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
+    query: Result<Query<NameQuery>, QueryRejection>,
 ) -> Result<Json<Request>, Refusal> {
-    let Query(Named { name }) = named?;
-    let leads = house.door.leader_of(&rights, &name).await?;
-    leads.map(|about| Json(about.into())).ok_or_else(|| Refusal::unknown("nobody leads"))
+    let Query(NameQuery { name }) = query?;
+    let leads = state.local_client.leader_of(&permissions, &name).await?;
+    leads.map(|info| Json(info.into())).ok_or_else(|| Refusal::unknown("nobody leads"))
 }
 
 /// Whether a token is the last one: for whatever a lock guards
@@ -120,17 +123,17 @@ pub(super) async fn leader(
     (status = 503, body = Refusal, description = "too few nodes can be heard to know"),
 ))]
 pub(super) async fn check_token(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     token: Result<Json<Token>, JsonRejection>,
 ) -> Result<Json<TokenState>, Refusal> {
     let Json(token) = token?;
     let call = Call::CheckToken { name: name(token.kind, &token.name)?, token: token.token };
-    match house.door.ask(&rights, call).await? {
-        Answer::Token(standing) => {
-            Ok(Json(TokenState { current: standing.current, greatest: standing.greatest }))
+    match state.local_client.call(&permissions, call).await? {
+        CallResponse::Token(token_status) => {
+            Ok(Json(TokenState { current: token_status.current, greatest: token_status.greatest }))
         }
-        _ => Err(Refusal::confused()),
+        _ => Err(Refusal::internal()),
     }
 }
 
@@ -141,11 +144,14 @@ pub(super) async fn check_token(
     (status = 404, body = Refusal, description = "nobody has it"),
 ))]
 pub(super) async fn force_release(
-    State(house): State<House>,
-    Caller(rights): Caller,
-    expelled: Result<Json<Expelled>, JsonRejection>,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
+    request: Result<Json<Expelled>, JsonRejection>,
 ) -> Result<StatusCode, Refusal> {
-    let Json(Expelled { name: text, kind, reason }) = expelled?;
-    house.door.ask(&rights, Call::Expel { name: name(kind, &text)?, reason }).await?;
+    let Json(Expelled { name: text, kind, reason }) = request?;
+    state
+        .local_client
+        .call(&permissions, Call::ForceRelease { name: name(kind, &text)?, reason })
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

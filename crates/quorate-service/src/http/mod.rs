@@ -4,8 +4,8 @@
 //! for as long as the answer says, counted from when the *request* was sent. The description of it all is at
 //! `/openapi.json`.
 
+mod admission;
 mod events;
-mod gate;
 mod locks;
 mod model;
 mod refusal;
@@ -19,15 +19,15 @@ use axum::extract::{DefaultBodyLimit, FromRequestParts};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::{Json, Router, middleware};
-use quorate_web::Guard;
+use quorate_web::HostGuard;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::auth::{Authenticator, Permissions, PresentedCredentials};
 use crate::connections::Connection;
-use crate::door::Door;
-use crate::rights::{Entry, Rights, Shown};
-use gate::Gate;
+use crate::local_client::LocalClient;
+use admission::Admission;
 use refusal::Refusal;
 
 /// Larger requests are not read.
@@ -35,9 +35,9 @@ const BODY_MOST: usize = 64 << 10;
 
 /// What all requests share.
 #[derive(Clone, Debug)]
-pub(crate) struct House {
-    pub(crate) door: Door,
-    pub(crate) entry: Arc<Entry>,
+pub(crate) struct HttpState {
+    pub(crate) local_client: LocalClient,
+    pub(crate) authenticator: Arc<Authenticator>,
     /// How much a clock gains or loses at most, in millionths.
     pub(crate) drift_ppm: u32,
 }
@@ -65,10 +65,10 @@ impl utoipa::Modify for Token {
     }
 }
 
-fn described() -> OpenApiRouter<House> {
+fn described() -> OpenApiRouter<HttpState> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(sessions::open))
-        .routes(routes!(sessions::look, sessions::close))
+        .routes(routes!(sessions::show, sessions::close))
         .routes(routes!(sessions::keep_alive))
         .routes(routes!(locks::acquire))
         .routes(routes!(locks::release))
@@ -91,57 +91,66 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// Everything that is answered at this address, and pages beside it.
 pub(crate) fn router(
-    house: House,
+    state: HttpState,
     address: SocketAddr,
     names: Vec<String>,
     etcd: Router,
     pages: Option<Router>,
 ) -> Router {
-    let (open, entry) = (house.entry.is_open(), Arc::clone(&house.entry));
+    let (open, authenticator) = (state.authenticator.is_open(), Arc::clone(&state.authenticator));
     let (api, description) = described().split_for_parts();
     let api = api
         .route("/openapi.json", axum::routing::get(|| async { Json(description) }))
         .layer(DefaultBodyLimit::max(BODY_MOST))
-        .with_state(house)
+        .with_state(state)
         .merge(etcd);
     let all = match pages {
         Some(pages) => api.merge(pages),
         None => api.fallback(async || Refusal::unknown("see /openapi.json for what there is")),
     };
-    let gate = Gate { entry };
-    let guard = Guard::new(address, names);
-    let guard = Arc::new(if open { guard } else { guard.by_any_name() });
-    all.layer(middleware::from_fn_with_state(gate, gate::pass))
-        .layer(middleware::from_fn_with_state(guard, quorate_web::check))
-        .layer(middleware::map_response(quorate_web::seal))
+    let admission = Admission { authenticator };
+    let guard = HostGuard::new(address, names);
+    let guard = Arc::new(if open { guard } else { guard.allowing_any_host() });
+    all.layer(middleware::from_fn_with_state(admission, admission::check))
+        .layer(middleware::from_fn_with_state(guard, quorate_web::check_host_and_origin))
+        .layer(middleware::map_response(quorate_web::add_security_headers))
 }
 
 /// The rights of whoever asks.
-pub(crate) struct Caller(pub(crate) Arc<Rights>);
+pub(crate) struct Caller(pub(crate) Arc<Permissions>);
 
-impl FromRequestParts<House> for Caller {
+impl FromRequestParts<HttpState> for Caller {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, house: &House) -> Result<Self, Refusal> {
-        let mut shown = parts.extensions.get::<Shown>().cloned().unwrap_or_default();
-        let said = parts.headers.get(header::AUTHORIZATION).and_then(|said| said.to_str().ok());
-        if let Some(token) = said.and_then(|said| said.strip_prefix("Bearer ")) {
-            shown.token = Some(token.trim().to_owned());
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Refusal> {
+        let mut credentials =
+            parts.extensions.get::<PresentedCredentials>().cloned().unwrap_or_default();
+        let authorization = parts
+            .headers
+            .get(header::AUTHORIZATION)
+            .and_then(|authorization| authorization.to_str().ok());
+        if let Some(token) =
+            authorization.and_then(|authorization| authorization.strip_prefix("Bearer "))
+        {
+            credentials.token = Some(token.trim().to_owned());
         }
         // A connection brings the rights that strangers have, and what they have left of them.
-        let strangers = parts.extensions.get::<Arc<Rights>>().cloned();
-        let rights = match strangers {
-            Some(rights) => rights,
+        let anonymous = parts.extensions.get::<Arc<Permissions>>().cloned();
+        let permissions = match anonymous {
+            Some(permissions) => permissions,
             None => {
-                let rights = house.entry.known(&shown).map_err(Refusal::stranger)?;
+                let permissions = state
+                    .authenticator
+                    .authenticate(&credentials)
+                    .map_err(Refusal::unauthenticated)?;
                 let connection = parts.extensions.get::<Arc<Connection>>();
                 connection.into_iter().for_each(|connection| connection.admit());
-                rights
+                permissions
             }
         };
-        match rights.pause() {
-            Some(pause) => Err(Refusal::hasty(pause)),
-            None => Ok(Self(rights)),
+        match permissions.throttle_delay() {
+            Some(pause) => Err(Refusal::rate_limited(pause)),
+            None => Ok(Self(permissions)),
         }
     }
 }

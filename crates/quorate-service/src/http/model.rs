@@ -1,7 +1,9 @@
 //! What is said over HTTP, in JSON.
 
 use base64::Engine;
-use quorate_protocol::{About, Change, Cursor, Kind, Name, Page, SessionKey, Standing};
+use quorate_protocol::{
+    Cursor, HolderChange, Kind, Name, Page, RequestInfo, RequestState, SessionKey,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -59,8 +61,8 @@ pub(super) struct Held {
     pub(super) token: u64,
 }
 
-impl From<quorate_protocol::Held> for Held {
-    fn from(held: quorate_protocol::Held) -> Self {
+impl From<quorate_protocol::HeldLock> for Held {
+    fn from(held: quorate_protocol::HeldLock) -> Self {
         let kind = match held.name.kind() {
             quorate_protocol::Kind::Lock => "lock",
             quorate_protocol::Kind::Election => "election",
@@ -169,7 +171,7 @@ pub(super) struct Expelled {
 
 /// Which names.
 #[derive(Debug, Deserialize, IntoParams)]
-pub(super) struct Which {
+pub(super) struct ListQuery {
     /// What they begin with.
     #[serde(default)]
     pub(super) prefix: String,
@@ -183,11 +185,12 @@ pub(super) struct Which {
 }
 
 /// How a place is written in an address.
-const PLACE: base64::engine::GeneralPurpose = base64::engine::general_purpose::URL_SAFE_NO_PAD;
+const CURSOR_ENCODING: base64::engine::GeneralPurpose =
+    base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// The place that a text stands for.
 pub(super) fn cursor(text: &str) -> Result<Cursor, Refusal> {
-    let bytes = PLACE.decode(text).ok();
+    let bytes = CURSOR_ENCODING.decode(text).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.and_then(|text| Cursor::read(&text))
         .ok_or_else(|| Refusal::bad("after is not what an earlier page had as next"))
@@ -199,7 +202,7 @@ const fn a_thousand() -> u32 {
 
 /// Which names to watch.
 #[derive(Debug, Deserialize, IntoParams)]
-pub(super) struct Prefix {
+pub(super) struct PrefixQuery {
     /// What they begin with.
     #[serde(default)]
     pub(super) prefix: String,
@@ -207,7 +210,7 @@ pub(super) struct Prefix {
 
 /// Which election.
 #[derive(Debug, Deserialize, IntoParams)]
-pub(super) struct Named {
+pub(super) struct NameQuery {
     /// What it is called.
     pub(super) name: String,
 }
@@ -246,7 +249,7 @@ pub(super) struct Listed {
 impl From<Page> for Listed {
     fn from(page: Page) -> Self {
         let Page { requests, next, silent } = page;
-        let next = next.map(|next| PLACE.encode(next.text()));
+        let next = next.map(|next| CURSOR_ENCODING.encode(next.text()));
         Self { requests: requests.into_iter().map(Into::into).collect(), next, silent }
     }
 }
@@ -281,13 +284,15 @@ pub(super) enum State {
     Waiting,
 }
 
-impl From<About> for Request {
-    fn from(about: About) -> Self {
-        let (state, token, times) = match about.standing {
-            Standing::Holding { token, times } => (State::Holding, Some(token), Some(times)),
-            Standing::Waiting => (State::Waiting, None, None),
+impl From<RequestInfo> for Request {
+    fn from(info: RequestInfo) -> Self {
+        let (state, token, times) = match info.state {
+            RequestState::Holding { token, times } => (State::Holding, Some(token), Some(times)),
+            RequestState::Waiting => (State::Waiting, None, None),
         };
-        let About { name, node, who, place, why, for_ms, .. } = about;
+        let RequestInfo {
+            name, node, client_name: who, client_location: place, why, for_ms, ..
+        } = info;
         let kind = match name.kind() {
             Kind::Lock => NameKind::Lock,
             Kind::Election => NameKind::Election,
@@ -315,8 +320,8 @@ pub(super) struct Changed {
     holder: Option<Request>,
 }
 
-impl From<Change> for Changed {
-    fn from(change: Change) -> Self {
+impl From<HolderChange> for Changed {
+    fn from(change: HolderChange) -> Self {
         let holder = change.holder.map(Request::from);
         Self { name: change.name.text().to_owned(), holder }
     }
@@ -328,7 +333,7 @@ pub(super) fn name(kind: NameKind, text: &str) -> Result<Name, Refusal> {
 }
 
 /// A session's key as text.
-pub(super) fn shown(key: SessionKey) -> String {
+pub(super) fn key_text(key: SessionKey) -> String {
     format!("{:032x}", key.0)
 }
 

@@ -38,25 +38,25 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, "unknown", error)
     }
 
-    pub(crate) fn stranger(why: &'static str) -> Self {
+    pub(crate) fn unauthenticated(why: &'static str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "not-allowed", why)
     }
 
     /// It asks more often than it may.
-    pub(crate) fn hasty(pause: Duration) -> Self {
+    pub(crate) fn rate_limited(delay: Duration) -> Self {
         let error = "more calls in a second than one client may make";
         let refusal = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-much", error);
-        Self { after: Some(pause), ..refusal }
+        Self { after: Some(delay), ..refusal }
     }
 
     /// The body did not arrive in time.
-    pub(crate) fn slow(limit: Duration) -> Self {
+    pub(crate) fn body_timeout(limit: Duration) -> Self {
         let error = format!("the body of a request has to arrive within {} s", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", error)
     }
 
     /// An answer of another kind than the question's: it cannot be.
-    pub(crate) fn confused() -> Self {
+    pub(crate) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "confused", "the node is confused")
     }
 }

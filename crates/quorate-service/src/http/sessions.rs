@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use quorate_protocol::{Answer, Call};
+use quorate_protocol::{Call, CallResponse};
 
-use super::model::{Alive, NewSession, Opened, Requests, key, shown};
+use super::model::{Alive, NewSession, Opened, Requests, key, key_text};
 use super::refusal::Refusal;
-use super::{Caller, House};
+use super::{Caller, HttpState};
 
 /// Open a session, which ends if nothing is heard of it for its time to live
 #[utoipa::path(post, path = "/v1/sessions", request_body = NewSession, responses(
@@ -17,35 +17,39 @@ use super::{Caller, House};
     (status = 503, body = Refusal, description = "the node is leaving"),
 ))]
 pub(super) async fn open(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     wanted: Result<Json<NewSession>, JsonRejection>,
 ) -> Result<(StatusCode, Json<Opened>), Refusal> {
     let Json(NewSession { ttl_ms, who, place }) = wanted?;
-    let who = if who.is_empty() { rights.name.clone() } else { who };
-    match house.door.ask(&rights, Call::Open { ttl_ms, who, place }).await? {
-        Answer::Opened { session, ttl_ms } => {
-            Ok((StatusCode::CREATED, Json(Opened { session: shown(session), ttl_ms })))
+    let who = if who.is_empty() { permissions.name.clone() } else { who };
+    match state
+        .local_client
+        .call(&permissions, Call::Open { ttl_ms, client_name: who, client_location: place })
+        .await?
+    {
+        CallResponse::Opened { session, ttl_ms } => {
+            Ok((StatusCode::CREATED, Json(Opened { session: key_text(session), ttl_ms })))
         }
-        _ => Err(Refusal::confused()),
+        _ => Err(Refusal::internal()),
     }
 }
 
 /// What a session has and wants
-#[utoipa::path(get, path = "/v1/sessions/{session}", params(("session" = String, Path)), responses(
+#[utoipa::path(get, path = "/v1/sessions/{session}", operation_id = "look", params(("session" = String, Path)), responses(
     (status = 200, body = Requests),
     (status = 404, body = Refusal, description = "the session is over"),
 ))]
-pub(super) async fn look(
-    State(house): State<House>,
-    Caller(rights): Caller,
+pub(super) async fn show(
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     Path(session): Path<String>,
 ) -> Result<Json<Requests>, Refusal> {
-    match house.door.ask(&rights, Call::Session(key(&session)?)).await? {
-        Answer::List(list) => {
+    match state.local_client.call(&permissions, Call::Session(key(&session)?)).await? {
+        CallResponse::List(list) => {
             Ok(Json(Requests { requests: list.into_iter().map(Into::into).collect() }))
         }
-        _ => Err(Refusal::confused()),
+        _ => Err(Refusal::internal()),
     }
 }
 
@@ -55,16 +59,16 @@ pub(super) async fn look(
     (status = 404, body = Refusal, description = "the session is over, and its locks are lost"),
 ))]
 pub(super) async fn keep_alive(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     Path(session): Path<String>,
 ) -> Result<Json<Alive>, Refusal> {
-    match house.door.ask(&rights, Call::KeepAlive(key(&session)?)).await? {
-        Answer::Alive { reliance, held, waiting } => {
+    match state.local_client.call(&permissions, Call::KeepAlive(key(&session)?)).await? {
+        CallResponse::Alive { validity, held, waiting } => {
             let held = held.into_iter().map(Into::into).collect();
-            Ok(Json(Alive { reliable_ms: reliance.micros / 1_000, held, waiting }))
+            Ok(Json(Alive { reliable_ms: validity.micros / 1_000, held, waiting }))
         }
-        _ => Err(Refusal::confused()),
+        _ => Err(Refusal::internal()),
     }
 }
 
@@ -74,10 +78,10 @@ pub(super) async fn keep_alive(
     (status = 404, body = Refusal, description = "the session was over"),
 ))]
 pub(super) async fn close(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
     Path(session): Path<String>,
 ) -> Result<StatusCode, Refusal> {
-    house.door.ask(&rights, Call::Close(key(&session)?)).await?;
+    state.local_client.call(&permissions, Call::Close(key(&session)?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

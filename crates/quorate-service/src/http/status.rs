@@ -4,12 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use quorate_protocol::{Answer, Call, NodeStatus};
+use quorate_protocol::{Call, CallResponse, NodeStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::refusal::Refusal;
-use super::{Caller, House};
+use super::{Caller, HttpState};
 
 /// How a node is.
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,7 +62,7 @@ impl From<NodeStatus> for Status {
             clients: member.clients,
             up: member.up,
             suspected: member.suspected,
-            trouble: member.trouble,
+            trouble: member.last_error,
         };
         Self {
             node: status.node,
@@ -86,19 +86,19 @@ impl From<NodeStatus> for Status {
 /// How the node and its cluster are
 #[utoipa::path(get, path = "/v1/status", responses((status = 200, body = Status)))]
 pub(super) async fn status(
-    State(house): State<House>,
-    Caller(rights): Caller,
+    State(state): State<HttpState>,
+    Caller(permissions): Caller,
 ) -> Result<Json<Status>, Refusal> {
-    match house.door.ask(&rights, Call::Status).await? {
-        Answer::Status(status) => Ok(Json((*status).into())),
-        _ => Err(Refusal::confused()),
+    match state.local_client.call(&permissions, Call::Status).await? {
+        CallResponse::Status(status) => Ok(Json((*status).into())),
+        _ => Err(Refusal::internal()),
     }
 }
 
 /// Whether the node lives: it answers
 #[utoipa::path(get, path = "/livez", responses((status = 200, body = String)))]
-pub(super) async fn live(State(house): State<House>) -> (StatusCode, &'static str) {
-    match house.door.look().await {
+pub(super) async fn live(State(state): State<HttpState>) -> (StatusCode, &'static str) {
+    match state.local_client.health().await {
         Some(_) => (StatusCode::OK, "alive\n"),
         None => (StatusCode::SERVICE_UNAVAILABLE, "its loop has ended\n"),
     }
@@ -106,11 +106,11 @@ pub(super) async fn live(State(house): State<House>) -> (StatusCode, &'static st
 
 /// Whether the node gives locks: it votes, reaches a quorum and does not leave. If it does not, each further line is a reason
 #[utoipa::path(get, path = "/readyz", responses((status = 200, body = String), (status = 503, body = String)))]
-pub(super) async fn ready(State(house): State<House>) -> (StatusCode, String) {
-    match house.door.look().await {
-        Some(looks) if looks.reasons.is_empty() => (StatusCode::OK, "ready\n".to_owned()),
-        Some(looks) => {
-            let reasons = looks.reasons.join("\n");
+pub(super) async fn ready(State(state): State<HttpState>) -> (StatusCode, String) {
+    match state.local_client.health().await {
+        Some(health) if health.reasons.is_empty() => (StatusCode::OK, "ready\n".to_owned()),
+        Some(health) => {
+            let reasons = health.reasons.join("\n");
             (StatusCode::SERVICE_UNAVAILABLE, format!("not ready\n{reasons}\n"))
         }
         None => (StatusCode::SERVICE_UNAVAILABLE, "not ready\nits loop has ended\n".to_owned()),
@@ -119,9 +119,9 @@ pub(super) async fn ready(State(house): State<House>) -> (StatusCode, String) {
 
 /// What the node counts, for Prometheus
 #[utoipa::path(get, path = "/metrics", responses((status = 200, body = String)))]
-pub(super) async fn metrics(State(house): State<House>) -> Response {
+pub(super) async fn metrics(State(state): State<HttpState>) -> Response {
     const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    match house.door.measures().await {
+    match state.local_client.metrics().await {
         Some(text) => ([(header::CONTENT_TYPE, TEXT)], text).into_response(),
         None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }

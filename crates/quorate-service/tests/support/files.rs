@@ -27,7 +27,7 @@ impl Cluster {
         for node in 0..3 {
             cluster.launch(node, true).await;
         }
-        cluster.well().await;
+        cluster.until_ready().await;
         cluster
     }
 
@@ -84,7 +84,7 @@ impl Cluster {
     pub(crate) async fn restart(&mut self, node: usize) {
         self.stop(node).await;
         self.launch(node, false).await;
-        self.well().await;
+        self.until_ready().await;
     }
 
     pub(crate) fn client(&self, node: usize) -> Client {
@@ -92,10 +92,10 @@ impl Cluster {
     }
 
     /// All nodes that run vote and hear each other.
-    pub(crate) async fn well(&self) {
+    pub(crate) async fn until_ready(&self) {
         let running = self.nodes.iter().flatten().count();
         for node in (0..3).filter(|node| self.nodes[*node].is_some()) {
-            let well = async {
+            let until_ready = async {
                 loop {
                     let status = self.client(node).status().await.expect("it answers");
                     let up = status.members.iter().filter(|member| member.up).count();
@@ -105,7 +105,7 @@ impl Cluster {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             };
-            let waited = tokio::time::timeout(Duration::from_secs(20), well).await;
+            let waited = tokio::time::timeout(Duration::from_secs(20), until_ready).await;
             assert!(
                 waited.is_ok(),
                 "node {node} does not take part: {:?}",

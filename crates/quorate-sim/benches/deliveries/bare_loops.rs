@@ -57,11 +57,11 @@ pub(crate) fn wheel(workload: Workload) -> Tally {
 struct Event {
     from: u32,
     to: u32,
-    what: What,
+    kind: EventKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum EventKind {
     Request(u64),
     Reply,
     Leave,
@@ -153,9 +153,9 @@ impl<Q: Queue> Run<Q> {
         run
     }
 
-    fn send(&mut self, from: u32, to: u32, what: What) {
+    fn send(&mut self, from: u32, to: u32, kind: EventKind) {
         let delay = self.random.between(self.workload.low, self.workload.high);
-        self.queue.push(self.now + delay, Event { from, to, what });
+        self.queue.push(self.now + delay, Event { from, to, kind });
     }
 
     fn ask(&mut self, id: u32) {
@@ -165,35 +165,35 @@ impl<Q: Queue> Run<Q> {
         process.mine = Some((clock, id));
         process.missing = self.workload.n - 1;
         for to in (0..self.workload.n as u32).filter(|&to| to != id) {
-            self.send(id, to, What::Request(clock));
+            self.send(id, to, EventKind::Request(clock));
         }
     }
 
-    fn handle(&mut self, Event { from, to, what }: Event) {
+    fn handle(&mut self, Event { from, to, kind }: Event) {
         let process = &mut self.processes[to as usize];
-        match what {
-            What::Request(clock) => {
+        match kind {
+            EventKind::Request(clock) => {
                 self.tally.deliveries += 1;
                 process.clock = process.clock.max(clock);
                 if process.mine.is_some_and(|mine| mine < (clock, from)) {
                     process.deferred.push(from);
                 } else {
-                    self.send(to, from, What::Reply);
+                    self.send(to, from, EventKind::Reply);
                 }
             }
-            What::Reply => {
+            EventKind::Reply => {
                 self.tally.deliveries += 1;
                 process.missing -= 1;
                 if process.missing == 0 {
                     self.tally.entries += 1;
-                    let leave = Event { from: to, to, what: What::Leave };
+                    let leave = Event { from: to, to, kind: EventKind::Leave };
                     self.queue.push(self.now + self.workload.section, leave);
                 }
             }
-            What::Leave => {
+            EventKind::Leave => {
                 process.mine = None;
                 for waiting in std::mem::take(&mut process.deferred) {
-                    self.send(to, waiting, What::Reply);
+                    self.send(to, waiting, EventKind::Reply);
                 }
             }
         }

@@ -26,8 +26,8 @@ const SEED: u64 = 7;
 type Messages = <RicartAgrawala as Process>::Message;
 
 fn main() {
-    let asked = |flag: &str| std::env::args().any(|argument| argument == flag);
-    let seconds = if asked("--quick") { 0.02 } else { 2.0 };
+    let has_flag = |flag: &str| std::env::args().any(|argument| argument == flag);
+    let seconds = if has_flag("--quick") { 0.02 } else { 2.0 };
     println!("Ricart-Agrawala, everyone asks once, million deliveries per second on one thread");
     println!(
         "(a queued message takes {} bytes)\n",
@@ -38,7 +38,7 @@ fn main() {
     for n in [64, 256, 1024] {
         Rates::measure(n, seconds).print(n);
     }
-    if asked("--large") {
+    if has_flag("--large") {
         Rates::measure(4096, seconds).print(4096);
     }
     println!(

@@ -1,16 +1,16 @@
 //! Agreement: who proposes and decides what, and whether agreement, validity and termination hold.
 
-use quorate_core::agreement::{Agreement, Command, Decision, Matter, Output, Value};
+use quorate_core::agreement::{Agreement, AgreementKind, Command, Decision, Output, Value};
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span};
 
-use crate::delays::Spread;
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::entry_delays::SpanSummary;
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::history::Mark;
 use crate::monitor::Decisions;
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{AgreementReport, CostReport, DecisionReport, DelayStatistics, Report};
-use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run};
 use crate::scenario::{Requesters, Scenario};
 use crate::trace::TraceSink;
 use crate::user::AgreementUsers;
@@ -21,61 +21,65 @@ const AT_ONCE_MOST: u64 = 20_000_000;
 /// Runs an agreement about this matter. The scenario must have been validated, and say who proposes.
 pub fn run_agreement<P: Agreement + 'static>(
     scenario: &Scenario,
-    subject: &Subject,
-    matter: Matter,
+    info: &AlgorithmInfo,
+    agreement_kind: AgreementKind,
     conditions: Conditions,
-    cast: Cast<'_, P>,
+    factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let stage = stage(scenario, subject, matter)?;
-    run(scenario, subject, conditions, stage, cast, trace)
+    let run_setup = run_setup(scenario, info, agreement_kind)?;
+    run(scenario, info, conditions, run_setup, factory, trace)
 }
 
 /// All that a run needs apart from its processes.
-fn stage(
+fn run_setup(
     scenario: &Scenario,
-    subject: &Subject,
-    matter: Matter,
-) -> Result<Stage<AgreementUsers, AgreementMonitors>, RunError> {
+    info: &AlgorithmInfo,
+    agreement_kind: AgreementKind,
+) -> Result<RunSetup<AgreementUsers, AgreementMonitors>, RunError> {
     let n = scenario.processes;
-    let at_once = subject.cost.at_once.unwrap_or(0);
+    let at_once = info.cost.stored_messages_max.unwrap_or(0);
     if at_once > AT_ONCE_MOST {
-        let (name, formula) = (subject.profile.name, subject.cost.formula);
+        let (name, formula) = (info.profile.name, info.cost.formula);
         return Err(RunError::TooCostly { name, messages: at_once, formula, most: AT_ONCE_MOST });
     }
-    if scenario.is_misled(&subject.profile) && scenario.is_timeless() {
-        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    if scenario.has_false_suspicions(&info.profile) && scenario.is_timeless() {
+        return Err(RunError::TimeStandsStill { name: info.profile.name });
     }
-    let restless = scenario.may_never_end(&subject.profile);
+    let never_quiescent = scenario.may_never_end(&info.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let traitors = plan.traitors();
-    Ok(Stage {
-        users: AgreementUsers::new(n, proposals(scenario, matter), &traitors),
+    Ok(RunSetup {
+        users: AgreementUsers::new(n, proposals(scenario, agreement_kind), &traitors),
         monitors: AgreementMonitors {
-            decisions: Decisions::new(n, matter, traitors),
-            matter,
-            delays: Spread::default(),
-            patience: scenario.patience(restless),
+            decisions: Decisions::new(n, agreement_kind, traitors),
+            agreement_kind,
+            delays: SpanSummary::default(),
+            patience: scenario.patience(never_quiescent),
         },
         plan,
         oracle: scenario.oracle(),
         clocks: scenario.local_clocks(),
-        until: scenario.until(restless),
-        restless,
+        until: scenario.until(never_quiescent),
+        never_quiescent,
         burst: at_once,
         bytes_per_process: 0,
     })
 }
 
 /// Who proposes what and when: the commander, or everybody. Requests say when for those that they name.
-pub fn proposals(scenario: &Scenario, matter: Matter) -> Vec<(ProcessId, Span, Value)> {
+pub fn proposals(
+    scenario: &Scenario,
+    agreement_kind: AgreementKind,
+) -> Vec<(ProcessId, Span, Value)> {
     let n = scenario.processes;
     let value = |process: ProcessId| {
-        let said = scenario.values.get(process.index());
-        said.map_or_else(|| matter.usual(n, process.index()), |value| Value(*value))
+        let configured = scenario.values.get(process.index());
+        configured
+            .map_or_else(|| agreement_kind.default_value(n, process.index()), |value| Value(*value))
     };
-    let proposers: ProcessSet = match matter {
-        Matter::Order => ProcessSet::from_iter([ProcessId::new(scenario.server)]),
+    let proposers: ProcessSet = match agreement_kind {
+        AgreementKind::Order => ProcessSet::from_iter([ProcessId::new(scenario.server)]),
         _ => ProcessSet::all(n),
     };
     let mut times = match scenario.request.as_slice() {
@@ -92,9 +96,9 @@ pub fn proposals(scenario: &Scenario, matter: Matter) -> Vec<(ProcessId, Span, V
 #[derive(Clone, Debug)]
 pub struct AgreementMonitors {
     decisions: Decisions,
-    matter: Matter,
+    agreement_kind: AgreementKind,
     /// From the first proposal to each decision.
-    delays: Spread,
+    delays: SpanSummary,
     patience: Option<Span>,
 }
 
@@ -103,33 +107,33 @@ impl Monitors for AgreementMonitors {
     type Command = Command;
     type Output = Output;
 
-    fn asks(&self, _: &Command) -> Option<Mark> {
+    fn command_mark(&self, _: &Command) -> Option<Mark> {
         Some(Mark::Proposed)
     }
 
-    fn tells(&self, _: Moment, output: &Output) -> Option<Mark> {
+    fn output_mark(&self, _: Moment, output: &Output) -> Option<Mark> {
         Some(match output {
             Output::Decided(_) => Mark::Decided,
             Output::Blocked => Mark::Blocked,
         })
     }
 
-    fn asks_what(&self, Command::Propose(value): &Command) -> String {
-        self.matter.say(*value).to_string()
+    fn command_text(&self, Command::Propose(value): &Command) -> String {
+        self.agreement_kind.display_value(*value).to_string()
     }
 
-    fn tells_what(&self, output: &Output) -> String {
+    fn output_text(&self, output: &Output) -> String {
         match output {
-            Output::Decided(decision) => self.matter.tell(decision).to_string(),
+            Output::Decided(decision) => self.agreement_kind.display_decision(decision).to_string(),
             Output::Blocked => String::new(),
         }
     }
 
-    fn asked(&mut self, at: Moment, Command::Propose(value): &Command) {
+    fn on_command(&mut self, at: Moment, Command::Propose(value): &Command) {
         self.decisions.proposed(at, *value);
     }
 
-    fn told(&mut self, at: Moment, output: &Output) {
+    fn on_output(&mut self, at: Moment, output: &Output) {
         match output {
             Output::Decided(decision) => {
                 self.decisions.decided(at, decision);
@@ -149,7 +153,7 @@ impl Monitors for AgreementMonitors {
 
     fn recovered(&mut self, _: Moment, _: Memory) {}
 
-    fn end(&mut self, end: &End<'_>) {
+    fn end(&mut self, end: &RunEnd<'_>) {
         self.decisions.end(end.now, end.ending, self.patience);
     }
 
@@ -167,43 +171,43 @@ impl Monitors for AgreementMonitors {
         }
     }
 
-    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
-        let all = || ProcessId::all(telling.scenario.processes);
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
+        let all = || ProcessId::all(context.scenario.processes);
         let correct = self.decisions.correct();
         let proposals: Vec<Option<u64>> =
             all().map(|process| self.decisions.proposal_of(process).map(|value| value.0)).collect();
         report.requests = proposals.iter().flatten().count() as u64;
         let undecided = |process: &ProcessId| self.decisions.decision_of(*process).is_none();
         report.waiting = correct.iter().filter(undecided).map(ProcessId::number).collect();
-        let cost = &telling.subject.cost;
-        let comparable = telling.undisturbed
-            && telling.count_self
-            && telling.scenario.faults.traitor.is_empty()
+        let cost = &context.info.cost;
+        let comparable = context.undisturbed
+            && context.count_self
+            && context.scenario.faults.traitor.is_empty()
             && report.waiting.is_empty();
         let count = u64::from(report.requests > 0);
         report.cost = CostReport::new(cost, "agreement", report.messages.total, count, comparable);
-        let unit = telling.scenario.delay_unit();
+        let unit = context.scenario.delay_unit();
         let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
         report.delays.unit = unit.0;
         report.delays.client = DelayStatistics::new(self.delays, unit, promised);
-        let said = |process| match self.decisions.proposal_of(process) {
-            Some(value) => self.matter.say(value).to_string(),
+        let proposal_text = |process| match self.decisions.proposal_of(process) {
+            Some(value) => self.agreement_kind.display_value(value).to_string(),
             None => "-".to_owned(),
         };
-        let told = |process| match self.decisions.decision_of(process) {
-            Some(decision) => self.matter.tell(decision).to_string(),
+        let decision_text = |process| match self.decisions.decision_of(process) {
+            Some(decision) => self.agreement_kind.display_decision(decision).to_string(),
             None => "-".to_owned(),
         };
         report.agreement = Some(AgreementReport {
-            bears: telling.scenario.bears,
+            tolerates: context.scenario.tolerates,
             correct: correct.iter().map(ProcessId::number).collect(),
             proposals,
-            said: all().map(said).collect(),
+            proposal_texts: all().map(proposal_text).collect(),
             decisions: all()
                 .map(|process| self.decisions.decision_of(process).map(shown))
                 .collect(),
-            told: all().map(told).collect(),
-            blocked: self.decisions.is_blocked().iter().map(ProcessId::number).collect(),
+            decision_texts: all().map(decision_text).collect(),
+            blocked: self.decisions.blocked_processes().iter().map(ProcessId::number).collect(),
         });
     }
 }

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use quorate_core::clock_sync::{ClockSync, Command, Output, Standard};
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time};
 
-use crate::delays::Spread;
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::entry_delays::SpanSummary;
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::history::Mark;
 use crate::local_clock::Clocks;
 use crate::monitor::{ClockError, ClockPrecision, Setting};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
-use crate::report::{ClockReport, CostReport, DelayStatistics, PrecisionReport, Report, SetClock};
-use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::report::{
+    AdjustedClock, ClockReport, CostReport, DelayStatistics, PrecisionReport, Report,
+};
+use crate::run::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ClockUsers;
@@ -30,24 +32,24 @@ pub enum ClockRoles {
 /// Runs an algorithm that sets clocks. The scenario must have been validated.
 pub fn run_clock<P: ClockSync + 'static>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     roles: ClockRoles,
     conditions: Conditions,
-    cast: Cast<'_, P>,
+    factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let stage = stage(scenario, subject, roles);
-    run(scenario, subject, conditions, stage, cast, trace)
+    let run_setup = run_setup(scenario, info, roles);
+    run(scenario, info, conditions, run_setup, factory, trace)
 }
 
 /// All that a run needs apart from its processes.
-fn stage(
+fn run_setup(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     roles: ClockRoles,
-) -> Stage<ClockUsers, ClockMonitors> {
+) -> RunSetup<ClockUsers, ClockMonitors> {
     let n = scenario.processes;
-    let restless = subject.profile.restless || scenario.is_restless();
+    let never_quiescent = info.profile.never_quiescent || scenario.detector_never_quiescent();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let servers = match roles {
         ClockRoles::Servers => scenario.time_servers(),
@@ -56,39 +58,43 @@ fn stage(
     let clocks = Clocks::new(scenario, &servers);
     let first = requests(scenario, roles);
     let pause = pause(scenario);
-    Stage {
+    RunSetup {
         users: ClockUsers::new(n, &first, scenario.repeat, pause, scenario.quiet()),
         monitors: ClockMonitors::new(clocks.clone(), servers, plan.traitors()),
         plan,
         oracle: scenario.oracle(),
         clocks,
         // Time enough to ask as often as planned, and to be answered.
-        until: match (scenario.until, scenario.patience(restless)) {
+        until: match (scenario.until, scenario.patience(never_quiescent)) {
             (Some(until), _) => Time(until.0.0),
-            (None, Some(patience)) if restless => {
-                let asked = first.iter().map(|(_, after)| after.0).max().unwrap_or(0);
+            (None, Some(patience)) if never_quiescent => {
+                let last_request = first.iter().map(|(_, after)| after.0).max().unwrap_or(0);
                 let asking = pause.0.saturating_mul(scenario.repeat.into());
-                Time(asked.saturating_add(asking).saturating_add(patience.0.saturating_mul(10)))
+                Time(
+                    last_request
+                        .saturating_add(asking)
+                        .saturating_add(patience.0.saturating_mul(10)),
+                )
             }
             _ => Time::NEVER,
         },
-        restless,
-        burst: scenario.burst(*subject.cost.messages.end()),
+        never_quiescent,
+        burst: scenario.burst(*info.cost.messages.end()),
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(24),
     }
 }
 
 /// How long after it asked a user asks again: as the scenario says, or a hundred message delays.
 fn pause(scenario: &Scenario) -> Span {
-    let said = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
-    said.unwrap_or(Span(scenario.tempo().delay.0.saturating_mul(100)))
+    let configured = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
+    configured.unwrap_or(Span(scenario.delay_bounds().delay.0.saturating_mul(100)))
 }
 
 /// The first requests, and when. Where nobody is named, those come first who have most reason to ask.
 fn requests(scenario: &Scenario, roles: ClockRoles) -> Vec<(ProcessId, Span)> {
-    let asked = scenario.first_requests();
+    let requests = scenario.first_requests();
     if !scenario.request.is_empty() {
-        return asked;
+        return requests;
     }
     let servers = scenario.time_servers();
     let mut order: Vec<ProcessId> = ProcessId::all(scenario.processes).collect();
@@ -96,7 +102,7 @@ fn requests(scenario: &Scenario, roles: ClockRoles) -> Vec<(ProcessId, Span)> {
         ClockRoles::Servers => order.sort_by_key(|process| servers.contains(*process)),
         ClockRoles::Master => order.sort_by_key(|process| process.number() != scenario.server),
     }
-    order.into_iter().zip(asked).map(|(process, (_, after))| (process, after)).collect()
+    order.into_iter().zip(requests).map(|(process, (_, after))| (process, after)).collect()
 }
 
 /// The monitors of clocks.
@@ -105,11 +111,11 @@ pub struct ClockMonitors {
     clocks: Clocks,
     error: ClockError,
     precision: ClockPrecision,
-    set: BTreeMap<ProcessId, SetClock>,
+    set: BTreeMap<ProcessId, AdjustedClock>,
     last: BTreeMap<ProcessId, Setting>,
-    asked: BTreeMap<ProcessId, Time>,
+    requested_at: BTreeMap<ProcessId, Time>,
     /// From asking to setting.
-    delays: Spread,
+    delays: SpanSummary,
     requests: u64,
     failures: u64,
     servers: ProcessSet,
@@ -124,8 +130,8 @@ impl ClockMonitors {
             clocks,
             set: BTreeMap::new(),
             last: BTreeMap::new(),
-            asked: BTreeMap::new(),
-            delays: Spread::default(),
+            requested_at: BTreeMap::new(),
+            delays: SpanSummary::default(),
             requests: 0,
             failures: 0,
             servers,
@@ -142,15 +148,15 @@ impl ClockMonitors {
             Standard::TrueTime => self.error.set(before, setting),
             Standard::Agreed { .. } => self.precision.set(by, setting),
         }
-        let row = self.set.entry(at.process).or_insert_with(|| SetClock::new(at.process));
+        let row = self.set.entry(at.process).or_insert_with(|| AdjustedClock::new(at.process));
         row.settings += 1;
         row.time = Some(at.time.0);
         row.before = Some(own.0);
         row.after = Some(shown.0);
         row.error = Some(error.0);
         if let Some(before) = before {
-            row.drifted = Some(before.later(own).0);
-            row.drifted_most = Some(before.grown(at.time, self.clocks.drift).0);
+            row.drifted = Some(before.projected_offset(own).0);
+            row.drifted_most = Some(before.error_bound_at(at.time, self.clocks.drift).0);
         }
     }
 
@@ -178,44 +184,45 @@ impl Monitors for ClockMonitors {
     type Command = Command;
     type Output = Output;
 
-    fn asks(&self, _: &Command) -> Option<Mark> {
+    fn command_mark(&self, _: &Command) -> Option<Mark> {
         Some(Mark::Requested)
     }
 
-    fn tells(&self, _: Moment, output: &Output) -> Option<Mark> {
+    fn output_mark(&self, _: Moment, output: &Output) -> Option<Mark> {
         Some(match output {
             Output::Adjusted { .. } => Mark::Set,
             Output::Failed => Mark::Failed,
         })
     }
 
-    fn asked(&mut self, at: Moment, Command::Synchronise: &Command) {
+    fn on_command(&mut self, at: Moment, Command::Synchronise: &Command) {
         if !self.servers.contains(at.process) {
             self.requests += 1;
         }
-        self.asked.insert(at.process, at.time);
+        self.requested_at.insert(at.process, at.time);
     }
 
-    fn told(&mut self, at: Moment, output: &Output) {
-        let asked = self.asked.remove(&at.process);
+    fn on_output(&mut self, at: Moment, output: &Output) {
+        let requested = self.requested_at.remove(&at.process);
         match *output {
             Output::Adjusted { own, shown, error, standard } => {
                 if self.servers.contains(at.process) || self.exempt.contains(at.process) {
                     return;
                 }
-                asked.into_iter().for_each(|asked| self.delays.add(at.time - asked));
+                requested.into_iter().for_each(|requested| self.delays.add(at.time - requested));
                 self.adjusted(at, (own, shown), error, standard);
             }
             Output::Failed => {
                 self.failures += 1;
-                let row = self.set.entry(at.process).or_insert_with(|| SetClock::new(at.process));
+                let row =
+                    self.set.entry(at.process).or_insert_with(|| AdjustedClock::new(at.process));
                 row.failures += 1;
             }
         }
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.asked.remove(&at.process);
+        self.requested_at.remove(&at.process);
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
@@ -225,7 +232,7 @@ impl Monitors for ClockMonitors {
         }
     }
 
-    fn end(&mut self, _: &End<'_>) {}
+    fn end(&mut self, _: &RunEnd<'_>) {}
 
     fn finding(&self, property: Property) -> Finding<'_> {
         let unclaimed =
@@ -244,24 +251,24 @@ impl Monitors for ClockMonitors {
         }
     }
 
-    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
-        let cost = &telling.subject.cost;
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
+        let cost = &context.info.cost;
         let rounds = self.precision.rounds().count() as u64;
         report.requests = if rounds > 0 { rounds } else { self.requests };
         // A wish is no part of the round that grants it.
         let messages = report.messages.total - report.messages.by_kind.of("ASK");
-        let comparable = telling.undisturbed && telling.count_self && self.failures == 0;
+        let comparable = context.undisturbed && context.count_self && self.failures == 0;
         report.cost =
             CostReport::new(cost, "synchronisation", messages, report.requests, comparable);
-        let unit = telling.scenario.delay_unit();
+        let unit = context.scenario.delay_unit();
         let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
         report.delays.unit = unit.0;
         report.delays.client = DelayStatistics::new(self.delays, unit, promised);
-        report.waiting = self.asked.keys().copied().map(ProcessId::number).collect();
+        report.waiting = self.requested_at.keys().copied().map(ProcessId::number).collect();
         report.clock = Some(ClockReport {
             start: self.clocks.start.0,
             drift_ppb: self.clocks.drift.0,
-            delay_least: telling.scenario.delay_least().0,
+            delay_least: context.scenario.delay_least().0,
             servers: self.servers.iter().map(ProcessId::number).collect(),
             settings: self.set.values().map(|row| row.settings).sum(),
             failures: self.failures,

@@ -12,13 +12,13 @@ use quorate_core::{Belief, Layer, ProcessId, ProcessSet, Property, Span, Time, V
 
 use crate::beliefs::Beliefs;
 use crate::detection::{Change, Detection};
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::history::Mark;
 use crate::monitor::{Accuracy, Completeness, EventualAccuracy};
 use crate::observer::{Departure, Moment};
 use crate::plan::{Memory, Plan};
 use crate::report::{ChangeReport, CostReport, DetectionReport, Report};
-use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run};
 use crate::scenario::Scenario;
 use crate::timing::Timing;
 use crate::trace::TraceSink;
@@ -34,25 +34,25 @@ const ROUNDS_MISTAKEN: u64 = 50;
 /// Runs a failure detector. The scenario must have been validated.
 pub fn run_detector<P: Detector + 'static>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     conditions: Conditions,
-    cast: Cast<'_, P>,
+    factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let round = (cast.make)(ProcessId::new(0)).round();
-    let stage = stage(scenario, subject, round);
-    run(scenario, subject, conditions, stage, cast, trace)
+    let round = (factory.make)(ProcessId::new(0)).round();
+    let run_setup = run_setup(scenario, info, round);
+    run(scenario, info, conditions, run_setup, factory, trace)
 }
 
 /// All that a run needs apart from its processes.
-fn stage<C>(
+fn run_setup<C>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     round: Span,
-) -> Stage<DetectorUsers<C>, DetectorMonitors<C>> {
+) -> RunSetup<DetectorUsers<C>, DetectorMonitors<C>> {
     let n = scenario.processes;
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
-    let grace = grace(n, subject, round);
+    let grace = grace(n, info, round);
     let last_fault = match scenario.timing() {
         Timing::Eventually(settled) => plan.end().max(settled),
         _ => plan.end(),
@@ -63,7 +63,7 @@ fn stage<C>(
         Some(until) => (Span(u64::MAX), Time(until.0.0)),
         None => (grace, last_fault + rounds(ROUNDS_MOST)),
     };
-    Stage {
+    RunSetup {
         users: DetectorUsers::new(n, plan.traitors(), last_fault, quiet),
         monitors: DetectorMonitors {
             completeness: Completeness::default(),
@@ -71,27 +71,27 @@ fn stage<C>(
             eventual_accuracy: EventualAccuracy::new(last_fault, rounds(ROUNDS_MISTAKEN)),
             beliefs: Beliefs::new(n, plan.traitors()),
             detection: Detection::new(round),
-            counted: subject.kinds.first().map_or("", |kind| kind.name),
+            counted: info.kinds.first().map_or("", |kind| kind.name),
             round,
             grace,
             end: Time::ZERO,
             exempt: plan.traitors(),
-            unasked: PhantomData,
+            command_type: PhantomData,
         },
         plan,
         oracle: None,
         clocks: scenario.local_clocks(),
         until,
-        restless: true,
-        burst: *subject.cost.messages.end(),
+        never_quiescent: true,
+        burst: *info.cost.messages.end(),
         // Whom each suspects, once in the process and once in the monitors.
         bytes_per_process: n as u64 / 4,
     }
 }
 
 /// Two rounds longer than it takes until everybody knows.
-fn grace(n: usize, subject: &Subject, round: Span) -> Span {
-    let rounds = subject.cost.detection_rounds.unwrap_or(0).max(VCube::new(n).dimension().into());
+fn grace(n: usize, info: &AlgorithmInfo, round: Span) -> Span {
+    let rounds = info.cost.detection_rounds.unwrap_or(0).max(VCube::new(n).dimension().into());
     Span(round.0.saturating_mul(rounds + 2))
 }
 
@@ -110,7 +110,7 @@ pub struct DetectorMonitors<C> {
     end: Time,
     exempt: ProcessSet,
     /// What could be asked: a detector's commands are for what rides on it, and nobody gives them here.
-    unasked: PhantomData<fn(C)>,
+    command_type: PhantomData<fn(C)>,
 }
 
 impl<C> DetectorMonitors<C> {
@@ -136,41 +136,41 @@ impl<C: Debug> Monitors for DetectorMonitors<C> {
     type Command = C;
     type Output = Belief;
 
-    fn tells(&self, _: Moment, belief: &Belief) -> Option<Mark> {
+    fn output_mark(&self, _: Moment, belief: &Belief) -> Option<Mark> {
         Some(match belief {
             Belief::Crashed(_) => Mark::Suspected,
             Belief::Alive(_) => Mark::Trusted,
         })
     }
 
-    fn tells_what(&self, belief: &Belief) -> String {
+    fn output_text(&self, belief: &Belief) -> String {
         belief.about().to_string()
     }
 
-    fn asked(&mut self, _: Moment, _: &C) {}
+    fn on_command(&mut self, _: Moment, _: &C) {}
 
-    fn told(&mut self, at: Moment, belief: &Belief) {
-        let news = self.beliefs.believe(at.process, *belief);
-        if news && !self.exempt.contains(at.process) {
-            self.accuracy.believed(at, *belief);
+    fn on_output(&mut self, at: Moment, belief: &Belief) {
+        let changed = self.beliefs.update(at.process, *belief);
+        if changed && !self.exempt.contains(at.process) {
+            self.accuracy.belief_changed(at, *belief);
             let down = self.beliefs.is_down(belief.about());
             if !self.exempt.contains(belief.about()) {
-                self.eventual_accuracy.believed(at, *belief, down);
+                self.eventual_accuracy.belief_changed(at, *belief, down);
             }
-            self.detection.believed(at.process, *belief, at.time, down);
+            self.detection.belief_changed(at.process, *belief, at.time, down);
         }
     }
 
     fn crashed(&mut self, at: Moment) {
         self.beliefs.crash(at.process);
-        self.completeness.turned(at);
+        self.completeness.transition(at);
         self.accuracy.crashed(at.process);
         self.detection.changed(at.process, true, at.time);
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
         self.beliefs.recover(at.process, memory);
-        self.completeness.turned(at);
+        self.completeness.transition(at);
         self.accuracy.recovered(at.process, at.time);
         self.detection.changed(at.process, false, at.time);
     }
@@ -182,7 +182,7 @@ impl<C: Debug> Monitors for DetectorMonitors<C> {
         }
     }
 
-    fn end(&mut self, end: &End<'_>) {
+    fn end(&mut self, end: &RunEnd<'_>) {
         self.end = end.now;
         self.completeness.end(end.now, self.grace, &self.beliefs);
         let (content, n) = (end.ending == Ending::Content, end.processes);
@@ -207,13 +207,13 @@ impl<C: Debug> Monitors for DetectorMonitors<C> {
         }
     }
 
-    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
         let rounds = self.end.0.div_ceil(self.round.0).max(1);
         let (total, most) = self.detection.counted();
-        let cost = &telling.subject.cost;
+        let cost = &context.info.cost;
         // While a recovery is becoming known, the one that is back and its stand-ins do the same work.
         let recovered = self.detection.changes().iter().any(|change| !change.crash);
-        let comparable = telling.inside && !recovered;
+        let comparable = context.assumptions_met && !recovered;
         let mut paid = CostReport::new(cost, "round", total, rounds, comparable);
         // What is promised holds for every round, not only in the mean.
         paid.kept = paid.kept.map(|_| most <= *cost.messages.end());

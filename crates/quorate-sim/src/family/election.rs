@@ -3,44 +3,44 @@
 use quorate_core::election::{Candidates, Command, Election, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Property, Span, Time, VCube};
 
-use crate::delays::Spread;
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::entry_delays::SpanSummary;
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::followers::Followers;
 use crate::history::Mark;
 use crate::monitor::{E1, E2};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CampReport, CostReport, DelayStatistics, ElectionReport, Report};
-use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::ElectionUsers;
 use crate::world::Ending;
 
 /// What users and monitors keep for each process, in bytes.
-const KEPT_FOR_EACH: u64 = 256;
+const BYTES_PER_PROCESS: u64 = 256;
 
 /// Runs an election whose processes keep so many bytes for each other one. The scenario must have been validated.
 pub fn run_election<P: Election + 'static>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     bytes_per_other: u64,
     conditions: Conditions,
-    cast: Cast<'_, P>,
+    factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let stage = stage(scenario, subject, bytes_per_other);
-    run(scenario, subject, conditions, stage, cast, trace)
+    let run_setup = run_setup(scenario, info, bytes_per_other);
+    run(scenario, info, conditions, run_setup, factory, trace)
 }
 
 /// All that a run needs apart from its processes.
-fn stage(
+fn run_setup(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     bytes_per_other: u64,
-) -> Stage<ElectionUsers, ElectionMonitors> {
+) -> RunSetup<ElectionUsers, ElectionMonitors> {
     let n = scenario.processes;
-    let restless = subject.profile.restless || scenario.is_restless();
+    let never_quiescent = info.profile.never_quiescent || scenario.detector_never_quiescent();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     let users = ElectionUsers::new(
         n,
@@ -49,16 +49,22 @@ fn stage(
         scenario.repeat,
         scenario.think.0,
     );
-    Stage {
+    RunSetup {
         users: users.patient(quiet(scenario), plan.end(), plan.traitors()),
-        monitors: ElectionMonitors::new(scenario, plan.traitors(), scenario.patience(restless)),
+        monitors: ElectionMonitors::new(
+            scenario,
+            plan.traitors(),
+            scenario.patience(never_quiescent),
+        ),
         plan,
         oracle: scenario.oracle(),
         clocks: scenario.local_clocks(),
-        until: scenario.until(restless),
-        restless,
-        burst: scenario.burst(*subject.cost.messages.start() / (2 * n as u64)),
-        bytes_per_process: bytes_per_other.saturating_mul(n as u64).saturating_add(KEPT_FOR_EACH),
+        until: scenario.until(never_quiescent),
+        never_quiescent,
+        burst: scenario.burst(*info.cost.messages.start() / (2 * n as u64)),
+        bytes_per_process: bytes_per_other
+            .saturating_mul(n as u64)
+            .saturating_add(BYTES_PER_PROCESS),
     }
 }
 
@@ -66,7 +72,7 @@ fn stage(
 fn quiet(scenario: &Scenario) -> Span {
     let levels = u64::from(VCube::new(scenario.processes).dimension());
     let ranks = scenario.rank_delay.0.0.saturating_mul(scenario.processes as u64);
-    Span(scenario.tempo().bound.0.saturating_mul(20 * (levels + 2)).saturating_add(ranks))
+    Span(scenario.delay_bounds().bound.0.saturating_mul(20 * (levels + 2)).saturating_add(ranks))
 }
 
 /// The monitors of elections.
@@ -76,8 +82,8 @@ pub struct ElectionMonitors {
     e2: E2,
     followers: Followers,
     /// From asking for an election to knowing the leader, for those who ask.
-    delays: Spread,
-    asked: Vec<Option<Time>>,
+    delays: SpanSummary,
+    requested_at: Vec<Option<Time>>,
     begun: u64,
     decisions: u64,
     first: Option<Time>,
@@ -93,8 +99,8 @@ impl ElectionMonitors {
             e1: E1::new(n, candidates, traitors.clone()),
             e2: E2::default(),
             followers: Followers::new(n, traitors),
-            delays: Spread::default(),
-            asked: vec![None; n],
+            delays: SpanSummary::default(),
+            requested_at: vec![None; n],
             begun: 0,
             decisions: 0,
             first: None,
@@ -109,7 +115,7 @@ impl Monitors for ElectionMonitors {
     type Command = Command;
     type Output = Output;
 
-    fn tells(&self, at: Moment, output: &Output) -> Option<Mark> {
+    fn output_mark(&self, at: Moment, output: &Output) -> Option<Mark> {
         Some(match output {
             Output::Undecided => Mark::TakesPart,
             Output::Elected(leader) if leader.process == at.process => Mark::Leads,
@@ -117,27 +123,27 @@ impl Monitors for ElectionMonitors {
         })
     }
 
-    fn tells_what(&self, output: &Output) -> String {
+    fn output_text(&self, output: &Output) -> String {
         match output {
             Output::Undecided => String::new(),
             Output::Elected(leader) => leader.process.to_string(),
         }
     }
 
-    fn asked(&mut self, at: Moment, command: &Command) {
+    fn on_command(&mut self, at: Moment, command: &Command) {
         match command {
             Command::Elect => {
                 self.begun += 1;
-                self.asked[at.process.index()] = Some(at.time);
+                self.requested_at[at.process.index()] = Some(at.time);
                 self.first.get_or_insert(at.time);
             }
             Command::Identify(value) => self.e1.identified(at, *value),
         }
     }
 
-    fn told(&mut self, at: Moment, output: &Output) {
-        self.followers.hear(at.process, *output);
-        self.e2.stir(at);
+    fn on_output(&mut self, at: Moment, output: &Output) {
+        self.followers.on_output(at.process, *output);
+        self.e2.changed(at);
         match *output {
             Output::Undecided => {
                 self.e1.undecided(at);
@@ -147,8 +153,8 @@ impl Monitors for ElectionMonitors {
                 self.e1.elected(at, leader);
                 self.decisions += 1;
                 self.last = Some(at.time);
-                if let Some(asked) = self.asked[at.process.index()].take() {
-                    self.delays.add(at.time - asked);
+                if let Some(requested) = self.requested_at[at.process.index()].take() {
+                    self.delays.add(at.time - requested);
                 }
             }
         }
@@ -157,17 +163,17 @@ impl Monitors for ElectionMonitors {
     fn crashed(&mut self, at: Moment) {
         self.followers.crash(at.process);
         self.e1.crashed(at.process);
-        self.e2.stir(at);
-        self.asked[at.process.index()] = None;
+        self.e2.changed(at);
+        self.requested_at[at.process.index()] = None;
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
         self.followers.recover(at.process, memory);
         self.e1.recovered(at, memory);
-        self.e2.stir(at);
+        self.e2.changed(at);
     }
 
-    fn end(&mut self, end: &End<'_>) {
+    fn end(&mut self, end: &RunEnd<'_>) {
         if matches!(end.ending, Ending::Quiescent | Ending::Content) {
             self.e1.end(end.now, &self.followers);
         }
@@ -187,14 +193,14 @@ impl Monitors for ElectionMonitors {
         }
     }
 
-    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
-        let cost = &telling.subject.cost;
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
+        let cost = &context.info.cost;
         // What is promised is for one who begins alone.
-        let comparable = telling.undisturbed && telling.count_self && self.begun == 1;
+        let comparable = context.undisturbed && context.count_self && self.begun == 1;
         report.requests = self.begun;
         report.cost =
             CostReport::new(cost, "election", report.messages.total, self.begun, comparable);
-        let unit = telling.scenario.delay_unit();
+        let unit = context.scenario.delay_unit();
         let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
         report.delays.unit = unit.0;
         report.delays.client = DelayStatistics::new(self.delays, unit, promised);

@@ -21,13 +21,13 @@ pub use election::ElectionMonitors;
 pub use multicast::MulticastMonitors;
 pub use mutex::MutexMonitors;
 
-use crate::assumptions::Incidents;
+use crate::assumptions::FaultLog;
 use crate::history::Mark;
 use crate::monitor::{Status, Violation};
 use crate::observer::{Departure, Moment};
 use crate::plan::Memory;
 use crate::report::Report;
-use crate::run::Subject;
+use crate::run::AlgorithmInfo;
 use crate::scenario::Scenario;
 use crate::world::Ending;
 
@@ -41,31 +41,31 @@ pub trait Monitors {
     type Output: Debug;
 
     /// What users see of a process that has taken this command.
-    fn asks(&self, command: &Self::Command) -> Option<Mark> {
+    fn command_mark(&self, command: &Self::Command) -> Option<Mark> {
         let _ = command;
         None
     }
 
     /// What users see of a process that tells them this.
-    fn tells(&self, at: Moment, output: &Self::Output) -> Option<Mark>;
+    fn output_mark(&self, at: Moment, output: &Self::Output) -> Option<Mark>;
 
     /// What is asked, in a word or two, where the mark does not say it all: a value, a message.
-    fn asks_what(&self, command: &Self::Command) -> String {
+    fn command_text(&self, command: &Self::Command) -> String {
         let _ = command;
         String::new()
     }
 
     /// What is told, in a word or two, where the mark does not say it all: a leader, a decision.
-    fn tells_what(&self, output: &Self::Output) -> String {
+    fn output_text(&self, output: &Self::Output) -> String {
         let _ = output;
         String::new()
     }
 
     /// A process has taken a command.
-    fn asked(&mut self, at: Moment, command: &Self::Command);
+    fn on_command(&mut self, at: Moment, command: &Self::Command);
 
     /// A process tells its user something.
-    fn told(&mut self, at: Moment, output: &Self::Output);
+    fn on_output(&mut self, at: Moment, output: &Self::Output);
 
     /// A process has crashed.
     fn crashed(&mut self, at: Moment);
@@ -98,22 +98,22 @@ pub trait Monitors {
     }
 
     /// A message with this mark will not arrive.
-    fn gone(&mut self, mark: u32) {
+    fn lost(&mut self, mark: u32) {
         let _ = mark;
     }
 
     /// The run is over.
-    fn end(&mut self, end: &End<'_>);
+    fn end(&mut self, end: &RunEnd<'_>);
 
     /// What became of a property of the family.
     fn finding(&self, property: Property) -> Finding<'_>;
 
     /// Writes the family's part of the report.
-    fn report(&self, telling: &Telling<'_>, report: &mut Report);
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report);
 }
 
 /// How a run ended.
-pub struct End<'a> {
+pub struct RunEnd<'a> {
     /// When.
     pub now: Time,
     /// Why.
@@ -123,7 +123,7 @@ pub struct End<'a> {
     /// For whom a process is waiting then.
     pub waits_for: &'a dyn Fn(ProcessId) -> ProcessSet,
     /// What went wrong on the way.
-    pub incidents: &'a Incidents,
+    pub fault_log: &'a FaultLog,
 }
 
 /// What became of a property.
@@ -158,15 +158,15 @@ impl<'a> Finding<'a> {
 
 /// What a family may want to know when it tells of a run.
 #[derive(Debug)]
-pub struct Telling<'a> {
+pub struct ReportContext<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The algorithm and its promise.
-    pub subject: &'a Subject,
+    pub info: &'a AlgorithmInfo,
     /// Whether nothing went wrong and the run came to its end, so that the promise can be held against it.
     pub undisturbed: bool,
     /// Whether the run kept every assumption.
-    pub inside: bool,
+    pub assumptions_met: bool,
     /// Whether messages to oneself were counted.
     pub count_self: bool,
 }

@@ -4,14 +4,14 @@
 use quorate_core::multicast::{Command, Multicast, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property, Span};
 
-use crate::delays::Spread;
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::entry_delays::SpanSummary;
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::history::Mark;
 use crate::monitor::{CausalOrder, Deliveries, FifoOrder, TotalOrder};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayStatistics, MulticastReport, Report};
-use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MulticastUsers;
@@ -22,25 +22,25 @@ const CAUSAL_PROCESSES_MOST: usize = 64;
 /// Runs a multicast. The scenario must have been validated.
 pub fn run_multicast<P: Multicast + 'static>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     conditions: Conditions,
-    cast: Cast<'_, P>,
+    factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let stage = stage(scenario, subject)?;
-    run(scenario, subject, conditions, stage, cast, trace)
+    let run_setup = run_setup(scenario, info)?;
+    run(scenario, info, conditions, run_setup, factory, trace)
 }
 
 /// All that a run needs apart from its processes.
-fn stage(
+fn run_setup(
     scenario: &Scenario,
-    subject: &Subject,
-) -> Result<Stage<MulticastUsers, MulticastMonitors>, RunError> {
+    info: &AlgorithmInfo,
+) -> Result<RunSetup<MulticastUsers, MulticastMonitors>, RunError> {
     let n = scenario.processes;
-    if scenario.is_misled(&subject.profile) && scenario.is_timeless() {
-        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    if scenario.has_false_suspicions(&info.profile) && scenario.is_timeless() {
+        return Err(RunError::TimeStandsStill { name: info.profile.name });
     }
-    let restless = scenario.may_never_end(&subject.profile);
+    let never_quiescent = scenario.may_never_end(&info.profile);
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
     // Time has to pass between the messages of one sender, or they would all be under way at once.
     let pause = Some(scenario.think.0).filter(|think| *think > Span::ZERO);
@@ -48,24 +48,24 @@ fn stage(
         n,
         scenario.first_requests(),
         scenario.repeat,
-        pause.unwrap_or(scenario.tempo().delay),
+        pause.unwrap_or(scenario.delay_bounds().delay),
         scenario.group(),
         scenario.quiet(),
     );
-    Ok(Stage {
+    Ok(RunSetup {
         users,
         monitors: MulticastMonitors::new(
             scenario,
-            &subject.profile,
+            &info.profile,
             plan.traitors(),
-            scenario.patience(restless),
+            scenario.patience(never_quiescent),
         ),
         plan,
         oracle: scenario.oracle(),
         clocks: scenario.local_clocks(),
-        until: scenario.until(restless),
-        restless,
-        burst: scenario.burst(*subject.cost.messages.start() / 2),
+        until: scenario.until(never_quiescent),
+        never_quiescent,
+        burst: scenario.burst(*info.cost.messages.start() / 2),
         // What a sender has been asked and has not begun.
         bytes_per_process: u64::from(scenario.repeat).saturating_mul(48),
     })
@@ -79,13 +79,13 @@ pub struct MulticastMonitors {
     causal: Option<CausalOrder>,
     total: Option<TotalOrder>,
     /// From multicast to delivery by another, for the first message of each sender: a later one may have to wait.
-    delays: Spread,
+    delays: SpanSummary,
     senders: ProcessSet,
     patience: Option<Span>,
     /// Traitors, by whose deeds and messages no order is judged.
     exempt: ProcessSet,
     /// Who has been down, and has missed what the others delivered meanwhile.
-    fallen: ProcessSet,
+    ever_down: ProcessSet,
 }
 
 impl MulticastMonitors {
@@ -106,17 +106,17 @@ impl MulticastMonitors {
             causal: watches(Property::CausalOrder, CAUSAL_PROCESSES_MOST)
                 .then(|| CausalOrder::new(n)),
             total: watches(Property::TotalOrder, usize::MAX).then(|| TotalOrder::new(&members())),
-            delays: Spread::default(),
+            delays: SpanSummary::default(),
             senders: ProcessSet::new(),
             patience,
             exempt: traitors,
-            fallen: ProcessSet::new(),
+            ever_down: ProcessSet::new(),
         }
     }
 
     /// Shows a delivery to those who watch the order.
     fn order(&mut self, at: Moment, origin: ProcessId, id: u64) {
-        if self.exempt.contains(origin) || self.fallen.contains(at.process) {
+        if self.exempt.contains(origin) || self.ever_down.contains(at.process) {
             return;
         }
         if let Some(fifo) = &mut self.fifo {
@@ -136,23 +136,23 @@ impl Monitors for MulticastMonitors {
     type Command = Command;
     type Output = Output;
 
-    fn asks(&self, _: &Command) -> Option<Mark> {
+    fn command_mark(&self, _: &Command) -> Option<Mark> {
         Some(Mark::Sent)
     }
 
-    fn tells(&self, _: Moment, _: &Output) -> Option<Mark> {
+    fn output_mark(&self, _: Moment, _: &Output) -> Option<Mark> {
         Some(Mark::Delivered)
     }
 
-    fn asks_what(&self, Command::Multicast { id, .. }: &Command) -> String {
+    fn command_text(&self, Command::Multicast { id, .. }: &Command) -> String {
         format!("#{id}")
     }
 
-    fn tells_what(&self, Output::Delivered { origin, id, .. }: &Output) -> String {
+    fn output_text(&self, Output::Delivered { origin, id, .. }: &Output) -> String {
         format!("{origin}#{id}")
     }
 
-    fn asked(&mut self, at: Moment, Command::Multicast { id, to, .. }: &Command) {
+    fn on_command(&mut self, at: Moment, Command::Multicast { id, to, .. }: &Command) {
         self.deliveries.sent(at, *id, to.clone());
         if let Some(fifo) = &mut self.fifo {
             fifo.sent(at, *id, to.clone());
@@ -163,7 +163,7 @@ impl Monitors for MulticastMonitors {
         self.senders.insert(at.process);
     }
 
-    fn told(&mut self, at: Moment, Output::Delivered { origin, id, .. }: &Output) {
+    fn on_output(&mut self, at: Moment, Output::Delivered { origin, id, .. }: &Output) {
         if self.exempt.contains(at.process) {
             return;
         }
@@ -176,7 +176,7 @@ impl Monitors for MulticastMonitors {
 
     fn crashed(&mut self, at: Moment) {
         self.deliveries.crashed(at.process);
-        self.fallen.insert(at.process);
+        self.ever_down.insert(at.process);
         if let Some(total) = &mut self.total {
             total.crashed(at.process);
         }
@@ -188,7 +188,7 @@ impl Monitors for MulticastMonitors {
         }
     }
 
-    fn end(&mut self, end: &End<'_>) {
+    fn end(&mut self, end: &RunEnd<'_>) {
         self.deliveries.end(end.now, end.ending, self.patience);
         if let Some(total) = &mut self.total {
             total.end();
@@ -221,20 +221,20 @@ impl Monitors for MulticastMonitors {
         }
     }
 
-    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
         let messages = self.deliveries.messages();
         report.requests = messages;
-        let cost = &telling.subject.cost;
-        let comparable = telling.undisturbed && telling.count_self;
+        let cost = &context.info.cost;
+        let comparable = context.undisturbed && context.count_self;
         report.cost =
             CostReport::new(cost, "multicast", report.messages.total, messages, comparable);
-        let unit = telling.scenario.delay_unit();
+        let unit = context.scenario.delay_unit();
         let promised = [*cost.client_delay.start(), *cost.client_delay.end()];
         report.delays.unit = unit.0;
         report.delays.client = DelayStatistics::new(self.delays, unit, promised);
         report.multicast = Some(MulticastReport {
             multicasts: messages,
-            members: telling.scenario.group().size(telling.scenario.processes),
+            members: context.scenario.group().size(context.scenario.processes),
             senders: self.senders.iter().map(ProcessId::number).collect(),
             deliveries: self.deliveries.count(),
             everywhere: self.deliveries.everywhere(),

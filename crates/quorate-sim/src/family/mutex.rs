@@ -3,14 +3,14 @@
 use quorate_core::mutex::{Command, Mutex, Output};
 use quorate_core::{Layer, ProcessId, ProcessSet, Profile, Property};
 
-use crate::delays::EntryDelays;
-use crate::family::{End, Finding, Monitors, Telling};
+use crate::entry_delays::EntryDelays;
+use crate::family::{Finding, Monitors, ReportContext, RunEnd};
 use crate::history::Mark;
-use crate::monitor::{Me1, Me2, Me3, Sighting, Status};
+use crate::monitor::{Me1, Me2, Me3, MutexEvent, Status};
 use crate::observer::Moment;
 use crate::plan::{Memory, Plan};
 use crate::report::{CostReport, DelayReport, DelayStatistics, Report};
-use crate::run::{Cast, Conditions, Outcome, RunError, Stage, Subject, run};
+use crate::run::{AlgorithmInfo, Conditions, Outcome, ProcessFactory, RunError, RunSetup, run};
 use crate::scenario::Scenario;
 use crate::trace::TraceSink;
 use crate::user::MutexUsers;
@@ -25,28 +25,28 @@ pub type MutexWatch<'t> = Watch<'t, MutexMonitors>;
 /// Runs a mutual exclusion algorithm. The scenario must have been validated.
 pub fn run_mutex<P: Mutex + 'static>(
     scenario: &Scenario,
-    subject: &Subject,
+    info: &AlgorithmInfo,
     conditions: Conditions,
-    cast: Cast<'_, P>,
+    factory: ProcessFactory<'_, P>,
     trace: Option<&mut (dyn TraceSink + '_)>,
 ) -> Result<Outcome, RunError> {
-    let stage = stage(scenario, subject)?;
-    run(scenario, subject, conditions, stage, cast, trace)
+    let run_setup = run_setup(scenario, info)?;
+    run(scenario, info, conditions, run_setup, factory, trace)
 }
 
 /// All that a run needs apart from its processes.
-fn stage(
+fn run_setup(
     scenario: &Scenario,
-    subject: &Subject,
-) -> Result<Stage<MutexUsers, MutexMonitors>, RunError> {
+    info: &AlgorithmInfo,
+) -> Result<RunSetup<MutexUsers, MutexMonitors>, RunError> {
     let n = scenario.processes;
-    if subject.profile.restless && scenario.is_timeless() {
-        return Err(RunError::TimeStandsStill { name: subject.profile.name });
+    if info.profile.never_quiescent && scenario.is_timeless() {
+        return Err(RunError::TimeStandsStill { name: info.profile.name });
     }
-    let restless = subject.profile.restless || scenario.is_restless();
+    let never_quiescent = info.profile.never_quiescent || scenario.detector_never_quiescent();
     let plan = Plan::new(&scenario.faults, n, scenario.seed);
-    let me3 = watches_me3(scenario, &subject.profile).then(|| Me3::new(n));
-    let me2 = Me2::new(n, scenario.patience(restless));
+    let me3 = watches_me3(scenario, &info.profile).then(|| Me3::new(n));
+    let me2 = Me2::new(n, scenario.patience(never_quiescent));
     let users = MutexUsers::new(
         n,
         scenario.first_requests(),
@@ -54,16 +54,16 @@ fn stage(
         scenario.section.0,
         scenario.think.0,
     )
-    .staying(&scenario.section_of);
-    Ok(Stage {
+    .with_section_times(&scenario.section_of);
+    Ok(RunSetup {
         users,
         monitors: MutexMonitors::new(me2, me3).exempting(&plan),
         plan,
         oracle: scenario.oracle(),
         clocks: scenario.local_clocks(),
-        until: scenario.until(restless),
-        restless,
-        burst: scenario.burst(*subject.cost.messages.start() / 2),
+        until: scenario.until(never_quiescent),
+        never_quiescent,
+        burst: scenario.burst(*info.cost.messages.start() / 2),
         bytes_per_process: 0,
     })
 }
@@ -109,16 +109,16 @@ impl MutexMonitors {
         Self { exempt: plan.traitors(), ..self }
     }
 
-    fn see(&mut self, at: Moment, sighting: Sighting) {
+    fn observe(&mut self, at: Moment, event: MutexEvent) {
         if self.exempt.contains(at.process) {
             return;
         }
-        self.me1.see(at, sighting);
-        self.me2.see(at, sighting);
+        self.me1.observe(at, event);
+        self.me2.observe(at, event);
         if let Some(me3) = &mut self.me3 {
-            me3.see(at, sighting);
+            me3.observe(at, event);
         }
-        self.delays.see(at, sighting);
+        self.delays.observe(at, event);
     }
 }
 
@@ -127,21 +127,21 @@ impl Monitors for MutexMonitors {
     type Command = Command;
     type Output = Output;
 
-    fn asks(&self, command: &Command) -> Option<Mark> {
+    fn command_mark(&self, command: &Command) -> Option<Mark> {
         Some(match command {
             Command::Acquire => Mark::Requested,
             Command::Release => Mark::Left,
         })
     }
 
-    fn tells(&self, _: Moment, output: &Output) -> Option<Mark> {
+    fn output_mark(&self, _: Moment, output: &Output) -> Option<Mark> {
         Some(match output {
             Output::Entered => Mark::Entered,
             Output::NoQuorum | Output::Expelled => Mark::Left,
         })
     }
 
-    fn tells_what(&self, output: &Output) -> String {
+    fn output_text(&self, output: &Output) -> String {
         match output {
             Output::Entered => "",
             Output::NoQuorum => "no quorum",
@@ -150,36 +150,36 @@ impl Monitors for MutexMonitors {
         .to_owned()
     }
 
-    fn asked(&mut self, at: Moment, command: &Command) {
+    fn on_command(&mut self, at: Moment, command: &Command) {
         match command {
             Command::Acquire => {
                 self.requests += 1;
-                self.see(at, Sighting::Requested);
+                self.observe(at, MutexEvent::Requested);
             }
-            Command::Release => self.see(at, Sighting::Left),
+            Command::Release => self.observe(at, MutexEvent::Left),
         }
     }
 
-    fn told(&mut self, at: Moment, output: &Output) {
+    fn on_output(&mut self, at: Moment, output: &Output) {
         match output {
             Output::Entered => {
                 self.entries += 1;
-                self.see(at, Sighting::Entered);
+                self.observe(at, MutexEvent::Entered);
             }
             Output::NoQuorum => {
                 self.without_quorum.insert(at.process);
-                self.see(at, Sighting::GaveUp);
+                self.observe(at, MutexEvent::GaveUp);
             }
-            Output::Expelled => self.see(at, Sighting::Expelled),
+            Output::Expelled => self.observe(at, MutexEvent::Expelled),
         }
     }
 
     fn crashed(&mut self, at: Moment) {
-        self.see(at, Sighting::Crashed);
+        self.observe(at, MutexEvent::Crashed);
     }
 
     fn recovered(&mut self, at: Moment, memory: Memory) {
-        self.see(at, Sighting::Recovered(memory));
+        self.observe(at, MutexEvent::Recovered(memory));
     }
 
     #[inline]
@@ -198,16 +198,16 @@ impl Monitors for MutexMonitors {
         }
     }
 
-    fn gone(&mut self, mark: u32) {
+    fn lost(&mut self, mark: u32) {
         if let Some(me3) = &mut self.me3 {
             me3.lost(mark);
         }
     }
 
-    fn end(&mut self, end: &End<'_>) {
+    fn end(&mut self, end: &RunEnd<'_>) {
         self.me1.end();
-        let fallen = |process| end.incidents.fallen(process);
-        self.me2_status = self.me2.end(end.now, end.ending, end.waits_for, fallen);
+        let down_since = |process| end.fault_log.down_since(process);
+        self.me2_status = self.me2.end(end.now, end.ending, end.waits_for, down_since);
     }
 
     fn finding(&self, property: Property) -> Finding<'_> {
@@ -231,21 +231,21 @@ impl Monitors for MutexMonitors {
         }
     }
 
-    fn report(&self, telling: &Telling<'_>, report: &mut Report) {
+    fn report(&self, context: &ReportContext<'_>, report: &mut Report) {
         report.requests = self.requests;
         report.entries = self.entries;
         report.waiting = self.me2.waiting().map(|since| since.process.number()).collect();
         report.no_quorum = self.without_quorum.iter().map(ProcessId::number).collect();
         report.me3_merges = self.me3.as_ref().map(Me3::merges);
         // A token that goes round costs messages whether anybody wants in or not: there is nothing to compare.
-        let comparable = telling.undisturbed
-            && telling.count_self
-            && !telling.subject.profile.restless
+        let comparable = context.undisturbed
+            && context.count_self
+            && !context.info.profile.never_quiescent
             && report.waiting.is_empty();
-        let cost = &telling.subject.cost;
+        let cost = &context.info.cost;
         report.cost =
             CostReport::new(cost, "entry", report.messages.total, self.entries, comparable);
-        let unit = telling.scenario.delay_unit();
+        let unit = context.scenario.delay_unit();
         let ends = |range: &std::ops::RangeInclusive<u64>| [*range.start(), *range.end()];
         report.delays = DelayReport {
             unit: unit.0,

@@ -36,7 +36,7 @@ impl Accuracy {
     }
 
     /// A process has changed its mind.
-    pub(crate) fn believed(&mut self, at: Moment, belief: Belief) {
+    pub(crate) fn belief_changed(&mut self, at: Moment, belief: Belief) {
         let Belief::Crashed(victim) = belief else { return };
         let why = match self.crashed.get(&victim) {
             None => "which had not crashed".to_owned(),

@@ -13,13 +13,13 @@ use crate::observer::Moment;
 /// sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Backlog {
-    sent: BTreeMap<ProcessId, Vec<Sent>>,
+    sent: BTreeMap<ProcessId, Vec<SentMessage>>,
     progress: BTreeMap<(ProcessId, ProcessId), Progress>,
 }
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
+pub(super) struct SentMessage {
     pub(super) at: Moment,
     pub(super) id: u64,
     to: Group,
@@ -36,7 +36,7 @@ impl Backlog {
     /// A message is multicast; its rank.
     pub(super) fn sent(&mut self, at: Moment, id: u64, to: Group) -> usize {
         let all = self.sent.entry(at.process).or_default();
-        all.push(Sent { at, id, to });
+        all.push(SentMessage { at, id, to });
         all.len() - 1
     }
 
@@ -46,7 +46,7 @@ impl Backlog {
     }
 
     /// The message of that rank.
-    pub(super) fn message(&self, origin: ProcessId, rank: usize) -> &Sent {
+    pub(super) fn message(&self, origin: ProcessId, rank: usize) -> &SentMessage {
         &self.sent[&origin][rank]
     }
 
@@ -69,7 +69,7 @@ impl Backlog {
         member: ProcessId,
         origin: ProcessId,
         before: usize,
-    ) -> Option<&Sent> {
+    ) -> Option<&SentMessage> {
         let all = self.sent.get(&origin)?;
         let progress = self.progress.get(&(member, origin));
         let next = progress.map_or(0, |progress| progress.next);

@@ -54,10 +54,10 @@ impl ClockCondition {
     }
 
     /// A message has brought this.
-    pub(crate) fn heard(&mut self, process: ProcessId, news: Option<Announced>) {
+    pub(crate) fn received(&mut self, process: ProcessId, announced: Option<Announced>) {
         let past = &mut self.past[process.index()];
-        if news.map(|event| event.time) > past.map(|event| event.time) {
-            *past = news;
+        if announced.map(|event| event.time) > past.map(|event| event.time) {
+            *past = announced;
         }
     }
 
@@ -104,7 +104,7 @@ mod tests {
         condition.announced(moment(0), 7);
         condition.announced(moment(0), 7);
         assert!(condition.violation().is_none(), "the same event again");
-        condition.heard(ProcessId::new(1), condition.known_to(ProcessId::new(0)));
+        condition.received(ProcessId::new(1), condition.known_to(ProcessId::new(0)));
         condition.announced(moment(1), 7);
         assert!(condition.violation().is_some());
     }

@@ -29,13 +29,13 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// By how much the corrected clock is ahead when the machine's own is so much.
-    pub(crate) fn later(&self, own: Offset) -> Offset {
+    pub(crate) fn projected_offset(&self, own: Offset) -> Offset {
         self.shown + (own - self.own)
     }
 
     /// By how much it may be off then.
-    pub(crate) fn grown(&self, now: Time, drift: Drift) -> Span {
-        self.error + drift.doubt(now - self.at.time)
+    pub(crate) fn error_bound_at(&self, now: Time, drift: Drift) -> Span {
+        self.error + drift.uncertainty(now - self.at.time)
     }
 }
 
@@ -48,7 +48,8 @@ impl ClockError {
     pub(crate) fn set(&mut self, before: Option<Setting>, new: Setting) {
         let at = new.at;
         if let Some(before) = before {
-            let (off, most) = (before.later(new.own), before.grown(at.time, self.drift));
+            let (off, most) =
+                (before.projected_offset(new.own), before.error_bound_at(at.time, self.drift));
             if off.size() > most {
                 let detail = format!(
                     "the clock of {} was {off} off at {}, since it was set at {}, and {most} was the most",

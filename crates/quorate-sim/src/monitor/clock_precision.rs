@@ -30,15 +30,15 @@ impl ClockPrecision {
     pub(crate) fn set(&mut self, standard: Standard, new: Setting) {
         let together = self.rounds.entry(standard).or_default();
         for other in together.iter() {
-            let apart = (new.shown - other.shown).size();
-            let between = self.drift.doubt(new.at.time - other.at.time);
+            let distance = (new.shown - other.shown).size();
+            let between = self.drift.uncertainty(new.at.time - other.at.time);
             let most = new.error + other.error + between;
-            if self.worst.is_none_or(|(worst, _)| apart > worst) {
-                self.worst = Some((apart, most));
+            if self.worst.is_none_or(|(worst, _)| distance > worst) {
+                self.worst = Some((distance, most));
             }
-            if apart > most {
+            if distance > most {
                 let detail = format!(
-                    "the clocks of {} and {}, set together, are {apart} apart, though {most} was the most",
+                    "the clocks of {} and {}, set together, are {distance} apart, though {most} was the most",
                     other.at.process, new.at.process
                 );
                 let events = [other.at, new.at].map(|at| Evidence::new(at, "set its clock"));

@@ -13,24 +13,30 @@ use crate::observer::Moment;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Completeness {
     /// When each process last crashed or came back.
-    turned: Vec<Moment>,
+    transitions: Vec<Moment>,
     open: bool,
     violation: Option<Violation>,
 }
 
 impl Completeness {
     /// A process has crashed or come back.
-    pub(crate) fn turned(&mut self, at: Moment) {
-        self.turned.retain(|turn| turn.process != at.process);
-        self.turned.push(at);
+    pub(crate) fn transition(&mut self, at: Moment) {
+        self.transitions.retain(|transition| transition.process != at.process);
+        self.transitions.push(at);
     }
 
     /// Judges the end of a run, where a crash is noticed within `grace`.
     pub(crate) fn end(&mut self, now: Time, grace: Span, beliefs: &Beliefs) {
-        let settled = |turn: &&Moment| now - turn.time > grace;
-        let unsettled: ProcessSet =
-            self.turned.iter().filter(|turn| !settled(turn)).map(|turn| turn.process).collect();
-        for crash in self.turned.iter().filter(|turn| beliefs.is_down(turn.process)) {
+        let settled = |transition: &&Moment| now - transition.time > grace;
+        let unsettled: ProcessSet = self
+            .transitions
+            .iter()
+            .filter(|transition| !settled(transition))
+            .map(|transition| transition.process)
+            .collect();
+        for crash in
+            self.transitions.iter().filter(|transition| beliefs.is_down(transition.process))
+        {
             let unaware: ProcessSet = beliefs.mistaken_about(crash.process).collect();
             if unaware.is_empty() {
                 continue;

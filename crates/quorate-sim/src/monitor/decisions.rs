@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_core::agreement::{Decision, Matter, Value};
+use quorate_core::agreement::{AgreementKind, Decision, Value};
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
 use super::{Evidence, Violation, name_all};
@@ -17,7 +17,7 @@ use crate::world::Ending;
 #[derive(Clone, Debug)]
 pub(crate) struct Decisions {
     n: usize,
-    matter: Matter,
+    agreement_kind: AgreementKind,
     proposals: BTreeMap<ProcessId, (Moment, Value)>,
     decided: BTreeMap<ProcessId, (Moment, Decision)>,
     /// Second thoughts: decisions of one who had decided something else.
@@ -33,10 +33,10 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
-    pub(crate) fn new(n: usize, matter: Matter, traitors: ProcessSet) -> Self {
+    pub(crate) fn new(n: usize, agreement_kind: AgreementKind, traitors: ProcessSet) -> Self {
         Self {
             n,
-            matter,
+            agreement_kind,
             proposals: BTreeMap::new(),
             decided: BTreeMap::new(),
             changed: Vec::new(),
@@ -106,8 +106,8 @@ impl Decisions {
             format!("{} {is} blocked until one who has crashed comes back", name_all(&blocked))
         });
         let silent = (!silent.is_empty()).then(|| format!("{} decided nothing", name_all(&silent)));
-        let who = blocked.into_iter().chain(silent).collect::<Vec<_>>().join(", ");
-        let detail = format!("{who}, and the run ended at {now}");
+        let names = blocked.into_iter().chain(silent).collect::<Vec<_>>().join(", ");
+        let detail = format!("{names}, and the run ended at {now}");
         let of_missing = self.proposals.values().filter(|(at, _)| missing.contains(at.process));
         let events = of_missing.map(|(at, value)| self.proposal(*at, *value)).collect();
         let property = Property::Termination;
@@ -117,12 +117,12 @@ impl Decisions {
     /// Two correct processes that decided differently, or one that changed its mind.
     fn disagreement(&self, correct: &ProcessSet) -> Option<Violation> {
         let property = Property::Agreement;
-        let told = |decision: &Decision| self.matter.tell(decision).to_string();
+        let text = |decision: &Decision| self.agreement_kind.display_decision(decision).to_string();
         if let Some((at, again)) = self.changed.iter().find(|(at, _)| correct.contains(at.process))
         {
             let (first_at, first) = &self.decided[&at.process];
             let detail =
-                format!("{} decided {}, and then {}", at.process, told(first), told(again));
+                format!("{} decided {}, and then {}", at.process, text(first), text(again));
             let events = vec![self.decision(*first_at, first), self.decision(*at, again)];
             return Some(Violation { property, time: at.time, detail, events });
         }
@@ -137,12 +137,12 @@ impl Decisions {
         let mut sides: Vec<(&Decision, Vec<ProcessId>)> = Vec::new();
         for (at, decision) in &of_correct {
             match sides.iter_mut().find(|(side, _)| *side == decision) {
-                Some((_, who)) => who.push(at.process),
+                Some((_, processes)) => processes.push(at.process),
                 None => sides.push((decision, vec![at.process])),
             }
         }
-        let side = |(decision, who): &(&Decision, Vec<ProcessId>)| {
-            format!("{} decided {}", name_all(who.iter().copied()), told(decision))
+        let side = |(decision, processes): &(&Decision, Vec<ProcessId>)| {
+            format!("{} decided {}", name_all(processes.iter().copied()), text(decision))
         };
         let detail = sides.iter().map(side).collect::<Vec<_>>().join(", ");
         let events = of_correct.iter().map(|(at, decision)| self.decision(*at, decision)).collect();
@@ -155,17 +155,24 @@ impl Decisions {
             || self.proposals.values().filter(|(from, _)| correct.contains(from.process));
         let violation = |because: String, mut events: Vec<Evidence>| {
             events.push(self.decision(at, decision));
-            let detail =
-                format!("{} decided {}, but {because}", at.process, self.matter.tell(decision));
+            let detail = format!(
+                "{} decided {}, but {because}",
+                at.process,
+                self.agreement_kind.display_decision(decision)
+            );
             Some(Violation { property: Property::Validity, time: at.time, detail, events })
         };
-        match (self.matter, decision) {
-            (Matter::Order, Decision::Value(value)) => {
+        match (self.agreement_kind, decision) {
+            (AgreementKind::Order, Decision::Value(value)) => {
                 let (from, order) = of_correct().find(|(_, order)| order != value)?;
-                let because = format!("{} ordered to {}", from.process, self.matter.say(*order));
+                let because = format!(
+                    "{} ordered to {}",
+                    from.process,
+                    self.agreement_kind.display_value(*order)
+                );
                 violation(because, vec![self.proposal(*from, *order)])
             }
-            (Matter::Vote, Decision::Value(value)) => {
+            (AgreementKind::Vote, Decision::Value(value)) => {
                 let against = self.proposals.values().find(|(_, vote)| *vote != Value::COMMIT);
                 let everybody = self.proposals.len() == self.n;
                 if *value == Value::COMMIT
@@ -185,14 +192,18 @@ impl Decisions {
                     None
                 }
             }
-            (Matter::Vector, Decision::Vector(entries)) => {
+            (AgreementKind::Vector, Decision::Vector(entries)) => {
                 let entry = |process: ProcessId| entries.get(process.index()).copied().flatten();
                 let (from, value) =
                     of_correct().find(|(from, value)| entry(from.process) != Some(*value))?;
-                let because = format!("{} proposed {}", from.process, self.matter.say(*value));
+                let because = format!(
+                    "{} proposed {}",
+                    from.process,
+                    self.agreement_kind.display_value(*value)
+                );
                 violation(because, vec![self.proposal(*from, *value)])
             }
-            (Matter::Proposal, Decision::Value(value)) => {
+            (AgreementKind::Proposal, Decision::Value(value)) => {
                 let proposed = self.proposals.values().any(|(_, proposal)| proposal == value);
                 // A traitor may have told anything.
                 if !proposed && self.traitors.is_empty() {
@@ -208,7 +219,10 @@ impl Decisions {
                 if !same || first == value {
                     return None;
                 }
-                let because = format!("all who are honest proposed {}", self.matter.say(*first));
+                let because = format!(
+                    "all who are honest proposed {}",
+                    self.agreement_kind.display_value(*first)
+                );
                 violation(because, honest().map(|(at, value)| self.proposal(*at, *value)).collect())
             }
             _ => violation("that is not what they were to agree on".to_owned(), Vec::new()),
@@ -216,16 +230,16 @@ impl Decisions {
     }
 
     fn proposal(&self, at: Moment, value: Value) -> Evidence {
-        let word = match self.matter {
-            Matter::Proposal | Matter::Vector => "proposed",
-            Matter::Order => "ordered to",
-            Matter::Vote => "voted to",
+        let word = match self.agreement_kind {
+            AgreementKind::Proposal | AgreementKind::Vector => "proposed",
+            AgreementKind::Order => "ordered to",
+            AgreementKind::Vote => "voted to",
         };
-        Evidence::new(at, format!("{word} {}", self.matter.say(value)))
+        Evidence::new(at, format!("{word} {}", self.agreement_kind.display_value(value)))
     }
 
     fn decision(&self, at: Moment, decision: &Decision) -> Evidence {
-        Evidence::new(at, format!("decided {}", self.matter.tell(decision)))
+        Evidence::new(at, format!("decided {}", self.agreement_kind.display_decision(decision)))
     }
 
     pub(crate) fn agreement(&self) -> Option<&Violation> {
@@ -261,7 +275,7 @@ impl Decisions {
     }
 
     /// Who has said that it can decide nothing.
-    pub(crate) fn is_blocked(&self) -> &ProcessSet {
+    pub(crate) fn blocked_processes(&self) -> &ProcessSet {
         &self.blocked
     }
 }

@@ -17,7 +17,7 @@ use crate::world::Ending;
 #[derive(Clone, Debug)]
 pub(crate) struct Deliveries {
     n: usize,
-    sent: BTreeMap<(ProcessId, u64), Sent>,
+    sent: BTreeMap<(ProcessId, u64), MulticastRecord>,
     /// The last number of each sender, and how many messages there were.
     last: BTreeMap<ProcessId, u64>,
     messages: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Deliveries {
 
 /// A message, and who has it.
 #[derive(Clone, Debug)]
-struct Sent {
+struct MulticastRecord {
     at: Moment,
     to: Group,
     delivered: ProcessSet,
@@ -64,7 +64,7 @@ impl Deliveries {
     }
 
     pub(crate) fn sent(&mut self, at: Moment, id: u64, to: Group) {
-        let sent = Sent { at, to, delivered: ProcessSet::new(), first: Vec::new() };
+        let sent = MulticastRecord { at, to, delivered: ProcessSet::new(), first: Vec::new() };
         self.sent.insert((at.process, id), sent);
         self.last.insert(at.process, id);
         self.messages += 1;
@@ -73,18 +73,18 @@ impl Deliveries {
     /// A delivery; tells when the message was sent, if it was.
     pub(crate) fn delivered(&mut self, at: Moment, origin: ProcessId, id: u64) -> Option<Time> {
         self.count += 1;
-        let what = format!("message {id} of {origin}");
+        let description = format!("message {id} of {origin}");
         let Some(sent) = self.sent.get_mut(&(origin, id)) else {
             let done = self.last.get(&origin).is_some_and(|last| id <= *last);
             let why = if done { " twice" } else { ", which was not multicast" };
-            self.breach(at, format!("{what}{why}"));
+            self.breach(at, format!("{description}{why}"));
             return None;
         };
         let time = sent.at.time;
         if !sent.to.contains(at.process) {
-            self.breach(at, format!("{what}, which was not for it"));
+            self.breach(at, format!("{description}, which was not for it"));
         } else if !sent.delivered.insert(at.process) {
-            self.breach(at, format!("{what} twice"));
+            self.breach(at, format!("{description} twice"));
         } else if sent.first.len() < EVIDENCE_MOST {
             sent.first.push(at);
         }
@@ -123,14 +123,14 @@ impl Deliveries {
                 self.open = true;
                 continue;
             }
-            let who = name_all(&missing);
+            let names = name_all(&missing);
             let mut events = vec![Evidence::new(sent.at, format!("multicast message {id}"))];
             if sender_lives {
                 self.validity.get_or_insert_with(|| Violation {
                     property: Property::DeliveryValidity,
                     time: now,
                     detail: format!(
-                        "{who} did not deliver message {id} of {origin}, multicast at {}",
+                        "{names} did not deliver message {id} of {origin}, multicast at {}",
                         sent.at.time
                     ),
                     events: events.clone(),
@@ -142,7 +142,7 @@ impl Deliveries {
                     property: Property::DeliveryAgreement,
                     time: now,
                     detail: format!(
-                        "{who} did not deliver message {id} of {origin}, which {} delivered at {}",
+                        "{names} did not deliver message {id} of {origin}, which {} delivered at {}",
                         by.process, by.time
                     ),
                     events,
@@ -179,7 +179,7 @@ impl Deliveries {
 
     /// How many messages all their members have, those that are down apart.
     pub(crate) fn everywhere(&self) -> u64 {
-        let whole = |sent: &&Sent| {
+        let whole = |sent: &&MulticastRecord| {
             let mut missing = &sent.to.members(self.n) - &sent.delivered;
             missing.subtract(&self.discounted);
             missing.is_empty()
@@ -187,12 +187,12 @@ impl Deliveries {
         self.done + self.sent.values().filter(whole).count() as u64
     }
 
-    fn breach(&mut self, at: Moment, what: String) {
+    fn breach(&mut self, at: Moment, description: String) {
         self.integrity.get_or_insert_with(|| Violation {
             property: Property::DeliveryIntegrity,
             time: at.time,
-            detail: format!("{} delivered {what}, at {}", at.process, at.time),
-            events: vec![Evidence::new(at, format!("delivered {what}"))],
+            detail: format!("{} delivered {description}, at {}", at.process, at.time),
+            events: vec![Evidence::new(at, format!("delivered {description}"))],
         });
     }
 }

@@ -28,7 +28,7 @@ use crate::plan::Memory;
 #[derive(Clone, Debug)]
 pub(crate) struct E1 {
     candidates: Candidates,
-    places: Vec<Place>,
+    states: Vec<CandidateState>,
     /// Those that are up, with the identifiers they have now.
     up: BTreeSet<Identifier>,
     exempt: ProcessSet,
@@ -37,59 +37,62 @@ pub(crate) struct E1 {
 
 /// What is known of one process.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct CandidateState {
     /// The event since which it is up.
     up_since: u64,
     value: u64,
     /// What it stands with in the election that it takes part in.
-    stands: Option<u64>,
+    candidacy: Option<u64>,
     /// What it was or stood with before each change, and the event of the change.
     before: Vec<(u64, u64)>,
     /// When it last said something, and what.
-    said: Option<(Moment, Word)>,
+    last_event: Option<(Moment, ProcessEvent)>,
     /// The event in which it began to stand before it was last elected.
-    stood_from: Option<u64>,
+    candidate_since: Option<u64>,
 }
 
 /// What a process says, or what befalls it.
 #[derive(Clone, Copy, Debug)]
-enum Word {
+enum ProcessEvent {
     TakesPart,
     Elected(Identifier),
     Back,
 }
 
-impl Word {
+impl ProcessEvent {
     fn evidence(self, at: Moment) -> Evidence {
-        let what = match self {
+        let description = match self {
             Self::TakesPart => "took part in an election".to_owned(),
             Self::Elected(leader) => format!("elected {leader}"),
             Self::Back => "came back".to_owned(),
         };
-        Evidence::new(at, what)
+        Evidence::new(at, description)
     }
 }
 
-impl Place {
+impl CandidateState {
     /// The smallest that it may have stood with since that event.
     fn least_since(&self, event: u64) -> u64 {
         let since = self.before.iter().filter(|(changed, _)| *changed >= event);
-        let values = since.map(|(_, value)| *value).chain(self.stands).chain([self.value]);
+        let values = since.map(|(_, value)| *value).chain(self.candidacy).chain([self.value]);
         values.min().unwrap_or(self.value)
     }
 
     /// Its election is over: from now on it counts with what it is.
-    fn sit_down(&mut self, event: u64) {
-        let stood = self.stands.take().filter(|stood| *stood != self.value);
-        self.before.extend(stood.map(|stood| (event, stood)));
+    fn end_candidacy(&mut self, event: u64) {
+        let value = self.candidacy.take().filter(|value| *value != self.value);
+        self.before.extend(value.map(|value| (event, value)));
     }
 }
 
 impl E1 {
     pub(crate) fn new(n: usize, candidates: Candidates, exempt: ProcessSet) -> Self {
-        let place = |process| Place { value: candidates.of(process).value, ..Place::default() };
+        let state = |process| CandidateState {
+            value: candidates.of(process).value,
+            ..CandidateState::default()
+        };
         Self {
-            places: ProcessId::all(n).map(place).collect(),
+            states: ProcessId::all(n).map(state).collect(),
             up: ProcessId::all(n).map(|process| candidates.of(process)).collect(),
             candidates,
             exempt,
@@ -99,49 +102,49 @@ impl E1 {
 
     /// The process has another identifier from now on.
     pub(crate) fn identified(&mut self, at: Moment, value: u64) {
-        let place = &mut self.places[at.process.index()];
-        let old = Identifier { value: place.value, process: at.process };
-        place.before.push((at.event, place.value));
-        place.value = value;
+        let state = &mut self.states[at.process.index()];
+        let old = Identifier { value: state.value, process: at.process };
+        state.before.push((at.event, state.value));
+        state.value = value;
         self.up.remove(&old);
         self.up.insert(Identifier { value, process: at.process });
     }
 
     /// The process takes part in an election.
     pub(crate) fn undecided(&mut self, at: Moment) {
-        let place = &mut self.places[at.process.index()];
-        place.sit_down(at.event);
-        place.stands = Some(place.value);
-        place.said = Some((at, Word::TakesPart));
+        let state = &mut self.states[at.process.index()];
+        state.end_candidacy(at.event);
+        state.candidacy = Some(state.value);
+        state.last_event = Some((at, ProcessEvent::TakesPart));
     }
 
     /// The process names a leader.
     pub(crate) fn elected(&mut self, at: Moment, leader: Identifier) {
-        let place = &mut self.places[at.process.index()];
-        let since = place.said.replace((at, Word::Elected(leader)));
+        let state = &mut self.states[at.process.index()];
+        let since = state.last_event.replace((at, ProcessEvent::Elected(leader)));
         if leader.process == at.process {
-            let began = since.filter(|_| place.stands.is_some()).map_or(at, |(began, _)| began);
-            place.stood_from = Some(began.event);
+            let began = since.filter(|_| state.candidacy.is_some()).map_or(at, |(began, _)| began);
+            state.candidate_since = Some(began.event);
         }
         if self.violation.is_none() && !self.exempt.contains(at.process) {
             self.violation = self.passed_over(at, since, leader);
         }
-        self.places[at.process.index()].sit_down(at.event);
+        self.states[at.process.index()].end_candidacy(at.event);
     }
 
     pub(crate) fn crashed(&mut self, process: ProcessId) {
-        let place = &mut self.places[process.index()];
-        place.stands = None;
-        self.up.remove(&Identifier { value: place.value, process });
+        let state = &mut self.states[process.index()];
+        state.candidacy = None;
+        self.up.remove(&Identifier { value: state.value, process });
     }
 
     pub(crate) fn recovered(&mut self, at: Moment, memory: Memory) {
-        let place = &mut self.places[at.process.index()];
+        let state = &mut self.states[at.process.index()];
         if memory == Memory::Lost {
-            place.value = self.candidates.of(at.process).value;
+            state.value = self.candidates.of(at.process).value;
         }
-        (place.up_since, place.said) = (at.event, Some((at, Word::Back)));
-        self.up.insert(Identifier { value: place.value, process: at.process });
+        (state.up_since, state.last_event) = (at.event, Some((at, ProcessEvent::Back)));
+        self.up.insert(Identifier { value: state.value, process: at.process });
     }
 
     /// Judges the end of a run that has come to rest.
@@ -153,14 +156,14 @@ impl E1 {
         let camp = |(leader, followers): &(Identifier, Vec<ProcessId>)| {
             format!("{} {leader}", follow(followers))
         };
-        let told: Vec<String> = camps.values().map(camp).collect();
-        let last_word = |follower: &ProcessId| {
-            let (at, word) = self.places[follower.index()].said?;
-            Some(word.evidence(at))
+        let descriptions: Vec<String> = camps.values().map(camp).collect();
+        let last_evidence = |follower: &ProcessId| {
+            let (at, event) = self.states[follower.index()].last_event?;
+            Some(event.evidence(at))
         };
         let events =
-            camps.values().filter_map(|(_, followers)| last_word(followers.first()?)).collect();
-        let detail = format!("in the end {}", told.join(", "));
+            camps.values().filter_map(|(_, followers)| last_evidence(followers.first()?)).collect();
+        let detail = format!("in the end {}", descriptions.join(", "));
         self.violation = Some(Violation { property: Property::E1, time: now, detail, events });
     }
 
@@ -172,23 +175,25 @@ impl E1 {
     fn passed_over(
         &self,
         at: Moment,
-        since: Option<(Moment, Word)>,
+        since: Option<(Moment, ProcessEvent)>,
         leader: Identifier,
     ) -> Option<Violation> {
-        let stood_from = self.places.get(leader.process.index()).and_then(|place| place.stood_from);
-        let event = since.map_or(0, |(since, _)| since.event).min(stood_from.unwrap_or(u64::MAX));
+        let candidate_since =
+            self.states.get(leader.process.index()).and_then(|state| state.candidate_since);
+        let event =
+            since.map_or(0, |(since, _)| since.event).min(candidate_since.unwrap_or(u64::MAX));
         let greater = self.up.range((Bound::Excluded(leader), Bound::Unbounded)).rev();
         let passed_over = greater.into_iter().find(|other| {
-            let place = &self.places[other.process.index()];
-            let least = Identifier { value: place.least_since(event), process: other.process };
-            place.up_since <= event && least > leader && !self.exempt.contains(other.process)
+            let state = &self.states[other.process.index()];
+            let least = Identifier { value: state.least_since(event), process: other.process };
+            state.up_since <= event && least > leader && !self.exempt.contains(other.process)
         })?;
         let detail = format!(
             "{} elected {leader} at {}, though {passed_over} was up all the while",
             at.process, at.time
         );
-        let before = since.map(|(since, word)| word.evidence(since));
-        let now = Word::Elected(leader).evidence(at);
+        let before = since.map(|(since, event)| event.evidence(since));
+        let now = ProcessEvent::Elected(leader).evidence(at);
         let events = before.into_iter().chain([now]).collect();
         Some(Violation { property: Property::E1, time: at.time, detail, events })
     }

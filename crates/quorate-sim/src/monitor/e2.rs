@@ -15,15 +15,15 @@ use crate::world::Ending;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct E2 {
     /// When anybody last said, lost or found anything.
-    stirred: Option<Moment>,
+    last_change: Option<Moment>,
     violation: Option<Violation>,
     open: bool,
 }
 
 impl E2 {
     /// Something has changed at a process: what it says, or whether it is up.
-    pub(crate) fn stir(&mut self, at: Moment) {
-        self.stirred = Some(at);
+    pub(crate) fn changed(&mut self, at: Moment) {
+        self.last_change = Some(at);
     }
 
     /// Judges the end of a run.
@@ -38,17 +38,17 @@ impl E2 {
             return;
         }
         let complete = matches!(ending, Ending::Quiescent | Ending::Content);
-        let since = self.stirred.map_or(Time::ZERO, |at| at.time);
+        let since = self.last_change.map_or(Time::ZERO, |at| at.time);
         let too_long = patience.is_some_and(|patience| now.since(since) > patience);
         if !complete && !too_long {
             self.open = true;
             return;
         }
-        let events = self.stirred.map(|at| Evidence::new(at, "was the last to stir"));
+        let events = self.last_change.map(|at| Evidence::new(at, "was the last to stir"));
         self.violation = Some(Violation {
             property: Property::E2,
             time: now,
-            detail: complaint(followers),
+            detail: describe(followers),
             events: events.into_iter().collect(),
         });
     }
@@ -64,18 +64,20 @@ impl E2 {
 }
 
 /// Who knows no leader, or else who follows one that is down.
-fn complaint(followers: &Followers) -> String {
+fn describe(followers: &Followers) -> String {
     let leaderless: Vec<ProcessId> = followers.leaderless().collect();
     if !leaderless.is_empty() {
         let verb = if leaderless.len() == 1 { "knows" } else { "know" };
         return format!("{} {verb} no leader", name_all(leaderless));
     }
-    let misled: Vec<(ProcessId, ProcessId)> =
-        followers.misled().map(|(process, leader)| (process, leader.process)).collect();
-    let verb = if misled.len() == 1 { "follows" } else { "follow" };
+    let with_crashed_leader: Vec<(ProcessId, ProcessId)> = followers
+        .with_crashed_leader()
+        .map(|(process, leader)| (process, leader.process))
+        .collect();
+    let verb = if with_crashed_leader.len() == 1 { "follows" } else { "follow" };
     let leaders: std::collections::BTreeSet<ProcessId> =
-        misled.iter().map(|(_, leader)| *leader).collect();
+        with_crashed_leader.iter().map(|(_, leader)| *leader).collect();
     let down = if leaders.len() == 1 { "is" } else { "are" };
-    let followers = name_all(misled.iter().map(|(process, _)| *process));
+    let followers = name_all(with_crashed_leader.iter().map(|(process, _)| *process));
     format!("{followers} {verb} {}, which {down} down", name_all(leaders))
 }

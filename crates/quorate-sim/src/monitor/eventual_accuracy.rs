@@ -41,7 +41,7 @@ impl EventualAccuracy {
     }
 
     /// A process has changed its mind about another, which is up or down.
-    pub(crate) fn believed(&mut self, at: Moment, belief: Belief, down: bool) {
+    pub(crate) fn belief_changed(&mut self, at: Moment, belief: Belief, down: bool) {
         let Belief::Crashed(victim) = belief else { return };
         if down || at.time <= self.settled {
             return;
@@ -65,7 +65,7 @@ impl EventualAccuracy {
         let mistakes = self.mistakes.values();
         let last = mistakes.map(|(_, last)| last.time).max().unwrap_or(self.settled);
         self.open = now <= last + self.grace;
-        for victim in ProcessId::all(n).filter(|process| beliefs.counts(*process)) {
+        for victim in ProcessId::all(n).filter(|process| beliefs.is_correct_process(*process)) {
             for observer in beliefs.mistaken_about(victim) {
                 let since = self.mistakes.get(&(observer, victim));
                 let since = since.map_or(self.settled, |(_, last)| last.time);

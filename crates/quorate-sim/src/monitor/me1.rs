@@ -5,7 +5,7 @@
 
 use quorate_core::Property;
 
-use super::{Evidence, Sighting, Violation};
+use super::{Evidence, MutexEvent, Violation};
 use crate::observer::Moment;
 use crate::plan::Memory;
 
@@ -21,24 +21,24 @@ pub struct Me1 {
 
 impl Me1 {
     /// Sees something of a process.
-    pub fn see(&mut self, at: Moment, sighting: Sighting) {
-        let expelled = sighting == Sighting::Expelled;
+    pub fn observe(&mut self, at: Moment, event: MutexEvent) {
+        let expelled = event == MutexEvent::Expelled;
         if let Some(back) = self.returning.take_if(|back| !expelled || back.process != at.process) {
             self.enter(back);
         }
-        match sighting {
-            Sighting::Requested | Sighting::GaveUp => {}
-            Sighting::Expelled => {
+        match event {
+            MutexEvent::Requested | MutexEvent::GaveUp => {}
+            MutexEvent::Expelled => {
                 self.returning = None;
                 self.leave(at);
             }
-            Sighting::Entered => self.enter(at),
-            Sighting::Left => self.leave(at),
-            Sighting::Crashed => {
+            MutexEvent::Entered => self.enter(at),
+            MutexEvent::Left => self.leave(at),
+            MutexEvent::Crashed => {
                 let crashed = self.inside.extract_if(.., |entry| entry.process == at.process);
                 self.crashed_inside.extend(crashed);
             }
-            Sighting::Recovered(memory) => {
+            MutexEvent::Recovered(memory) => {
                 let back = self.crashed_inside.iter().position(|entry| entry.process == at.process);
                 if back.map(|place| self.crashed_inside.swap_remove(place)).is_some()
                     && memory == Memory::Kept

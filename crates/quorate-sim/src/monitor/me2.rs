@@ -5,7 +5,7 @@
 
 use quorate_core::{ProcessId, ProcessSet, Property, Span, Time};
 
-use super::{Evidence, Sighting, Status, Violation, name_all};
+use super::{Evidence, MutexEvent, Status, Violation, name_all};
 use crate::observer::Moment;
 use crate::plan::Memory;
 use crate::world::Ending;
@@ -27,22 +27,22 @@ impl Me2 {
     }
 
     /// Sees something of a process.
-    pub fn see(&mut self, at: Moment, sighting: Sighting) {
+    pub fn observe(&mut self, at: Moment, event: MutexEvent) {
         let since = &mut self.waiting[at.process.index()];
-        match sighting {
-            Sighting::Requested => *since = Some(at),
-            Sighting::Entered => {
+        match event {
+            MutexEvent::Requested => *since = Some(at),
+            MutexEvent::Entered => {
                 if let Some(since) = since.take() {
                     self.judge(since, at.time, "entered only");
                 }
             }
             // Saying that there is no quorum left is an answer.
-            Sighting::GaveUp => *since = None,
-            Sighting::Left | Sighting::Expelled => {}
-            Sighting::Crashed => {
+            MutexEvent::GaveUp => *since = None,
+            MutexEvent::Left | MutexEvent::Expelled => {}
+            MutexEvent::Crashed => {
                 self.down.insert(at.process);
             }
-            Sighting::Recovered(memory) => {
+            MutexEvent::Recovered(memory) => {
                 self.down.remove(at.process);
                 if memory == Memory::Lost {
                     *since = None;
@@ -56,13 +56,13 @@ impl Me2 {
         self.waiting.iter().flatten().copied().filter(|since| !self.down.contains(since.process))
     }
 
-    /// Judges the end of a run. `waits_for` tells for whom a process waits, `fallen` when one has crashed.
+    /// Judges the end of a run. `waits_for` tells for whom a process waits, `down_since` when one has crashed.
     pub fn end(
         &mut self,
         now: Time,
         ending: Ending,
         waits_for: impl Fn(ProcessId) -> ProcessSet,
-        fallen: impl Fn(ProcessId) -> Option<Time>,
+        down_since: impl Fn(ProcessId) -> Option<Time>,
     ) -> Status {
         let waiting: Vec<Moment> = self.waiting().collect();
         if ending != Ending::Quiescent {
@@ -70,7 +70,7 @@ impl Me2 {
                 self.judge(*since, now, "still waits");
             }
         } else if self.violation.is_none() && !waiting.is_empty() {
-            self.violation = Some(hang(&waiting, now, waits_for, fallen));
+            self.violation = Some(hang(&waiting, now, waits_for, down_since));
         }
         match (&self.violation, waiting.is_empty()) {
             (Some(_), _) => Status::Violated,
@@ -84,13 +84,13 @@ impl Me2 {
         self.violation.as_ref()
     }
 
-    fn judge(&mut self, since: Moment, now: Time, what: &str) {
+    fn judge(&mut self, since: Moment, now: Time, phrase: &str) {
         let waited = now - since.time;
         let Some(patience) = self.patience.filter(|patience| waited > *patience) else { return };
         self.violation.get_or_insert_with(|| Violation {
             property: Property::ME2,
             time: now,
-            detail: format!("{} {what} after {waited}, the bound is {patience}", since.process),
+            detail: format!("{} {phrase} after {waited}, the bound is {patience}", since.process),
             events: vec![Evidence::new(since, "asked to enter")],
         });
     }
@@ -100,27 +100,27 @@ fn hang(
     waiting: &[Moment],
     now: Time,
     waits_for: impl Fn(ProcessId) -> ProcessSet,
-    fallen: impl Fn(ProcessId) -> Option<Time>,
+    down_since: impl Fn(ProcessId) -> Option<Time>,
 ) -> Violation {
     let mut awaited = ProcessSet::new();
     let mut events = Vec::new();
     for since in waiting {
-        let whom = waits_for(since.process);
-        let what = if whom.is_empty() {
+        let waited_for = waits_for(since.process);
+        let description = if waited_for.is_empty() {
             "asked to enter and still waits".to_owned()
         } else {
-            format!("asked to enter and still waits for {}", name_all(&whom))
+            format!("asked to enter and still waits for {}", name_all(&waited_for))
         };
-        events.push(Evidence::new(*since, what));
-        awaited.union_with(&whom);
+        events.push(Evidence::new(*since, description));
+        awaited.union_with(&waited_for);
     }
     let circle = circle(waiting.iter().map(|since| since.process), &waits_for);
-    let who = name_all(waiting.iter().map(|since| since.process));
+    let names = name_all(waiting.iter().map(|since| since.process));
     let verb = if waiting.len() == 1 { "waits" } else { "wait" };
     let down: Vec<String> = awaited
         .iter()
         .filter_map(|process| {
-            fallen(process).map(|time| format!("{process}, which crashed at {time}"))
+            down_since(process).map(|time| format!("{process}, which crashed at {time}"))
         })
         .collect();
     let why = match down.as_slice() {
@@ -134,7 +134,7 @@ fn hang(
     Violation {
         property: Property::ME2,
         time: now,
-        detail: format!("{who} {verb} for ever{why}; nothing is left to happen after {now}"),
+        detail: format!("{names} {verb} for ever{why}; nothing is left to happen after {now}"),
         events,
     }
 }

@@ -7,7 +7,7 @@
 
 use quorate_core::{ProcessSet, Property, VectorClock};
 
-use super::{Evidence, Sighting, Violation, name_all};
+use super::{Evidence, MutexEvent, Violation, name_all};
 use crate::observer::Moment;
 use crate::plan::Memory;
 
@@ -52,61 +52,61 @@ impl Me3 {
 
     /// A message leaves; the place of the clock it carries.
     pub fn sent(&mut self, from: usize) -> u32 {
-        let place = self.known[from];
-        self.clocks[place as usize].holders += 1;
-        place
+        let slot = self.known[from];
+        self.clocks[slot as usize].holders += 1;
+        slot
     }
 
     /// A message has arrived with the clock at this place.
-    pub fn received(&mut self, to: usize, place: u32) {
+    pub fn received(&mut self, to: usize, slot: u32) {
         let mine = self.known[to];
-        if place != mine
-            && !self.clocks[place as usize].clock.is_within(&self.clocks[mine as usize].clock)
+        if slot != mine
+            && !self.clocks[slot as usize].clock.is_within(&self.clocks[mine as usize].clock)
         {
             self.merges += 1;
-            if self.clocks[mine as usize].clock.is_within(&self.clocks[place as usize].clock) {
-                self.clocks[place as usize].holders += 1;
-                self.replace(to, place);
+            if self.clocks[mine as usize].clock.is_within(&self.clocks[slot as usize].clock) {
+                self.clocks[slot as usize].holders += 1;
+                self.replace(to, slot);
             } else {
                 let mut merged = self.copy(mine);
-                merged.merge(&self.clocks[place as usize].clock);
-                let place = self.keep(merged);
-                self.replace(to, place);
+                merged.merge(&self.clocks[slot as usize].clock);
+                let slot = self.keep(merged);
+                self.replace(to, slot);
             }
         }
-        self.release(place);
+        self.release(slot);
     }
 
     /// A message will not arrive.
-    pub fn lost(&mut self, place: u32) {
-        self.release(place);
+    pub fn lost(&mut self, slot: u32) {
+        self.release(slot);
     }
 
     /// Sees something of a process.
-    pub fn see(&mut self, at: Moment, sighting: Sighting) {
+    pub fn observe(&mut self, at: Moment, event: MutexEvent) {
         let process = at.process.index();
-        match sighting {
-            Sighting::Requested => {
+        match event {
+            MutexEvent::Requested => {
                 let mut clock = self.copy(self.known[process]);
                 clock.tick(at.process);
-                let place = self.keep(clock);
-                self.clocks[place as usize].holders += 1;
-                self.replace(process, place);
-                self.requests[process] = Some((place, at));
+                let slot = self.keep(clock);
+                self.clocks[slot as usize].holders += 1;
+                self.replace(process, slot);
+                self.requests[process] = Some((slot, at));
             }
-            Sighting::Entered => {
-                if let Some((place, asked)) = self.requests[process].take() {
-                    self.judge(place, asked, at);
-                    self.release(place);
+            MutexEvent::Entered => {
+                if let Some((slot, requested)) = self.requests[process].take() {
+                    self.judge(slot, requested, at);
+                    self.release(slot);
                     self.granted[process] += 1;
                 }
             }
-            Sighting::GaveUp => self.give_up(process),
-            Sighting::Left | Sighting::Expelled => {}
-            Sighting::Crashed => {
+            MutexEvent::GaveUp => self.give_up(process),
+            MutexEvent::Left | MutexEvent::Expelled => {}
+            MutexEvent::Crashed => {
                 self.down.insert(at.process);
             }
-            Sighting::Recovered(memory) => {
+            MutexEvent::Recovered(memory) => {
                 self.down.remove(at.process);
                 if memory == Memory::Lost {
                     self.give_up(process);
@@ -127,17 +127,17 @@ impl Me3 {
 
     /// A request is gone without having been granted: nobody has to wait for it any more.
     fn give_up(&mut self, process: usize) {
-        if let Some((place, _)) = self.requests[process].take() {
-            self.release(place);
+        if let Some((slot, _)) = self.requests[process].take() {
+            self.release(slot);
             self.granted[process] += 1;
         }
     }
 
-    fn judge(&mut self, place: u32, asked: Moment, at: Moment) {
+    fn judge(&mut self, slot: u32, requested: Moment, at: Moment) {
         if self.violation.is_some() {
             return;
         }
-        let passed: ProcessSet = self.clocks[place as usize]
+        let passed: ProcessSet = self.clocks[slot as usize]
             .clock
             .iter()
             .filter(|&(other, requests)| {
@@ -153,9 +153,9 @@ impl Me3 {
         let mut events: Vec<Evidence> = passed
             .iter()
             .filter_map(|other| self.requests[other.index()])
-            .map(|(_, asked)| Evidence::new(asked, "asked to enter"))
+            .map(|(_, requested)| Evidence::new(requested, "asked to enter"))
             .collect();
-        events.push(Evidence::new(asked, "asked to enter, knowing of that"));
+        events.push(Evidence::new(requested, "asked to enter, knowing of that"));
         events.push(Evidence::new(at, "entered first"));
         let plural = if passed.len() == 1 { "" } else { "s" };
         self.violation = Some(Violation {
@@ -171,16 +171,16 @@ impl Me3 {
         });
     }
 
-    fn copy(&self, place: u32) -> VectorClock {
-        self.clocks[place as usize].clock.clone()
+    fn copy(&self, slot: u32) -> VectorClock {
+        self.clocks[slot as usize].clock.clone()
     }
 
     fn keep(&mut self, clock: VectorClock) -> u32 {
         let shared = Shared { clock, holders: 1 };
         match self.free.pop() {
-            Some(place) => {
-                self.clocks[place as usize] = shared;
-                place
+            Some(slot) => {
+                self.clocks[slot as usize] = shared;
+                slot
             }
             None => {
                 self.clocks.push(shared);
@@ -189,16 +189,16 @@ impl Me3 {
         }
     }
 
-    fn replace(&mut self, process: usize, place: u32) {
-        let old = std::mem::replace(&mut self.known[process], place);
+    fn replace(&mut self, process: usize, slot: u32) {
+        let old = std::mem::replace(&mut self.known[process], slot);
         self.release(old);
     }
 
-    fn release(&mut self, place: u32) {
-        let shared = &mut self.clocks[place as usize];
+    fn release(&mut self, slot: u32) {
+        let shared = &mut self.clocks[slot as usize];
         shared.holders -= 1;
         if shared.holders == 0 {
-            self.free.push(place);
+            self.free.push(slot);
         }
     }
 }
@@ -215,11 +215,11 @@ mod tests {
     #[test]
     fn an_entry_before_a_request_it_knew_of_is_a_violation() {
         let mut me3 = Me3::new(2);
-        me3.see(at(1, 0), Sighting::Requested);
+        me3.observe(at(1, 0), MutexEvent::Requested);
         let word = me3.sent(0);
         me3.received(1, word);
-        me3.see(at(2, 1), Sighting::Requested);
-        me3.see(at(3, 1), Sighting::Entered);
+        me3.observe(at(2, 1), MutexEvent::Requested);
+        me3.observe(at(3, 1), MutexEvent::Entered);
         let violation = me3.violation().expect("p1 knew of p0's request");
         assert_eq!(
             violation.detail,
@@ -231,23 +231,23 @@ mod tests {
     #[test]
     fn concurrent_requests_may_enter_in_any_order() {
         let mut me3 = Me3::new(2);
-        me3.see(at(1, 0), Sighting::Requested);
-        me3.see(at(2, 1), Sighting::Requested);
+        me3.observe(at(1, 0), MutexEvent::Requested);
+        me3.observe(at(2, 1), MutexEvent::Requested);
         let word = me3.sent(0);
         me3.received(1, word);
-        me3.see(at(3, 1), Sighting::Entered);
+        me3.observe(at(3, 1), MutexEvent::Entered);
         assert_eq!(me3.violation(), None);
     }
 
     #[test]
     fn nobody_waits_for_the_crashed() {
         let mut me3 = Me3::new(2);
-        me3.see(at(1, 0), Sighting::Requested);
+        me3.observe(at(1, 0), MutexEvent::Requested);
         let word = me3.sent(0);
         me3.received(1, word);
-        me3.see(at(2, 0), Sighting::Crashed);
-        me3.see(at(3, 1), Sighting::Requested);
-        me3.see(at(4, 1), Sighting::Entered);
+        me3.observe(at(2, 0), MutexEvent::Crashed);
+        me3.observe(at(3, 1), MutexEvent::Requested);
+        me3.observe(at(4, 1), MutexEvent::Entered);
         assert_eq!(me3.violation(), None);
     }
 }

@@ -43,7 +43,7 @@ use crate::plan::Memory;
 
 /// What monitors of mutual exclusion see of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sighting {
+pub enum MutexEvent {
     /// It has asked to enter.
     Requested,
     /// It is inside.
@@ -95,13 +95,19 @@ pub struct Evidence {
     /// Whose it was.
     pub process: u32,
     /// What it was.
-    pub what: String,
+    #[serde(rename = "what")]
+    pub description: String,
 }
 
 impl Evidence {
     /// At that moment, this.
-    pub fn new(at: Moment, what: impl Into<String>) -> Self {
-        Self { event: at.event, time: at.time.0, process: at.process.number(), what: what.into() }
+    pub fn new(at: Moment, description: impl Into<String>) -> Self {
+        Self {
+            event: at.event,
+            time: at.time.0,
+            process: at.process.number(),
+            description: description.into(),
+        }
     }
 }
 

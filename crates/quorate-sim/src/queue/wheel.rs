@@ -18,7 +18,7 @@ use super::Label;
 /// A queue of labelled items by time; equal times keep the order of arrival.
 #[derive(Debug)]
 pub(super) struct Wheel<T> {
-    slots: Vec<Vec<Option<Entry<T>>>>,
+    slots: Vec<Vec<Option<WheelEntry<T>>>>,
     /// A bit for each slot that holds something.
     occupied: Vec<u64>,
     /// How many slots there will be: none are made before they are needed.
@@ -27,19 +27,19 @@ pub(super) struct Wheel<T> {
     width_log2: u32,
     /// The current slot, counted from time zero.
     current: u64,
-    open: Open<T>,
-    far: BinaryHeap<Far<T>>,
+    open: OpenSlot<T>,
+    far: BinaryHeap<FarEntry<T>>,
     arrivals: u64,
     len: usize,
     /// How much room a slot gets at first: growing from nothing would cost a large world dear.
-    first_room: usize,
+    initial_capacity: usize,
     /// Buffers that are free. A slot has one only while it holds something: where each kept its own, a small world
     /// would mostly make buffers, and a large one where all is due at the same times would fill the memory.
-    free: Vec<Vec<Option<Entry<T>>>>,
+    free: Vec<Vec<Option<WheelEntry<T>>>>,
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct WheelEntry<T> {
     /// The time since the start of the slot.
     offset: u32,
     label: Label,
@@ -48,19 +48,19 @@ struct Entry<T> {
 
 /// The slot whose turn it is.
 #[derive(Debug)]
-struct Open<T> {
+struct OpenSlot<T> {
     /// When it starts.
     start: u64,
-    entries: Vec<Option<Entry<T>>>,
-    order: Order,
+    entries: Vec<Option<WheelEntry<T>>>,
+    order: SlotOrder,
 }
 
 /// In which order the entries of a slot leave.
 #[derive(Debug, Default)]
-struct Order {
+struct SlotOrder {
     /// The first so many entries were there when the slot was opened; this many of them have left.
-    there: usize,
-    gone: usize,
+    initial: usize,
+    consumed: usize,
     /// The order in which those leave, if it is not the order of arrival.
     sorted: Vec<Key>,
     /// What arrived since.
@@ -71,11 +71,11 @@ struct Order {
 type Key = u64;
 
 impl<T> Wheel<T> {
-    /// A wheel for items that mostly lie less than `horizon` ahead, about `crowd` of them at a time.
-    pub(super) fn new(horizon: u64, crowd: usize) -> Self {
+    /// A wheel for items that mostly lie less than `horizon` ahead, about `expected_len` of them at a time.
+    pub(super) fn new(horizon: u64, expected_len: usize) -> Self {
         // Few slots make small worlds cheap to create; many keep the slots of large ones small. No more than
         // the horizon needs, for each has a buffer that wants to stay in the cache.
-        let most = crowd.next_power_of_two().clamp(64, 4096) as u64;
+        let most = expected_len.next_power_of_two().clamp(64, 4096) as u64;
         let width_log2 =
             (0..32).find(|&log2| (horizon >> log2).saturating_add(2) <= most).unwrap_or(32);
         let slots = ((horizon >> width_log2) + 2).next_power_of_two().clamp(64, most) as usize;
@@ -85,12 +85,12 @@ impl<T> Wheel<T> {
             slots_wanted: slots,
             width_log2,
             current: 0,
-            open: Open { start: 0, entries: Vec::new(), order: Order::default() },
+            open: OpenSlot { start: 0, entries: Vec::new(), order: SlotOrder::default() },
             far: BinaryHeap::new(),
             arrivals: 0,
             len: 0,
             free: Vec::new(),
-            first_room: if crowd < 8192 { (crowd / 256).max(4) } else { 512 },
+            initial_capacity: if expected_len < 8192 { (expected_len / 256).max(4) } else { 512 },
         }
     }
 
@@ -101,11 +101,11 @@ impl<T> Wheel<T> {
 
     /// The bytes that an item takes while it waits.
     pub(super) const fn bytes_per_item() -> usize {
-        size_of::<Option<Entry<T>>>()
+        size_of::<Option<WheelEntry<T>>>()
     }
 
     /// Turns an empty wheel to this time, before which nothing will be added. To be done before anything is added.
-    pub(super) fn turn(&mut self, time: u64) {
+    pub(super) fn advance_to(&mut self, time: u64) {
         if self.slots.is_empty() {
             self.slots.resize_with(self.slots_wanted, Vec::new);
             self.occupied.resize(self.slots_wanted / 64, 0);
@@ -120,7 +120,7 @@ impl<T> Wheel<T> {
         self.len += 1;
         let slot = time >> self.width_log2;
         let offset = (time - (slot << self.width_log2)) as u32;
-        let entry = Entry { offset, label, item };
+        let entry = WheelEntry { offset, label, item };
         let ahead = slot - self.current;
         if ahead == 0 {
             self.open.push(entry);
@@ -128,7 +128,7 @@ impl<T> Wheel<T> {
             self.put(slot, entry);
         } else {
             self.arrivals += 1;
-            self.far.push(Far { time, arrival: self.arrivals, entry });
+            self.far.push(FarEntry { time, arrival: self.arrivals, entry });
         }
     }
 
@@ -136,7 +136,7 @@ impl<T> Wheel<T> {
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(u64, Label, T)> {
         loop {
-            if let Some(Entry { offset, label, item }) = self.open.pop() {
+            if let Some(WheelEntry { offset, label, item }) = self.open.pop() {
                 self.len -= 1;
                 return Some((self.open.start + u64::from(offset), label, item));
             }
@@ -163,11 +163,11 @@ impl<T> Wheel<T> {
     }
 
     #[inline(always)]
-    fn put(&mut self, slot: u64, entry: Entry<T>) {
+    fn put(&mut self, slot: u64, entry: WheelEntry<T>) {
         let index = self.index(slot);
         let slot = &mut self.slots[index];
         if slot.capacity() == 0 {
-            *slot = self.free.pop().unwrap_or_else(|| Vec::with_capacity(self.first_room));
+            *slot = self.free.pop().unwrap_or_else(|| Vec::with_capacity(self.initial_capacity));
         }
         slot.push(Some(entry));
         self.occupied[index / 64] |= 1 << (index % 64);
@@ -207,7 +207,7 @@ impl<T> Wheel<T> {
             if slot - self.current >= self.slots.len() as u64 {
                 return;
             }
-            let Some(Far { entry, .. }) = self.far.pop() else { return };
+            let Some(FarEntry { entry, .. }) = self.far.pop() else { return };
             if slot == self.current { self.open.push(entry) } else { self.put(slot, entry) }
         }
     }
@@ -236,9 +236,9 @@ fn next_occupied(occupied: &[u64], current: u64) -> Option<u64> {
     None
 }
 
-impl<T> Open<T> {
+impl<T> OpenSlot<T> {
     /// Takes over the entries of a slot and leaves it the spent memory.
-    fn refill(&mut self, slot: &mut Vec<Option<Entry<T>>>, one_tick: bool) {
+    fn refill(&mut self, slot: &mut Vec<Option<WheelEntry<T>>>, one_tick: bool) {
         self.entries.clear();
         std::mem::swap(&mut self.entries, slot);
         self.order.begin(self.entries.len());
@@ -252,23 +252,23 @@ impl<T> Open<T> {
     }
 
     #[inline(never)]
-    fn push(&mut self, entry: Entry<T>) {
+    fn push(&mut self, entry: WheelEntry<T>) {
         self.order.push_late(entry.offset, self.entries.len());
         self.entries.push(Some(entry));
     }
 
     #[inline(always)]
-    fn pop(&mut self) -> Option<Entry<T>> {
+    fn pop(&mut self) -> Option<WheelEntry<T>> {
         let place = self.order.pop()?;
         self.entries[place].take()
     }
 }
 
-impl Order {
+impl SlotOrder {
     /// A slot with so many entries is opened.
     #[inline]
-    fn begin(&mut self, there: usize) {
-        (self.there, self.gone) = (there, 0);
+    fn begin(&mut self, initial: usize) {
+        (self.initial, self.consumed) = (initial, 0);
         self.sorted.clear();
     }
 
@@ -284,15 +284,15 @@ impl Order {
     /// The place of the entry that leaves next.
     #[inline(always)]
     fn pop(&mut self) -> Option<usize> {
-        if self.gone == self.there {
+        if self.consumed == self.initial {
             return self.pop_late();
         }
         // Without an order of their own, all of them are due at once: in the order of arrival.
-        let first = self.sorted.get(self.gone).copied().unwrap_or(self.gone as u64);
+        let first = self.sorted.get(self.consumed).copied().unwrap_or(self.consumed as u64);
         if self.late.peek().is_some_and(|late| late.0 < first) {
             return self.pop_late();
         }
-        self.gone += 1;
+        self.consumed += 1;
         Some(first as u32 as usize)
     }
 
@@ -303,8 +303,8 @@ impl Order {
 
     /// The offset of the entry that leaves next.
     fn peek(&self) -> Option<u64> {
-        let first =
-            (self.gone < self.there).then(|| self.sorted.get(self.gone).copied().unwrap_or(0));
+        let first = (self.consumed < self.initial)
+            .then(|| self.sorted.get(self.consumed).copied().unwrap_or(0));
         let late = self.late.peek().map(|late| late.0);
         first.into_iter().chain(late).min().map(|key| key >> 32)
     }
@@ -316,28 +316,28 @@ fn key(offset: u32, place: u32) -> Key {
 
 /// An entry beyond the horizon, the earliest greatest as the heap wants it.
 #[derive(Debug)]
-struct Far<T> {
+struct FarEntry<T> {
     time: u64,
     arrival: u64,
-    entry: Entry<T>,
+    entry: WheelEntry<T>,
 }
 
-impl<T> Ord for Far<T> {
+impl<T> Ord for FarEntry<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (other.time, other.arrival).cmp(&(self.time, self.arrival))
     }
 }
 
-impl<T> PartialOrd for Far<T> {
+impl<T> PartialOrd for FarEntry<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Far<T> {
+impl<T> PartialEq for FarEntry<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<T> Eq for Far<T> {}
+impl<T> Eq for FarEntry<T> {}

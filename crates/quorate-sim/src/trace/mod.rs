@@ -1,10 +1,10 @@
 //! Traces: every event of a run with its cause, written in one of several formats as it happens, and read again.
 
-mod both;
 mod jsonl;
 mod perfetto;
 mod read;
 mod shiviz;
+mod tee;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,7 +30,7 @@ pub struct Record {
     pub process: u32,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub kind: RecordKind,
     /// The event that caused it, if it was not this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
@@ -39,7 +39,7 @@ pub struct Record {
 /// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum What {
+pub enum RecordKind {
     /// A process starts.
     Start,
     /// A user asks something.
@@ -48,19 +48,19 @@ pub enum What {
         command: String,
         /// What users see of it.
         #[serde(flatten)]
-        sight: Sight,
+        annotation: Annotation,
     },
     /// A message leaves.
-    Send(Letter),
+    Send(TraceEnvelope),
     /// A message leaves a second time.
-    Duplicate(Letter),
+    Duplicate(TraceEnvelope),
     /// A message arrives.
-    Deliver(Letter),
+    Deliver(TraceEnvelope),
     /// A message does not arrive.
     Lose {
         /// Which.
         #[serde(flatten)]
-        letter: Letter,
+        envelope: TraceEnvelope,
         /// Why.
         why: Cow<'static, str>,
     },
@@ -92,7 +92,7 @@ pub enum What {
         output: String,
         /// What users see of it.
         #[serde(flatten)]
-        sight: Sight,
+        annotation: Annotation,
     },
     /// A command is refused.
     Refuse {
@@ -138,18 +138,18 @@ pub enum What {
 
 /// What users see of a command or of an output, whatever the algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sight {
+pub struct Annotation {
     /// What it is to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
     /// More about it in a word or two: a leader, a decision, a message.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub says: String,
+    #[serde(rename = "says", default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
 }
 
 /// A message in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct TraceEnvelope {
     /// Its number; both copies of a duplicate have it.
     pub message: u64,
     /// Who sent it.
@@ -167,16 +167,16 @@ pub struct Letter {
 impl Record {
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        let texts = match &self.what {
-            What::Command { command, sight } => command.len() + sight.says.len(),
-            What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {
-                letter.body.len()
-            }
-            What::Lose { letter, .. } => letter.body.len(),
-            What::Timer { timer } => timer.len(),
-            What::Output { output, sight } => output.len() + sight.says.len(),
-            What::Refuse { command, why } => command.len() + why.len(),
-            What::Fault { fault, .. } => fault.len(),
+        let texts = match &self.kind {
+            RecordKind::Command { command, annotation } => command.len() + annotation.text.len(),
+            RecordKind::Send(envelope)
+            | RecordKind::Duplicate(envelope)
+            | RecordKind::Deliver(envelope) => envelope.body.len(),
+            RecordKind::Lose { envelope, .. } => envelope.body.len(),
+            RecordKind::Timer { timer } => timer.len(),
+            RecordKind::Output { output, annotation } => output.len() + annotation.text.len(),
+            RecordKind::Refuse { command, why } => command.len() + why.len(),
+            RecordKind::Fault { fault, .. } => fault.len(),
             _ => 0,
         };
         size_of::<Self>() + texts
@@ -248,19 +248,19 @@ pub trait TraceSink {
 }
 
 /// In words, for people: `REQUEST from p0`.
-impl fmt::Display for What {
+impl fmt::Display for RecordKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => f.write_str("start"),
             Self::Command { command, .. } => write!(f, "asked: {command}"),
-            Self::Send(letter) => write!(f, "{} to p{}", letter.kind, letter.to),
-            Self::Duplicate(letter) => write!(f, "{} to p{}, again", letter.kind, letter.to),
-            Self::Deliver(letter) => write!(f, "{} from p{}", letter.kind, letter.from),
-            Self::Lose { letter, why } => {
+            Self::Send(envelope) => write!(f, "{} to p{}", envelope.kind, envelope.to),
+            Self::Duplicate(envelope) => write!(f, "{} to p{}, again", envelope.kind, envelope.to),
+            Self::Deliver(envelope) => write!(f, "{} from p{}", envelope.kind, envelope.from),
+            Self::Lose { envelope, why } => {
                 write!(
                     f,
                     "{} from p{} to p{} does not arrive: {why}",
-                    letter.kind, letter.from, letter.to
+                    envelope.kind, envelope.from, envelope.to
                 )
             }
             Self::Timer { timer } => write!(f, "timer {timer}"),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{Record, TraceSink, What};
+use super::{Record, RecordKind, TraceSink};
 
 /// Writes one JSON object whose list of events grows as the run goes on.
 pub(super) struct Perfetto<W> {
@@ -49,15 +49,15 @@ impl<W: Write> TraceSink for Perfetto<W> {
         // The format counts microseconds; a slice of a nanosecond gives the arrows something to hold on to.
         let ts = record.time as f64 / 1000.0;
         let tid = record.process;
-        let name = record.what.to_string();
+        let name = record.kind.to_string();
         let args = serde_json::to_value(record)?;
         self.write(&json!({"ph": "X", "name": name, "cat": "event", "ts": ts, "dur": 0.001, "pid": 0, "tid": tid, "args": args}))?;
-        match &record.what {
-            What::Send(letter) => self.write(
-                &json!({"ph": "s", "name": letter.kind, "cat": "message", "id": letter.message, "ts": ts, "pid": 0, "tid": tid}),
+        match &record.kind {
+            RecordKind::Send(envelope) => self.write(
+                &json!({"ph": "s", "name": envelope.kind, "cat": "message", "id": envelope.message, "ts": ts, "pid": 0, "tid": tid}),
             ),
-            What::Deliver(letter) => self.write(
-                &json!({"ph": "f", "bp": "e", "name": letter.kind, "cat": "message", "id": letter.message, "ts": ts, "pid": 0, "tid": tid}),
+            RecordKind::Deliver(envelope) => self.write(
+                &json!({"ph": "f", "bp": "e", "name": envelope.kind, "cat": "message", "id": envelope.message, "ts": ts, "pid": 0, "tid": tid}),
             ),
             _ => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::{Record, What};
+use super::{Record, RecordKind};
 
 /// The most records that are read.
 pub const RECORDS_MOST: usize = 1_000_000;
@@ -66,7 +66,7 @@ pub fn read(input: impl BufRead) -> Result<(usize, Vec<Record>), ReadError> {
             };
             ReadError::NotARecord { line: place, problem }
         })?;
-        let last = named(&record);
+        let last = highest_process(&record);
         if last as usize >= PROCESSES_MOST {
             return Err(ReadError::NoSuchProcess { line: place, process: last });
         }
@@ -77,16 +77,16 @@ pub fn read(input: impl BufRead) -> Result<(usize, Vec<Record>), ReadError> {
 }
 
 /// The last process that a record names.
-fn named(record: &Record) -> u32 {
-    let others = match &record.what {
-        What::Send(letter) | What::Duplicate(letter) | What::Deliver(letter) => {
-            letter.from.max(letter.to)
-        }
-        What::Lose { letter, .. } => letter.from.max(letter.to),
-        What::Belief { about, .. } => *about,
-        What::Partition { groups } => groups.iter().flatten().copied().max().unwrap_or(0),
-        What::Fault { processes, .. } => processes.iter().copied().max().unwrap_or(0),
-        What::Violation { events, .. } => {
+fn highest_process(record: &Record) -> u32 {
+    let others = match &record.kind {
+        RecordKind::Send(envelope)
+        | RecordKind::Duplicate(envelope)
+        | RecordKind::Deliver(envelope) => envelope.from.max(envelope.to),
+        RecordKind::Lose { envelope, .. } => envelope.from.max(envelope.to),
+        RecordKind::Belief { about, .. } => *about,
+        RecordKind::Partition { groups } => groups.iter().flatten().copied().max().unwrap_or(0),
+        RecordKind::Fault { processes, .. } => processes.iter().copied().max().unwrap_or(0),
+        RecordKind::Violation { events, .. } => {
             events.iter().map(|event| event.process).max().unwrap_or(0)
         }
         _ => 0,
@@ -96,13 +96,13 @@ fn named(record: &Record) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Format, Letter, Sight};
+    use super::super::{Annotation, Format, TraceEnvelope};
     use super::*;
     use crate::history::Mark;
     use crate::monitor::Evidence;
 
     fn all() -> Vec<Record> {
-        let letter = Letter {
+        let envelope = TraceEnvelope {
             message: u64::MAX,
             from: 0,
             to: 6,
@@ -110,38 +110,42 @@ mod tests {
             layer: "mutex".into(),
             body: "\"<quoted>\"".to_owned(),
         };
-        let sight = Sight { mark: Some(Mark::Decided), says: "3".to_owned() };
-        let evidence = Evidence { event: 1, time: 2, process: 3, what: "entered".to_owned() };
-        let what = [
-            What::Start,
-            What::Command { command: "Acquire".to_owned(), sight: Sight::default() },
-            What::Send(letter.clone()),
-            What::Duplicate(letter.clone()),
-            What::Deliver(letter.clone()),
-            What::Lose { letter, why: "loss".into() },
-            What::Timer { timer: "T".to_owned() },
-            What::Belief { about: 4, crashed: true },
-            What::RoundEnd { round: 3 },
-            What::Recover { memory: false },
-            What::Output { output: "Decided(3)".to_owned(), sight },
-            What::Refuse { command: "Release".to_owned(), why: "not inside".to_owned() },
-            What::Ignore { why: "down".into() },
-            What::Crash,
-            What::Partition { groups: vec![vec![0, 1], vec![2]] },
-            What::Heal,
-            What::Fault { fault: "slow".to_owned(), processes: vec![1] },
-            What::Violation {
+        let annotation = Annotation { mark: Some(Mark::Decided), text: "3".to_owned() };
+        let evidence =
+            Evidence { event: 1, time: 2, process: 3, description: "entered".to_owned() };
+        let kind = [
+            RecordKind::Start,
+            RecordKind::Command {
+                command: "Acquire".to_owned(),
+                annotation: Annotation::default(),
+            },
+            RecordKind::Send(envelope.clone()),
+            RecordKind::Duplicate(envelope.clone()),
+            RecordKind::Deliver(envelope.clone()),
+            RecordKind::Lose { envelope, why: "loss".into() },
+            RecordKind::Timer { timer: "T".to_owned() },
+            RecordKind::Belief { about: 4, crashed: true },
+            RecordKind::RoundEnd { round: 3 },
+            RecordKind::Recover { memory: false },
+            RecordKind::Output { output: "Decided(3)".to_owned(), annotation },
+            RecordKind::Refuse { command: "Release".to_owned(), why: "not inside".to_owned() },
+            RecordKind::Ignore { why: "down".into() },
+            RecordKind::Crash,
+            RecordKind::Partition { groups: vec![vec![0, 1], vec![2]] },
+            RecordKind::Heal,
+            RecordKind::Fault { fault: "slow".to_owned(), processes: vec![1] },
+            RecordKind::Violation {
                 property: "ME1".into(),
                 moment: 7,
                 detail: "two inside".to_owned(),
                 events: vec![evidence],
             },
         ];
-        let record = |(place, what)| {
+        let record = |(place, kind)| {
             let place = place as u64;
-            Record { event: place, time: u64::MAX - place, process: 2, what, cause: Some(place) }
+            Record { event: place, time: u64::MAX - place, process: 2, kind, cause: Some(place) }
         };
-        what.into_iter().enumerate().map(record).collect()
+        kind.into_iter().enumerate().map(record).collect()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use quorate_core::{ProcessId, VectorClock};
 
-use super::{Record, TraceSink, What};
+use super::{Record, RecordKind, TraceSink};
 
 /// Writes two lines for each record.
 pub(super) struct ShiViz<W> {
@@ -26,18 +26,18 @@ impl<W: Write> TraceSink for ShiViz<W> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let process = ProcessId::new(record.process);
         let clock = &mut self.clocks[process.index()];
-        if let What::Deliver(letter) = &record.what
-            && let Some(carried) = self.carried.get(&letter.message)
+        if let RecordKind::Deliver(envelope) = &record.kind
+            && let Some(carried) = self.carried.get(&envelope.message)
         {
             clock.merge(carried);
         }
         clock.tick(process);
-        if let What::Send(letter) = &record.what {
-            self.carried.insert(letter.message, clock.clone());
+        if let RecordKind::Send(envelope) = &record.kind {
+            self.carried.insert(envelope.message, clock.clone());
         }
         let entries: Vec<String> =
             clock.iter().map(|(process, count)| format!("\"{process}\":{count}")).collect();
-        writeln!(self.out, "{} at {}", record.what, quorate_core::Time(record.time))?;
+        writeln!(self.out, "{} at {}", record.kind, quorate_core::Time(record.time))?;
         writeln!(self.out, "{process} {{{}}}", entries.join(", "))
     }
 

@@ -43,7 +43,7 @@ impl User for AgreementUsers {
         );
     }
 
-    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
+    fn on_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
         let Command::Propose(value) = *command;
         self.ahead.remove(process);
         if !up {
@@ -54,7 +54,7 @@ impl User for AgreementUsers {
 
     fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
 
-    fn hear(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
+    fn on_output(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
         // One that is blocked goes on waiting: somebody may come back.
         if let Output::Decided(_) = output {
             self.undecided.remove(process);
@@ -67,8 +67,8 @@ impl User for AgreementUsers {
 
     fn recovered(&mut self, process: ProcessId, _: Memory, agenda: &mut Agenda<Command>) {
         self.down.remove(process);
-        let missed = self.missed.extract_if(.., |(who, _)| *who == process);
-        agenda.extend(missed.map(|(who, value)| (who, Span::ZERO, Command::Propose(value))));
+        let missed = self.missed.extract_if(.., |(owner, _)| *owner == process);
+        agenda.extend(missed.map(|(owner, value)| (owner, Span::ZERO, Command::Propose(value))));
     }
 
     fn is_content(&mut self, _: Time) -> bool {

@@ -10,14 +10,14 @@ use crate::user::{Agenda, User};
 #[derive(Clone, Debug)]
 pub struct ClockUsers {
     planned: Vec<(ProcessId, Span)>,
-    places: Vec<Place>,
+    users: Vec<ClockUser>,
     quiet: Span,
     settled_since: Option<Time>,
 }
 
 /// The user at one process.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct ClockUser {
     down: bool,
     /// Whether it waits for an answer.
     asking: bool,
@@ -37,14 +37,14 @@ impl ClockUsers {
         pause: Span,
         quiet: Span,
     ) -> Self {
-        let mut places = vec![Place::default(); n];
+        let mut users = vec![ClockUser::default(); n];
         let mut planned = Vec::new();
         for &(process, after) in first {
-            places[process.index()].ahead += repeat;
+            users[process.index()].ahead += repeat;
             let times = (0..repeat).map(|time| pause.0.saturating_mul(time.into()));
             planned.extend(times.map(|later| (process, after + Span(later))));
         }
-        Self { planned, places, quiet, settled_since: None }
+        Self { planned, users, quiet, settled_since: None }
     }
 }
 
@@ -57,25 +57,25 @@ impl User for ClockUsers {
         agenda.extend(planned.map(|(process, after)| (process, after, Command::Synchronise)));
     }
 
-    fn falls_due(&mut self, process: ProcessId, _: &Command, up: bool) -> bool {
-        let place = &mut self.places[process.index()];
-        place.ahead -= 1;
-        place.due += 1;
-        let now = up && !place.asking;
-        place.asking |= now;
+    fn on_due(&mut self, process: ProcessId, _: &Command, up: bool) -> bool {
+        let user = &mut self.users[process.index()];
+        user.ahead -= 1;
+        user.due += 1;
+        let now = up && !user.asking;
+        user.asking |= now;
         now
     }
 
     fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
 
-    fn hear(&mut self, process: ProcessId, _: &Output, agenda: &mut Agenda<Command>) {
+    fn on_output(&mut self, process: ProcessId, _: &Output, agenda: &mut Agenda<Command>) {
         self.settled_since = None;
-        let place = &mut self.places[process.index()];
+        let user = &mut self.users[process.index()];
         // A clock may be set though its user did not ask.
-        if std::mem::take(&mut place.asking) {
-            place.due -= 1;
-            place.asking = place.due > 0;
-            if place.asking {
+        if std::mem::take(&mut user.asking) {
+            user.due -= 1;
+            user.asking = user.due > 0;
+            if user.asking {
                 agenda.push((process, Span::ZERO, Command::Synchronise));
             }
         }
@@ -83,21 +83,21 @@ impl User for ClockUsers {
 
     fn crashed(&mut self, process: ProcessId) {
         self.settled_since = None;
-        self.places[process.index()].down = true;
+        self.users[process.index()].down = true;
     }
 
     fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Command>) {
-        let place = &mut self.places[process.index()];
-        place.down = false;
+        let user = &mut self.users[process.index()];
+        user.down = false;
         // One that remembers goes on with what it was doing.
-        if place.due > 0 && (memory == Memory::Lost || !place.asking) {
-            place.asking = true;
+        if user.due > 0 && (memory == Memory::Lost || !user.asking) {
+            user.asking = true;
             agenda.push((process, Span::ZERO, Command::Synchronise));
         }
     }
 
     fn is_content(&mut self, now: Time) -> bool {
-        if !self.places.iter().all(|place| place.down || (place.ahead == 0 && place.due == 0)) {
+        if !self.users.iter().all(|user| user.down || (user.ahead == 0 && user.due == 0)) {
             return false;
         }
         now >= *self.settled_since.get_or_insert(now) + self.quiet

@@ -18,14 +18,14 @@ pub struct DetectorUsers<C> {
     right_since: Option<Time>,
     last_fault: Time,
     /// What could be asked: a detector's commands are for what rides on it, and nobody gives them here.
-    unasked: PhantomData<fn(C)>,
+    command_type: PhantomData<fn(C)>,
 }
 
 impl<C> DetectorUsers<C> {
     /// Watches n processes until all have been right for `quiet` after the last fault. Traitors do not count.
     pub fn new(n: usize, traitors: ProcessSet, last_fault: Time, quiet: Span) -> Self {
         let beliefs = Beliefs::new(n, traitors);
-        Self { beliefs, quiet, right_since: None, last_fault, unasked: PhantomData }
+        Self { beliefs, quiet, right_since: None, last_fault, command_type: PhantomData }
     }
 }
 
@@ -37,8 +37,8 @@ impl<C> User for DetectorUsers<C> {
 
     fn accepted(&mut self, _: ProcessId, _: &C, _: &mut Agenda<C>) {}
 
-    fn hear(&mut self, process: ProcessId, belief: &Belief, _: &mut Agenda<C>) {
-        self.beliefs.believe(process, *belief);
+    fn on_output(&mut self, process: ProcessId, belief: &Belief, _: &mut Agenda<C>) {
+        self.beliefs.update(process, *belief);
         self.right_since = None;
     }
 
@@ -53,7 +53,7 @@ impl<C> User for DetectorUsers<C> {
     }
 
     fn is_content(&mut self, now: Time) -> bool {
-        if !self.beliefs.all_right() {
+        if !self.beliefs.all_correct() {
             return false;
         }
         let since = *self.right_since.get_or_insert(now.max(self.last_fault));

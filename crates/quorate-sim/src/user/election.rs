@@ -14,7 +14,7 @@ pub struct ElectionUsers {
     planned: Vec<(ProcessId, Span, Command)>,
     repeat: u32,
     think: Span,
-    places: Vec<Place>,
+    users: Vec<ElectionUser>,
     /// How much is planned that is still to come.
     ahead: usize,
     followers: Followers,
@@ -25,7 +25,7 @@ pub struct ElectionUsers {
 
 /// The user at one process.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct ElectionUser {
     /// Elections that are due, the one under way included.
     due: u32,
 }
@@ -52,7 +52,7 @@ impl ElectionUsers {
             planned,
             repeat,
             think,
-            places: vec![Place::default(); n],
+            users: vec![ElectionUser::default(); n],
             followers: Followers::new(n, ProcessSet::new()),
             quiet: Span::ZERO,
             last_fault: Time::ZERO,
@@ -64,7 +64,7 @@ impl ElectionUsers {
     /// nothing is expected.
     #[must_use]
     pub fn patient(self, quiet: Span, last_fault: Time, traitors: ProcessSet) -> Self {
-        let followers = Followers::new(self.places.len(), traitors);
+        let followers = Followers::new(self.users.len(), traitors);
         Self { quiet, last_fault, followers, ..self }
     }
 }
@@ -78,15 +78,15 @@ impl User for ElectionUsers {
     }
 
     /// One whose election is under way, or who is down, begins the next when that is over.
-    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
+    fn on_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
         self.ahead -= 1;
         self.settled_since = None;
         match command {
             Command::Identify(_) => up,
             Command::Elect => {
-                let place = &mut self.places[process.index()];
-                let idle = place.due == 0;
-                place.due = place.due.saturating_add(self.repeat);
+                let user = &mut self.users[process.index()];
+                let idle = user.due == 0;
+                user.due = user.due.saturating_add(self.repeat);
                 up && idle
             }
         }
@@ -95,13 +95,13 @@ impl User for ElectionUsers {
     fn accepted(&mut self, _: ProcessId, _: &Command, _: &mut Agenda<Command>) {}
 
     /// Whoever began it, an election that is over is one of those that were wanted.
-    fn hear(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
-        self.followers.hear(process, *output);
+    fn on_output(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
+        self.followers.on_output(process, *output);
         self.settled_since = None;
-        let place = &mut self.places[process.index()];
-        if matches!(output, Output::Elected(_)) && place.due > 0 {
-            place.due -= 1;
-            if place.due > 0 {
+        let user = &mut self.users[process.index()];
+        if matches!(output, Output::Elected(_)) && user.due > 0 {
+            user.due -= 1;
+            if user.due > 0 {
                 agenda.push((process, self.think, Command::Elect));
             }
         }
@@ -115,7 +115,7 @@ impl User for ElectionUsers {
     fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Command>) {
         self.followers.recover(process, memory);
         self.settled_since = None;
-        if self.places[process.index()].due > 0 {
+        if self.users[process.index()].due > 0 {
             agenda.push((process, Span::ZERO, Command::Elect));
         }
     }
@@ -124,10 +124,10 @@ impl User for ElectionUsers {
         if let Some(since) = self.settled_since {
             return now >= since + self.quiet;
         }
-        let waits = |(place, process): (&Place, ProcessId)| {
-            place.due > 0 && !self.followers.is_down(process)
+        let waits = |(user, process): (&ElectionUser, ProcessId)| {
+            user.due > 0 && !self.followers.is_down(process)
         };
-        let waiting = self.places.iter().zip(ProcessId::all(self.places.len())).any(waits);
+        let waiting = self.users.iter().zip(ProcessId::all(self.users.len())).any(waits);
         if self.ahead == 0 && !waiting && self.followers.is_settled() {
             self.settled_since = Some(now.max(self.last_fault));
         }

@@ -34,7 +34,7 @@ pub trait User {
     fn begin(&mut self, agenda: &mut Agenda<Self::Command>);
 
     /// The time of a planned command has come; tells whether it is to be given now.
-    fn falls_due(&mut self, process: ProcessId, command: &Self::Command, up: bool) -> bool {
+    fn on_due(&mut self, process: ProcessId, command: &Self::Command, up: bool) -> bool {
         let _ = (process, command);
         up
     }
@@ -48,7 +48,7 @@ pub trait User {
     );
 
     /// A process says something.
-    fn hear(
+    fn on_output(
         &mut self,
         process: ProcessId,
         output: &Self::Output,

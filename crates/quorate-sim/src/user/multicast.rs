@@ -16,11 +16,11 @@ pub struct MulticastUsers {
     pause: Span,
     to: Group,
     members: ProcessSet,
-    places: Vec<Place>,
+    users: Vec<MulticastUser>,
     /// How many live processes still have something to send.
     wanting: usize,
     /// What has been sent, and which live members have not delivered it.
-    missing: Vec<Missing>,
+    undelivered: Vec<UndeliveredMessage>,
     /// The message that its own sender has just delivered, before its command counts as accepted.
     at_once: Option<(ProcessId, u64)>,
     down: ProcessSet,
@@ -30,7 +30,7 @@ pub struct MulticastUsers {
 
 /// The user at one process.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct MulticastUser {
     down: bool,
     /// Requests whose time has not come.
     ahead: u32,
@@ -40,14 +40,14 @@ struct Place {
     next: u64,
 }
 
-impl Place {
+impl MulticastUser {
     fn wants(&self) -> bool {
         !self.down && (self.ahead > 0 || !self.due.is_empty())
     }
 }
 
 #[derive(Clone, Debug)]
-struct Missing {
+struct UndeliveredMessage {
     origin: ProcessId,
     id: u64,
     members: ProcessSet,
@@ -67,20 +67,20 @@ impl MulticastUsers {
     ) -> Self {
         // Numbers rise with time at each process.
         planned.sort_by_key(|(_, after)| *after);
-        let mut places = vec![Place::default(); n];
+        let mut users = vec![MulticastUser::default(); n];
         for (process, _) in &planned {
-            places[process.index()].ahead += 1;
+            users[process.index()].ahead += 1;
         }
-        let wanting = places.iter().filter(|place| place.wants()).count();
+        let wanting = users.iter().filter(|user| user.wants()).count();
         Self {
             planned,
             repeat: repeat.into(),
             pause,
             members: to.members(n),
             to,
-            places,
+            users,
             wanting,
-            missing: Vec::new(),
+            undelivered: Vec::new(),
             at_once: None,
             down: ProcessSet::new(),
             quiet,
@@ -93,17 +93,17 @@ impl MulticastUsers {
     }
 
     /// Changes a user's place and keeps the count of those who want something.
-    fn change<R>(&mut self, process: ProcessId, change: impl FnOnce(&mut Place) -> R) -> R {
-        let place = &mut self.places[process.index()];
-        let before = place.wants();
-        let answer = change(place);
-        match (before, place.wants()) {
+    fn change<R>(&mut self, process: ProcessId, change: impl FnOnce(&mut MulticastUser) -> R) -> R {
+        let user = &mut self.users[process.index()];
+        let before = user.wants();
+        let result = change(user);
+        match (before, user.wants()) {
             (true, false) => self.wanting -= 1,
             (false, true) => self.wanting += 1,
             _ => {}
         }
         self.settled_since = None;
-        answer
+        result
     }
 }
 
@@ -112,7 +112,7 @@ impl User for MulticastUsers {
     type Output = Output;
 
     fn begin(&mut self, agenda: &mut Agenda<Command>) {
-        let mut ranks = vec![0; self.places.len()];
+        let mut ranks = vec![0; self.users.len()];
         for (process, after) in std::mem::take(&mut self.planned) {
             let rank: &mut u64 = &mut ranks[process.index()];
             agenda.push((process, after, self.command(*rank * self.repeat)));
@@ -121,14 +121,14 @@ impl User for MulticastUsers {
     }
 
     /// One who is still sending, or down, begins when that is over.
-    fn falls_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
+    fn on_due(&mut self, process: ProcessId, command: &Command, up: bool) -> bool {
         let Command::Multicast { id, .. } = *command;
-        self.change(process, |place| {
-            let idle = place.due.is_empty();
-            place.ahead -= 1;
-            place.due.push_back(id);
+        self.change(process, |user| {
+            let idle = user.due.is_empty();
+            user.ahead -= 1;
+            user.due.push_back(id);
             if idle {
-                place.next = id;
+                user.next = id;
             }
             up && idle
         })
@@ -142,41 +142,41 @@ impl User for MulticastUsers {
             members.remove(process);
         }
         if !members.is_empty() {
-            self.missing.push(Missing { origin: process, id, members, delivered });
+            self.undelivered.push(UndeliveredMessage { origin: process, id, members, delivered });
         }
         let repeat = self.repeat;
-        let next = self.change(process, |place| {
-            place.next = id + 1;
-            if place.due.front().is_some_and(|first| place.next >= first + repeat) {
-                place.due.pop_front();
-                place.next = place.due.front().copied().unwrap_or(0);
+        let next = self.change(process, |user| {
+            user.next = id + 1;
+            if user.due.front().is_some_and(|first| user.next >= first + repeat) {
+                user.due.pop_front();
+                user.next = user.due.front().copied().unwrap_or(0);
             }
             // One that crashed while sending goes on when it is back.
-            (!place.down && !place.due.is_empty()).then_some(place.next)
+            (!user.down && !user.due.is_empty()).then_some(user.next)
         });
         agenda.extend(next.map(|id| (process, self.pause, self.command(id))));
     }
 
-    fn hear(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
+    fn on_output(&mut self, process: ProcessId, output: &Output, _: &mut Agenda<Command>) {
         let Output::Delivered { origin, id, .. } = *output;
-        let place = self.missing.iter().position(|sent| (sent.origin, sent.id) == (origin, id));
-        let Some(place) = place else {
+        let index = self.undelivered.iter().position(|sent| (sent.origin, sent.id) == (origin, id));
+        let Some(index) = index else {
             self.at_once = Some((process, id)).filter(|_| process == origin);
             return;
         };
         self.settled_since = None;
-        let sent = &mut self.missing[place];
+        let sent = &mut self.undelivered[index];
         sent.delivered = true;
         sent.members.remove(process);
         if sent.members.is_empty() {
-            self.missing.swap_remove(place);
+            self.undelivered.swap_remove(index);
         }
     }
 
     fn crashed(&mut self, process: ProcessId) {
         self.down.insert(process);
-        self.change(process, |place| place.down = true);
-        self.missing.retain_mut(|sent| {
+        self.change(process, |user| user.down = true);
+        self.undelivered.retain_mut(|sent| {
             sent.members.remove(process);
             !sent.members.is_empty()
         });
@@ -184,17 +184,17 @@ impl User for MulticastUsers {
 
     fn recovered(&mut self, process: ProcessId, _: Memory, agenda: &mut Agenda<Command>) {
         self.down.remove(process);
-        let next = self.change(process, |place| {
-            place.down = false;
-            (!place.due.is_empty()).then_some(place.next)
+        let next = self.change(process, |user| {
+            user.down = false;
+            (!user.due.is_empty()).then_some(user.next)
         });
         agenda.extend(next.map(|id| (process, Span::ZERO, self.command(id))));
     }
 
     fn is_content(&mut self, now: Time) -> bool {
         // Nobody needs to deliver what nobody has, if its sender is gone.
-        let lost = |sent: &Missing| !sent.delivered && self.down.contains(sent.origin);
-        if self.wanting > 0 || !self.missing.iter().all(lost) {
+        let lost = |sent: &UndeliveredMessage| !sent.delivered && self.down.contains(sent.origin);
+        if self.wanting > 0 || !self.undelivered.iter().all(lost) {
             return false;
         }
         let since = *self.settled_since.get_or_insert(now);

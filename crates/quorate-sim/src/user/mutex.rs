@@ -17,14 +17,14 @@ pub struct MutexUsers {
     /// How long single processes stay inside, one time after the other.
     section_of: Vec<(ProcessId, Vec<Span>)>,
     think: Span,
-    places: Vec<Place>,
+    users: Vec<MutexUser>,
     /// How many live processes still want something.
     wanting: usize,
 }
 
 /// The user at one process.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct MutexUser {
     state: State,
     up: bool,
     /// Requests whose time has not come.
@@ -40,7 +40,7 @@ enum State {
     Inside,
 }
 
-impl Place {
+impl MutexUser {
     fn wants(&self) -> bool {
         self.up && (self.due > 0 || self.ahead > 0)
     }
@@ -56,44 +56,45 @@ impl MutexUsers {
         section: Span,
         think: Span,
     ) -> Self {
-        let mut places = vec![Place { state: State::Away, up: true, ahead: 0, due: 0 }; n];
+        let mut users = vec![MutexUser { state: State::Away, up: true, ahead: 0, due: 0 }; n];
         for (process, _) in &planned {
-            places[process.index()].ahead += 1;
+            users[process.index()].ahead += 1;
         }
-        let wanting = places.iter().filter(|place| place.wants()).count();
+        let wanting = users.iter().filter(|user| user.wants()).count();
         let section_of = Vec::new();
-        Self { planned, repeat, section, section_of, think, places, wanting }
+        Self { planned, repeat, section, section_of, think, users, wanting }
     }
 
     /// With these times inside in place of the usual one; the last for all that follow.
     #[must_use]
-    pub fn staying(mut self, section_of: &[SectionOf]) -> Self {
-        let reversed = |own: &SectionOf| (own.process, own.stays.iter().rev().copied().collect());
+    pub fn with_section_times(mut self, section_of: &[SectionOf]) -> Self {
+        let reversed =
+            |own: &SectionOf| (own.process, own.durations.iter().rev().copied().collect());
         self.section_of = section_of.iter().map(reversed).collect();
         self
     }
 
     /// How long a process stays inside this time.
-    fn stay(&mut self, process: ProcessId) -> Span {
-        let own = self.section_of.iter_mut().find(|(who, _)| *who == process);
+    fn section_time(&mut self, process: ProcessId) -> Span {
+        let own = self.section_of.iter_mut().find(|(owner, _)| *owner == process);
         match own {
-            Some((_, stays)) if stays.len() > 1 => stays.pop().unwrap_or(self.section),
-            Some((_, stays)) => stays.last().copied().unwrap_or(self.section),
+            Some((_, durations)) if durations.len() > 1 => durations.pop().unwrap_or(self.section),
+            Some((_, durations)) => durations.last().copied().unwrap_or(self.section),
             None => self.section,
         }
     }
 
     /// Changes a user's place and keeps the count of those who want something.
-    fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut Place)) -> Place {
-        let place = &mut self.places[process.index()];
-        let before = place.wants();
-        change(place);
-        match (before, place.wants()) {
+    fn change(&mut self, process: ProcessId, change: impl FnOnce(&mut MutexUser)) -> MutexUser {
+        let user = &mut self.users[process.index()];
+        let before = user.wants();
+        change(user);
+        match (before, user.wants()) {
             (true, false) => self.wanting -= 1,
             (false, true) => self.wanting += 1,
             _ => {}
         }
-        *place
+        *user
     }
 }
 
@@ -108,42 +109,42 @@ impl User for MutexUsers {
     }
 
     /// One who is busy or down asks when that is over.
-    fn falls_due(&mut self, process: ProcessId, _: &Command, up: bool) -> bool {
+    fn on_due(&mut self, process: ProcessId, _: &Command, up: bool) -> bool {
         let repeat = self.repeat;
-        let idle = self.places[process.index()].due == 0;
-        self.change(process, |place| {
-            place.ahead -= 1;
-            place.due = place.due.saturating_add(repeat);
+        let idle = self.users[process.index()].due == 0;
+        self.change(process, |user| {
+            user.ahead -= 1;
+            user.due = user.due.saturating_add(repeat);
         });
         up && idle
     }
 
     fn accepted(&mut self, process: ProcessId, command: &Command, agenda: &mut Agenda<Command>) {
-        let place = self.change(process, |place| match command {
+        let user = self.change(process, |user| match command {
             // A process that enters or gives up at once has said so before its command is accepted.
-            Command::Acquire if place.state == State::Inside || place.due == 0 => {}
-            Command::Acquire => place.state = State::Asking,
+            Command::Acquire if user.state == State::Inside || user.due == 0 => {}
+            Command::Acquire => user.state = State::Asking,
             Command::Release => {
-                place.state = State::Away;
-                place.due -= 1;
+                user.state = State::Away;
+                user.due -= 1;
             }
         });
-        if place.state == State::Away && place.due > 0 && place.up {
+        if user.state == State::Away && user.due > 0 && user.up {
             agenda.push((process, self.think, Command::Acquire));
         }
     }
 
-    fn hear(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
-        let place = self.change(process, |place| match output {
-            Output::Entered => place.state = State::Inside,
-            Output::NoQuorum => (place.state, place.due) = (State::Away, 0),
+    fn on_output(&mut self, process: ProcessId, output: &Output, agenda: &mut Agenda<Command>) {
+        let user = self.change(process, |user| match output {
+            Output::Entered => user.state = State::Inside,
+            Output::NoQuorum => (user.state, user.due) = (State::Away, 0),
             // What was begun inside has to be begun again.
-            Output::Expelled => place.state = State::Away,
+            Output::Expelled => user.state = State::Away,
         });
         match output {
-            Output::Entered => agenda.push((process, self.stay(process), Command::Release)),
+            Output::Entered => agenda.push((process, self.section_time(process), Command::Release)),
             // A process that comes back has its user ask once it is up.
-            Output::Expelled if place.up && place.due > 0 => {
+            Output::Expelled if user.up && user.due > 0 => {
                 agenda.push((process, self.think, Command::Acquire));
             }
             Output::Expelled | Output::NoQuorum => {}
@@ -156,19 +157,19 @@ impl User for MutexUsers {
     }
 
     fn crashed(&mut self, process: ProcessId) {
-        self.change(process, |place| place.up = false);
+        self.change(process, |user| user.up = false);
     }
 
     fn recovered(&mut self, process: ProcessId, memory: Memory, agenda: &mut Agenda<Command>) {
-        let place = self.change(process, |place| {
-            place.up = true;
+        let user = self.change(process, |user| {
+            user.up = true;
             if memory == Memory::Lost {
-                place.state = State::Away;
+                user.state = State::Away;
             }
         });
-        match place.state {
+        match user.state {
             State::Inside => agenda.push((process, self.section, Command::Release)),
-            State::Away if place.due > 0 => agenda.push((process, Span::ZERO, Command::Acquire)),
+            State::Away if user.due > 0 => agenda.push((process, Span::ZERO, Command::Acquire)),
             State::Asking | State::Away => {}
         }
     }

@@ -1,14 +1,17 @@
 //! What goes wrong in a world: one test for each fault, with nothing else happening.
 
-use crate::parrot::{Ask, run};
+use crate::probe_process::{TestCommand, run};
 
-fn faulty(faults: &str, asks: &[(u32, u64, Ask)]) -> Vec<String> {
-    run(&format!("[faults]\n{faults}"), asks)
+fn faulty(faults: &str, commands: &[(u32, u64, TestCommand)]) -> Vec<String> {
+    run(&format!("[faults]\n{faults}"), commands)
 }
 
 #[test]
 fn a_crashed_process_neither_hears_nor_speaks() {
-    let log = faulty("crash = [\"1@5\"]", &[(0, 0, Ask::Tell(1, 7)), (1, 6, Ask::Tell(0, 8))]);
+    let log = faulty(
+        "crash = [\"1@5\"]",
+        &[(0, 0, TestCommand::SendTo(1, 7)), (1, 6, TestCommand::SendTo(0, 8))],
+    );
     assert_eq!(
         log,
         [
@@ -24,7 +27,11 @@ fn a_crashed_process_neither_hears_nor_speaks() {
 fn a_crash_in_the_middle_of_a_multicast_lets_some_sends_leave() {
     let log = run(
         "detector = \"none\"\n[faults]\ncrash-mid = [\"0@3:1\"]",
-        &[(0, 0, Ask::Say(1)), (0, 4, Ask::Tell(1, 2)), (0, 5, Ask::Say(3))],
+        &[
+            (0, 0, TestCommand::Broadcast(1)),
+            (0, 4, TestCommand::SendTo(1, 2)),
+            (0, 5, TestCommand::Broadcast(3)),
+        ],
     );
     assert_eq!(
         log,
@@ -42,7 +49,11 @@ fn a_crash_in_the_middle_of_a_multicast_lets_some_sends_leave() {
 fn a_process_comes_back_with_its_memory_but_without_its_timers() {
     let log = run(
         "detector = \"none\"\n[faults]\ncrash = [\"1@15\"]\nrecover = [\"1@30\"]",
-        &[(0, 0, Ask::Tell(1, 7)), (1, 0, Ask::Wait(40)), (0, 30, Ask::Tell(1, 8))],
+        &[
+            (0, 0, TestCommand::SendTo(1, 7)),
+            (1, 0, TestCommand::SetTimer(40)),
+            (0, 30, TestCommand::SendTo(1, 8)),
+        ],
     );
     assert_eq!(
         log,
@@ -59,7 +70,7 @@ fn a_process_comes_back_with_its_memory_but_without_its_timers() {
 fn a_process_comes_back_without_memory_and_starts_anew() {
     let log = run(
         "detector = \"none\"\n[faults]\ncrash = [\"1@15\"]\nrecover = [\"1@30:amnesia\"]",
-        &[(0, 0, Ask::Tell(1, 7)), (0, 30, Ask::Tell(1, 8))],
+        &[(0, 0, TestCommand::SendTo(1, 7)), (0, 30, TestCommand::SendTo(1, 8))],
     );
     assert_eq!(
         log,
@@ -74,17 +85,21 @@ fn a_process_comes_back_without_memory_and_starts_anew() {
 
 #[test]
 fn omissions_lose_what_is_sent_or_received_while_they_last() {
-    let log =
-        faulty("omit-send = [\"0@0..5\"]", &[(0, 0, Ask::Tell(1, 1)), (0, 5, Ask::Tell(1, 2))]);
+    let log = faulty(
+        "omit-send = [\"0@0..5\"]",
+        &[(0, 0, TestCommand::SendTo(1, 1)), (0, 5, TestCommand::SendTo(1, 2))],
+    );
     assert_eq!(log, ["0 p0: 1 to p1 lost: send-omission", "15 p1: 2 from p0, the 1"]);
-    let log =
-        faulty("omit-receive = [\"1@0..12\"]", &[(0, 0, Ask::Tell(1, 1)), (0, 5, Ask::Tell(1, 2))]);
+    let log = faulty(
+        "omit-receive = [\"1@0..12\"]",
+        &[(0, 0, TestCommand::SendTo(1, 1)), (0, 5, TestCommand::SendTo(1, 2))],
+    );
     assert_eq!(log, ["10 p1: 1 from p0 lost: receive-omission", "15 p1: 2 from p0, the 1"]);
 }
 
 #[test]
 fn the_next_message_on_a_link_is_lost_doubled_or_overtaken() {
-    let two = [(0, 0, Ask::Tell(1, 1)), (0, 1, Ask::Tell(1, 2))];
+    let two = [(0, 0, TestCommand::SendTo(1, 1)), (0, 1, TestCommand::SendTo(1, 2))];
     assert_eq!(
         faulty("lose = [\"0-1@0\"]", &two),
         ["0 p0: 1 to p1 lost: lost", "11 p1: 2 from p0, the 1"]
@@ -101,40 +116,43 @@ fn the_next_message_on_a_link_is_lost_doubled_or_overtaken() {
 
 #[test]
 fn rates_strike_about_as_often_as_they_say() {
-    let asks: Vec<_> = (0..1000).map(|word| (0, u64::from(word), Ask::Tell(1, word))).collect();
+    let commands: Vec<_> =
+        (0..1000).map(|word| (0, u64::from(word), TestCommand::SendTo(1, word))).collect();
     let lost =
-        faulty("loss = 0.2", &asks).iter().filter(|line| line.ends_with("lost: lost")).count();
+        faulty("loss = 0.2", &commands).iter().filter(|line| line.ends_with("lost: lost")).count();
     assert!((150..250).contains(&lost), "{lost} of 1000 lost");
-    let heard = faulty("duplication = 0.2", &asks).len();
-    assert!((1150..1250).contains(&heard), "{heard} deliveries of 1000 messages");
+    let delivered = faulty("duplication = 0.2", &commands).len();
+    assert!((1150..1250).contains(&delivered), "{delivered} deliveries of 1000 messages");
 }
 
 #[test]
 fn a_slow_process_takes_its_time_and_a_fast_one_hurries() {
-    let log =
-        faulty("slow = [\"1@0..20:50\"]", &[(0, 0, Ask::Tell(1, 1)), (0, 60, Ask::Tell(1, 2))]);
+    let log = faulty(
+        "slow = [\"1@0..20:50\"]",
+        &[(0, 0, TestCommand::SendTo(1, 1)), (0, 60, TestCommand::SendTo(1, 2))],
+    );
     assert_eq!(log, ["60 p1: 1 from p0, the 1", "70 p1: 2 from p0, the 2"]);
-    let log = faulty("fast = [\"1@0:4\"]", &[(1, 0, Ask::Wait(100))]);
+    let log = faulty("fast = [\"1@0:4\"]", &[(1, 0, TestCommand::SetTimer(100))]);
     assert_eq!(log, ["25 p1: wait over, my clock shows 25"]);
 }
 
 #[test]
 fn a_wrong_clock_shows_other_times_and_ends_timers_too_soon() {
-    let log = faulty("clock = [\"1@100:2\"]", &[(1, 200, Ask::Wait(100))]);
+    let log = faulty("clock = [\"1@100:2\"]", &[(1, 200, TestCommand::SetTimer(100))]);
     // From 100 on its clock runs twice as fast: at 200 it shows 300, and its 100 are over at 250.
     assert_eq!(log, ["250 p1: wait over, my clock shows 400"]);
 }
 
 #[test]
 fn a_dead_link_loses_what_is_sent_and_what_is_under_way() {
-    let asks = [
-        (0, 0, Ask::Tell(1, 1)),
-        (0, 6, Ask::Tell(1, 2)),
-        (1, 6, Ask::Tell(0, 3)),
-        (0, 20, Ask::Tell(1, 4)),
+    let commands = [
+        (0, 0, TestCommand::SendTo(1, 1)),
+        (0, 6, TestCommand::SendTo(1, 2)),
+        (1, 6, TestCommand::SendTo(0, 3)),
+        (0, 20, TestCommand::SendTo(1, 4)),
     ];
     assert_eq!(
-        faulty("cut = [\"0-1@5..20\"]", &asks),
+        faulty("cut = [\"0-1@5..20\"]", &commands),
         [
             "6 p0: 2 to p1 lost: cut",
             "6 p1: 3 to p0 lost: cut",
@@ -142,15 +160,15 @@ fn a_dead_link_loses_what_is_sent_and_what_is_under_way() {
             "30 p1: 4 from p0, the 1"
         ]
     );
-    let one_way = faulty("cut = [\"0>1@5..20\"]", &asks);
+    let one_way = faulty("cut = [\"0>1@5..20\"]", &commands);
     assert!(one_way.contains(&"16 p0: 3 from p1, the 1".to_owned()), "{one_way:?}");
 }
 
 #[test]
 fn a_partition_separates_groups_until_it_heals() {
-    let asks = [(0, 6, Ask::Say(1)), (0, 30, Ask::Say(2))];
+    let commands = [(0, 6, TestCommand::Broadcast(1)), (0, 30, TestCommand::Broadcast(2))];
     assert_eq!(
-        faulty("partition = [\"0,1|2@5..20\"]", &asks),
+        faulty("partition = [\"0,1|2@5..20\"]", &commands),
         [
             "6 p0: 1 to p2 lost: partition",
             "16 p1: 1 from p0, the 1",
@@ -170,7 +188,7 @@ fn a_false_suspicion_comes_and_goes() {
 
 #[test]
 fn traitors_are_silent_lie_equivocate_and_stutter() {
-    let say = [(0, 0, Ask::Say(1))];
+    let say = [(0, 0, TestCommand::Broadcast(1))];
     assert_eq!(
         faulty("traitor = [\"0:silent\"]", &say),
         ["0 p0: 1 to p1 lost: treason", "0 p0: 1 to p2 lost: treason"]

@@ -1,7 +1,7 @@
 //! The world seen from inside, by processes that do little.
 
 mod faults;
-mod parrot;
+mod probe_process;
 mod timing;
 
 use quorate_algorithms::mutex::{Central, RicartAgrawala};

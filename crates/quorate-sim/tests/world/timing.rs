@@ -1,29 +1,32 @@
 //! How long things take in a world: delay laws, timing models, handling time.
 
-use crate::parrot::{Ask, run};
+use crate::probe_process::{TestCommand, run};
 
 #[test]
 fn a_message_takes_the_delay_and_one_to_oneself_no_time() {
-    let log = run("", &[(0, 5, Ask::Tell(1, 7)), (0, 5, Ask::Tell(0, 8))]);
+    let log = run("", &[(0, 5, TestCommand::SendTo(1, 7)), (0, 5, TestCommand::SendTo(0, 8))]);
     assert_eq!(log, ["5 p0: 8 from p0, the 1", "15 p1: 7 from p0, the 1"]);
 }
 
 #[test]
 fn a_link_may_have_a_law_of_its_own() {
-    let log = run("link-delay = [\"0-2=constant:3\"]", &[(0, 0, Ask::Say(1))]);
+    let log = run("link-delay = [\"0-2=constant:3\"]", &[(0, 0, TestCommand::Broadcast(1))]);
     assert_eq!(log, ["3 p2: 1 from p0, the 1", "10 p1: 1 from p0, the 1"]);
 }
 
 #[test]
 fn listed_delays_are_taken_in_the_order_of_sending() {
-    let log =
-        run("delay = \"list:9,4\"\nfifo = false", &[(0, 0, Ask::Say(1)), (0, 0, Ask::Tell(1, 2))]);
+    let log = run(
+        "delay = \"list:9,4\"\nfifo = false",
+        &[(0, 0, TestCommand::Broadcast(1)), (0, 0, TestCommand::SendTo(1, 2))],
+    );
     assert_eq!(log, ["4 p2: 1 from p0, the 1", "4 p1: 2 from p0, the 1", "9 p1: 1 from p0, the 2"]);
 }
 
 fn words_heard_by_p1(toml: &str) -> Vec<String> {
-    let asks: Vec<_> = (0..30).map(|word| (0, u64::from(word), Ask::Tell(1, word))).collect();
-    let log = run(toml, &asks);
+    let commands: Vec<_> =
+        (0..30).map(|word| (0, u64::from(word), TestCommand::SendTo(1, word))).collect();
+    let log = run(toml, &commands);
     log.iter().map(|line| line.split([':', ' ']).nth(3).unwrap_or_default().to_owned()).collect()
 }
 
@@ -39,16 +42,21 @@ fn fifo_links_keep_the_order_and_others_do_not() {
 
 #[test]
 fn exponential_delays_have_no_bound() {
-    let asks: Vec<_> = (0..200).map(|word| (0, 0, Ask::Tell(1, word))).collect();
-    let log = run("delay = \"exponential:100\"\nfifo = false", &asks);
+    let commands: Vec<_> = (0..200).map(|word| (0, 0, TestCommand::SendTo(1, word))).collect();
+    let log = run("delay = \"exponential:100\"\nfifo = false", &commands);
     let last: u64 = log.last().and_then(|line| line.split(' ').next()?.parse().ok()).unwrap_or(0);
     assert!(last > 300, "the latest of 200 took {last}");
 }
 
 #[test]
 fn in_rounds_messages_arrive_at_the_end_of_the_round_and_before_it_is_over() {
-    let asks = [(0, 3, Ask::Say(1)), (1, 3, Ask::Round), (0, 10, Ask::Say(2)), (1, 12, Ask::Round)];
-    let log = run("processes = 2\ntiming = \"rounds:10\"", &asks);
+    let commands = [
+        (0, 3, TestCommand::Broadcast(1)),
+        (1, 3, TestCommand::AwaitRound),
+        (0, 10, TestCommand::Broadcast(2)),
+        (1, 12, TestCommand::AwaitRound),
+    ];
+    let log = run("processes = 2\ntiming = \"rounds:10\"", &commands);
     assert_eq!(
         log,
         [
@@ -62,7 +70,7 @@ fn in_rounds_messages_arrive_at_the_end_of_the_round_and_before_it_is_over() {
 
 #[test]
 fn who_awaits_a_round_when_one_is_over_is_told_of_the_next() {
-    let log = run("processes = 2\ntiming = \"rounds:10\"", &[(1, 0, Ask::Rounds(3))]);
+    let log = run("processes = 2\ntiming = \"rounds:10\"", &[(1, 0, TestCommand::AwaitRounds(3))]);
     let expected = [
         "10 p1: round 1 over",
         "20 p0: 1 from p1, the 1",
@@ -75,8 +83,9 @@ fn who_awaits_a_round_when_one_is_over_is_told_of_the_next() {
 
 #[test]
 fn before_stabilisation_messages_are_late_but_never_later_than_a_delay_after_it() {
-    let asks: Vec<_> = (0..100).map(|word| (0, u64::from(word) * 10, Ask::Tell(1, word))).collect();
-    let log = run("timing = \"eventually:500\"\nfifo = false", &asks);
+    let commands: Vec<_> =
+        (0..100).map(|word| (0, u64::from(word) * 10, TestCommand::SendTo(1, word))).collect();
+    let log = run("timing = \"eventually:500\"\nfifo = false", &commands);
     let mut late = 0;
     for line in &log {
         let mut parts = line.split([' ', ':']);
@@ -93,7 +102,11 @@ fn before_stabilisation_messages_are_late_but_never_later_than_a_delay_after_it(
 fn handling_takes_time_and_messages_queue_for_it() {
     let log = run(
         "handling = 4",
-        &[(0, 0, Ask::Tell(2, 1)), (1, 1, Ask::Tell(2, 2)), (0, 30, Ask::Tell(2, 3))],
+        &[
+            (0, 0, TestCommand::SendTo(2, 1)),
+            (1, 1, TestCommand::SendTo(2, 2)),
+            (0, 30, TestCommand::SendTo(2, 3)),
+        ],
     );
     assert_eq!(
         log,
@@ -103,7 +116,7 @@ fn handling_takes_time_and_messages_queue_for_it() {
 
 #[test]
 fn a_timer_set_again_runs_anew_and_nothing_happens_after_until() {
-    let log = run("", &[(0, 0, Ask::Wait(20)), (0, 15, Ask::Wait(20))]);
+    let log = run("", &[(0, 0, TestCommand::SetTimer(20)), (0, 15, TestCommand::SetTimer(20))]);
     assert_eq!(log, ["35 p0: wait over, my clock shows 35"]);
-    assert_eq!(run("until = 34", &[(0, 15, Ask::Wait(20))]), Vec::<String>::new());
+    assert_eq!(run("until = 34", &[(0, 15, TestCommand::SetTimer(20))]), Vec::<String>::new());
 }

@@ -11,8 +11,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use quorate_client::Moment;
 use serde_json::{Value, json};
 
-use super::json::{Answer, Nodes, PAUSE};
-use super::{Acquired, Deadline, LockGuard, LockSession, Options};
+use super::json::{HttpResponse, NodePool, PAUSE};
+use super::{Acquired, ClientOptions, Deadline, LockGuard, LockSession};
 
 /// The TTL of a lease: the shortest there is.
 pub(crate) const TTL: Duration = Duration::from_secs(2);
@@ -24,29 +24,29 @@ pub(crate) const ALLOWANCE: Duration = Duration::from_millis(500);
 const GRANT_AGE: Duration = Duration::from_millis(250);
 
 /// Time-to-live of a lease at the voters. Clients are told less, by the allowance and the age of a grant.
-pub(super) const KEPT: Duration = TTL.saturating_add(ALLOWANCE).saturating_add(GRANT_AGE);
+pub(super) const VOTER_TTL: Duration = TTL.saturating_add(ALLOWANCE).saturating_add(GRANT_AGE);
 
 /// Time for an answer that need not wait for anything. Two nodes may be silent within one TTL.
-pub(super) const PATIENCE: Duration = Duration::from_millis(400);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_millis(400);
 
-pub(crate) struct EtcdSession(Arc<Shared>);
+pub(crate) struct EtcdSession(Arc<EtcdSessionInner>);
 
-struct Shared {
-    nodes: Nodes,
+struct EtcdSessionInner {
+    nodes: NodePool,
     lease: i64,
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct LeaseState {
     over: bool,
     until: Deadline,
 }
 
-impl State {
+impl LeaseState {
     /// An answer that tells a TTL. A lease whose time has passed does not come back.
     fn extend(&mut self, sent: u64, received: u64, seconds: u64) {
-        if seconds == 0 || received >= self.until.acted {
+        if seconds == 0 || received >= self.until.assumed {
             self.over = true;
             return;
         }
@@ -59,14 +59,14 @@ fn number(value: &Value) -> i64 {
     value.as_i64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl EtcdSessionInner {
+    fn state(&self) -> MutexGuard<'_, LeaseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_alive(&self) -> bool {
         let state = *self.state();
-        !state.over && Moment::now().0 < state.until.acted
+        !state.over && Moment::now().0 < state.until.assumed
     }
 
     /// Keeps the lease alive at a third of its TTL, until the session is dropped.
@@ -78,8 +78,8 @@ impl Shared {
             }
             let (sent, node) = (Moment::now(), session.nodes.current());
             let body = json!({ "ID": session.lease.to_string() });
-            match session.nodes.call(node, "/v3/lease/keepalive", &body, PATIENCE).await {
-                Ok(Answer { status: 200, body }) if body["result"].is_object() => {
+            match session.nodes.call(node, "/v3/lease/keepalive", &body, CALL_TIMEOUT).await {
+                Ok(HttpResponse { status: 200, body }) if body["result"].is_object() => {
                     let seconds = number(&body["result"]["TTL"]).max(0) as u64;
                     session.state().extend(sent.0, Moment::now().0, seconds);
                     let next = sent.later(TTL / 3);
@@ -87,7 +87,7 @@ impl Shared {
                     tokio::time::sleep(next.from_now()).await;
                 }
                 _ => {
-                    session.nodes.leave(node);
+                    session.nodes.fail_over(node);
                     drop(session);
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -103,11 +103,11 @@ impl Shared {
         let mut first = true;
         while !end.from_now().is_zero() {
             let node = self.nodes.current();
-            match self.nodes.call(node, "/v3/lock/unlock", &body, PATIENCE).await {
-                Ok(Answer { status: 200, .. }) => return first,
+            match self.nodes.call(node, "/v3/lock/unlock", &body, CALL_TIMEOUT).await {
+                Ok(HttpResponse { status: 200, .. }) => return first,
                 _ => {
                     first = false;
-                    self.nodes.leave(node);
+                    self.nodes.fail_over(node);
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -119,22 +119,22 @@ impl Shared {
 impl LockSession for EtcdSession {
     type Guard = EtcdGuard;
 
-    async fn open(options: &Options) -> Option<Self> {
-        let nodes = Nodes::new(&options.endpoints, options.first);
+    async fn open(options: &ClientOptions) -> Option<Self> {
+        let nodes = NodePool::new(&options.endpoints, options.first);
         for _ in &options.endpoints {
             let (sent, node) = (Moment::now().0, nodes.current());
             let wanted = json!({ "TTL": TTL.as_secs().to_string() });
-            match nodes.call(node, "/v3/lease/grant", &wanted, PATIENCE).await {
-                Ok(Answer { status: 200, body }) => {
+            match nodes.call(node, "/v3/lease/grant", &wanted, CALL_TIMEOUT).await {
+                Ok(HttpResponse { status: 200, body }) => {
                     let lease = number(&body["ID"]);
                     let seconds = number(&body["TTL"]).max(0) as u64;
                     let until = Deadline::of_answer(sent, Moment::now().0, seconds);
-                    let state = Mutex::new(State { over: false, until });
-                    let shared = Arc::new(Shared { nodes, lease, state });
-                    tokio::spawn(Shared::keep_alive(Arc::downgrade(&shared)));
+                    let state = Mutex::new(LeaseState { over: false, until });
+                    let shared = Arc::new(EtcdSessionInner { nodes, lease, state });
+                    tokio::spawn(EtcdSessionInner::keep_alive(Arc::downgrade(&shared)));
                     return Some(Self(shared));
                 }
-                _ => nodes.leave(node),
+                _ => nodes.fail_over(node),
             }
         }
         None
@@ -150,17 +150,17 @@ impl LockSession for EtcdSession {
         while !end.from_now().is_zero() && session.is_alive() {
             let node = session.nodes.current();
             match session.nodes.call(node, "/v3/lock/lock", &body, end.from_now()).await {
-                Ok(Answer { status: 200, body }) => {
+                Ok(HttpResponse { status: 200, body }) => {
                     let token = number(&body["header"]["revision"]).max(0) as u64;
                     let key = body["key"].as_str().unwrap_or("").to_owned();
                     let session = Arc::clone(session);
                     return Acquired::Granted(EtcdGuard { session, key, token });
                 }
                 // The lease is over.
-                Ok(Answer { status: 404 | 400, .. }) => return Acquired::Failed,
+                Ok(HttpResponse { status: 404 | 400, .. }) => return Acquired::Failed,
                 Err(_) if end.from_now().is_zero() => {}
                 _ => {
-                    session.nodes.leave(node);
+                    session.nodes.fail_over(node);
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -175,7 +175,7 @@ impl LockSession for EtcdSession {
 }
 
 pub(crate) struct EtcdGuard {
-    session: Arc<Shared>,
+    session: Arc<EtcdSessionInner>,
     /// In base64, as it was answered.
     key: String,
     token: u64,
@@ -209,10 +209,10 @@ mod tests {
 
     #[test]
     fn a_slow_answer_is_promised_less_than_its_client_counts() {
-        let mut state = State { over: false, until: Deadline::of_answer(0, 100, 2) };
-        assert_eq!(state.until, Deadline { promised: 2_000_100, acted: 2_000_100 });
+        let mut state = LeaseState { over: false, until: Deadline::of_answer(0, 100, 2) };
+        assert_eq!(state.until, Deadline { promised: 2_000_100, assumed: 2_000_100 });
         state.extend(1_000_000, 1_900_000, 2);
-        assert_eq!(state.until, Deadline { promised: 3_500_000, acted: 3_900_000 });
+        assert_eq!(state.until, Deadline { promised: 3_500_000, assumed: 3_900_000 });
         state.extend(3_800_000, 3_900_000, 2);
         assert!(state.over, "its time had passed");
     }

@@ -2,7 +2,7 @@
 //! the token, and ends when the worker closes the connection; then etcdctl unlocks.
 //!
 //! etcdctl 3.4 does not tell its command that the lock is lost. So the lock is taken to be lost when the lease is: by the
-//! TTLs that etcdctl was told, which the [`Tap`] reads.
+//! TTLs that etcdctl was told, which the [`LeaseProxy`] reads.
 
 use std::io::{self, Read, Write};
 use std::process::Stdio;
@@ -16,24 +16,24 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 
 use super::etcd::TTL;
-use super::tap::Tap;
-use super::{Acquired, Deadline, LockGuard, LockSession, Options};
+use super::proxy::LeaseProxy;
+use super::{Acquired, ClientOptions, Deadline, LockGuard, LockSession};
 
 /// Time that etcdctl has to end after it was interrupted.
-const PATIENCE: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Options for starting etcdctl. There is no session: each lock has a lease of its own.
 pub(crate) struct EtcdctlSession {
-    options: Options,
+    options: ClientOptions,
     /// The proxy of the latest lock.
-    tap: Option<Arc<Tap>>,
+    proxy: Option<Arc<LeaseProxy>>,
 }
 
 impl EtcdctlSession {
     /// Starts etcdctl. It ends with this process.
-    fn start(&self, tap: &Tap, name: &str, address: &str) -> io::Result<Child> {
+    fn start(&self, proxy: &LeaseProxy, name: &str, address: &str) -> io::Result<Child> {
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "etcdctl", "--endpoints", &tap.endpoints()]);
+        command.args(["--pdeathsig", "KILL", "etcdctl", "--endpoints", &proxy.endpoints()]);
         command.args(["lock", "--ttl", &TTL.as_secs().to_string(), name, "--"]);
         command.arg(std::env::current_exe()?).args(["inside", address]);
         command.env("ETCDCTL_API", "3").stdin(Stdio::null()).stdout(Stdio::null());
@@ -45,16 +45,16 @@ impl EtcdctlSession {
         name: &str,
         wait: Duration,
     ) -> io::Result<Acquired<EtcdctlGuard>> {
-        let tap = Arc::new(Tap::start(&self.options.endpoints, self.options.first).await?);
-        self.tap = Some(Arc::clone(&tap));
+        let proxy = Arc::new(LeaseProxy::start(&self.options.endpoints, self.options.first).await?);
+        self.proxy = Some(Arc::clone(&proxy));
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let mut child = self.start(&tap, name, &listener.local_addr()?.to_string())?;
-        let mut entered = std::pin::pin!(enter(&listener));
+        let mut child = self.start(&proxy, name, &listener.local_addr()?.to_string())?;
+        let mut entered = std::pin::pin!(await_grant(&listener));
         tokio::select! {
             entered = tokio::time::timeout(wait, &mut entered) => {
                 if let Ok(entered) = entered {
                     let (command, token) = entered?;
-                    return Ok(Acquired::Granted(EtcdctlGuard { tap, child, command, token }));
+                    return Ok(Acquired::Granted(EtcdctlGuard { proxy, child, command, token }));
                 }
             }
             _ = child.wait() => return Ok(Acquired::Failed),
@@ -70,13 +70,13 @@ impl EtcdctlSession {
             }
             let _ = child.wait().await;
         };
-        let _ = tokio::time::timeout(PATIENCE, ended).await;
+        let _ = tokio::time::timeout(EXIT_TIMEOUT, ended).await;
         Ok(Acquired::TimedOut)
     }
 }
 
 /// Waits for the command. Returns its connection and the token that it sends.
-async fn enter(listener: &TcpListener) -> io::Result<(TcpStream, u64)> {
+async fn await_grant(listener: &TcpListener) -> io::Result<(TcpStream, u64)> {
     let mut stream = BufReader::new(listener.accept().await?.0);
     let mut line = String::new();
     stream.read_line(&mut line).await?;
@@ -85,7 +85,7 @@ async fn enter(listener: &TcpListener) -> io::Result<(TcpStream, u64)> {
 }
 
 /// The command that etcdctl runs: sends the token to the address of the worker, and stays until the connection is closed.
-pub(crate) fn inside(address: &str) -> io::Result<()> {
+pub(crate) fn run_lock_command(address: &str) -> io::Result<()> {
     let token = std::env::var("ETCD_LOCK_REV").map_err(io::Error::other)?;
     let mut stream = std::net::TcpStream::connect(address)?;
     writeln!(stream, "{token}")?;
@@ -96,16 +96,16 @@ pub(crate) fn inside(address: &str) -> io::Result<()> {
 impl LockSession for EtcdctlSession {
     type Guard = EtcdctlGuard;
 
-    async fn open(options: &Options) -> Option<Self> {
-        Some(Self { options: options.clone(), tap: None })
+    async fn open(options: &ClientOptions) -> Option<Self> {
+        Some(Self { options: options.clone(), proxy: None })
     }
 
     fn node(&self) -> usize {
-        self.tap.as_ref().map_or(self.options.first, |tap| tap.heard().node)
+        self.proxy.as_ref().map_or(self.options.first, |proxy| proxy.observed().node)
     }
 
     fn notes(&self) -> Vec<String> {
-        self.tap.as_ref().map_or(Vec::new(), |tap| std::mem::take(&mut tap.heard().notes))
+        self.proxy.as_ref().map_or(Vec::new(), |proxy| std::mem::take(&mut proxy.observed().notes))
     }
 
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<EtcdctlGuard> {
@@ -114,7 +114,7 @@ impl LockSession for EtcdctlSession {
 }
 
 pub(crate) struct EtcdctlGuard {
-    tap: Arc<Tap>,
+    proxy: Arc<LeaseProxy>,
     child: Child,
     command: TcpStream,
     token: u64,
@@ -126,13 +126,13 @@ impl LockGuard for EtcdctlGuard {
     }
 
     fn deadline(&self) -> Deadline {
-        self.tap.heard().until
+        self.proxy.observed().until
     }
 
     fn is_held(&self) -> bool {
-        let mut heard = self.tap.heard();
-        heard.over |= Moment::now().0 >= heard.until.acted;
-        !heard.over
+        let mut observed = self.proxy.observed();
+        observed.over |= Moment::now().0 >= observed.until.assumed;
+        !observed.over
     }
 
     fn loss(&self) -> String {

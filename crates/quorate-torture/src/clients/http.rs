@@ -7,30 +7,30 @@ use std::time::Duration;
 use quorate_client::Moment;
 use serde_json::{Value, json};
 
-use super::json::{Answer, Nodes, PAUSE};
-use super::{Acquired, Deadline, LockGuard, LockSession, Options};
+use super::json::{HttpResponse, NodePool, PAUSE};
+use super::{Acquired, ClientOptions, Deadline, LockGuard, LockSession};
 
 pub(crate) struct HttpSession {
-    shared: Arc<Shared>,
+    shared: Arc<HttpSessionInner>,
     requests: u64,
 }
 
-struct Shared {
-    nodes: Nodes,
+struct HttpSessionInner {
+    nodes: NodePool,
     key: String,
     ttl: Duration,
-    state: Mutex<State>,
+    state: Mutex<HttpSessionState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HttpSessionState {
     over: bool,
     /// Locks by the number of their request.
-    held: BTreeMap<u64, Hold>,
+    held: BTreeMap<u64, HeldLock>,
 }
 
 #[derive(Clone, Debug)]
-struct Hold {
+struct HeldLock {
     name: String,
     token: u64,
     /// When the client knew that it held the lock.
@@ -41,12 +41,12 @@ struct Hold {
 }
 
 /// Time for an answer that need not wait for anything. Two nodes may be silent within one ttl.
-pub(super) fn patience(ttl: Duration) -> Duration {
+pub(super) fn call_timeout(ttl: Duration) -> Duration {
     ttl / 5
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl HttpSessionInner {
+    fn state(&self) -> MutexGuard<'_, HttpSessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -55,31 +55,33 @@ impl Shared {
         !self.state().over
     }
 
-    fn patience(&self) -> Duration {
-        patience(self.ttl)
+    fn call_timeout(&self) -> Duration {
+        call_timeout(self.ttl)
     }
 
     /// Keeps the session alive at a third of its ttl, until the session is dropped.
     async fn keep_alive(shared: std::sync::Weak<Self>) {
-        let mut told = None;
+        let mut informed = None;
         loop {
             let Some(session) = shared.upgrade() else { return };
             if session.state().over {
                 return;
             }
             let node = session.nodes.current();
-            if told.is_some_and(|told| told != node) && !session.repeat_grants(node).await {
-                session.nodes.leave(node);
+            if informed.is_some_and(|informed| informed != node)
+                && !session.repeat_grants(node).await
+            {
+                session.nodes.fail_over(node);
                 drop(session);
                 tokio::time::sleep(PAUSE).await;
                 continue;
             }
-            told = Some(node);
+            informed = Some(node);
             // Only now: telling the node of grants may have taken a while, and the lease counts from this call.
             let sent = Moment::now();
             let path = format!("/v1/sessions/{}/keep-alive", session.key);
-            match session.nodes.call(node, &path, &json!({}), session.patience()).await {
-                Ok(Answer { status: 200, body }) => {
+            match session.nodes.call(node, &path, &json!({}), session.call_timeout()).await {
+                Ok(HttpResponse { status: 200, body }) => {
                     session.state().extend(sent.0, Moment::now().0, &body);
                     let next = sent.later(session.ttl / 3);
                     drop(session);
@@ -87,7 +89,7 @@ impl Shared {
                 }
                 Ok(answer) if answer.code() == "no-session" => session.state().end(),
                 _ => {
-                    session.nodes.leave(node);
+                    session.nodes.fail_over(node);
                     drop(session);
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -96,11 +98,11 @@ impl Shared {
     }
 }
 
-impl Shared {
+impl HttpSessionInner {
     /// Tells another node of the locks that are held and still valid. Only the client knows that it is inside: a node that
     /// is told need not find the very votes with which the lock was granted. Returns whether the node has answered.
     async fn repeat_grants(&self, node: usize) -> bool {
-        let held: Vec<(u64, Hold)> = {
+        let held: Vec<(u64, HeldLock)> = {
             let (state, now) = (self.state(), Moment::now().0);
             let valid =
                 state.held.iter().filter(|(_, hold)| hold.lost.is_none() && now < hold.until);
@@ -109,11 +111,11 @@ impl Shared {
         for (request, hold) in held {
             let wanted = json!({
                 "session": self.key, "name": hold.name, "request": request, "token": hold.token,
-                "wait_ms": self.patience().as_millis() as u64,
+                "wait_ms": self.call_timeout().as_millis() as u64,
             });
             let sent = Moment::now().0;
-            match self.nodes.call(node, "/v1/acquire", &wanted, self.patience()).await {
-                Ok(Answer { status: 200, body }) => {
+            match self.nodes.call(node, "/v1/acquire", &wanted, self.call_timeout()).await {
+                Ok(HttpResponse { status: 200, body }) => {
                     let listed = json!({
                         "reliable_ms": body["reliable_ms"],
                         "held": [{ "request": request, "token": body["token"] }],
@@ -129,7 +131,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl HttpSessionState {
     fn lose(&mut self, request: u64) {
         if let Some(hold) = self.held.get_mut(&request) {
             hold.lost.get_or_insert("no-request");
@@ -168,21 +170,22 @@ impl State {
 impl LockSession for HttpSession {
     type Guard = HttpGuard;
 
-    async fn open(options: &Options) -> Option<Self> {
-        let nodes = Nodes::new(&options.endpoints, options.first);
-        let wanted = json!({ "ttl_ms": options.ttl.as_millis() as u64, "who": options.who });
+    async fn open(options: &ClientOptions) -> Option<Self> {
+        let nodes = NodePool::new(&options.endpoints, options.first);
+        let wanted =
+            json!({ "ttl_ms": options.ttl.as_millis() as u64, "who": options.client_name });
         for _ in &options.endpoints {
-            let (node, patience) = (nodes.current(), Duration::from_millis(500));
-            match nodes.call(node, "/v1/sessions", &wanted, patience).await {
-                Ok(Answer { status: 201, body }) => {
+            let (node, call_timeout) = (nodes.current(), Duration::from_millis(500));
+            match nodes.call(node, "/v1/sessions", &wanted, call_timeout).await {
+                Ok(HttpResponse { status: 201, body }) => {
                     let ttl = Duration::from_millis(body["ttl_ms"].as_u64()?);
                     let key = body["session"].as_str()?.to_owned();
                     let state = Mutex::default();
-                    let shared = Arc::new(Shared { nodes, key, ttl, state });
-                    tokio::spawn(Shared::keep_alive(Arc::downgrade(&shared)));
+                    let shared = Arc::new(HttpSessionInner { nodes, key, ttl, state });
+                    tokio::spawn(HttpSessionInner::keep_alive(Arc::downgrade(&shared)));
                     return Some(Self { shared, requests: 0 });
                 }
-                _ => nodes.leave(node),
+                _ => nodes.fail_over(node),
             }
         }
         None
@@ -203,14 +206,14 @@ impl LockSession for HttpSession {
                 "session": session.key, "name": name, "request": request, "wait_ms": left.as_millis() as u64,
             });
             let (sent, node) = (Moment::now().0, session.nodes.current());
-            let patience = left + Duration::from_millis(500);
-            match session.nodes.call(node, "/v1/acquire", &wanted, patience).await {
-                Ok(Answer { status: 200, body }) => {
+            let call_timeout = left + Duration::from_millis(500);
+            match session.nodes.call(node, "/v1/acquire", &wanted, call_timeout).await {
+                Ok(HttpResponse { status: 200, body }) => {
                     let token = body["token"].as_u64().unwrap_or(0);
                     let until = sent + body["reliable_ms"].as_u64().unwrap_or(0) * 1_000;
                     let mut state = session.state();
                     let (name, since) = (name.to_owned(), Moment::now().0);
-                    let hold = Hold {
+                    let hold = HeldLock {
                         name,
                         token,
                         since,
@@ -228,7 +231,7 @@ impl LockSession for HttpSession {
                     return Acquired::Failed;
                 }
                 _ => {
-                    session.nodes.leave(node);
+                    session.nodes.fail_over(node);
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -242,18 +245,18 @@ impl LockSession for HttpSession {
 }
 
 /// Releases a request, or takes it back. Returns whether a node has confirmed it.
-async fn release(session: &Shared, request: u64) -> bool {
+async fn release(session: &HttpSessionInner, request: u64) -> bool {
     session.state().held.remove(&request);
     let end = Moment::now().later(session.ttl);
     let body = json!({ "session": session.key, "request": request });
     while !end.from_now().is_zero() && !session.state().over {
         let node = session.nodes.current();
-        match session.nodes.call(node, "/v1/release", &body, session.patience()).await {
-            Ok(Answer { status: 204, .. }) => return true,
+        match session.nodes.call(node, "/v1/release", &body, session.call_timeout()).await {
+            Ok(HttpResponse { status: 204, .. }) => return true,
             Ok(answer) if answer.code() == "no-request" => return true,
             Ok(answer) if answer.code() == "no-session" => session.state().end(),
             _ => {
-                session.nodes.leave(node);
+                session.nodes.fail_over(node);
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -262,7 +265,7 @@ async fn release(session: &Shared, request: u64) -> bool {
 }
 
 pub(crate) struct HttpGuard {
-    session: Arc<Shared>,
+    session: Arc<HttpSessionInner>,
     request: u64,
     token: u64,
 }
@@ -275,7 +278,7 @@ impl LockGuard for HttpGuard {
 
     fn deadline(&self) -> Deadline {
         let until = self.session.state().held.get(&self.request).map_or(0, |hold| hold.until);
-        Deadline { promised: until, acted: until }
+        Deadline { promised: until, assumed: until }
     }
 
     fn is_held(&self) -> bool {
@@ -299,9 +302,9 @@ impl LockGuard for HttpGuard {
 mod tests {
     use super::*;
 
-    fn held(until: u64) -> State {
-        let hold = Hold { name: String::new(), token: 7, since: 100, until, lost: None };
-        State { over: false, held: BTreeMap::from([(1, hold)]) }
+    fn held(until: u64) -> HttpSessionState {
+        let hold = HeldLock { name: String::new(), token: 7, since: 100, until, lost: None };
+        HttpSessionState { over: false, held: BTreeMap::from([(1, hold)]) }
     }
 
     #[test]

@@ -17,25 +17,25 @@ const ANSWER_MOST: u64 = 1 << 20;
 
 /// An answer: the status, and the body as JSON. A body that is not JSON is null.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl HttpResponse {
     /// The word that a refusal has for programs.
     pub(crate) fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or("")
     }
 }
 
-/// Calls a node; `GET` without a body. Fails if the answer is not complete within `patience`.
+/// Calls a node; `GET` without a body. Fails if the answer is not complete within `timeout`.
 pub(crate) async fn call(
     address: &str,
     path: &str,
     body: Option<&Value>,
-    patience: Duration,
-) -> io::Result<Answer> {
+    timeout: Duration,
+) -> io::Result<HttpResponse> {
     let answered = async {
         let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -51,11 +51,11 @@ pub(crate) async fn call(
         read(&bytes).ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))
     };
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-    tokio::time::timeout(patience, answered).await.map_err(late)?
+    tokio::time::timeout(timeout, answered).await.map_err(late)?
 }
 
 /// Reads an answer; `None` if it was cut short.
-fn read(bytes: &[u8]) -> Option<Answer> {
+fn read(bytes: &[u8]) -> Option<HttpResponse> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
@@ -69,7 +69,7 @@ fn read(bytes: &[u8]) -> Option<Answer> {
         (_, Some(length)) if length.parse() != Ok(body.len()) => return None,
         _ => body.to_owned(),
     };
-    Some(Answer { status, body: serde_json::from_str(&body).unwrap_or(Value::Null) })
+    Some(HttpResponse { status, body: serde_json::from_str(&body).unwrap_or(Value::Null) })
 }
 
 /// The text of a chunked body; `None` if the last chunk is missing.
@@ -89,12 +89,12 @@ fn dechunked(mut body: &str) -> Option<String> {
 
 /// The nodes of the cluster, and the one that a session uses now.
 #[derive(Clone, Debug)]
-pub(crate) struct Nodes {
+pub(crate) struct NodePool {
     endpoints: Arc<Vec<String>>,
     current: Arc<watch::Sender<usize>>,
 }
 
-impl Nodes {
+impl NodePool {
     pub(crate) fn new(endpoints: &[String], first: usize) -> Self {
         let current = Arc::new(watch::Sender::new(first % endpoints.len()));
         Self { endpoints: Arc::new(endpoints.to_vec()), current }
@@ -105,13 +105,13 @@ impl Nodes {
     }
 
     /// A node has failed: the next one is used, unless another call has changed over already.
-    pub(crate) fn leave(&self, failed: usize) {
+    pub(crate) fn fail_over(&self, failed: usize) {
         self.current.send_if_modified(|current| {
-            let leaves = *current == failed;
-            if leaves {
+            let is_current = *current == failed;
+            if is_current {
                 *current = (failed + 1) % self.endpoints.len();
             }
-            leaves
+            is_current
         });
     }
 
@@ -121,12 +121,12 @@ impl Nodes {
         node: usize,
         path: &str,
         body: &Value,
-        patience: Duration,
-    ) -> io::Result<Answer> {
+        timeout: Duration,
+    ) -> io::Result<HttpResponse> {
         let mut current = self.current.subscribe();
         tokio::select! {
             biased;
-            answer = call(&self.endpoints[node], path, Some(body), patience) => answer,
+            answer = call(&self.endpoints[node], path, Some(body), timeout) => answer,
             _ = current.wait_for(|current| *current != node) => {
                 Err(io::Error::other("the session uses another node"))
             }

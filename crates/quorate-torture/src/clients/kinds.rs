@@ -5,37 +5,37 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::Kind;
+use super::ClientKind;
 
 /// The kinds of a run. Workers have them in turn, and there is one long holder of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kinds(Vec<Kind>);
+pub(crate) struct ClientKinds(Vec<ClientKind>);
 
-impl Default for Kinds {
+impl Default for ClientKinds {
     /// Those that need no other program.
     fn default() -> Self {
-        Self(vec![Kind::Direct, Kind::Relayed, Kind::Http, Kind::Etcd])
+        Self(vec![ClientKind::Direct, ClientKind::Relayed, ClientKind::Http, ClientKind::Etcd])
     }
 }
 
-impl Kinds {
+impl ClientKinds {
     /// Finds out which kinds can run here, and prepares them in a folder. Kinds that were asked for by name have to be there. If
-    /// nothing was asked for, `tell` hears what is missing; `required` makes a missing etcdctl an error.
+    /// nothing was asked for, `progress` hears what is missing; `required` makes a missing etcdctl an error.
     pub(crate) fn prepare(
-        wanted: &[Kind],
+        wanted: &[ClientKind],
         required: bool,
         folder: &Path,
-        mut tell: impl FnMut(&str),
+        mut progress: impl FnMut(&str),
     ) -> io::Result<Self> {
         let mut kinds = Vec::new();
-        for kind in Kind::ALL {
+        for kind in ClientKind::ALL {
             if !wanted.is_empty() && !wanted.contains(&kind) {
                 continue;
             }
             match prepare(kind, folder) {
                 Ok(()) => kinds.push(kind),
-                Err(why) if wanted.is_empty() && !(required && kind == Kind::Etcdctl) => {
-                    tell(&format!("WITHOUT CLIENTS OF KIND {kind}: {why}"));
+                Err(why) if wanted.is_empty() && !(required && kind == ClientKind::Etcdctl) => {
+                    progress(&format!("WITHOUT CLIENTS OF KIND {kind}: {why}"));
                 }
                 Err(why) => {
                     return Err(io::Error::other(format!("no clients of kind {kind}: {why}")));
@@ -46,17 +46,17 @@ impl Kinds {
     }
 
     #[cfg(test)]
-    pub(crate) fn only(kind: Kind) -> Self {
+    pub(crate) fn only(kind: ClientKind) -> Self {
         Self(vec![kind])
     }
 
     /// The kind of a worker.
-    pub(crate) fn of_worker(&self, number: usize) -> Kind {
+    pub(crate) fn of_worker(&self, number: usize) -> ClientKind {
         self.0[number % self.0.len()]
     }
 
     /// Kinds in the order of their long holders.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Kind> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = ClientKind> {
         self.0.iter().copied()
     }
 }
@@ -66,13 +66,13 @@ pub(crate) fn locker(folder: &Path) -> PathBuf {
     folder.join("locker")
 }
 
-fn prepare(kind: Kind, folder: &Path) -> Result<(), String> {
+fn prepare(kind: ClientKind, folder: &Path) -> Result<(), String> {
     match kind {
-        Kind::Etcdctl => {
+        ClientKind::Etcdctl => {
             succeeds(Command::new("setpriv").arg("--version"))?;
             succeeds(Command::new("etcdctl").env("ETCDCTL_API", "3").arg("version"))
         }
-        Kind::Go => build_locker(folder),
+        ClientKind::Go => build_locker(folder),
         _ => Ok(()),
     }
 }
@@ -111,16 +111,20 @@ mod tests {
 
     #[test]
     fn workers_have_the_kinds_in_turn() {
-        let kinds = Kinds(vec![Kind::Http, Kind::Go]);
+        let kinds = ClientKinds(vec![ClientKind::Http, ClientKind::Go]);
         let of = |number| kinds.of_worker(number);
-        assert_eq!([of(0), of(1), of(2)], [Kind::Http, Kind::Go, Kind::Http]);
+        assert_eq!([of(0), of(1), of(2)], [ClientKind::Http, ClientKind::Go, ClientKind::Http]);
     }
 
     #[test]
     fn kinds_that_are_asked_for_come_once_and_in_order() {
-        let wanted = [Kind::Etcd, Kind::Direct, Kind::Etcd];
-        let kinds = Kinds::prepare(&wanted, true, Path::new("nowhere"), |line| panic!("{line}"));
-        assert_eq!(kinds.expect("they need nothing"), Kinds(vec![Kind::Direct, Kind::Etcd]));
+        let wanted = [ClientKind::Etcd, ClientKind::Direct, ClientKind::Etcd];
+        let kinds =
+            ClientKinds::prepare(&wanted, true, Path::new("nowhere"), |line| panic!("{line}"));
+        assert_eq!(
+            kinds.expect("they need nothing"),
+            ClientKinds(vec![ClientKind::Direct, ClientKind::Etcd])
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quorate_client::{Client, Error, Failure, Guard, Moment, Session, SessionOptions};
 
-use super::{Acquired, Deadline, Kind, LockGuard, LockSession, Options};
+use super::{Acquired, ClientKind, ClientOptions, Deadline, LockGuard, LockSession};
 
 pub(crate) struct NativeSession {
     client: Client,
@@ -16,15 +16,15 @@ pub(crate) struct NativeSession {
 }
 
 /// Time for a node to say which one it is.
-const STATUS: Duration = Duration::from_millis(500);
+const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl NativeSession {
     /// Asks, through the connection of the session, which node it goes to. The client changes nodes by itself and does not
     /// tell. Nothing waits for the answer, so that the session is not delayed by it.
-    fn look_for_node(&self) {
+    fn refresh_node(&self) {
         let (client, node) = (self.client.clone(), Arc::clone(&self.node));
         tokio::spawn(async move {
-            if let Ok(Ok(status)) = tokio::time::timeout(STATUS, client.status()).await {
+            if let Ok(Ok(status)) = tokio::time::timeout(STATUS_TIMEOUT, client.status()).await {
                 node.store(status.node as usize, Ordering::Relaxed);
             }
         });
@@ -34,15 +34,15 @@ impl NativeSession {
 impl LockSession for NativeSession {
     type Guard = Guard;
 
-    async fn open(options: &Options) -> Option<Self> {
-        let Options { kind, endpoints, first, who, ttl, .. } = options;
+    async fn open(options: &ClientOptions) -> Option<Self> {
+        let ClientOptions { kind, endpoints, first, client_name, ttl, .. } = options;
         let (before, after) = endpoints.split_at(first % endpoints.len());
         let client = Client::new(after.iter().chain(before).cloned());
         let options = SessionOptions {
             ttl: *ttl,
-            who: who.clone(),
-            reach: Duration::from_millis(500),
-            relayed: *kind == Kind::Relayed,
+            client_name: client_name.clone(),
+            connect_timeout: Duration::from_millis(500),
+            relayed: *kind == ClientKind::Relayed,
             ..SessionOptions::default()
         };
         // A node that says nothing at all is as good as none.
@@ -62,9 +62,9 @@ impl LockSession for NativeSession {
     async fn acquire(&mut self, name: &str, wait: Duration) -> Acquired<Guard> {
         let Ok(request) = self.session.lock(name) else { return Acquired::Failed };
         if !self.session.is_direct() {
-            self.look_for_node();
+            self.refresh_node();
         }
-        match within(wait + GIVES_UP, request.wait(wait).acquire()).await {
+        match within(wait + GIVE_UP_GRACE, request.wait(wait).acquire()).await {
             Some(Ok(guard)) => Acquired::Granted(guard),
             Some(Err(Error::Failed(Failure::TimedOut))) => Acquired::TimedOut,
             Some(Err(_)) => Acquired::Failed,
@@ -75,7 +75,7 @@ impl LockSession for NativeSession {
 
 /// Time that the client has to give up after its wait is over. A token that is just being recorded is waited for, for at most
 /// two seconds; the third one is for the answer.
-const GIVES_UP: Duration = Duration::from_secs(3);
+const GIVE_UP_GRACE: Duration = Duration::from_secs(3);
 
 /// Interval at which it is looked whether this process runs.
 const TICK: Duration = Duration::from_millis(20);
@@ -108,7 +108,7 @@ impl LockGuard for Guard {
 
     fn deadline(&self) -> Deadline {
         let until = Self::deadline(self).0;
-        Deadline { promised: until, acted: until }
+        Deadline { promised: until, assumed: until }
     }
 
     fn is_held(&self) -> bool {

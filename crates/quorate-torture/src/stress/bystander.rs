@@ -7,45 +7,45 @@ use std::time::Duration;
 use quorate_client::{Client, Error, Moment, Session, SessionOptions};
 
 /// Times of turns, and violations.
-type Report = (Vec<u64>, Vec<String>);
+type TurnReport = (Vec<u64>, Vec<String>);
 
 /// The bystander, in a thread of its own.
 #[derive(Debug)]
 pub(super) struct Bystander {
-    asks: Sender<Sender<Report>>,
+    requests: Sender<Sender<TurnReport>>,
     _thread: JoinHandle<()>,
 }
 
 impl Bystander {
     pub(super) fn start(endpoint: &str) -> Self {
-        let (asks, asked) = channel();
+        let (requests, request_receiver) = channel();
         let endpoint = endpoint.to_owned();
         let _thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             if let Ok(runtime) = runtime {
-                runtime.block_on(go_on(&endpoint, &asked));
+                runtime.block_on(run(&endpoint, &request_receiver));
             }
         });
-        Self { asks, _thread }
+        Self { requests, _thread }
     }
 
     /// Turns since the last call. They are taken between two turns, so that a turn that takes long is included.
-    pub(super) fn next_phase(&self) -> Report {
-        let (answer, told) = channel();
-        let _ = self.asks.send(answer);
+    pub(super) fn next_phase(&self) -> TurnReport {
+        let (reply_sender, reply_receiver) = channel();
+        let _ = self.requests.send(reply_sender);
         let gone = || (Vec::new(), vec!["the bystander could not go on".to_owned()]);
-        told.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| gone())
+        reply_receiver.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| gone())
     }
 }
 
-async fn go_on(endpoint: &str, asked: &Receiver<Sender<Report>>) {
+async fn run(endpoint: &str, requests: &Receiver<Sender<TurnReport>>) {
     let (client, mut last) = (Client::new([endpoint]), 0);
-    let mut report: Report = Default::default();
+    let mut report: TurnReport = Default::default();
     let mut session = client.session(SessionOptions::default()).await;
     loop {
-        while let Ok(answer) = asked.try_recv() {
+        while let Ok(reply_sender) = requests.try_recv() {
             report.0.sort_unstable();
-            let _ = answer.send(std::mem::take(&mut report));
+            let _ = reply_sender.send(std::mem::take(&mut report));
         }
         let turn = match &session {
             Ok(session) => turn(session).await,

@@ -10,7 +10,7 @@ pub(super) type Crowd = Vec<(Session, Vec<Guard>)>;
 
 fn patient() -> SessionOptions {
     let ttl = Duration::from_secs(120);
-    SessionOptions { ttl, reach: Duration::from_secs(30), ..SessionOptions::default() }
+    SessionOptions { ttl, connect_timeout: Duration::from_secs(30), ..SessionOptions::default() }
 }
 
 async fn session(endpoint: &str) -> Result<Session, Error> {

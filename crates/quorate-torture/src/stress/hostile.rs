@@ -8,7 +8,9 @@ use std::time::Duration;
 use bytes::BytesMut;
 use quorate_client::{Client, Error, Moment, SessionOptions};
 use quorate_protocol::frame::{self, Reader};
-use quorate_protocol::{Answer, Ask, Call, Failure, Say, SessionKey, greeting};
+use quorate_protocol::{
+    Call, CallResponse, ClientMessage, Failure, ServerMessage, SessionKey, handshake,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -99,14 +101,14 @@ fn ended(error: io::Error) -> io::Result<()> {
 }
 
 fn put(bytes: &mut BytesMut, number: u64, call: Call) {
-    frame::put(&Ask { number, sent: 0, call }, bytes);
+    frame::put(&ClientMessage { number, sent: 0, call }, bytes);
 }
 
 /// Sends noise, half of a frame, a frame that is too large, and frames that were sent before to the addresses for clients.
 pub(super) async fn at_clients(clients: &[String], strangers: usize) -> Vec<String> {
     let mut rng = Rng::new(1);
-    let mut greeted = greeting::MAGIC.to_vec();
-    greeted.extend(greeting::VERSION.to_be_bytes());
+    let mut greeted = handshake::MAGIC.to_vec();
+    greeted.extend(handshake::VERSION.to_be_bytes());
     greeted.extend([0, 0]);
     let mut ask = BytesMut::new();
     put(&mut ask, 1, Call::Status);
@@ -168,14 +170,18 @@ async fn send_garbage(endpoint: &str, kinds: &[Vec<u8>], strangers: usize) -> Op
 }
 
 fn noise(rng: &mut Rng, length: usize) -> Vec<u8> {
-    (0..length).map(|_| rng.among(0..256) as u8).collect()
+    (0..length).map(|_| rng.in_range(0..256) as u8).collect()
 }
 
 /// Takes a lock with hand-made frames, and sends the same frames again on other connections: the lock is granted once.
 async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
     let mut first = connect(&clients[0]).await?;
-    let open = Call::Open { ttl_ms: 10_000, who: "replay".to_owned(), place: String::new() };
-    let Answer::Opened { session, .. } = ask(&mut first, 1, open).await? else {
+    let open = Call::Open {
+        ttl_ms: 10_000,
+        client_name: "replay".to_owned(),
+        client_location: String::new(),
+    };
+    let CallResponse::Opened { session, .. } = ask(&mut first, 1, open).await? else {
         return Ok(vec!["no session".to_owned()]);
     };
     let name = quorate_client::Name::lock("replayed").map_err(io::Error::other)?;
@@ -193,7 +199,7 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
         let mut again = connect(&clients[0]).await?;
         for _ in 0..3 {
             match ask(&mut again, 2, acquire.clone()).await? {
-                Answer::Granted { token, .. } => tokens.push(token),
+                CallResponse::Granted { token, .. } => tokens.push(token),
                 other => return Ok(vec![format!("a frame that is sent again gets {other:?}")]),
             }
         }
@@ -207,10 +213,10 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
         ask(&mut first, 6, acquire).await?,
     ];
     let expected = [
-        Answer::Done,
-        Answer::Failed(Failure::NoRequest),
-        Answer::Done,
-        Answer::Failed(Failure::NoSession),
+        CallResponse::Done,
+        CallResponse::Failed(Failure::NoRequest),
+        CallResponse::Done,
+        CallResponse::Failed(Failure::NoSession),
     ];
     tokens.dedup();
     let mut broken = Vec::new();
@@ -225,18 +231,18 @@ async fn replay(clients: &[String]) -> io::Result<Vec<String>> {
 
 async fn connect(endpoint: &str) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(endpoint).await?;
-    greeting::greet(&mut stream, None).await.map_err(io::Error::other)?;
+    handshake::initiate(&mut stream, None).await.map_err(io::Error::other)?;
     Ok(stream)
 }
 
-async fn ask(stream: &mut TcpStream, number: u64, call: Call) -> io::Result<Answer> {
+async fn ask(stream: &mut TcpStream, number: u64, call: Call) -> io::Result<CallResponse> {
     let mut bytes = BytesMut::new();
     put(&mut bytes, number, call);
     stream.write_all(&bytes).await?;
-    let mut reader = Reader::new(stream, frame::SAY_MOST);
+    let mut reader = Reader::new(stream, frame::SERVER_FRAME_MAX);
     loop {
-        match reader.next::<Say>().await? {
-            Some(Say::Answer(_, answer)) => return Ok(answer),
+        match reader.next::<ServerMessage>().await? {
+            Some(ServerMessage::Response(_, answer)) => return Ok(answer),
             Some(_) => {}
             None => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
         }
@@ -252,18 +258,18 @@ pub(super) async fn guess(clients: &[String], guesses: usize) -> Vec<String> {
             connect(&clients[1]).await.map_err(|error| Error::Unreachable(error.to_string()))?;
         let (mut rng, mut bytes) = (Rng::new(3), BytesMut::new());
         for number in 0..guesses as u64 {
-            let key = SessionKey(u128::from(rng.among(0..u64::MAX)) << 64 | u128::from(number));
+            let key = SessionKey(u128::from(rng.in_range(0..u64::MAX)) << 64 | u128::from(number));
             put(&mut bytes, number, Call::Release { session: key, request: 0 });
         }
         let all = async {
             stranger.write_all(&bytes).await?;
-            let mut reader = Reader::new(&mut stranger, frame::SAY_MOST);
+            let mut reader = Reader::new(&mut stranger, frame::SERVER_FRAME_MAX);
             let mut hits = 0;
             for _ in 0..guesses {
-                let said = reader.next::<Say>().await?;
+                let message = reader.next::<ServerMessage>().await?;
                 hits += usize::from(!matches!(
-                    said,
-                    Some(Say::Answer(_, Answer::Failed(Failure::NoSession)))
+                    message,
+                    Some(ServerMessage::Response(_, CallResponse::Failed(Failure::NoSession)))
                 ));
             }
             Ok::<_, io::Error>(hits)

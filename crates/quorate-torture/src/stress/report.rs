@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Load, Phase};
+use super::{StressLoad, StressPhase};
 
 /// For people.
-pub(super) fn text(load: Load, phases: &[Phase]) -> String {
+pub(super) fn text(load: StressLoad, phases: &[StressPhase]) -> String {
     let mut text = format!(
         "{} waiters, {} locks, {} strangers of each kind; 3 nodes\n\n{:<42} {:>8} {:>7} {:>8} {:>8} {:>8} {:>8}\n",
         load.waiters,
@@ -49,8 +49,8 @@ pub(super) fn text(load: Load, phases: &[Phase]) -> String {
 }
 
 /// For programs.
-pub(super) fn json(load: Load, phases: &[Phase]) -> String {
-    let phase = |phase: &Phase| -> Value {
+pub(super) fn json(load: StressLoad, phases: &[StressPhase]) -> String {
+    let phase = |phase: &StressPhase| -> Value {
         json!({
             "name": phase.name, "took_ms": phase.millis, "turns": phase.turns.len(),
             "p50_ms": phase.percentile_ms(50), "p99_ms": phase.percentile_ms(99), "max_ms": phase.percentile_ms(100),
@@ -64,10 +64,10 @@ pub(super) fn json(load: Load, phases: &[Phase]) -> String {
     format!("{all:#}\n")
 }
 
-impl Phase {
+impl StressPhase {
     /// Turns are in ascending order.
     fn percentile_ms(&self, percent: usize) -> f64 {
-        let place = (self.turns.len() * percent / 100).min(self.turns.len().saturating_sub(1));
-        self.turns.get(place).map_or(0.0, |micros| *micros as f64 / 1e3)
+        let index = (self.turns.len() * percent / 100).min(self.turns.len().saturating_sub(1));
+        self.turns.get(index).map_or(0.0, |micros| *micros as f64 / 1e3)
     }
 }

@@ -37,7 +37,7 @@ ZooKeeper is Debian's, or that of ZOOKEEPER_HOME. All four take some six minutes
 stateright, madsim and simpy are beside our checker and simulator instead: small programs are built
 and run in a temporary folder, with the cargo or the python3 of the PATH; what they need is
 downloaded.")]
-pub(crate) struct Bench {
+pub(crate) struct BenchFlags {
     /// How long each piece of work lasts
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = RangedU64ValueParser::<u64>::new().range(1..=3600))]
     pub(crate) seconds: u64,
@@ -51,8 +51,8 @@ pub(crate) struct Bench {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
     pub(crate) nodes: u32,
     /// Whom to compare with, in one table
-    #[arg(long, value_name = "OTHER,..", value_delimiter = ',', value_parser = one_of(Against::all(), Against::name))]
-    pub(crate) against: Vec<Against>,
+    #[arg(long, value_name = "OTHER,..", value_delimiter = ',', value_parser = one_of(Competitor::all(), Competitor::name))]
+    pub(crate) against: Vec<Competitor>,
     /// A folder for performance.md, performance.svg and performance.json; it is made if it is not there
     #[arg(long, value_name = "FOLDER", requires = "against")]
     pub(crate) out: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub(crate) struct Bench {
     pub(crate) json: bool,
 }
 
-impl Bench {
+impl BenchFlags {
     /// The tasks that were chosen, or all, in the order in which they are done.
     pub(crate) fn tasks(&self) -> Vec<Task> {
         let chosen = |task: &Task| self.work.is_empty() || self.work.contains(task);
@@ -79,13 +79,13 @@ impl Bench {
 
     /// The services to compare with, each once, in their own order.
     pub(crate) fn peers(&self) -> Vec<Peer> {
-        let chosen = |peer: &Peer| self.against.contains(&Against::Service(*peer));
+        let chosen = |peer: &Peer| self.against.contains(&Competitor::Service(*peer));
         Peer::ALL.into_iter().filter(chosen).collect()
     }
 
     /// The simulators and checkers to compare with, each once, in their own order.
     pub(crate) fn engines(&self) -> Vec<Engine> {
-        let chosen = |engine: &Engine| self.against.contains(&Against::Engine(*engine));
+        let chosen = |engine: &Engine| self.against.contains(&Competitor::Engine(*engine));
         Engine::ALL.into_iter().filter(chosen).collect()
     }
 }
@@ -99,12 +99,12 @@ enum BenchWire {
 
 /// Whom to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Against {
+pub(crate) enum Competitor {
     Service(Peer),
     Engine(Engine),
 }
 
-impl Against {
+impl Competitor {
     fn all() -> impl Iterator<Item = Self> {
         let services = Peer::ALL.into_iter().map(Self::Service);
         services.chain(Engine::ALL.into_iter().map(Self::Engine))

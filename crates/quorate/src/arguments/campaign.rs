@@ -6,10 +6,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use quorate_lab::campaign::Asked;
-use quorate_lab::part::Shard;
+use quorate_lab::campaign::CampaignRequest;
+use quorate_lab::shard::Shard;
 
-use crate::memory::Memory;
+use crate::memory::MemorySize;
 
 /// `quorate campaign`
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ notices when. The same flags and seed make the same world, whatever the number o
 
 Violations are put together by their causes. The first world of each is made as small as it gets;
 that of the first cause is written to a file for `quorate replay`, with --keep those of all.")]
-pub(crate) struct Campaign {
+pub(crate) struct CampaignFlags {
     /// The algorithm; `quorate list` names them
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]
     algorithm: String,
@@ -44,10 +44,10 @@ pub(crate) struct Campaign {
     seed: u64,
     /// How many processes, both ends included
     #[arg(short = 'n', long = "processes", value_name = "N|LOW..HIGH", default_value = "2..16")]
-    processes: Between,
+    processes: CountRange,
     /// How many of them crash; all but one, at most, if not said and the algorithm bears it
     #[arg(long, value_name = "F|LOW..HIGH")]
-    crashes: Option<Between>,
+    crashes: Option<CountRange>,
     /// The quorum system, where the algorithm votes
     #[arg(long, value_name = "SYSTEM")]
     quorums: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Campaign {
     pub(crate) threads: Option<usize>,
     /// Memory that all runs together may take, such as 8GiB; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<MemorySize>,
     /// Write a scenario of each cause to this directory, at most 10
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
@@ -83,27 +83,28 @@ pub(crate) struct Campaign {
     pub(crate) json: bool,
 }
 
-impl Campaign {
+impl CampaignFlags {
     /// What is asked for.
-    pub(crate) fn asked(&self) -> Asked {
-        let ends = |between: &Between| [*between.0.start(), *between.0.end()];
-        let usual = if self.minutes.is_some() { u64::MAX - self.seed } else { SEEDS };
-        Asked {
+    pub(crate) fn request(&self) -> CampaignRequest {
+        let ends = |range: &CountRange| [*range.0.start(), *range.0.end()];
+        let default_seeds =
+            if self.minutes.is_some() { u64::MAX - self.seed } else { DEFAULT_SEEDS };
+        CampaignRequest {
             algorithm: self.algorithm.clone(),
             seed: self.seed,
-            seeds: self.seeds.unwrap_or(usual),
+            seeds: self.seeds.unwrap_or(default_seeds),
             processes: ends(&self.processes),
             crashes: self.crashes.as_ref().map(ends),
             quorums: self.quorums.clone(),
             watch: self.watch.clone(),
-            beyond: self.beyond,
-            first: self.first,
+            break_assumptions: self.beyond,
+            stop_at_violation: self.first,
         }
     }
 }
 
 /// How many seeds there are if nobody says.
-const SEEDS: u64 = 1_000;
+const DEFAULT_SEEDS: u64 = 1_000;
 
 /// A length of real time in minutes: `10`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,9 +122,9 @@ impl FromStr for Minutes {
 
 /// A number, or a range of numbers with both ends: `8`, `2..16`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Between(pub(crate) RangeInclusive<usize>);
+pub(crate) struct CountRange(pub(crate) RangeInclusive<usize>);
 
-impl FromStr for Between {
+impl FromStr for CountRange {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let error = || "expected a number such as 8 or a range such as 2..16".to_owned();

@@ -19,7 +19,7 @@ The directory gets ca.pem and ca.key, and node-0.pem and node-0.key and so on. W
 a second run adds what is missing, and only --renew replaces certificates of nodes, never the
 authority. A node needs ca.pem and its own two files; keep ca.key away from all of them. Nodes know
 each other by the name in the certificate, node-0.quorate.internal, wherever they are.")]
-pub(crate) struct Certs {
+pub(crate) struct CertsFlags {
     /// How many nodes
     #[arg(short = 'n', long, value_name = "N", value_parser = RangedU64ValueParser::<u32>::new().range(1..=1024))]
     pub(crate) nodes: u32,

@@ -7,8 +7,8 @@ use quorate_lab::exhaustive::Reductions;
 use quorate_sim::notation::{SetText, TreeText};
 use quorate_sim::scenario::Requesters;
 
-use super::{Diagram, YesNo};
-use crate::memory::Memory;
+use super::{DiagramFlags, YesNo};
+use crate::memory::MemorySize;
 
 /// `quorate check`
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ crash. Every state is visited, so that what holds here holds in every run of thi
 counterexample is a shortest one. A search that stops before says how far it came, and not that the
 algorithm is correct. Processes crash and do not lie. Time goes by only for who sets timers, in steps of
 the longest that a message takes; detectors and clocks are left to `quorate campaign`.")]
-pub(crate) struct Check {
+pub(crate) struct CheckFlags {
     /// The algorithm; `quorate list` names them
     #[arg(value_parser = super::algorithm_names(), hide_possible_values = true)]
     pub(crate) algorithm: String,
@@ -119,7 +119,7 @@ pub(crate) struct Check {
     pub(crate) threads: Option<usize>,
     /// Memory that the search may take, such as 8GiB; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<MemorySize>,
     /// Write the counterexample to this file, as a scenario
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
@@ -127,10 +127,10 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) picture: Diagram,
+    pub(crate) picture: DiagramFlags,
 }
 
-impl Check {
+impl CheckFlags {
     /// Whether links keep the order of messages.
     pub(crate) fn keeps_order(&self) -> bool {
         self.fifo == YesNo::Yes
@@ -139,8 +139,8 @@ impl Check {
     /// What to leave out.
     pub(crate) fn reductions(&self) -> Reductions {
         Reductions {
-            order: matches!(self.reduce, Reduce::Yes | Reduce::Order),
-            names: matches!(self.reduce, Reduce::Yes | Reduce::Names),
+            partial_order: matches!(self.reduce, Reduce::Yes | Reduce::Order),
+            symmetry: matches!(self.reduce, Reduce::Yes | Reduce::Names),
         }
     }
 }

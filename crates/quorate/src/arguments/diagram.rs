@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use quorate_draw::Theme;
-use quorate_draw::spacetime::View;
+use quorate_draw::spacetime::DiagramView;
 use quorate_sim::notation::{NotationError, SetText, When, Window};
 
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
 /// A diagram of the run beside what is printed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Diagram")]
-pub(crate) struct Diagram {
+pub(crate) struct DiagramFlags {
     /// Draw the run as a space-time diagram; .svg and .png say in which format
     #[arg(long, value_name = "FILE")]
     pub(crate) diagram: Option<PathBuf>,
@@ -41,14 +41,14 @@ pub(crate) struct ViewFlags {
     theme: Option<Theme>,
 }
 
-impl Diagram {
+impl DiagramFlags {
     /// Where to draw to, if anywhere; another picture may have the theme too.
-    pub(crate) fn file(&self, another: bool) -> Result<Option<&Path>, Failure> {
+    pub(crate) fn file(&self, another: bool) -> Result<Option<&Path>, CommandError> {
         match &self.diagram {
             Some(path) => Ok(Some(path)),
             None => match self.view.first().filter(|flag| !another || *flag != "--theme") {
                 None => Ok(None),
-                Some(flag) => Err(Failure::new(format!("{flag} needs --diagram FILE"))),
+                Some(flag) => Err(CommandError::new(format!("{flag} needs --diagram FILE"))),
             },
         }
     }
@@ -56,18 +56,18 @@ impl Diagram {
 
 impl ViewFlags {
     /// What they ask for.
-    pub(crate) fn view(&self) -> View {
-        let usual = View::default();
+    pub(crate) fn view(&self) -> DiagramView {
+        let defaults = DiagramView::default();
         let (from, to) = self.window.unwrap_or((0, None));
         let lanes = self.lanes.iter().flat_map(|SetText(lanes)| lanes.iter());
-        View {
+        DiagramView {
             from,
             to,
-            width: self.width.unwrap_or(usual.width),
+            width: self.width.unwrap_or(defaults.width),
             theme: self.theme.unwrap_or_default(),
             processes: lanes.map(|process| process.number()).collect(),
-            most: self.arrows.unwrap_or(usual.most),
-            ..usual
+            max_arrows: self.arrows.unwrap_or(defaults.max_arrows),
+            ..defaults
         }
     }
 

@@ -16,7 +16,7 @@ Examples:
 
 `sim`, `replay` and `check` draw at once with --diagram; a trace can be drawn again, another part of it or for
 other eyes.")]
-pub(crate) struct Draw {
+pub(crate) struct DrawFlags {
     /// The trace, as `--trace FILE.jsonl` wrote it
     pub(crate) trace: PathBuf,
     /// The picture; .svg and .png say in which format

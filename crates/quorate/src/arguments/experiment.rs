@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use quorate_lab::experiment::Options;
-use quorate_lab::part::Shard;
+use quorate_lab::shard::Shard;
 
 /// `quorate experiment`
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ Examples:
   quorate experiment mutex-cost --up-to 8 --shard 1/2 > 1.part   for `quorate merge`
   quorate experiment verification --up-to 2 --seeds 100 --markdown shown.md
   quorate experiment mutex-faults --json | jq -r '.rows[] | select(.blocks > 0) | .replay'")]
-pub(crate) struct Experiment {
+pub(crate) struct ExperimentFlags {
     /// Its name; without one, what there is
     pub(crate) name: Option<String>,
     /// List what there is
@@ -55,7 +55,7 @@ pub(crate) struct Experiment {
     pub(crate) markdown: Option<PathBuf>,
 }
 
-impl Experiment {
+impl ExperimentFlags {
     pub(crate) fn options(&self) -> Options {
         Options {
             seeds: self.seeds,

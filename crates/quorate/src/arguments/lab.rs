@@ -14,7 +14,7 @@ Examples:
                                  for a classroom: anybody who reaches the port can run things here
 
 The lab listens on this machine only unless --listen says otherwise. It asks nothing of any other machine.")]
-pub(crate) struct Lab {
+pub(crate) struct LabFlags {
     /// The port; a free one if not said
     #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::memory::Memory;
+use crate::memory::MemorySize;
 
 /// `quorate merge`
 #[derive(Debug, Args)]
@@ -16,13 +16,13 @@ and after the same with `quorate experiment mutex-cost`:
   quorate merge *.part --csv cost.csv --svg charts/
 
 The result is that of one run, byte for byte, in whatever order the files are named.")]
-pub(crate) struct Merge {
+pub(crate) struct MergeFlags {
     /// The files that `--shard` printed, all of one work
     #[arg(required = true)]
     pub(crate) parts: Vec<PathBuf>,
     /// Memory that runs may take while violations are shrunk; most of what is free if not said
     #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<MemorySize>,
     /// Write a scenario of each cause to this directory, at most 10
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,

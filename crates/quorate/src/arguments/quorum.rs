@@ -20,7 +20,7 @@ Examples:
 A view is who is believed to have failed. Up to 16 processes all views are gone through; of more
 some are drawn from the seed, and the answer says so. Up to 1024 processes JSON lists every quorum,
 of more (65536 at most) those of a few; degree and load are null where not every quorum is built.")]
-pub(crate) struct Quorum {
+pub(crate) struct QuorumFlags {
     /// The system: vcube, tree, grid (with substitutes), grid-fixed, majority or plane
     #[arg(value_parser = system_names(), hide_possible_values = true)]
     pub(crate) system: String,

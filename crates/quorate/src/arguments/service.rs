@@ -17,7 +17,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Where the cluster is.
 #[derive(Debug, Args)]
-pub(crate) struct Where {
+pub(crate) struct ClusterFlags {
     /// Who gives the locks, and where: quorate://HOST:PORT, etcd://HOST:PORT, or etcds://HOST:PORT for TLS; several
     /// HOST:PORT with commas between them. Without, QUORATE_BACKEND says, or --endpoint
     #[arg(long, value_name = "URL", conflicts_with = "endpoint")]
@@ -52,7 +52,7 @@ The address that it prints has the cluster, its locks and the lab in one page, a
   curl -s http://127.0.0.1:7480/openapi.json
 
 The cluster forgets everything when it ends. Ctrl-C ends it.")]
-pub(crate) struct Up {
+pub(crate) struct UpFlags {
     /// How many nodes
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = RangedU64ValueParser::<u32>::new().range(1..=64))]
     pub(crate) nodes: u32,
@@ -139,7 +139,7 @@ anybody else can have it.
 Exit codes: the command's own, 128 + n for a signal; 64 wrong arguments; 69 no cluster, or one without
 a quorum; 75 not acquired in time; 76 lost; 77 not allowed; 126 and 127 if the command cannot be run or
 found.")]
-pub(crate) struct Under {
+pub(crate) struct LockFlags {
     /// What the lock, or the election, is called
     pub(crate) name: String,
     /// The command
@@ -164,12 +164,12 @@ pub(crate) struct Under {
     #[arg(long, value_name = "FILE")]
     pub(crate) spans: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) cluster: Where,
+    pub(crate) cluster: ClusterFlags,
 }
 
 /// What becomes the command under a lock: it dies with whoever started it.
 #[derive(Debug, Args)]
-pub(crate) struct BecomeCommand {
+pub(crate) struct BecomeCommandFlags {
     /// The command
     #[arg(last = true, required = true)]
     pub(crate) command: Vec<OsString>,
@@ -178,12 +178,12 @@ pub(crate) struct BecomeCommand {
 /// `quorate status` and `quorate members`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  quorate status\n  quorate members --json")]
-pub(crate) struct Status {
+pub(crate) struct StatusFlags {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) cluster: Where,
+    pub(crate) cluster: ClusterFlags,
 }
 
 /// `quorate locks`
@@ -203,13 +203,13 @@ pub(crate) struct LocksFlags {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) cluster: Where,
+    pub(crate) cluster: ClusterFlags,
 }
 
 /// `quorate release`
 #[derive(Debug, Args)]
 #[command(after_help = "Example: quorate release deploy --force --reason 'the host is gone'")]
-pub(crate) struct Release {
+pub(crate) struct ReleaseFlags {
     /// Which lock
     pub(crate) name: String,
     /// Yes, take it away from whoever has it
@@ -222,5 +222,5 @@ pub(crate) struct Release {
     #[arg(long)]
     pub(crate) election: bool,
     #[command(flatten)]
-    pub(crate) cluster: Where,
+    pub(crate) cluster: ClusterFlags,
 }

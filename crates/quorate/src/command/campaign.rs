@@ -10,28 +10,30 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use quorate_lab::campaign::{Asked, CampaignError, CampaignPart, Effort, campaign};
-use quorate_lab::part::{Part, Shard, Work};
+use quorate_lab::campaign::{
+    CampaignError, CampaignExecution, CampaignRequest, CampaignShard, campaign,
+};
+use quorate_lab::shard::{Shard, ShardFile, ShardResult};
 
-use super::findings::{Keeping, conclude};
-use crate::Done;
-use crate::arguments::{Campaign, flag_of};
-use crate::failure::Failure;
-use crate::files::NewFile;
+use super::findings::{KeepOptions, conclude};
+use crate::CommandResult;
+use crate::arguments::{CampaignFlags, flag_of};
+use crate::command_error::CommandError;
+use crate::files::AtomicFile;
 use crate::memory;
 
 /// Progress is kept this often.
-const SAVED_EVERY: Duration = Duration::from_secs(5);
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(flags: &Campaign) -> Done {
-    let asked = flags.asked();
-    let worlds = asked.worlds().map_err(explain)?;
+pub(crate) fn run(flags: &CampaignFlags) -> CommandResult {
+    let request = flags.request();
+    let generator = request.generator().map_err(explain)?;
     let threads = threads(flags.threads)?;
     let memory = flags.memory.unwrap_or_else(memory::available).0;
     let shard = flags.shard.unwrap_or(Shard::WHOLE);
     let part = match &flags.resume {
-        Some(path) => resumed(path, &asked, shard)?,
-        None => CampaignPart::new(asked, shard),
+        Some(path) => read_progress(path, &request, shard)?,
+        None => CampaignShard::new(request, shard),
     };
     let before = part.report.runs;
     let started = now();
@@ -39,20 +41,26 @@ pub(crate) fn run(flags: &Campaign) -> Done {
     let deadline = flags.minutes.and_then(|minutes| started.checked_add(minutes.0));
     let stop = || interrupted.load(Ordering::Relaxed) || deadline.is_some_and(|end| now() >= end);
     let bar = progress_bar(&part, shard, flags.minutes.is_some());
-    let mut progress = Kept { path: flags.resume.as_deref(), shard, last: started };
-    let mut save = |part: &CampaignPart| progress.now_and_then(part);
-    let effort = Effort { memory, threads, each: &|| bar.inc(1), stop: &stop, save: &mut save };
-    let done = campaign(part, shard, effort);
+    let mut progress = ProgressFile { path: flags.resume.as_deref(), shard, last: started };
+    let mut save = |part: &CampaignShard| progress.save_if_due(part);
+    let execution = CampaignExecution {
+        memory,
+        threads,
+        on_run: &|| bar.inc(1),
+        should_stop: &stop,
+        checkpoint: &mut save,
+    };
+    let done = campaign(part, shard, execution);
     bar.finish_and_clear();
     let took = started.elapsed();
     let part = done.map_err(explain)?;
-    progress.keep(&part)?;
+    progress.save(&part)?;
     let (runs, violated) = (part.report.runs, !part.report.violations.is_empty());
     if flags.shard.is_some() {
-        print_part(shard, part)?;
+        print_shard(shard, part)?;
     } else {
-        let keeping = Keeping { folder: flags.keep.as_deref(), shrinks: !flags.no_shrink };
-        conclude(&worlds, part, &keeping, memory, flags.json)?;
+        let keep_options = KeepOptions { folder: flags.keep.as_deref(), shrink: !flags.no_shrink };
+        conclude(&generator, part, &keep_options, memory, flags.json)?;
     }
     let rate = (runs - before) as f64 / took.as_secs_f64().max(1e-9);
     writeln!(anstream::stderr().lock(), "{} runs in {took:.1?}, {rate:.0} runs/s", runs - before)?;
@@ -63,19 +71,23 @@ pub(crate) fn run(flags: &Campaign) -> Done {
 }
 
 /// What a file of progress says, or nothing yet.
-fn resumed(path: &Path, asked: &Asked, shard: Shard) -> Result<CampaignPart, Failure> {
-    let refused = |why: &str| Failure::new(format!("--resume: {} {why}", path.display()));
+fn read_progress(
+    path: &Path,
+    request: &CampaignRequest,
+    shard: Shard,
+) -> Result<CampaignShard, CommandError> {
+    let refused = |why: &str| CommandError::new(format!("--resume: {} {why}", path.display()));
     // That it can be written is better known now than in the end.
-    NewFile::begin(path)?;
+    AtomicFile::create(path)?;
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(CampaignPart::new(asked.clone(), shard));
+            return Ok(CampaignShard::new(request.clone(), shard));
         }
         read => read.map_err(|error| refused(&format!("cannot be read: {error}")))?,
     };
-    let part = Part::read(&bytes).map_err(|why| refused(&why))?;
+    let part = ShardFile::read(&bytes).map_err(|why| refused(&why))?;
     match part.work {
-        Work::Campaign(campaign) if campaign.asked == *asked && part.shard == shard => {
+        ShardResult::Campaign(campaign) if campaign.request == *request && part.shard == shard => {
             Ok(*campaign)
         }
         _ => Err(refused("was begun with other flags; give the same, or name another file")),
@@ -83,34 +95,36 @@ fn resumed(path: &Path, asked: &Asked, shard: Shard) -> Result<CampaignPart, Fai
 }
 
 /// The file that progress is kept in.
-struct Kept<'a> {
+struct ProgressFile<'a> {
     path: Option<&'a Path>,
     shard: Shard,
     last: Instant,
 }
 
-impl Kept<'_> {
-    fn now_and_then(&mut self, part: &CampaignPart) {
-        if now() >= self.last + SAVED_EVERY {
+impl ProgressFile<'_> {
+    fn save_if_due(&mut self, part: &CampaignShard) {
+        if now() >= self.last + SAVE_INTERVAL {
             // A file that cannot be written now may be later; in the end it has to be.
-            let _ = self.keep(part);
+            let _ = self.save(part);
             self.last = now();
         }
     }
 
-    fn keep(&self, part: &CampaignPart) -> Result<(), Failure> {
+    fn save(&self, part: &CampaignShard) -> Result<(), CommandError> {
         let Some(path) = self.path else { return Ok(()) };
-        let work = Work::Campaign(Box::new(part.clone()));
-        let mut file = NewFile::begin(path)?;
-        file.write_all(Part::new(self.shard, work).write().map_err(Failure::new)?.as_bytes())?;
-        file.keep()
+        let work = ShardResult::Campaign(Box::new(part.clone()));
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(
+            ShardFile::new(self.shard, work).write().map_err(CommandError::new)?.as_bytes(),
+        )?;
+        file.commit()
     }
 }
 
-fn print_part(shard: Shard, part: CampaignPart) -> Result<(), Failure> {
-    let part = Part::new(shard, Work::Campaign(Box::new(part)));
+fn print_shard(shard: Shard, part: CampaignShard) -> Result<(), CommandError> {
+    let part = ShardFile::new(shard, ShardResult::Campaign(Box::new(part)));
     let mut out = anstream::stdout().lock();
-    out.write_all(part.write().map_err(Failure::new)?.as_bytes())?;
+    out.write_all(part.write().map_err(CommandError::new)?.as_bytes())?;
     Ok(out.flush()?)
 }
 
@@ -118,12 +132,12 @@ fn print_part(shard: Shard, part: CampaignPart) -> Result<(), Failure> {
 const THREADS_MOST: usize = 1_024;
 
 /// As many threads as were asked for, or as there are cores.
-pub(super) fn threads(asked: Option<usize>) -> Result<usize, Failure> {
+pub(super) fn threads(requested: Option<usize>) -> Result<usize, CommandError> {
     let cores = available_parallelism().map_or(1, |cores| cores.get());
-    let threads = asked.unwrap_or(cores);
+    let threads = requested.unwrap_or(cores);
     match (1..=THREADS_MOST).contains(&threads) {
         true => Ok(threads),
-        false => Err(Failure::new(format!("--threads: expected 1 to {THREADS_MOST}"))),
+        false => Err(CommandError::new(format!("--threads: expected 1 to {THREADS_MOST}"))),
     }
 }
 
@@ -141,22 +155,22 @@ pub(super) fn interruption() -> Arc<AtomicBool> {
     stop
 }
 
-pub(super) fn explain(error: CampaignError) -> Failure {
+pub(super) fn explain(error: CampaignError) -> CommandError {
     match error {
         CampaignError::Invalid(invalid) => {
-            Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
+            CommandError::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
         }
-        error => Failure::new(error),
+        error => CommandError::new(error),
     }
 }
 
 /// A bar on stderr, if somebody is there to see it.
-fn progress_bar(part: &CampaignPart, shard: Shard, endless: bool) -> ProgressBar {
+fn progress_bar(part: &CampaignShard, shard: Shard, endless: bool) -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     };
-    let seeds = part.asked.seeds(shard);
+    let seeds = part.request.seeds(shard);
     let template = match endless {
         true => "{spinner} {pos} runs, {per_sec}, {elapsed}",
         false => "{bar:40} {pos} of {len} runs, {per_sec}, {eta} left",

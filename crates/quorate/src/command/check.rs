@@ -9,31 +9,31 @@ use std::sync::atomic::Ordering;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quorate_check::{Bounds, Budget, Progress};
 use quorate_core::{Property, Time};
-use quorate_lab::exhaustive::{self, Question};
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{When, Who};
+use quorate_lab::exhaustive::{self, CheckConfig};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::{Conditions, Scenario};
 
 use super::campaign::{interruption, threads, timed};
-use crate::Done;
-use crate::arguments::{Check, flag_of};
-use crate::failure::Failure;
-use crate::files::NewFile;
+use crate::CommandResult;
+use crate::arguments::{CheckFlags, flag_of};
+use crate::command_error::CommandError;
+use crate::files::AtomicFile;
 use crate::memory;
-use crate::picture::{self, Picture};
+use crate::picture::{self, PictureFile};
 use crate::print;
 
 /// Who knows what of whom is kept in 64 bits, and more could not be gone through anyhow.
 const PROCESSES_MOST: usize = 8;
 
-pub(crate) fn check(flags: &Check) -> Done {
-    let question = question(flags)?;
-    let file = flags.save.as_deref().map(NewFile::begin).transpose()?;
-    let picture = flags.picture.file(false)?.map(Picture::begin).transpose()?;
+pub(crate) fn check(flags: &CheckFlags) -> CommandResult {
+    let config = config(flags)?;
+    let file = flags.save.as_deref().map(AtomicFile::create).transpose()?;
+    let picture = flags.picture.file(false)?.map(PictureFile::begin).transpose()?;
     let stop = interruption();
     let bar = progress_bar();
     let (done, took) = timed(|| {
-        exhaustive::explore(&question, |progress| {
+        exhaustive::explore(&config, |progress| {
             show(&bar, progress);
             match stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
@@ -42,7 +42,7 @@ pub(crate) fn check(flags: &Check) -> Done {
         })
     });
     bar.finish_and_clear();
-    let mut checked = done.map_err(Failure::new)?;
+    let mut checked = done.map_err(CommandError::new)?;
     if let (Some(scenario), Some(file), Some(path)) = (&checked.scenario, file, &flags.save) {
         write(file, scenario, path)?;
         checked.report.counterexample = Some(path.display().to_string());
@@ -66,23 +66,23 @@ pub(crate) fn check(flags: &Check) -> Done {
     })
 }
 
-fn question(flags: &Check) -> Result<Question, Failure> {
+fn config(flags: &CheckFlags) -> Result<CheckConfig, CommandError> {
     if !(1..=PROCESSES_MOST).contains(&flags.processes) {
-        return Err(Failure::new(format!(
+        return Err(CommandError::new(format!(
             "-n: 1 to {PROCESSES_MOST} processes can be explored, not {}; `quorate campaign` takes more, at random",
             flags.processes
         )));
     }
     let crashing = flags.crashing.iter().flat_map(|crashing| &crashing.0);
-    if let Some(stranger) = crashing.into_iter().find(|it| it.index() >= flags.processes) {
-        return Err(Failure::new(format!(
-            "--crashing: there is no process {stranger}; they are 0 to {}",
+    if let Some(unknown) = crashing.into_iter().find(|it| it.index() >= flags.processes) {
+        return Err(CommandError::new(format!(
+            "--crashing: there is no process {unknown}; they are 0 to {}",
             flags.processes - 1
         )));
     }
     let scenario = Scenario {
         requesters: flags.requesters,
-        request: asking(flags),
+        request: named_requesters(flags),
         fifo: flags.keeps_order(),
         quorums: flags.quorums.clone(),
         tree: flags.tree.clone(),
@@ -91,25 +91,25 @@ fn question(flags: &Check) -> Result<Question, Failure> {
         hand_over: flags.hand_over,
         ids: flags.ids.clone(),
         values: flags.values.clone(),
-        bears: flags.faults,
+        tolerates: flags.faults,
         watch: flags.watch.clone(),
         ..Scenario::new(&flags.algorithm, flags.processes)
     };
     scenario.validate().map_err(|invalid| {
-        Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
+        CommandError::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
-    quorate_lab::check(&scenario).map_err(Failure::new)?;
-    let Check { crashes, recoveries, losses, suspicions, .. } = *flags;
-    Ok(Question {
+    quorate_lab::check(&scenario).map_err(CommandError::new)?;
+    let CheckFlags { crashes, recoveries, losses, suspicions, .. } = *flags;
+    Ok(CheckConfig {
         scenario,
         requests: flags.requests,
         budget: Budget { crashes, recoveries, losses, suspicions },
-        crashing: flags.crashing.as_ref().map(|crashing| crashing.0.clone()),
+        crashable: flags.crashing.as_ref().map(|crashing| crashing.0.clone()),
         lease: flags.lease,
         renewals: Some(flags.renewals),
-        reduce: flags.reductions(),
+        reductions: flags.reductions(),
         only: flags.only.as_deref().map(property).transpose()?,
-        content_with_a_part: flags.depth.is_some() || flags.memory.is_some(),
+        allow_partial: flags.depth.is_some() || flags.memory.is_some(),
         bounds: Bounds {
             memory: flags.memory.unwrap_or_else(memory::available).0,
             depth: flags.depth.unwrap_or(u32::MAX),
@@ -119,16 +119,21 @@ fn question(flags: &Check) -> Result<Question, Failure> {
 }
 
 /// Those who ask, if they were named.
-fn asking(flags: &Check) -> Vec<Occasion> {
+fn named_requesters(flags: &CheckFlags) -> Vec<ProcessAt> {
     let named = flags.asking.iter().flat_map(|asking| &asking.0);
-    named.map(|process| Occasion { who: Who::Process(process), at: When::At(Time::ZERO) }).collect()
+    named
+        .map(|process| ProcessAt {
+            process: ProcessSelector::Process(process),
+            at: When::At(Time::ZERO),
+        })
+        .collect()
 }
 
-fn property(id: &str) -> Result<Property, Failure> {
+fn property(id: &str) -> Result<Property, CommandError> {
     Property::ALL.into_iter().find(|property| property.id().eq_ignore_ascii_case(id)).ok_or_else(
         || {
             let known: Vec<&str> = Property::ALL.iter().map(|property| property.id()).collect();
-            Failure::new(format!(
+            CommandError::new(format!(
                 "--only: there is no property `{id}`; there are {}",
                 known.join(", ")
             ))
@@ -136,22 +141,24 @@ fn property(id: &str) -> Result<Property, Failure> {
     )
 }
 
-fn write(mut file: NewFile, scenario: &Scenario, path: &Path) -> Result<(), Failure> {
-    let text = toml::to_string(scenario)
-        .map_err(|error| Failure::new(format!("{} cannot be written: {error}", path.display())))?;
+fn write(mut file: AtomicFile, scenario: &Scenario, path: &Path) -> Result<(), CommandError> {
+    let text = toml::to_string(scenario).map_err(|error| {
+        CommandError::new(format!("{} cannot be written: {error}", path.display()))
+    })?;
     write!(
         file,
         "# Found by `quorate check`: a shortest way to it, a step each millisecond.\n{text}"
     )?;
-    file.keep()
+    file.commit()
 }
 
 /// Draws the counterexample: the simulator runs it once more.
-fn draw(picture: Picture, scenario: &Scenario, flags: &Check) -> Result<(), Failure> {
-    let mut draft = picture::draft(scenario.processes);
-    quorate_lab::run(scenario, Conditions::default(), Some(&mut draft)).map_err(Failure::new)?;
-    let diagram = draft.diagram().titled(print::title(scenario));
-    picture.run(&diagram, &flags.picture.view.view())
+fn draw(picture: PictureFile, scenario: &Scenario, flags: &CheckFlags) -> Result<(), CommandError> {
+    let mut builder = picture::diagram_builder(scenario.processes);
+    quorate_lab::run(scenario, Conditions::default(), Some(&mut builder))
+        .map_err(CommandError::new)?;
+    let diagram = builder.build().titled(print::title(scenario));
+    picture.draw_run(&diagram, &flags.picture.view.view())
 }
 
 /// A line on stderr, if somebody is there to see it.

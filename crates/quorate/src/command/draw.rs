@@ -7,25 +7,27 @@ use std::process::ExitCode;
 use quorate_draw::spacetime::Diagram;
 use quorate_sim::trace;
 
-use crate::Done;
-use crate::arguments::Draw;
+use crate::CommandResult;
+use crate::arguments::DrawFlags;
 use crate::command::sim::same_file;
-use crate::failure::Failure;
-use crate::picture::Picture;
+use crate::command_error::CommandError;
+use crate::picture::PictureFile;
 
-pub(crate) fn draw(flags: &Draw) -> Done {
+pub(crate) fn draw(flags: &DrawFlags) -> CommandResult {
     let name = flags.trace.display();
     if same_file(&flags.trace, &flags.output) {
-        return Err(Failure::new("the picture would replace the trace; name another file"));
+        return Err(CommandError::new("the picture would replace the trace; name another file"));
     }
-    let picture = Picture::begin(&flags.output)?;
+    let picture = PictureFile::begin(&flags.output)?;
     let file = File::open(&flags.trace)
-        .map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+        .map_err(|error| CommandError::new(format!("{name} cannot be read: {error}")))?;
     let (processes, records) = trace::read(BufReader::new(file)).map_err(|error| {
-        Failure::new(format!("{name} cannot be drawn: {error}; --trace FILE.jsonl writes a trace"))
+        CommandError::new(format!(
+            "{name} cannot be drawn: {error}; --trace FILE.jsonl writes a trace"
+        ))
     })?;
     let file_name = flags.trace.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let title = flags.title.clone().or(file_name).unwrap_or_default();
-    picture.run(&Diagram::new(processes, &records).titled(title), &flags.view.view())?;
+    picture.draw_run(&Diagram::new(processes, &records).titled(title), &flags.view.view())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,57 +6,63 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_draw::{Theme, chart};
-use quorate_lab::experiment::{EXPERIMENTS, Experiment, Findings, Options, Progress};
-use quorate_lab::part::{Part, Work};
+use quorate_lab::experiment::{EXPERIMENTS, Experiment, ExperimentProgress, Findings, Options};
+use quorate_lab::shard::{ShardFile, ShardResult};
 use serde_json::json;
 
-use crate::Done;
+use crate::CommandResult;
 use crate::arguments;
 use crate::command::sim::same_file;
-use crate::failure::Failure;
-use crate::files::NewFile;
+use crate::command_error::CommandError;
+use crate::files::AtomicFile;
 
-pub(crate) fn experiment(flags: &arguments::Experiment) -> Done {
+pub(crate) fn experiment(flags: &arguments::ExperimentFlags) -> CommandResult {
     let Some(name) = &flags.name else { return list(flags.json) };
-    let experiment = Experiment::by_name(name).map_err(Failure::new)?;
-    draws(experiment, flags.svg.as_deref(), flags.png.as_deref())?;
+    let experiment = Experiment::by_name(name).map_err(CommandError::new)?;
+    check_draws_charts(experiment, flags.svg.as_deref(), flags.png.as_deref())?;
     if let Some(shard) = flags.shard {
-        let part = experiment.run_part(&flags.options(), shard, &Bar::new());
-        let part = Part::new(shard, Work::Experiment(part.map_err(Failure::new)?));
+        let part = experiment.run_shard(&flags.options(), shard, &TerminalProgress::new());
+        let part = ShardFile::new(shard, ShardResult::Experiment(part.map_err(CommandError::new)?));
         let mut out = anstream::stdout().lock();
-        out.write_all(part.write().map_err(Failure::new)?.as_bytes())?;
+        out.write_all(part.write().map_err(CommandError::new)?.as_bytes())?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     // A file that could not be written in the end is no reason to wait for it.
-    let files = Files::begin(Paths {
+    let files = ExperimentFiles::begin(Paths {
         csv: flags.csv.as_deref(),
         svg: flags.svg.as_deref(),
         png: flags.png.as_deref(),
         markdown: flags.markdown.as_deref(),
     })?
-    .made_by(&flags.options());
-    let findings = experiment.run(&flags.options(), &Bar::new()).map_err(Failure::new)?;
-    tell(experiment, &findings, files, flags.json)
+    .with_options(&flags.options());
+    let findings =
+        experiment.run(&flags.options(), &TerminalProgress::new()).map_err(CommandError::new)?;
+    write_results(experiment, &findings, files, flags.json)
 }
 
 /// Whoever asks for charts of an experiment that has none should know.
-pub(super) fn draws(
+pub(super) fn check_draws_charts(
     experiment: &Experiment,
     svg: Option<&Path>,
     png: Option<&Path>,
-) -> Result<(), Failure> {
-    let asked = [("--svg", svg), ("--png", png)].into_iter().find(|(_, path)| path.is_some());
-    match asked.filter(|_| !experiment.draws) {
+) -> Result<(), CommandError> {
+    let requested = [("--svg", svg), ("--png", png)].into_iter().find(|(_, path)| path.is_some());
+    match requested.filter(|_| !experiment.draws) {
         None => Ok(()),
         Some((flag, _)) => {
-            Err(Failure::new(format!("{} draws no charts; leave {flag} out", experiment.name)))
+            Err(CommandError::new(format!("{} draws no charts; leave {flag} out", experiment.name)))
         }
     }
 }
 
 /// Writes the files that were asked for, and prints what was found.
-pub(super) fn tell(experiment: &Experiment, findings: &Findings, files: Files, json: bool) -> Done {
+pub(super) fn write_results(
+    experiment: &Experiment,
+    findings: &Findings,
+    files: ExperimentFiles,
+    json: bool,
+) -> CommandResult {
     let name = experiment.name;
     files.write(experiment, findings)?;
     let mut out = anstream::stdout().lock();
@@ -69,7 +75,7 @@ pub(super) fn tell(experiment: &Experiment, findings: &Findings, files: Files, j
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(json: bool) -> Done {
+fn list(json: bool) -> CommandResult {
     let mut out = anstream::stdout().lock();
     if json {
         let all = EXPERIMENTS.iter().map(|experiment| {
@@ -95,73 +101,74 @@ pub(super) struct Paths<'p> {
 }
 
 /// The files that were asked for.
-pub(super) struct Files {
-    csv: Option<NewFile>,
-    charts: Vec<(Kind, Charts)>,
-    markdown: Option<(NewFile, PathBuf)>,
+pub(super) struct ExperimentFiles {
+    csv: Option<AtomicFile>,
+    charts: Vec<(ImageFormat, Charts)>,
+    markdown: Option<(AtomicFile, PathBuf)>,
     /// What was chosen, for the page to say how it is made again.
-    chosen: String,
+    options_text: String,
 }
 
 /// What charts are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ImageFormat {
     Svg,
     Png,
 }
 
 enum Charts {
-    One(NewFile),
+    One(AtomicFile),
     Each(PathBuf),
 }
 
-impl Files {
-    pub(super) fn begin(paths: Paths<'_>) -> Result<Self, Failure> {
+impl ExperimentFiles {
+    pub(super) fn begin(paths: Paths<'_>) -> Result<Self, CommandError> {
         let Paths { csv, svg, png, markdown } = paths;
         let named = [("--csv", csv), ("--svg", svg), ("--png", png), ("--markdown", markdown)];
-        for (place, (flag, file)) in named.iter().enumerate() {
-            for (other_flag, other) in &named[..place] {
+        for (index, (flag, file)) in named.iter().enumerate() {
+            for (other_flag, other) in &named[..index] {
                 // Charts in both formats may be in one directory.
                 if let (Some(file), Some(other)) = (file, other)
                     && same_file(file, other)
                     && !is_folder(file)
                 {
                     let problem = format!("{other_flag} and {flag} name the same file");
-                    return Err(Failure::new(problem));
+                    return Err(CommandError::new(problem));
                 }
             }
         }
-        let csv = csv.map(NewFile::begin).transpose()?;
+        let csv = csv.map(AtomicFile::create).transpose()?;
         let mut charts = Vec::new();
-        for (kind, path) in [(Kind::Svg, svg), (Kind::Png, png)] {
+        for (image_format, path) in [(ImageFormat::Svg, svg), (ImageFormat::Png, png)] {
             if let Some(path) = path {
-                charts.push((kind, Charts::begin(path, kind)?));
+                charts.push((image_format, Charts::begin(path, image_format)?));
             }
         }
-        let page = |path: &Path| Ok::<_, Failure>((NewFile::begin(path)?, path.to_owned()));
+        let page =
+            |path: &Path| Ok::<_, CommandError>((AtomicFile::create(path)?, path.to_owned()));
         let markdown = markdown.map(page).transpose()?;
-        Ok(Self { csv, charts, markdown, chosen: String::new() })
+        Ok(Self { csv, charts, markdown, options_text: String::new() })
     }
 
     /// The same files, made by an experiment with these options.
-    fn made_by(self, options: &Options) -> Self {
+    fn with_options(self, options: &Options) -> Self {
         let number = |flag: &str, value: Option<u64>| {
             value.map(|value| format!(" {flag} {value}")).unwrap_or_default()
         };
         let sizes = [("--up-to", options.up_to), ("--ours-up-to", options.ours_up_to)];
-        let mut chosen = number("--seeds", options.seeds);
+        let mut options_text = number("--seeds", options.seeds);
         for (flag, size) in sizes {
-            chosen += &number(flag, size.map(|size| size as u64));
+            options_text += &number(flag, size.map(|size| size as u64));
         }
-        Self { chosen, ..self }
+        Self { options_text, ..self }
     }
 
-    fn write(self, experiment: &Experiment, findings: &Findings) -> Result<(), Failure> {
+    fn write(self, experiment: &Experiment, findings: &Findings) -> Result<(), CommandError> {
         let name = experiment.name;
         let mut files = Vec::new();
         if let Some((mut file, path)) = self.markdown {
-            let (chosen, path) = (&self.chosen, path.display());
-            let command = format!("quorate experiment {name}{chosen} --markdown {path}");
+            let (options_text, path) = (&self.options_text, path.display());
+            let command = format!("quorate experiment {name}{options_text} --markdown {path}");
             findings.write_markdown(experiment.summary, &command, &mut file)?;
             files.push(file);
         }
@@ -169,33 +176,35 @@ impl Files {
             findings.table.write_csv(&mut file)?;
             files.push(file);
         }
-        for (kind, charts) in self.charts {
+        for (image_format, charts) in self.charts {
             match charts {
                 Charts::One(mut file) => {
-                    let page = chart::page(name, &findings.charts, kind.theme());
-                    file.write_all(&kind.drawn(page)?)?;
+                    let page = chart::page(name, &findings.charts, image_format.theme());
+                    file.write_all(&image_format.encode(page)?)?;
                     files.push(file);
                 }
                 Charts::Each(folder) => {
                     std::fs::create_dir_all(&folder).map_err(|error| {
-                        Failure::new(format!("{} cannot be made: {error}", folder.display()))
+                        CommandError::new(format!("{} cannot be made: {error}", folder.display()))
                     })?;
                     for chart in &findings.charts {
-                        let ending = kind.ending();
-                        let path = folder.join(format!("{name}-{}.{ending}", chart.name));
-                        let mut file = NewFile::begin(&path)?;
-                        file.write_all(&kind.drawn(chart.svg_on(kind.theme()))?)?;
+                        let extension = image_format.extension();
+                        let path = folder.join(format!("{name}-{}.{extension}", chart.name));
+                        let mut file = AtomicFile::create(&path)?;
+                        file.write_all(
+                            &image_format.encode(chart.svg_with_theme(image_format.theme()))?,
+                        )?;
                         files.push(file);
                     }
                 }
             }
         }
-        files.into_iter().try_for_each(NewFile::keep)
+        files.into_iter().try_for_each(AtomicFile::commit)
     }
 }
 
-impl Kind {
-    fn ending(self) -> &'static str {
+impl ImageFormat {
+    fn extension(self) -> &'static str {
         match self {
             Self::Svg => "svg",
             Self::Png => "png",
@@ -210,10 +219,10 @@ impl Kind {
         }
     }
 
-    fn drawn(self, svg: String) -> Result<Vec<u8>, Failure> {
+    fn encode(self, svg: String) -> Result<Vec<u8>, CommandError> {
         match self {
             Self::Svg => Ok(svg.into_bytes()),
-            Self::Png => quorate_draw::png(&svg).map_err(Failure::new),
+            Self::Png => quorate_draw::png(&svg).map_err(CommandError::new),
         }
     }
 }
@@ -224,17 +233,17 @@ fn is_folder(path: &Path) -> bool {
 }
 
 impl Charts {
-    fn begin(path: &Path, kind: Kind) -> Result<Self, Failure> {
+    fn begin(path: &Path, image_format: ImageFormat) -> Result<Self, CommandError> {
         if path.is_dir() {
             // Whether files can be made there is better known now than in the end.
-            NewFile::begin(&path.join(format!("charts.{}", kind.ending())))?;
+            AtomicFile::create(&path.join(format!("charts.{}", image_format.extension())))?;
         } else if !is_folder(path) {
-            return NewFile::begin(path).map(Self::One);
+            return AtomicFile::create(path).map(Self::One);
         } else if path
             .parent()
             .is_some_and(|above| !above.as_os_str().is_empty() && !above.is_dir())
         {
-            return Err(Failure::new(format!(
+            return Err(CommandError::new(format!(
                 "{} cannot be made: the directory above it does not exist",
                 path.display()
             )));
@@ -244,9 +253,9 @@ impl Charts {
 }
 
 /// A bar on stderr, where that is a terminal.
-struct Bar(ProgressBar);
+struct TerminalProgress(ProgressBar);
 
-impl Bar {
+impl TerminalProgress {
     fn new() -> Self {
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} left")
@@ -257,7 +266,7 @@ impl Bar {
     }
 }
 
-impl Progress for Bar {
+impl ExperimentProgress for TerminalProgress {
     fn begin(&self, cells: usize) {
         self.0.set_length(cells as u64);
     }

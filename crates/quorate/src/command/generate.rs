@@ -6,29 +6,29 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::Done;
+use crate::CommandResult;
 use crate::arguments::Arguments;
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
-pub(crate) fn completions(shell: Shell) -> Done {
+pub(crate) fn completions(shell: Shell) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "quorate", &mut script);
     std::io::stdout().write_all(&script)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn man(command: Option<&str>) -> Done {
+pub(crate) fn man(command: Option<&str>) -> CommandResult {
     let mut root = Arguments::command();
     root.build();
     let page = match command {
         None => root,
         Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| {
             let known = root.get_subcommands().map(clap::Command::get_name);
-            let way_out = match quorate_lab::nearest(name, known) {
+            let hint = match quorate_lab::nearest(name, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`quorate --help` names them all".to_owned(),
             };
-            Failure::new(format!("there is no command `{name}`; {way_out}"))
+            CommandError::new(format!("there is no command `{name}`; {hint}"))
         })?,
     };
     let mut text = Vec::new();

@@ -4,17 +4,17 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::process::{Command, ExitCode, Stdio};
 
-use quorate_console::{Server, Settings};
+use quorate_console::{LabServer, LabSettings};
 
-use crate::Done;
-use crate::arguments::Lab;
-use crate::failure::Failure;
+use crate::CommandResult;
+use crate::arguments::LabFlags;
+use crate::command_error::CommandError;
 
-pub(crate) fn lab(flags: &Lab) -> Done {
+pub(crate) fn lab(flags: &LabFlags) -> CommandResult {
     let address = SocketAddr::new(flags.listen, flags.port);
-    let settings = Settings { address, names: flags.names.clone(), ..Settings::default() };
-    let server = Server::bind(settings).map_err(|error| {
-        Failure::new(format!("cannot listen on {address}: {error}; try another --port"))
+    let settings = LabSettings { address, names: flags.names.clone(), ..LabSettings::default() };
+    let server = LabServer::bind(settings).map_err(|error| {
+        CommandError::new(format!("cannot listen on {address}: {error}; try another --port"))
     })?;
     let url = server.url();
     let mut out = anstream::stdout().lock();
@@ -28,7 +28,7 @@ pub(crate) fn lab(flags: &Lab) -> Done {
     if !flags.no_open {
         open(&url);
     }
-    server.run().map_err(|error| Failure::new(format!("the lab cannot go on: {error}")))?;
+    server.run().map_err(|error| CommandError::new(format!("the lab cannot go on: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,10 +8,10 @@ use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::{Assumption, Profile, Property};
 use serde_json::json;
 
-use crate::Done;
-use crate::arguments::List;
+use crate::CommandResult;
+use crate::arguments::ListFlags;
 
-pub(crate) fn list(list: &List) -> Done {
+pub(crate) fn list(list: &ListFlags) -> CommandResult {
     let mut out = anstream::stdout().lock();
     if list.json {
         let all: Vec<_> = PROFILES.iter().map(as_json).collect();

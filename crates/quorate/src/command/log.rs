@@ -7,19 +7,21 @@ use std::path::Path;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
 /// From now on what happens is written, as much of it as the level says.
-pub(crate) fn begin(format: LogFormat, level: &str) -> Result<(), Failure> {
+pub(crate) fn init(format: LogFormat, level: &str) -> Result<(), CommandError> {
     let filter = EnvFilter::try_new(level).map_err(|error| {
-        Failure::new(format!("--log-level {level}: {error}; try info, or info,quorate_net=debug"))
+        CommandError::new(format!(
+            "--log-level {level}: {error}; try info, or info,quorate_net=debug"
+        ))
     })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter);
     let colours = io::stderr().is_terminal();
     match format {
         LogFormat::Json => log.json().flatten_event(true).with_writer(io::stderr).init(),
         LogFormat::Text => {
-            let lines = move || OneLine { out: io::stderr(), colours };
+            let lines = move || SingleLineWriter { out: io::stderr(), colours };
             log.with_ansi(colours).with_writer(lines).init();
         }
     }
@@ -27,13 +29,13 @@ pub(crate) fn begin(format: LogFormat, level: &str) -> Result<(), Failure> {
 }
 
 /// Writes each event on one line, whatever the texts in it contain: an event arrives in one call.
-struct OneLine<W> {
+struct SingleLineWriter<W> {
     out: W,
     /// Whether the escape character is ours.
     colours: bool,
 }
 
-impl<W: Write> Write for OneLine<W> {
+impl<W: Write> Write for SingleLineWriter<W> {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let (event_text, end) = match event.strip_suffix(b"\n") {
             Some(line) => (line, &b"\n"[..]),
@@ -59,9 +61,9 @@ impl<W: Write> Write for OneLine<W> {
 }
 
 /// A file that is written to behind what is there.
-pub(crate) fn appended(path: &Path) -> Result<File, Failure> {
+pub(crate) fn open_for_append(path: &Path) -> Result<File, CommandError> {
     let opened = File::options().create(true).append(true).open(path);
-    opened.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    opened.map_err(|error| CommandError::new(format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]
@@ -70,7 +72,7 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line() {
-        let mut line = OneLine { out: Vec::new(), colours: false };
+        let mut line = SingleLineWriter { out: Vec::new(), colours: false };
         line.write_all(b"WARN reason=x\nERROR forged \x1b[2J\r\n").expect("memory");
         assert_eq!(line.out, b"WARN reason=x\\nERROR forged \\x1b[2J\\r\n");
     }

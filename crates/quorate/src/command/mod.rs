@@ -1,5 +1,6 @@
 //! What each command does.
 
+pub(crate) mod admin;
 pub(crate) mod bench;
 pub(crate) mod campaign;
 pub(crate) mod certs;
@@ -11,13 +12,12 @@ pub(crate) mod findings;
 pub(crate) mod generate;
 pub(crate) mod lab;
 pub(crate) mod list;
+pub(crate) mod locked_command;
 pub(crate) mod log;
-pub(crate) mod look;
 pub(crate) mod merge;
 pub(crate) mod node;
 pub(crate) mod quorum;
 pub(crate) mod replay;
 pub(crate) mod shrink;
 pub(crate) mod sim;
-pub(crate) mod under;
 pub(crate) mod up;

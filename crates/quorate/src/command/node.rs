@@ -8,37 +8,37 @@ use sd_notify::NotifyState;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::up::end_is_wanted;
-use crate::Done;
+use super::up::shutdown_signal;
+use crate::CommandResult;
 use crate::arguments::NodeFlags;
-use crate::failure::Failure;
+use crate::command_error::CommandError;
 
 /// How long clients have to go elsewhere.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) fn node(flags: &NodeFlags) -> Done {
-    let config = NodeConfig::read(&flags.config).map_err(Failure::new)?;
-    super::log::begin(flags.log, &flags.log_level)?;
+pub(crate) fn node(flags: &NodeFlags) -> CommandResult {
+    let config = NodeConfig::read(&flags.config).map_err(CommandError::new)?;
+    super::log::init(flags.log, &flags.log_level)?;
     quorate_service::raise_open_files();
     // A node is one loop, and what it talks to is quicker on the same thread: nothing has to be woken elsewhere.
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
+    let runtime = runtime.map_err(|error| CommandError::new(format!("no runtime: {error}")))?;
     runtime.block_on(async {
         let spans = match &flags.spans {
             Some(path) => {
-                let file = super::log::appended(path)?;
+                let file = super::log::open_for_append(path)?;
                 let instance = config.id.to_string();
-                Some(SpanSink::new("quorate-node", &instance, file).map_err(Failure::new)?)
+                Some(SpanSink::new("quorate-node", &instance, file).map_err(CommandError::new)?)
             }
             None => None,
         };
-        let extras = Extras { pages: Some(quorate_console::page(None)), spans };
-        let (node, tls) = launch(&config, flags.new_cluster, extras).await.map_err(Failure::new)?;
+        let extras = Extras { pages: Some(quorate_console::router(None)), spans };
+        let (node, tls) = launch(&config, flags.new_cluster, extras).await.map_err(CommandError::new)?;
         anstream::eprintln!("node {} is up; clients: {}", config.id, node.address());
-        tell_system(&[NotifyState::Ready]);
+        notify_systemd(&[NotifyState::Ready]);
         let mut reload = signal(SignalKind::hangup())
-            .map_err(|error| Failure::new(format!("signals cannot be heard: {error}")))?;
-        let end = end_is_wanted();
+            .map_err(|error| CommandError::new(format!("signals cannot be heard: {error}")))?;
+        let end = shutdown_signal();
         tokio::pin!(end);
         loop {
             tokio::select! {
@@ -46,7 +46,7 @@ pub(crate) fn node(flags: &NodeFlags) -> Done {
                     done?;
                     break;
                 }
-                () = show_signs_of_life(&node) => {}
+                () = notify_watchdog(&node) => {}
                 _ = reload.recv() => match tls.as_ref().map(|tls| tls.reload()) {
                     Some(Err(error)) => anstream::eprintln!("the certificates stay as they were: {error}"),
                     Some(Ok(())) => anstream::eprintln!("the certificates are loaded anew"),
@@ -54,15 +54,15 @@ pub(crate) fn node(flags: &NodeFlags) -> Done {
                 },
             }
         }
-        tell_system(&[NotifyState::Stopping]);
-        node.stop(PATIENCE).await;
+        notify_systemd(&[NotifyState::Stopping]);
+        node.stop(DRAIN_TIMEOUT).await;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 /// Tells systemd that the node lives, if it wants to know, and how it is: its loop has answered. A node whose loop
 /// hangs is started anew.
-async fn show_signs_of_life(node: &Node) {
+async fn notify_watchdog(node: &Node) {
     let every = sd_notify::watchdog_enabled().map_or(Duration::from_secs(10), |limit| limit / 2);
     loop {
         tokio::time::sleep(every).await;
@@ -71,13 +71,13 @@ async fn show_signs_of_life(node: &Node) {
             None => "gives locks".to_owned(),
             Some(reason) => format!("not ready: {reason}"),
         };
-        if node.lives().await {
-            tell_system(&[NotifyState::Watchdog, NotifyState::Status(&status)]);
+        if node.is_alive().await {
+            notify_systemd(&[NotifyState::Watchdog, NotifyState::Status(&status)]);
         }
     }
 }
 
 /// Where there is no systemd, nobody is told.
-fn tell_system(states: &[NotifyState<'_>]) {
+fn notify_systemd(states: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(states);
 }

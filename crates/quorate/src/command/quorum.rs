@@ -7,21 +7,22 @@ use quorate_core::{ProcessId, ProcessSet};
 use quorate_draw::topology::Topology;
 use quorate_lab::quorums::{ANALYSED_MOST, analyse};
 
-use crate::Done;
-use crate::arguments::Quorum;
-use crate::failure::Failure;
-use crate::picture::Picture;
+use crate::CommandResult;
+use crate::arguments::QuorumFlags;
+use crate::command_error::CommandError;
+use crate::picture::PictureFile;
 use crate::print;
 
-pub(crate) fn quorum(flags: &Quorum) -> Done {
+pub(crate) fn quorum(flags: &QuorumFlags) -> CommandResult {
     let n = flags.processes;
     let failed = flags.failed.clone().unwrap_or_default().0;
     check(flags, &failed)?;
     let live = || ProcessId::all(n).find(|process| !failed.contains(*process));
     let shown = flags.process.map(ProcessId::new).or_else(live).unwrap_or(ProcessId::new(0));
-    let system = AnySystem::by_name(&flags.system, n)
-        .ok_or_else(|| Failure::new(format!("there is no quorum system `{}`", flags.system)))?;
-    let picture = flags.diagram.as_deref().map(Picture::begin).transpose()?;
+    let system = AnySystem::by_name(&flags.system, n).ok_or_else(|| {
+        CommandError::new(format!("there is no quorum system `{}`", flags.system))
+    })?;
+    let picture = flags.diagram.as_deref().map(PictureFile::begin).transpose()?;
     let report = analyse(&system, &failed, shown, flags.seed);
     if let Some(picture) = picture {
         let drawn = Topology::quorum(&system, &failed, shown);
@@ -31,14 +32,14 @@ pub(crate) fn quorum(flags: &Quorum) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(flags: &Quorum, failed: &ProcessSet) -> Result<(), Failure> {
+fn check(flags: &QuorumFlags, failed: &ProcessSet) -> Result<(), CommandError> {
     let n = flags.processes;
     if n == 0 {
-        return Err(Failure::new("-n: there must be at least 1 process"));
+        return Err(CommandError::new("-n: there must be at least 1 process"));
     }
     if n > ANALYSED_MOST {
         let problem = format!("-n: quorums of at most {ANALYSED_MOST} processes are analysed");
-        return Err(Failure::new(problem));
+        return Err(CommandError::new(problem));
     }
     let named = [("--process", flags.process), ("--failed", failed.last().map(ProcessId::number))];
     for (flag, process) in named {
@@ -46,7 +47,7 @@ fn check(flags: &Quorum, failed: &ProcessSet) -> Result<(), Failure> {
             let last = n - 1;
             let problem =
                 format!("{flag}: there is no process {process}; the processes are 0 to {last}");
-            return Err(Failure::new(problem));
+            return Err(CommandError::new(problem));
         }
     }
     Ok(())

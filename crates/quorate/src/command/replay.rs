@@ -5,22 +5,22 @@ use std::process::ExitCode;
 use quorate_lab::CannotRun;
 use quorate_sim::{Expect, Scenario};
 
-use crate::Done;
-use crate::arguments::Replay;
-use crate::command::shrink::shrunk;
-use crate::command::sim::{Files, exit_code, quoted, same_file};
-use crate::failure::Failure;
+use crate::CommandResult;
+use crate::arguments::ReplayFlags;
+use crate::command::shrink::run_shrink;
+use crate::command::sim::{RunFiles, exit_code, quoted, same_file};
+use crate::command_error::CommandError;
 use crate::print;
 
-pub(crate) fn replay(flags: &Replay) -> Done {
+pub(crate) fn replay(flags: &ReplayFlags) -> CommandResult {
     let scenario = load(flags)?;
     if flags.shrink {
-        return shrunk(&scenario, flags);
+        return run_shrink(&scenario, flags);
     }
     if flags.expect && scenario.expect.is_none() {
         let problem =
             format!("{} expects nothing; give it an [expect] table", flags.scenario.display());
-        return Err(Failure::new(problem));
+        return Err(CommandError::new(problem));
     }
     let written = [
         ("trace", &flags.output.trace),
@@ -30,10 +30,10 @@ pub(crate) fn replay(flags: &Replay) -> Done {
     for (what, path) in written {
         if path.as_deref().is_some_and(|path| same_file(path, &flags.scenario)) {
             let problem = format!("the {what} would replace the scenario; name another file");
-            return Err(Failure::new(problem));
+            return Err(CommandError::new(problem));
         }
     }
-    let files = Files::begin(&flags.output, flags.save.as_deref())?;
+    let files = RunFiles::begin(&flags.output, flags.save.as_deref())?;
     let outcome = files.run(&scenario, &flags.output, |outcome| Scenario {
         expect: Some(Expect::from_report(&outcome.report)),
         ..scenario.clone()
@@ -53,16 +53,16 @@ pub(crate) fn replay(flags: &Replay) -> Done {
 }
 
 /// Reads the file; what the catalogue does not know is shown where the file says it.
-fn load(flags: &Replay) -> Result<Scenario, Failure> {
-    let scenario = quorate_sim::load(&flags.scenario).map_err(Failure::new)?;
-    let misfit = |key, error: CannotRun| {
-        Failure::new(quorate_sim::misfit(&flags.scenario, key, error.to_string()))
+fn load(flags: &ReplayFlags) -> Result<Scenario, CommandError> {
+    let scenario = quorate_sim::load(&flags.scenario).map_err(CommandError::new)?;
+    let file_error_at = |key, error: CannotRun| {
+        CommandError::new(quorate_sim::file_error_at(&flags.scenario, key, error.to_string()))
     };
     match quorate_lab::check(&scenario) {
         Ok(()) => Ok(scenario),
-        Err(error @ CannotRun::UnknownQuorums { .. }) => Err(misfit("quorums", error)),
-        Err(error @ CannotRun::UnknownKind { .. }) => Err(misfit("expect.by-kind", error)),
-        Err(error @ CannotRun::OtherFamily { key, .. }) => Err(misfit(key, error)),
-        Err(error) => Err(misfit("algorithm", error)),
+        Err(error @ CannotRun::UnknownQuorums { .. }) => Err(file_error_at("quorums", error)),
+        Err(error @ CannotRun::UnknownKind { .. }) => Err(file_error_at("expect.by-kind", error)),
+        Err(error @ CannotRun::OtherFamily { key, .. }) => Err(file_error_at(key, error)),
+        Err(error) => Err(file_error_at("algorithm", error)),
     }
 }

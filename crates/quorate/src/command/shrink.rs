@@ -6,30 +6,30 @@ use std::process::ExitCode;
 use quorate_lab::{attempt, shrink};
 use quorate_sim::{Conditions, Scenario};
 
-use crate::Done;
-use crate::arguments::Replay;
-use crate::failure::Failure;
-use crate::files::NewFile;
+use crate::CommandResult;
+use crate::arguments::ReplayFlags;
+use crate::command_error::CommandError;
+use crate::files::AtomicFile;
 use crate::memory;
 
 /// A scenario that goes on for longer than this is not shrunk.
 const EVENTS_MOST: u64 = 50_000_000;
 
 /// Prints or saves what is left of the scenario once nothing more can go.
-pub(crate) fn shrunk(scenario: &Scenario, flags: &Replay) -> Done {
-    let file = flags.save.as_deref().map(NewFile::begin).transpose()?;
+pub(crate) fn run_shrink(scenario: &Scenario, flags: &ReplayFlags) -> CommandResult {
+    let file = flags.save.as_deref().map(AtomicFile::create).transpose()?;
     let memory = flags.output.memory.unwrap_or_else(memory::available).0;
     let conditions = Conditions { memory, events: EVENTS_MOST, ..Conditions::default() };
-    let found = attempt(scenario, conditions).map_err(Failure::new)?;
+    let found = attempt(scenario, conditions).map_err(CommandError::new)?;
     let Some((property, _)) = found.broken().first().copied() else {
         let name = flags.scenario.display();
         writeln!(anstream::stderr().lock(), "{name} breaks nothing: there is nothing to shrink")?;
         return Ok(ExitCode::FAILURE);
     };
-    let small = shrink(scenario, property, conditions).map_err(Failure::new)?;
-    let small = small.ok_or_else(|| Failure::new("what it breaks does not break again"))?;
+    let small = shrink(scenario, property, conditions).map_err(CommandError::new)?;
+    let small = small.ok_or_else(|| CommandError::new("what it breaks does not break again"))?;
     let toml = toml::to_string(&small.scenario)
-        .map_err(|error| Failure::new(format!("the scenario cannot be written: {error}")))?;
+        .map_err(|error| CommandError::new(format!("the scenario cannot be written: {error}")))?;
     let text = format!("# {property}: {}\n{toml}", small.detail);
     let mut stderr = anstream::stderr().lock();
     let end = if small.is_minimal { "nothing more can go" } else { "more may go" };
@@ -37,7 +37,7 @@ pub(crate) fn shrunk(scenario: &Scenario, flags: &Replay) -> Done {
     match (file, &flags.save) {
         (Some(mut file), Some(path)) => {
             file.write_all(text.as_bytes())?;
-            file.keep()?;
+            file.commit()?;
             let path = super::sim::quoted(&path.to_string_lossy());
             writeln!(stderr, "replay: quorate replay {path}")?;
         }

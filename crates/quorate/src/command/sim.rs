@@ -9,36 +9,36 @@ use quorate_sim::report::Verdict;
 use quorate_sim::trace::{Format, TraceSink};
 use quorate_sim::{Conditions, Outcome, RunError, Scenario};
 
-use crate::Done;
-use crate::arguments::{Output, Over, SelfMessages, Sim, flag_of};
-use crate::failure::Failure;
-use crate::files::NewFile;
+use crate::CommandResult;
+use crate::arguments::{OutputFlags, Over, SelfMessages, SimFlags, flag_of};
+use crate::command_error::CommandError;
+use crate::files::AtomicFile;
 use crate::memory;
 use crate::over_tcp;
-use crate::picture::{self, Picture};
+use crate::picture::{self, PictureFile};
 use crate::print;
 
-pub(crate) fn sim(flags: Sim) -> Done {
+pub(crate) fn sim(flags: SimFlags) -> CommandResult {
     let (scenario, output, save) = flags.into_scenario();
     scenario.validate().map_err(|invalid| {
-        Failure::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
+        CommandError::new(format!("{}: {}", flag_of(invalid.key), invalid.problem))
     })?;
-    let files = Files::begin(&output, save.as_deref())?;
+    let files = RunFiles::begin(&output, save.as_deref())?;
     let outcome = files.run(&scenario, &output, |_| scenario.clone())?;
     print::outcome(&scenario, &outcome, output.json, &this_command())?;
     Ok(exit_code(&outcome))
 }
 
 /// The files that a run is to write. All are begun before it, and none is seen unless it succeeds.
-pub(crate) struct Files {
-    trace: Option<(NewFile, Format)>,
-    save: Option<NewFile>,
-    diagram: Option<Picture>,
-    topology: Option<Picture>,
+pub(crate) struct RunFiles {
+    trace: Option<(AtomicFile, Format)>,
+    save: Option<AtomicFile>,
+    diagram: Option<PictureFile>,
+    topology: Option<PictureFile>,
 }
 
-impl Files {
-    pub(crate) fn begin(output: &Output, save: Option<&Path>) -> Result<Self, Failure> {
+impl RunFiles {
+    pub(crate) fn begin(output: &OutputFlags, save: Option<&Path>) -> Result<Self, CommandError> {
         let topology = output.topology.as_deref();
         let diagram = output.picture.file(topology.is_some())?;
         let named = [
@@ -47,25 +47,27 @@ impl Files {
             ("--diagram", diagram),
             ("--topology", topology),
         ];
-        for (place, (flag, path)) in named.iter().enumerate() {
-            for (other, second) in &named[place + 1..] {
+        for (index, (flag, path)) in named.iter().enumerate() {
+            for (other, second) in &named[index + 1..] {
                 if let (Some(path), Some(second)) = (path, second)
                     && same_file(path, second)
                 {
-                    return Err(Failure::new(format!("{flag} and {other} name the same file")));
+                    return Err(CommandError::new(format!(
+                        "{flag} and {other} name the same file"
+                    )));
                 }
             }
         }
         let format = |path: &Path| Format::of_file(&path.to_string_lossy());
         let trace = output.trace.as_deref().map(|path| {
-            NewFile::begin(path)
+            AtomicFile::create(path)
                 .map(|file| (file, output.trace_format.unwrap_or_else(|| format(path))))
         });
         Ok(Self {
             trace: trace.transpose()?,
-            save: save.map(NewFile::begin).transpose()?,
-            diagram: diagram.map(Picture::begin).transpose()?,
-            topology: topology.map(Picture::begin).transpose()?,
+            save: save.map(AtomicFile::create).transpose()?,
+            diagram: diagram.map(PictureFile::begin).transpose()?,
+            topology: topology.map(PictureFile::begin).transpose()?,
         })
     }
 
@@ -73,15 +75,15 @@ impl Files {
     pub(crate) fn run(
         mut self,
         scenario: &Scenario,
-        output: &Output,
+        output: &OutputFlags,
         saved: impl FnOnce(&Outcome) -> Scenario,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CommandError> {
         let conditions = Conditions {
             count_self: output.self_messages == SelfMessages::Include,
             memory: output.memory.unwrap_or_else(memory::available).0,
             events: EVENTS_MOST,
         };
-        let mut draft = picture::draft(scenario.processes);
+        let mut builder = picture::diagram_builder(scenario.processes);
         let mut writer =
             self.trace.as_mut().map(|(file, format)| format.writer(scenario.processes, file));
         let run = |sink: Option<&mut dyn TraceSink>| match output.over {
@@ -90,40 +92,40 @@ impl Files {
         };
         let outcome = match (&mut writer, &self.diagram) {
             (None, None) => run(None),
-            (None, Some(_)) => run(Some(&mut draft)),
+            (None, Some(_)) => run(Some(&mut builder)),
             (Some(sink), None) => run(Some(&mut **sink)),
-            (Some(sink), Some(_)) => run(Some(&mut (&mut **sink, &mut draft))),
+            (Some(sink), Some(_)) => run(Some(&mut (&mut **sink, &mut builder))),
         }?;
         drop(writer);
         if let Some(file) = &mut self.save {
             let text = toml::to_string(&saved(&outcome)).map_err(|error| {
-                Failure::new(format!("the scenario cannot be written: {error}"))
+                CommandError::new(format!("the scenario cannot be written: {error}"))
             })?;
             write!(file, "# {}\n{text}", print::title(scenario))?;
         }
         if let Some(picture) = self.diagram {
-            let diagram = draft.diagram().titled(print::title(scenario));
-            picture.run(&diagram, &output.picture.view.view())?;
+            let diagram = builder.build().titled(print::title(scenario));
+            picture.draw_run(&diagram, &output.picture.view.view())?;
         }
         if let Some(picture) = self.topology {
-            let topology = quorate_lab::topology(scenario).map_err(Failure::new)?;
+            let topology = quorate_lab::topology(scenario).map_err(CommandError::new)?;
             picture.draw(output.picture.view.view().theme, |theme| topology.svg(theme))?;
         }
         let mut files = self.trace.map(|(file, _)| file).into_iter().chain(self.save);
-        files.try_for_each(NewFile::keep)?;
+        files.try_for_each(AtomicFile::commit)?;
         Ok(outcome)
     }
 }
 
 /// Whether two paths lead to the same place, though nothing may be there yet.
 pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    let place = |path: &Path| {
+    let resolve = |path: &Path| {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).canonicalize();
         path.canonicalize()
             .or_else(|_| folder.map(|folder| folder.join(path.file_name().unwrap_or_default())))
     };
-    a == b || matches!((place(a), place(b)), (Ok(a), Ok(b)) if a == b)
+    a == b || matches!((resolve(a), resolve(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// 1 if a property was violated, else 0.
@@ -134,12 +136,14 @@ pub(crate) fn exit_code(outcome: &Outcome) -> ExitCode {
 /// A run that goes on for ever is stopped here, minutes after it began.
 const EVENTS_MOST: u64 = 2_000_000_000;
 
-fn explain(error: CannotRun) -> Failure {
+fn explain(error: CannotRun) -> CommandError {
     match &error {
         CannotRun::Run(RunError::TooManyProcesses { .. } | RunError::TooManyMessages { .. }) => {
-            Failure::new(format!("{error}; use fewer processes or requesters, or raise --memory"))
+            CommandError::new(format!(
+                "{error}; use fewer processes or requesters, or raise --memory"
+            ))
         }
-        _ => Failure::new(error),
+        _ => CommandError::new(error),
     }
 }
 

@@ -8,20 +8,20 @@ use std::time::Duration;
 use quorate_service::local_cluster_with;
 use tokio::runtime::Builder;
 
-use crate::Done;
-use crate::arguments::Up;
-use crate::failure::Failure;
+use crate::CommandResult;
+use crate::arguments::UpFlags;
+use crate::command_error::CommandError;
 
-pub(crate) fn up(flags: &Up) -> Done {
+pub(crate) fn up(flags: &UpFlags) -> CommandResult {
     quorate_service::raise_open_files();
     let runtime = Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("no runtime: {error}")))?;
+    let runtime = runtime.map_err(|error| CommandError::new(format!("no runtime: {error}")))?;
     let clients = SocketAddr::from(([127, 0, 0, 1], flags.port));
     runtime.block_on(async {
-        let lab = quorate_console::page(Some(&quorate_console::Settings::default()));
+        let lab = quorate_console::router(Some(&quorate_console::LabSettings::default()));
         let cluster = local_cluster_with(flags.nodes as usize, clients, Some(lab)).await;
         let cluster = cluster.map_err(|error| {
-            Failure::new(format!("the cluster cannot start: {error}; try another --port"))
+            CommandError::new(format!("the cluster cannot start: {error}; try another --port"))
         })?;
         cluster.ready().await;
         let mut out = anstream::stdout().lock();
@@ -38,7 +38,7 @@ pub(crate) fn up(flags: &Up) -> Done {
         anstream::eprintln!(
             "ready; try `quorate lock demo -- sleep 5` elsewhere. Ctrl-C ends the cluster"
         );
-        end_is_wanted().await?;
+        shutdown_signal().await?;
         for node in cluster.nodes {
             node.stop(Duration::ZERO).await;
         }
@@ -47,9 +47,9 @@ pub(crate) fn up(flags: &Up) -> Done {
 }
 
 /// Waits for Ctrl-C or TERM.
-pub(crate) async fn end_is_wanted() -> Result<(), Failure> {
+pub(crate) async fn shutdown_signal() -> Result<(), CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
-    let cannot = |error| Failure::new(format!("signals cannot be heard: {error}"));
+    let cannot = |error| CommandError::new(format!("signals cannot be heard: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
     tokio::select! {

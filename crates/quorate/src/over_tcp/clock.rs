@@ -5,7 +5,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// When a run began, and how much slower than its scenario it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct ScaledClock {
     pub(crate) epoch: u64,
     pub(crate) stretch: u32,
 }
@@ -17,7 +17,7 @@ pub(crate) fn machine_time() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
-impl Clock {
+impl ScaledClock {
     /// How late it is in the scenario.
     pub(crate) fn now(self) -> Time {
         Time(machine_time().saturating_sub(self.epoch) / u64::from(self.stretch))

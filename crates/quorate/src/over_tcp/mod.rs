@@ -1,7 +1,7 @@
 //! `--over tcp`: a scenario whose processes are processes of the operating system and talk over sockets.
 //!
 //! ```text
-//! this process (stage.rs)                 one process each (player.rs)
+//! this process (coordinator.rs)           one process each (child.rs)
 //!   starts and kills them, tells news  ->   a world that runs one process over a mesh
 //!   follows: merges what they report   <-   reports each event before anybody else can notice it
 //!   in an order that vector clocks allow, and tells its own world, whose users, monitors and trace judge
@@ -11,26 +11,26 @@
 //! here does the same again, and compares the messages. A millisecond of the scenario takes as many milliseconds as
 //! `--stretch` says, because a machine that does other things as well cannot keep to milliseconds.
 
+mod causal_merge;
+mod child;
 mod clock;
-mod lanes;
-mod player;
-mod refusal;
-mod stage;
-mod talk;
+mod coordinator;
+mod protocol;
+mod unsupported;
 
 use quorate_core::Span;
 use quorate_lab::{CannotRun, run_driven};
-use quorate_sim::report::OverReport;
+use quorate_sim::report::TransportReport;
 use quorate_sim::trace::TraceSink;
 use quorate_sim::{Conditions, Delay, Outcome, Scenario, Timing};
 
-pub(crate) use player::play;
+pub(crate) use child::run_child;
 
-use crate::failure::Failure;
-use stage::Stage;
+use crate::command_error::CommandError;
+use coordinator::Coordinator;
 
 /// The same with what algorithms may count on: messages take next to nothing, and hardly ever as long as in a simulation.
-fn on_a_machine(scenario: &Scenario) -> Scenario {
+fn with_socket_delays(scenario: &Scenario) -> Scenario {
     let rounds = matches!(scenario.timing(), Timing::Rounds(_));
     let bound = scenario.delay_bound().unwrap_or(Span::from_millis(1));
     let delay = Delay::Uniform(Span::ZERO, bound);
@@ -43,17 +43,17 @@ pub(crate) fn run(
     stretch: u32,
     conditions: Conditions,
     trace: Option<&mut (dyn TraceSink + '_)>,
-    explain: impl FnOnce(CannotRun) -> Failure,
-) -> Result<Outcome, Failure> {
-    if let Some(problem) = refusal::problem(scenario) {
-        return Err(Failure::new(format!("--over tcp: {problem}")));
+    explain: impl FnOnce(CannotRun) -> CommandError,
+) -> Result<Outcome, CommandError> {
+    if let Some(problem) = unsupported::reason(scenario) {
+        return Err(CommandError::new(format!("--over tcp: {problem}")));
     }
-    let scenario = &on_a_machine(scenario);
-    let mut stage = Stage::new(scenario, stretch)?;
-    let mut outcome = run_driven(scenario, conditions, trace, &mut stage).map_err(explain)?;
-    outcome.report.over = Some(OverReport { transport: "tcp", stretch });
-    match stage.trouble() {
-        Some(trouble) => Err(Failure::new(format!("--over tcp: {trouble}"))),
+    let scenario = &with_socket_delays(scenario);
+    let mut coordinator = Coordinator::new(scenario, stretch)?;
+    let mut outcome = run_driven(scenario, conditions, trace, &mut coordinator).map_err(explain)?;
+    outcome.report.over = Some(TransportReport { transport: "tcp", stretch });
+    match coordinator.error() {
+        Some(error) => Err(CommandError::new(format!("--over tcp: {error}"))),
         None => Ok(outcome),
     }
 }

@@ -18,42 +18,44 @@ pub(super) fn write(
     agreement: &AgreementReport,
 ) -> io::Result<()> {
     let proposals = agreement.proposals.iter().enumerate().filter(|(_, value)| value.is_some());
-    let proposals: Vec<String> =
-        proposals.map(|(process, _)| format!("p{process} {}", agreement.said[process])).collect();
+    let proposals: Vec<String> = proposals
+        .map(|(process, _)| format!("p{process} {}", agreement.proposal_texts[process]))
+        .collect();
     let more = match proposals.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let shown = &proposals[..proposals.len().min(SHOWN)];
     line(out, "proposed", format!("{}{more}", shown.join(", ")))?;
-    for (place, (decision, who)) in sides(agreement).into_iter().enumerate() {
-        let name = if place == 0 { "decided" } else { "" };
-        line(out, name, format!("{decision} by {}", name_all(who)))?;
+    for (index, (decision, processes)) in decisions(agreement).into_iter().enumerate() {
+        let name = if index == 0 { "decided" } else { "" };
+        line(out, name, format!("{decision} by {}", name_all(processes)))?;
     }
     let named = |processes: &[u32]| name_all(processes.iter().map(|p| ProcessId::new(*p)));
     if !agreement.blocked.is_empty() {
         line(out, "blocked", format!("{}, until somebody is back", named(&agreement.blocked)))?;
     }
     let lost = report.processes - agreement.correct.len();
-    match (agreement.bears, lost) {
-        (Some(bears), _) => line(out, "faulty", format!("{lost}, built to bear {bears}")),
+    match (agreement.tolerates, lost) {
+        (Some(tolerated), _) => line(out, "faulty", format!("{lost}, built to bear {tolerated}")),
         (None, 0) => Ok(()),
         (None, lost) => line(out, "faulty", format!("{lost}")),
     }
 }
 
 /// What was decided and by whom, in the order of the first process of each.
-fn sides(agreement: &AgreementReport) -> Vec<(&str, Vec<ProcessId>)> {
-    let mut sides: Vec<(&str, Vec<ProcessId>)> = Vec::new();
+fn decisions(agreement: &AgreementReport) -> Vec<(&str, Vec<ProcessId>)> {
+    let mut decisions: Vec<(&str, Vec<ProcessId>)> = Vec::new();
     for (process, decision) in agreement.decisions.iter().enumerate() {
         if decision.is_none() {
             continue;
         }
-        let (told, who) = (agreement.told[process].as_str(), ProcessId::from_index(process));
-        match sides.iter_mut().find(|(side, _)| *side == told) {
-            Some((_, all)) => all.push(who),
-            None => sides.push((told, vec![who])),
+        let (text, process) =
+            (agreement.decision_texts[process].as_str(), ProcessId::from_index(process));
+        match decisions.iter_mut().find(|(decision, _)| *decision == text) {
+            Some((_, all)) => all.push(process),
+            None => decisions.push((text, vec![process])),
         }
     }
-    sides
+    decisions
 }

@@ -2,13 +2,17 @@
 
 use std::io::{self, Write};
 
-use quorate_lab::campaign::{Asked, CampaignReport, Cluster, Stopped};
+use quorate_lab::campaign::{CampaignReport, CampaignRequest, Cluster, Stopped};
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
 use crate::command::sim::quoted;
 
 /// Prints what was found.
-pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::Result<()> {
+pub(crate) fn print(
+    request: &CampaignRequest,
+    report: &CampaignReport,
+    json: bool,
+) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     if json {
         serde_json::to_writer(&mut out, report)?;
@@ -26,8 +30,8 @@ pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::R
         writeln!(out, "  {style}{mark} {:<width$}{style:#}  {text}", property.id)?;
     }
     writeln!(out)?;
-    for (place, cluster) in report.clusters.iter().take(CLUSTERS_MOST).enumerate() {
-        write_cluster(&mut out, asked, cluster, place)?;
+    for (index, cluster) in report.clusters.iter().take(CLUSTERS_MOST).enumerate() {
+        write_cluster(&mut out, request, cluster, index)?;
     }
     if report.clusters.len() > CLUSTERS_MOST {
         let more = report.clusters.len() - CLUSTERS_MOST;
@@ -56,8 +60,9 @@ pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::R
         let outside = runs(report.outside_assumptions);
         line(&mut out, "outside", format!("{outside} left an assumption"))?;
     }
-    let width = report.left.iter().map(|left| left.assumption.len()).max().unwrap_or(0);
-    for left in &report.left {
+    let width =
+        report.broken_assumptions.iter().map(|left| left.assumption.len()).max().unwrap_or(0);
+    for left in &report.broken_assumptions {
         let broken: Vec<String> =
             left.broken.iter().map(|(id, count)| format!("{id} broken in {count}")).collect();
         let broken =
@@ -74,7 +79,7 @@ pub(crate) fn print(asked: &Asked, report: &CampaignReport, json: bool) -> io::R
     let stopped = match report.stopped {
         None => "",
         Some(Stopped::Violation) => ", and stopped there",
-        Some(Stopped::Asked) => "; stopped before the last seed",
+        Some(Stopped::Interrupted) => "; stopped before the last seed",
     };
     writeln!(out, "{BOLD}verdict{BOLD:#}: {style}{verdict}{style:#}{stopped}")?;
     out.flush()
@@ -102,21 +107,21 @@ fn write_title(out: &mut impl Write, report: &CampaignReport) -> io::Result<()> 
 /// What several runs have in common, the smallest of its kind, and how to see it.
 fn write_cluster(
     out: &mut impl Write,
-    asked: &Asked,
+    request: &CampaignRequest,
     cluster: &Cluster,
-    place: usize,
+    index: usize,
 ) -> io::Result<()> {
-    let name = format!("cause {}", place + 1);
+    let name = format!("cause {}", index + 1);
     let (property, first) = (&cluster.property, cluster.first);
-    let mut told = format!("{property} in {}, first with seed {first}", runs(cluster.runs));
+    let mut summary = format!("{property} in {}, first with seed {first}", runs(cluster.runs));
     if cluster.shortest != first {
         let (seed, events) = (cluster.shortest, cluster.events);
-        told += &format!(", shortest with seed {seed} ({events} events)");
+        summary += &format!(", shortest with seed {seed} ({events} events)");
     }
-    if !cluster.left.is_empty() {
-        told += &format!("; without {}", cluster.left.join(" and "));
+    if !cluster.broken_assumptions.is_empty() {
+        summary += &format!("; without {}", cluster.broken_assumptions.join(" and "));
     }
-    line(out, &name, told)?;
+    line(out, &name, summary)?;
     line(out, "", cluster.detail.clone())?;
     if let Some(shrunk) = &cluster.shrunk {
         let left = [
@@ -135,30 +140,30 @@ fn write_cluster(
             write!(out, "\n{toml}")?;
         }
         (None, None) => {
-            line(out, "", format!("keep it: {} --keep .", command(asked, cluster.first)))?;
+            line(out, "", format!("keep it: {} --keep .", command(request, cluster.first)))?;
         }
     }
     writeln!(out)
 }
 
 /// The command that runs one seed alone.
-pub(crate) fn command(asked: &Asked, seed: u64) -> String {
+pub(crate) fn command(request: &CampaignRequest, seed: u64) -> String {
     let range = |[fewest, most]: [usize; 2]| match fewest == most {
         true => fewest.to_string(),
         false => format!("{fewest}..{most}"),
     };
-    let mut command = format!("quorate campaign {}", asked.algorithm);
-    command += &format!(" -n {}", range(asked.processes));
-    if let Some(crashes) = asked.crashes {
+    let mut command = format!("quorate campaign {}", request.algorithm);
+    command += &format!(" -n {}", range(request.processes));
+    if let Some(crashes) = request.crashes {
         command += &format!(" --crashes {}", range(crashes));
     }
-    if let Some(quorums) = &asked.quorums {
+    if let Some(quorums) = &request.quorums {
         command += &format!(" --quorums {}", quoted(quorums));
     }
-    if asked.beyond {
+    if request.break_assumptions {
         command += " --beyond";
     }
-    for property in &asked.watch {
+    for property in &request.watch {
         command += &format!(" --watch {}", quoted(property));
     }
     format!("{command} --seed {seed} --seeds 1")

@@ -4,18 +4,18 @@ use std::io::{self, Write};
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Layer;
-use quorate_lab::exhaustive::Checked;
+use quorate_lab::exhaustive::CheckOutcome;
 use quorate_sim::monitor::Status;
 
 use super::style::{BAD, BOLD, FAINT, GOOD};
-use crate::arguments::Check;
+use crate::arguments::CheckFlags;
 use crate::command::sim::quoted;
 
 /// How many steps of a counterexample are told.
 const STEPS_MOST: usize = 60;
 
 /// Prints what was found.
-pub(crate) fn print(checked: &Checked, flags: &Check) -> io::Result<()> {
+pub(crate) fn print(checked: &CheckOutcome, flags: &CheckFlags) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let report = &checked.report;
     if flags.json {
@@ -35,14 +35,14 @@ pub(crate) fn print(checked: &Checked, flags: &Check) -> io::Result<()> {
         writeln!(out, "  {BAD}!{BAD:#} outside the assumptions of {}: {id}", report.algorithm)?;
     }
     writeln!(out)?;
-    for (place, step) in checked.story.iter().take(STEPS_MOST).enumerate() {
-        writeln!(out, "  {FAINT}{:>4}{FAINT:#}  {step}", place + 1)?;
+    for (index, step) in checked.steps.iter().take(STEPS_MOST).enumerate() {
+        writeln!(out, "  {FAINT}{:>4}{FAINT:#}  {step}", index + 1)?;
     }
-    match checked.story.len().saturating_sub(STEPS_MOST) {
+    match checked.steps.len().saturating_sub(STEPS_MOST) {
         0 => {}
         more => writeln!(out, "        and {more} more")?,
     }
-    if !checked.story.is_empty() {
+    if !checked.steps.is_empty() {
         writeln!(out)?;
     }
     let (states, depth) = (report.states, report.depth);
@@ -61,7 +61,7 @@ pub(crate) fn print(checked: &Checked, flags: &Check) -> io::Result<()> {
     match (&report.counterexample, &checked.scenario) {
         (Some(path), _) => writeln!(out, "replay:  quorate replay {}", quoted(path))?,
         (None, Some(_)) => writeln!(out, "keep it: the same command with --save FILE")?,
-        (None, None) if !checked.story.is_empty() => {
+        (None, None) if !checked.steps.is_empty() => {
             writeln!(out, "the last steps go round for ever, which no scenario can say")?;
         }
         (None, None) => {}
@@ -69,7 +69,7 @@ pub(crate) fn print(checked: &Checked, flags: &Check) -> io::Result<()> {
     out.flush()
 }
 
-fn title(flags: &Check) -> String {
+fn title(flags: &CheckFlags) -> String {
     let plural = if flags.processes == 1 { "" } else { "es" };
     let over = flags.quorums.as_ref().map(|name| format!(" over {name}")).unwrap_or_default();
     let mut title = format!("{}{over}, {} process{plural}", flags.algorithm, flags.processes);
@@ -82,13 +82,13 @@ fn title(flags: &Check) -> String {
     if let Some(doing) = doing {
         title += &format!(", {} {doing} {} each", flags.requesters, times(flags.requests));
     }
-    let mishaps = [
+    let faults = [
         (flags.crashes, "crash", "crashes"),
         (flags.recoveries, "recovery", "recoveries"),
         (flags.losses, "loss", "losses"),
         (flags.suspicions, "wrong suspicion", "wrong suspicions"),
     ];
-    for (count, one, many) in mishaps.into_iter().filter(|(count, ..)| *count > 0) {
+    for (count, one, many) in faults.into_iter().filter(|(count, ..)| *count > 0) {
         title += &format!(", up to {count} {}", if count == 1 { one } else { many });
         if let Some(crashing) = flags.crashing.as_ref().filter(|_| one == "crash") {
             let names: Vec<String> = crashing.0.iter().map(|it| it.to_string()).collect();

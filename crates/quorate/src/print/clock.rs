@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use quorate_core::{Drift, Offset, ProcessId, Span, Time};
 use quorate_sim::Report;
 use quorate_sim::monitor::name_all;
-use quorate_sim::report::{ClockReport, PrecisionReport, SetClock};
+use quorate_sim::report::{AdjustedClock, ClockReport, PrecisionReport};
 
 use super::style::FAINT;
 use super::verdict::line;
@@ -35,7 +35,7 @@ pub(super) fn write(out: &mut impl Write, report: &Report, clock: &ClockReport) 
         write_table(out, clock)?;
     }
     if let Some(precision) = &clock.precision {
-        line(out, "together", told(precision))?;
+        line(out, "together", describe_precision(precision))?;
     }
     match report.waiting.as_slice() {
         [] => Ok(()),
@@ -56,10 +56,10 @@ fn write_table(out: &mut impl Write, clock: &ClockReport) -> io::Result<()> {
     let width =
         |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        let style = if place == 0 { FAINT } else { anstyle::Style::new() };
+        let style = if index == 0 { FAINT } else { anstyle::Style::new() };
         line(out, "", format!("{style}{}{style:#}", cells.join("  ").trim_end()))?;
     }
     match clock.clocks.len().saturating_sub(SHOWN) {
@@ -68,7 +68,7 @@ fn write_table(out: &mut impl Write, clock: &ClockReport) -> io::Result<()> {
     }
 }
 
-fn row(clock: &SetClock) -> Vec<String> {
+fn row(clock: &AdjustedClock) -> Vec<String> {
     let offset = |offset: Option<i64>| offset.map_or("-".to_owned(), |o| Offset(o).to_string());
     let most = |most: Option<u64>| most.map_or("-".to_owned(), |most| format!("±{}", Span(most)));
     vec![
@@ -86,7 +86,7 @@ fn row(clock: &SetClock) -> Vec<String> {
     ]
 }
 
-fn told(precision: &PrecisionReport) -> String {
+fn describe_precision(precision: &PrecisionReport) -> String {
     let rounds = if precision.rounds == 1 {
         "1 round".to_owned()
     } else {

@@ -18,9 +18,9 @@ pub(super) fn write(
     report: &Report,
     detection: &DetectionReport,
 ) -> io::Result<()> {
-    for (place, change) in detection.changes.iter().take(SHOWN).enumerate() {
-        let name = if place == 0 { "noticed" } else { "" };
-        line(out, name, told(change))?;
+    for (index, change) in detection.changes.iter().take(SHOWN).enumerate() {
+        let name = if index == 0 { "noticed" } else { "" };
+        line(out, name, describe_change(change))?;
     }
     match detection.changes.len().saturating_sub(SHOWN) {
         0 => {}
@@ -37,7 +37,7 @@ pub(super) fn write(
 }
 
 /// `crash of p3 at 5ms: first by p1 after 5ms (1 round), last by p4 after 13ms (3 rounds)`.
-fn told(change: &ChangeReport) -> String {
+fn describe_change(change: &ChangeReport) -> String {
     let what = format!("{} of p{} at {}", change.change, change.process, Time(change.time));
     let (Some(first), Some(last)) = (change.first, change.last) else {
         return format!("{what}: by nobody");
@@ -46,8 +46,8 @@ fn told(change: &ChangeReport) -> String {
     let missing = match change.missing.as_slice() {
         [] => String::new(),
         missing => {
-            let who = name_all(missing.iter().map(|process| ProcessId::new(*process)));
-            format!("; {who} did not know at the end")
+            let names = name_all(missing.iter().map(|process| ProcessId::new(*process)));
+            format!("; {names} did not know at the end")
         }
     };
     format!(

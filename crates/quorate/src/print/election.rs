@@ -25,8 +25,8 @@ pub(super) fn write(
         }
     }
     if !report.waiting.is_empty() {
-        let who = name_all(report.waiting.iter().map(|process| ProcessId::new(*process)));
-        line(out, "", format!("none for {who}"))?;
+        let names = name_all(report.waiting.iter().map(|process| ProcessId::new(*process)));
+        line(out, "", format!("none for {names}"))?;
     }
     let begun = match election.begun {
         0 => "none begun by users".to_owned(),

@@ -73,7 +73,7 @@ fn write_property(out: &mut impl Write, property: &PropertyReport, width: usize)
         writeln!(
             out,
             "         {time:>9}  p{} {} {FAINT}(event {}){FAINT:#}",
-            evidence.process, evidence.what, evidence.event
+            evidence.process, evidence.description, evidence.event
         )?;
     }
     match property.events.len().saturating_sub(EVIDENCE_MOST) {
@@ -106,8 +106,8 @@ fn write_entries(out: &mut impl Write, report: &Report) -> io::Result<()> {
     match report.no_quorum.as_slice() {
         [] => Ok(()),
         processes => {
-            let who = name_all(processes.iter().map(|process| ProcessId::new(*process)));
-            line(out, "", format!("gave up, no quorum left: {who}"))
+            let names = name_all(processes.iter().map(|process| ProcessId::new(*process)));
+            line(out, "", format!("gave up, no quorum left: {names}"))
         }
     }
 }
@@ -245,9 +245,9 @@ fn write_delays(out: &mut impl Write, report: &Report) -> io::Result<()> {
 
 fn write_faults(out: &mut impl Write, report: &Report) -> io::Result<()> {
     const SHOWN: usize = 8;
-    for (place, fault) in report.faults.iter().take(SHOWN).enumerate() {
-        let name = if place == 0 { "faults" } else { "" };
-        line(out, name, format!("{:>9}  {}", Time(fault.time).to_string(), fault.what))?;
+    for (index, fault) in report.faults.iter().take(SHOWN).enumerate() {
+        let name = if index == 0 { "faults" } else { "" };
+        line(out, name, format!("{:>9}  {}", Time(fault.time).to_string(), fault.description))?;
     }
     match report.faults.len().saturating_sub(SHOWN) {
         0 => Ok(()),

@@ -8,7 +8,7 @@ use crate::Setup;
 /// A process that agrees with others on what one of them, the commander, says.
 pub trait General: Agreement {
     /// Process `id` under that commander.
-    fn under(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self;
+    fn with_commander(setup: &Setup, id: ProcessId, commander: ProcessId) -> Self;
 
     /// Once it has decided: what the commander said, or that all agree on nothing.
     fn agreed(&self) -> Option<Value>;

@@ -1,7 +1,7 @@
 //! Agreements made of agreements.
 
 mod general;
-mod instances;
+mod per_commander;
 
 pub(super) use general::General;
-pub(super) use instances::Instances;
+pub(super) use per_commander::PerCommander;

@@ -17,14 +17,14 @@ pub(super) const STAMPS_FROM: u64 = 2;
 pub struct Ballot {
     /// The greatest number that the voter has given or confirmed for this lock.
     pub(super) last: u64,
-    pub(super) vote: Option<Given>,
+    pub(super) vote: Option<GrantedVote>,
     pub(super) queue: BTreeMap<Key, Waiter>,
 }
 
 /// A vote that is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Given {
+pub struct GrantedVote {
     /// The claim that has it.
     pub claim: Claim,
     /// The request's stamp at this voter.
@@ -56,7 +56,7 @@ impl Ballot {
     }
 
     /// The vote, if it is given.
-    pub fn vote(&self) -> Option<&Given> {
+    pub fn vote(&self) -> Option<&GrantedVote> {
         self.vote.as_ref()
     }
 
@@ -75,13 +75,13 @@ impl Ballot {
     }
 
     /// The vote, if this request has it.
-    pub(super) fn vote_of(&mut self, request: RequestId) -> Option<&mut Given> {
+    pub(super) fn vote_of(&mut self, request: RequestId) -> Option<&mut GrantedVote> {
         self.vote.as_mut().filter(|vote| vote.claim.request == request)
     }
 
     /// The vote that an older waiter should have, if there is one. A frozen vote is not asked for: its client has been told
     /// to stop.
-    pub(super) fn asks_back(&self) -> Option<Given> {
+    pub(super) fn asks_back(&self) -> Option<GrantedVote> {
         let (first, _) = self.queue.first_key_value()?;
         self.vote.filter(|vote| vote.frozen.is_none() && *first < (vote.stamp, vote.claim.request))
     }

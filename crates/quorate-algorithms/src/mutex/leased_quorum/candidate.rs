@@ -15,7 +15,7 @@ use quorate_core::{ProcessId, ProcessSet, Span};
 use super::electorate::Electorate;
 use super::id::{Beat, CandidateId, Claim, Epoch, RequestId, VoteId};
 use super::message::{
-    Entry, Name, Part, Presented, Rank, Report, Standing, ToCandidate, ToVoter, Wanted,
+    Entry, Name, Part, Presented, Rank, Report, RequestStatus, ToCandidate, ToVoter, Wanted,
 };
 use pursuit::{Counted, Pursuit};
 use view::View;
@@ -50,7 +50,7 @@ pub enum CandidateEffect<K> {
 pub type CandidateEffects<K> = Vec<CandidateEffect<K>>;
 
 /// A vote as it arrives.
-struct Arrived {
+struct ArrivedVote {
     claim: Claim,
     vote: VoteId,
     last: u64,
@@ -121,7 +121,9 @@ impl<K: Name> Candidate<K> {
             let counted = pursuit.votes.values_mut();
             counted.filter_map(|counted| counted.beat.as_mut()).for_each(&mut *show);
             let told = pursuit.told.as_mut().map(|told| &mut told.standing);
-            if let Some(Standing::Granted { beat, .. } | Standing::Held(Some(beat))) = told {
+            if let Some(RequestStatus::Granted { beat, .. } | RequestStatus::Held(Some(beat))) =
+                told
+            {
                 show(&mut beat.number);
             }
         }
@@ -307,7 +309,8 @@ impl<K: Name> Candidate<K> {
                 ..
             } => {
                 self.hear_clock(voter, clock);
-                let arrived = Arrived { claim, vote, last, stamp, beat, version, entered, ended };
+                let arrived =
+                    ArrivedVote { claim, vote, last, stamp, beat, version, entered, ended };
                 self.on_vote(voter, arrived, out);
             }
             ToCandidate::Behind { claim, epoch, stamp, place, clock, ended, .. } => {
@@ -467,8 +470,8 @@ impl<K: Name> Candidate<K> {
         true
     }
 
-    fn on_vote(&mut self, voter: ProcessId, arrived: Arrived, out: &mut CandidateEffects<K>) {
-        let Arrived { claim, vote, last, stamp, beat, version, entered, ended } = arrived;
+    fn on_vote(&mut self, voter: ProcessId, arrived: ArrivedVote, out: &mut CandidateEffects<K>) {
+        let ArrivedVote { claim, vote, last, stamp, beat, version, entered, ended } = arrived;
         if !self.enter_epoch(voter, vote.epoch) {
             return;
         }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use quorate_core::{Span, Time};
 
 use super::id::{Beat, RequestId};
-use super::message::{Call, Name, Presented, Report, Standing, Wanted};
+use super::message::{Call, Name, Presented, Report, RequestStatus, Wanted};
 use super::terms::Terms;
 
 /// One client process and its session.
@@ -179,7 +179,7 @@ impl<K: Name> Client<K> {
         let Report { request, attempt, stamp, standing } = report;
         let until = |beat: Beat| self.good_until(beat);
         let until = match standing {
-            Standing::Granted { beat, .. } | Standing::Held(Some(beat)) => until(beat),
+            RequestStatus::Granted { beat, .. } | RequestStatus::Held(Some(beat)) => until(beat),
             _ => None,
         };
         let Some(of) = self.requests.get_mut(&request) else { return };
@@ -189,33 +189,33 @@ impl<K: Name> Client<K> {
         }
         of.stamp = of.stamp.max(stamp);
         match (standing, of.inside) {
-            (Standing::Granted { token, .. }, None) => {
+            (RequestStatus::Granted { token, .. }, None) => {
                 let Some(until) = until.filter(|until| *until > now) else { return };
                 of.inside = Some(Inside { token, until });
                 out.push(ClientEvent::Entered { request, token });
             }
             // Once invalid, it never becomes valid again.
-            (Standing::Held(_), Some(inside)) if inside.until > now => {
+            (RequestStatus::Held(_), Some(inside)) if inside.until > now => {
                 let until = until.map_or(inside.until, |until| until.max(inside.until));
                 of.inside = Some(Inside { until, ..inside });
             }
-            (Standing::Broken, None) => {
+            (RequestStatus::Broken, None) => {
                 of.attempt += 1;
                 out.push(ClientEvent::Again(request));
             }
-            (Standing::Stale(known), _) => {
+            (RequestStatus::Stale(known), _) => {
                 of.attempt = known.max(of.attempt).saturating_add(1);
                 out.push(ClientEvent::Again(request));
             }
-            (Standing::Gone, None) => {
+            (RequestStatus::Gone, None) => {
                 self.requests.remove(&request);
                 out.push(ClientEvent::Gone(request));
             }
-            (Standing::Gone, Some(Inside { token, .. })) => {
+            (RequestStatus::Gone, Some(Inside { token, .. })) => {
                 self.requests.remove(&request);
                 out.push(ClientEvent::Lost { request, token, forced: true });
             }
-            (Standing::Waiting(place), None) => {
+            (RequestStatus::Waiting(place), None) => {
                 out.push(ClientEvent::Waiting(request, place));
             }
             _ => {}

@@ -315,13 +315,13 @@ pub struct Report {
     /// The greatest stamp that the candidate knows of.
     pub stamp: u64,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: RequestStatus,
 }
 
 /// How a request stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Standing {
+pub enum RequestStatus {
     /// It waits; its greatest position in a queue is this, or 0 if no voter has told one.
     Waiting(u32),
     /// The client may enter with this token while the votes are good.

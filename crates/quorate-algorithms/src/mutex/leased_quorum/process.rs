@@ -19,7 +19,7 @@ use super::direct::{DirectClient, DirectEffect, DirectEffects};
 use super::electorate::Electorate;
 use super::id::{CandidateId, RequestId};
 use super::terms::Terms;
-use super::voter::{Life, Voter, VoterEffect, VoterEffects};
+use super::voter::{RestartId, Voter, VoterEffect, VoterEffects};
 use super::wire::Message;
 use crate::{Algorithm, Setup, Shape, Sound};
 
@@ -128,18 +128,18 @@ impl LeasedQuorum {
     }
 
     /// Whether the client may not renew its lease any more.
-    fn is_worn_out(&self) -> bool {
+    fn renewals_exhausted(&self) -> bool {
         self.cluster.renewals.is_some_and(|most| self.renewed >= most)
     }
 
     fn await_beat(&self, out: &mut Effects<Self>) {
         let ttl = self.cluster.terms.ttl_most;
-        out.set_timer(Timer::Beat, if self.is_worn_out() { ttl } else { Terms::beat(ttl) });
+        out.set_timer(Timer::Beat, if self.renewals_exhausted() { ttl } else { Terms::beat(ttl) });
     }
 
     /// Renews the lease and repeats what may have been lost; or no longer waits.
     fn beat(&mut self, out: &mut Effects<Self>) {
-        if self.is_worn_out() {
+        if self.renewals_exhausted() {
             if !self.is_inside() {
                 self.release(out);
                 out.output(Output::NoQuorum);
@@ -300,10 +300,10 @@ impl Process for LeasedQuorum {
         self.restarts += 1;
         self.client = self.cluster.client(self.id, self.restarts);
         (self.expires, self.lapses) = (None, None);
-        let life = Life { incarnation: 0, number: self.restarts };
+        let restart_id = RestartId { incarnation: 0, number: self.restarts };
         let restored = |voter: Voter<()>| {
             let new = self.cluster.voter(self.id)?;
-            Some(new.restored(life, voter.records(), out.now()))
+            Some(new.restored(restart_id, voter.records(), out.now()))
         };
         self.voter = self.voter.take().and_then(restored);
         self.with_voter(out.now(), out, |_, _, _| {});
@@ -314,7 +314,7 @@ impl Process for LeasedQuorum {
         }
     }
 
-    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+    fn visit_shift_invariant(&mut self, show: &mut dyn FnMut(&mut u64)) {
         self.client.moments(show);
         if let Some(voter) = &mut self.voter {
             voter.beat_numbers(show);
@@ -350,7 +350,7 @@ impl Algorithm for LeasedQuorum {
         ],
         guarantees: &[Property::ME1, Property::ME2],
         cost: "3K to 5K messages per entry without rivals, K the size of a quorum; while waiting or inside, 2 per voter each third of a ttl",
-        restless: true,
+        never_quiescent: true,
     };
 
     const QUORUMS: &'static [&'static str] = &["majority"];

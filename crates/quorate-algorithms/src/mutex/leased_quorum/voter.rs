@@ -9,7 +9,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use quorate_core::{ProcessId, Span, Time};
 
-use super::ballot::{Ballot, Given, STAMPS_FROM};
+use super::ballot::{Ballot, GrantedVote, STAMPS_FROM};
 use super::electorate::Electorate;
 use super::id::{CandidateId, Epoch, RequestId};
 use super::message::{Name, ToCandidate, ToVoter};
@@ -17,7 +17,7 @@ use super::terms::Terms;
 use super::voter_session::VoterSession;
 
 pub use peers::PeerMessage;
-pub use restart::{Life, Memory};
+pub use restart::{Memory, RestartId};
 
 /// A voter. A driver hands it messages and time, and carries out its effects in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ pub enum Record<K> {
         /// Its last number.
         last: u64,
         /// Its vote.
-        vote: Option<Given>,
+        vote: Option<GrantedVote>,
     },
     /// A request was ended by force.
     Dead {
@@ -258,7 +258,7 @@ impl<K: Name> Voter<K> {
     /// the voter was away; no other request gets the vote until the client is heard or its session lapses.
     pub fn unheard(&self) -> usize {
         let votes = self.ballots.values().filter_map(Ballot::vote);
-        let is_unheard = |vote: &&Given| {
+        let is_unheard = |vote: &&GrantedVote| {
             let session = self.sessions.get(&vote.claim.request.session);
             session.is_some_and(|session| session.is_unheard(vote.beats))
         };

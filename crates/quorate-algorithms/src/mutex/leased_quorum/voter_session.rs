@@ -15,7 +15,7 @@ const INCARNATIONS_MOST: usize = 64;
 
 /// The newest beat of a client incarnation, and when the voter heard it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Heard {
+pub(super) struct LastBeat {
     pub(super) number: u64,
     pub(super) at: Time,
 }
@@ -29,7 +29,7 @@ pub struct VoterSession<K> {
     pub(super) relayed: bool,
     /// By client incarnation. What an incarnation has is kept for one ttl after its newest beat: a process that has died does
     /// not keep its locks because another process of the same session lives.
-    pub(super) beats: BTreeMap<u64, Heard>,
+    pub(super) beats: BTreeMap<u64, LastBeat>,
     /// The clock last told to this session in this epoch.
     pub(super) told: Option<u64>,
     /// Changes with everything that the session has here.
@@ -124,9 +124,9 @@ impl<K> VoterSession<K> {
         if !self.beats.contains_key(&incarnation) && self.beats.len() >= INCARNATIONS_MOST {
             return false;
         }
-        let heard = self.beats.entry(incarnation).or_insert(Heard { number, at: now });
+        let heard = self.beats.entry(incarnation).or_insert(LastBeat { number, at: now });
         if number > heard.number {
-            *heard = Heard { number, at: now };
+            *heard = LastBeat { number, at: now };
         }
         true
     }

@@ -70,7 +70,7 @@ impl CoreMessage for Message {
         }
     }
 
-    fn relative(&mut self, show: &mut dyn FnMut(&mut u64)) {
+    fn visit_shift_invariant(&mut self, show: &mut dyn FnMut(&mut u64)) {
         // Beats are numbered by the clock.
         self.beat_mut().into_iter().for_each(|beat| show(&mut beat.number));
     }

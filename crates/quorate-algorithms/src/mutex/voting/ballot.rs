@@ -3,7 +3,7 @@
 
 use quorate_core::{ProcessId, ProcessSet, Stamp};
 
-use super::Line;
+use super::ClaimQueue;
 
 /// A request as a voter knows it. The smaller, the better.
 pub(in crate::mutex) trait Claim: Copy + Ord {
@@ -23,14 +23,14 @@ pub(in crate::mutex) struct Ballot<C> {
     granted: Option<C>,
     /// Whether the vote has been asked back.
     inquired: bool,
-    waiting: Line<C>,
+    waiting: ClaimQueue<C>,
     /// A closed ballot takes requests and gives no vote.
     closed: bool,
 }
 
 /// What a voter has to say, and to whose request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mutex) enum Answer<C> {
+pub(in crate::mutex) enum BallotReply<C> {
     /// The vote is yours.
     Reply(C),
     /// May I have my vote back?
@@ -41,7 +41,7 @@ pub(in crate::mutex) enum Answer<C> {
 
 impl<C> Default for Ballot<C> {
     fn default() -> Self {
-        Self { granted: None, inquired: false, waiting: Line::default(), closed: false }
+        Self { granted: None, inquired: false, waiting: ClaimQueue::default(), closed: false }
     }
 }
 
@@ -53,12 +53,12 @@ impl<C: Claim> Ballot<C> {
 
     /// A request comes in. With Sanders' correction, whoever is not the best known waiting request is told so,
     /// also one that was the best until now. What its process had asked before is over.
-    pub(in crate::mutex) fn request(&mut self, theirs: C, mut say: impl FnMut(Answer<C>)) {
+    pub(in crate::mutex) fn request(&mut self, theirs: C, mut send: impl FnMut(BallotReply<C>)) {
         // Of each process one claim is known at most, the newest.
         match self.of(theirs.process()) {
             Some(newer) if newer > theirs => return,
             Some(older) => {
-                self.release(older, &mut say);
+                self.release(older, &mut send);
             }
             None => {}
         }
@@ -66,57 +66,69 @@ impl<C: Claim> Ballot<C> {
             // Nobody waits for a vote that could have been given.
             match self.closed {
                 true => self.waiting.insert(theirs),
-                false => self.grant(theirs, say),
+                false => self.grant(theirs, send),
             }
             return;
         };
         let head = self.waiting.first();
         self.waiting.insert(theirs);
         if theirs > granted || head.is_some_and(|head| head < theirs) {
-            return say(Answer::Failed(theirs));
+            return send(BallotReply::Failed(theirs));
         }
         // A head that does not outrank the holder has been told before.
         if let Some(displaced) = head.filter(|head| *head < granted) {
-            say(Answer::Failed(displaced));
+            send(BallotReply::Failed(displaced));
         }
         if !self.inquired {
             self.inquired = true;
-            say(Answer::Inquire(granted));
+            send(BallotReply::Inquire(granted));
         }
     }
 
     /// The vote comes back from one who still wants it.
-    pub(in crate::mutex) fn give_back(&mut self, theirs: C, say: impl FnMut(Answer<C>)) -> bool {
+    pub(in crate::mutex) fn give_back(
+        &mut self,
+        theirs: C,
+        send: impl FnMut(BallotReply<C>),
+    ) -> bool {
         if self.granted != Some(theirs) {
             return false;
         }
         self.waiting.insert(theirs);
-        self.grant_best(say);
+        self.grant_best(send);
         true
     }
 
     /// A request is over, whether it had the vote or not.
-    pub(in crate::mutex) fn release(&mut self, theirs: C, say: impl FnMut(Answer<C>)) -> bool {
+    pub(in crate::mutex) fn release(
+        &mut self,
+        theirs: C,
+        send: impl FnMut(BallotReply<C>),
+    ) -> bool {
         if self.granted == Some(theirs) {
-            self.grant_best(say);
+            self.grant_best(send);
             return true;
         }
         self.waiting.remove(&theirs)
     }
 
     /// A process has crashed: whatever it had or wanted is over.
-    pub(in crate::mutex) fn forget(&mut self, process: ProcessId, say: impl FnMut(Answer<C>)) {
+    pub(in crate::mutex) fn forget(
+        &mut self,
+        process: ProcessId,
+        send: impl FnMut(BallotReply<C>),
+    ) {
         self.waiting.retain(|claim| claim.process() != process);
         if self.granted.is_some_and(|granted| granted.process() == process) {
-            self.grant_best(say);
+            self.grant_best(send);
         }
     }
 
     /// Begins to give its vote. Those who do not get it are told, as if they had come one after the other.
-    pub(in crate::mutex) fn open(&mut self, mut say: impl FnMut(Answer<C>)) {
+    pub(in crate::mutex) fn open(&mut self, mut send: impl FnMut(BallotReply<C>)) {
         self.closed = false;
-        self.grant_best(&mut say);
-        self.waiting.iter().for_each(|claim| say(Answer::Failed(*claim)));
+        self.grant_best(&mut send);
+        self.waiting.iter().for_each(|claim| send(BallotReply::Failed(*claim)));
     }
 
     /// Who has the vote, if anybody has.
@@ -130,21 +142,21 @@ impl<C: Claim> Ballot<C> {
         known.find(|claim| claim.process() == process).copied()
     }
 
-    fn grant_best(&mut self, say: impl FnMut(Answer<C>)) {
+    fn grant_best(&mut self, send: impl FnMut(BallotReply<C>)) {
         self.granted = None;
         self.inquired = false;
         if self.closed {
             return;
         }
         if let Some(best) = self.waiting.pop_first() {
-            self.grant(best, say);
+            self.grant(best, send);
         }
     }
 
-    fn grant(&mut self, theirs: C, mut say: impl FnMut(Answer<C>)) {
+    fn grant(&mut self, theirs: C, mut send: impl FnMut(BallotReply<C>)) {
         self.granted = Some(theirs);
         self.inquired = false;
-        say(Answer::Reply(theirs));
+        send(BallotReply::Reply(theirs));
     }
 }
 
@@ -157,7 +169,7 @@ mod tests {
         Stamp { time, process: ProcessId::new(time as u32) }
     }
 
-    fn said(act: impl FnOnce(&mut dyn FnMut(Answer<Stamp>))) -> Vec<Answer<Stamp>> {
+    fn sent(act: impl FnOnce(&mut dyn FnMut(BallotReply<Stamp>))) -> Vec<BallotReply<Stamp>> {
         let mut all = Vec::new();
         act(&mut |answer| all.push(answer));
         all
@@ -166,40 +178,49 @@ mod tests {
     #[test]
     fn a_displaced_head_is_told_that_it_failed() {
         let mut ballot = Ballot::default();
-        assert_eq!(said(|say| ballot.request(stamp(9), say)), [Answer::Reply(stamp(9))]);
-        assert_eq!(said(|say| ballot.request(stamp(5), say)), [Answer::Inquire(stamp(9))]);
-        assert_eq!(said(|say| ballot.request(stamp(3), say)), [Answer::Failed(stamp(5))]);
-        assert_eq!(said(|say| ballot.request(stamp(4), say)), [Answer::Failed(stamp(4))]);
-        assert_eq!(said(|say| ballot.request(stamp(12), say)), [Answer::Failed(stamp(12))]);
+        assert_eq!(sent(|send| ballot.request(stamp(9), send)), [BallotReply::Reply(stamp(9))]);
+        assert_eq!(sent(|send| ballot.request(stamp(5), send)), [BallotReply::Inquire(stamp(9))]);
+        assert_eq!(sent(|send| ballot.request(stamp(3), send)), [BallotReply::Failed(stamp(5))]);
+        assert_eq!(sent(|send| ballot.request(stamp(4), send)), [BallotReply::Failed(stamp(4))]);
+        assert_eq!(sent(|send| ballot.request(stamp(12), send)), [BallotReply::Failed(stamp(12))]);
     }
 
     #[test]
     fn a_vote_given_back_goes_to_the_best() {
         let mut ballot = Ballot::default();
-        said(|say| ballot.request(stamp(9), say));
-        said(|say| ballot.request(stamp(5), say));
-        assert_eq!(said(|say| assert!(ballot.give_back(stamp(9), say))), [Answer::Reply(stamp(5))]);
-        assert_eq!(said(|say| assert!(ballot.release(stamp(5), say))), [Answer::Reply(stamp(9))]);
-        assert_eq!(said(|say| assert!(!ballot.give_back(stamp(5), say))), []);
+        sent(|send| ballot.request(stamp(9), send));
+        sent(|send| ballot.request(stamp(5), send));
+        assert_eq!(
+            sent(|send| assert!(ballot.give_back(stamp(9), send))),
+            [BallotReply::Reply(stamp(5))]
+        );
+        assert_eq!(
+            sent(|send| assert!(ballot.release(stamp(5), send))),
+            [BallotReply::Reply(stamp(9))]
+        );
+        assert_eq!(sent(|send| assert!(!ballot.give_back(stamp(5), send))), []);
     }
 
     #[test]
     fn a_closed_ballot_collects_and_then_decides() {
         let mut ballot = Ballot::closed();
-        assert_eq!(said(|say| ballot.request(stamp(9), say)), []);
-        assert_eq!(said(|say| ballot.request(stamp(5), say)), []);
-        let decided = [Answer::Reply(stamp(5)), Answer::Failed(stamp(9))];
-        assert_eq!(said(|say| ballot.open(say)), decided);
+        assert_eq!(sent(|send| ballot.request(stamp(9), send)), []);
+        assert_eq!(sent(|send| ballot.request(stamp(5), send)), []);
+        let decided = [BallotReply::Reply(stamp(5)), BallotReply::Failed(stamp(9))];
+        assert_eq!(sent(|send| ballot.open(send)), decided);
     }
 
     #[test]
     fn a_process_that_asks_again_has_given_up_what_it_asked_before() {
         let again = Stamp { time: 9, process: ProcessId::new(5) };
         let mut ballot = Ballot::default();
-        said(|say| ballot.request(stamp(5), say));
-        said(|say| ballot.request(stamp(7), say));
-        let answers = [Answer::Reply(stamp(7)), Answer::Failed(again)];
-        assert_eq!(said(|say| ballot.request(again, say)), answers);
-        assert_eq!(said(|say| assert!(ballot.release(stamp(7), say))), [Answer::Reply(again)]);
+        sent(|send| ballot.request(stamp(5), send));
+        sent(|send| ballot.request(stamp(7), send));
+        let answers = [BallotReply::Reply(stamp(7)), BallotReply::Failed(again)];
+        assert_eq!(sent(|send| ballot.request(again, send)), answers);
+        assert_eq!(
+            sent(|send| assert!(ballot.release(stamp(7), send))),
+            [BallotReply::Reply(again)]
+        );
     }
 }

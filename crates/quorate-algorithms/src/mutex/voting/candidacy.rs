@@ -10,7 +10,7 @@ use super::Claim;
 /// What a candidate knows. Only voters believed alive are in its sets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::mutex) struct Candidacy {
-    pub(in crate::mutex) asked: Asked,
+    pub(in crate::mutex) request: SentRequest,
     pub(in crate::mutex) quorum: ProcessSet,
     pub(in crate::mutex) votes: ProcessSet,
     /// Voters who prefer another.
@@ -21,7 +21,7 @@ pub(in crate::mutex) struct Candidacy {
 
 /// A request and whom it was sent to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(in crate::mutex) struct Asked {
+pub(in crate::mutex) struct SentRequest {
     time: u64,
     pub(in crate::mutex) voters: ProcessSet,
     /// How often the request to a voter was taken back, where it was.
@@ -40,31 +40,31 @@ pub struct Ticket {
 
 impl Ticket {
     /// The request as its voter knows it.
-    pub(in crate::mutex) const fn of(self, process: ProcessId) -> Vote {
-        Vote { stamp: Stamp { time: self.time, process }, attempt: self.attempt }
+    pub(in crate::mutex) const fn of(self, process: ProcessId) -> AttemptClaim {
+        AttemptClaim { stamp: Stamp { time: self.time, process }, attempt: self.attempt }
     }
 }
 
 /// A request as its voter knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::mutex) struct Vote {
+pub(in crate::mutex) struct AttemptClaim {
     stamp: Stamp,
     attempt: u32,
 }
 
-impl Vote {
+impl AttemptClaim {
     pub(in crate::mutex) const fn ticket(self) -> Ticket {
         Ticket { time: self.stamp.time, attempt: self.attempt }
     }
 }
 
-impl Claim for Vote {
+impl Claim for AttemptClaim {
     fn process(&self) -> ProcessId {
         self.stamp.process
     }
 }
 
-impl Asked {
+impl SentRequest {
     /// What the request to this voter is known by.
     pub(in crate::mutex) fn ticket(&self, voter: ProcessId) -> Ticket {
         let attempt = self.attempts.get(&voter).copied().unwrap_or(0);
@@ -90,7 +90,7 @@ impl Asked {
     }
 
     /// The request to this voter is over; under `fresh` the next one gets a new number.
-    pub(in crate::mutex) fn take_back(&mut self, voter: ProcessId, fresh: bool) {
+    pub(in crate::mutex) fn withdraw_from(&mut self, voter: ProcessId, fresh: bool) {
         if self.voters.remove(voter) && fresh {
             *self.attempts.entry(voter).or_insert(0) += 1;
         }
@@ -101,8 +101,8 @@ impl Candidacy {
     /// A request at this time, of which nobody knows yet.
     pub(in crate::mutex) fn new(time: u64) -> Self {
         let none = ProcessSet::new;
-        let asked = Asked { time, ..Asked::default() };
-        Self { asked, quorum: none(), votes: none(), failed: none(), inquiries: none() }
+        let request = SentRequest { time, ..SentRequest::default() };
+        Self { request, quorum: none(), votes: none(), failed: none(), inquiries: none() }
     }
 
     /// Nothing that this voter has said counts any more.

@@ -3,12 +3,12 @@
 mod ballot;
 mod basis;
 mod candidacy;
-mod line;
+mod claim_queue;
 mod views;
 
-pub(super) use ballot::{Answer, Ballot, Claim};
+pub(super) use ballot::{Ballot, BallotReply, Claim};
 pub(super) use basis::Basis;
 pub(super) use candidacy::Ticket;
-pub(super) use candidacy::{Asked, Candidacy, Vote};
-use line::Line;
+pub(super) use candidacy::{AttemptClaim, Candidacy, SentRequest};
+use claim_queue::ClaimQueue;
 pub(super) use views::Views;

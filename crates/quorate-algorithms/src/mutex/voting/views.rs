@@ -112,16 +112,16 @@ mod tests {
         members.iter().copied().map(ProcessId::new).collect()
     }
 
-    fn told(views: &mut Views, process: u32, crashed: &[u32]) -> bool {
+    fn settles(views: &mut Views, process: u32, crashed: &[u32]) -> bool {
         views.acknowledge(ProcessId::new(process), &set(crashed))
     }
 
     #[test]
     fn a_crash_is_settled_when_everyone_else_has_acknowledged_it() {
         let mut views = Views::new(4);
-        assert!(!told(&mut views, 0, &[3]));
-        assert!(!told(&mut views, 1, &[3]));
-        assert!(told(&mut views, 2, &[3]));
+        assert!(!settles(&mut views, 0, &[3]));
+        assert!(!settles(&mut views, 1, &[3]));
+        assert!(settles(&mut views, 2, &[3]));
         assert_eq!(views.settled(), &set(&[3]));
     }
 
@@ -129,26 +129,26 @@ mod tests {
     fn what_is_settled_stays_so_while_more_crash() {
         let mut views = Views::new(4);
         (0..3).for_each(|process| {
-            told(&mut views, process, &[3]);
+            settles(&mut views, process, &[3]);
         });
-        assert!(!told(&mut views, 0, &[2, 3]));
+        assert!(!settles(&mut views, 0, &[2, 3]));
         assert_eq!(views.settled(), &set(&[3]), "1 has not acknowledged 2");
-        assert!(told(&mut views, 1, &[2, 3]));
+        assert!(settles(&mut views, 1, &[2, 3]));
         assert_eq!(views.settled(), &set(&[2, 3]));
     }
 
     #[test]
     fn processes_that_do_not_exist_settle_nothing() {
         let mut views = Views::new(3);
-        assert!(!told(&mut views, 1, &[0, 1, 2, 3]));
-        assert!(!told(&mut views, 3, &[0, 1, 2]));
+        assert!(!settles(&mut views, 1, &[0, 1, 2, 3]));
+        assert!(!settles(&mut views, 3, &[0, 1, 2]));
         assert!(views.settled().is_empty());
     }
 
     #[test]
     fn the_only_one_left_settles_alone() {
         let mut views = Views::new(3);
-        assert!(told(&mut views, 0, &[1, 2]));
+        assert!(settles(&mut views, 0, &[1, 2]));
         assert_eq!(views.settled(), &set(&[1, 2]));
     }
 
@@ -171,11 +171,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_settled_is_what_the_definition_says(
-            told in prop::collection::vec((0usize..5, 0u32..32), 1..40)
+            acknowledgements in prop::collection::vec((0usize..5, 0u32..32), 1..40)
         ) {
             let mut views = Views::new(5);
             let mut acknowledged = vec![ProcessSet::new(); 5];
-            for (process, bits) in told {
+            for (process, bits) in acknowledgements {
                 // Nobody acknowledges its own crash.
                 let bits = bits & !(1 << process);
                 let crashed: ProcessSet =

@@ -16,9 +16,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::{Absent, NODES, program, ready};
 use crate::loopback;
 use crate::processes::Processes;
-use crate::service::{LockClient, Service, Trouble};
+use crate::service::{BenchError, LockClient, Service};
 use crate::storage::Storage;
-use wire::{Mode, NO_NODE, NODE_EXISTS, Refusal, Session};
+use wire::{CreateMode, NO_NODE, NODE_EXISTS, RequestError, ZookeeperSession};
 
 const MAIN: &str = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
@@ -29,7 +29,7 @@ const TICK_MS: u32 = 500;
 const DEBIAN: &str = "/usr/share/java/zookeeper.jar";
 
 pub(super) struct Zookeeper {
-    doors: Vec<SocketAddr>,
+    addresses: Vec<SocketAddr>,
     processes: Processes,
     version: String,
     _folder: TempDir,
@@ -39,28 +39,29 @@ impl Zookeeper {
     pub(super) async fn start(storage: Storage) -> Result<Self, Absent> {
         let (java, classes) = (program("java")?, class_path()?);
         let folder = storage.folder()?;
-        let ports = loopback::free_ports(3 * NODES).map_err(Trouble::new)?;
-        let doors = ports[2 * NODES..].to_vec();
+        let ports = loopback::free_ports(3 * NODES).map_err(BenchError::new)?;
+        let addresses = ports[2 * NODES..].to_vec();
         let mut processes = Processes::default();
         for node in 0..NODES {
-            let file = write_config(folder.path(), node, &ports).map_err(Trouble::new)?;
+            let file = write_config(folder.path(), node, &ports).map_err(BenchError::new)?;
             let mut command = Command::new(&java);
             command.args(["-Xmx512m", "-Dzookeeper.admin.enableServer=false", "-cp", &classes]);
             command.arg(MAIN).arg(file);
             processes.start_logged(&mut command, &folder.path().join(format!("log-{node}")))?;
         }
-        let mut all = Self { doors, processes, version: String::new(), _folder: folder };
+        let mut all = Self { addresses, processes, version: String::new(), _folder: folder };
         for node in 0..NODES {
             all.ready(node).await?;
         }
-        all.version = version(all.doors[0]).await?;
+        all.version = version(all.addresses[0]).await?;
         Ok(all)
     }
 
     /// A node is ready when it gives a session: then it knows a leader.
     async fn ready(&mut self, node: usize) -> Result<(), Absent> {
-        let door = self.doors[node];
-        ready(&mut self.processes, node, || Session::open(door, Duration::from_secs(1))).await
+        let address = self.addresses[node];
+        ready(&mut self.processes, node, || ZookeeperSession::open(address, Duration::from_secs(1)))
+            .await
     }
 
     pub(super) fn version(&self) -> &str {
@@ -105,22 +106,26 @@ fn write_config(folder: &Path, node: usize, ports: &[SocketAddr]) -> std::io::Re
 }
 
 /// What a server says of itself.
-async fn version(door: SocketAddr) -> Result<String, Trouble> {
-    let mut stream = loopback::dial(door).await.map_err(Trouble::new)?;
-    stream.write_all(b"srvr").await.map_err(Trouble::new)?;
-    let mut said = String::new();
-    stream.read_to_string(&mut said).await.map_err(Trouble::new)?;
-    let line = said.lines().find_map(|line| line.strip_prefix("Zookeeper version: "));
+async fn version(address: SocketAddr) -> Result<String, BenchError> {
+    let mut stream = loopback::dial(address).await.map_err(BenchError::new)?;
+    stream.write_all(b"srvr").await.map_err(BenchError::new)?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.map_err(BenchError::new)?;
+    let line = reply.lines().find_map(|line| line.strip_prefix("Zookeeper version: "));
     let number = line.and_then(|line| line.split(['-', ',']).next()).unwrap_or("unknown");
     Ok(format!("ZooKeeper {number}"))
 }
 
 impl Service for Zookeeper {
-    type Client = Holder;
+    type Client = ZookeeperLockClient;
 
-    async fn connect(&self, number: usize, ttl: Duration) -> Result<Holder, Trouble> {
-        let session = Session::open(self.doors[number % NODES], ttl).await?;
-        Ok(Holder { session, parent: String::new(), own: None })
+    async fn connect(
+        &self,
+        number: usize,
+        ttl: Duration,
+    ) -> Result<ZookeeperLockClient, BenchError> {
+        let session = ZookeeperSession::open(self.addresses[number % NODES], ttl).await?;
+        Ok(ZookeeperLockClient { session, parent: String::new(), own: None })
     }
 
     fn processes(&self) -> &Processes {
@@ -132,24 +137,24 @@ impl Service for Zookeeper {
     }
 }
 
-pub(super) struct Holder {
-    session: Session,
+pub(super) struct ZookeeperLockClient {
+    session: ZookeeperSession,
     /// The node below which nodes of the last lock are: it stays.
     parent: String,
     own: Option<String>,
 }
 
-impl Holder {
+impl ZookeeperLockClient {
     /// Makes the nodes above those of a lock, unless they were there the last time.
-    async fn parents(&mut self, name: &str) -> Result<(), Refusal> {
+    async fn parents(&mut self, name: &str) -> Result<(), RequestError> {
         if self.parent.get(1..) == Some(name) {
             return Ok(());
         }
         let mut path = String::new();
         for part in name.split('/') {
             path = format!("{path}/{part}");
-            match self.session.create(&path, Mode::Persistent).await {
-                Ok(_) | Err(Refusal::Said(NODE_EXISTS)) => {}
+            match self.session.create(&path, CreateMode::Persistent).await {
+                Ok(_) | Err(RequestError::Code(NODE_EXISTS)) => {}
                 Err(other) => return Err(other),
             }
         }
@@ -157,10 +162,10 @@ impl Holder {
         Ok(())
     }
 
-    async fn take(&mut self, name: &str) -> Result<(), Refusal> {
+    async fn take(&mut self, name: &str) -> Result<(), RequestError> {
         self.parents(name).await?;
         let path = format!("{}/lock-", self.parent);
-        let own = self.session.create(&path, Mode::EphemeralSequential).await?;
+        let own = self.session.create(&path, CreateMode::EphemeralSequential).await?;
         let own_name = own.rsplit('/').next().unwrap_or("").to_owned();
         self.own = Some(own);
         loop {
@@ -171,19 +176,19 @@ impl Holder {
             match self.session.watch(&format!("{}/{before}", self.parent)).await {
                 Ok(()) => self.session.event().await?,
                 // It has gone meanwhile.
-                Err(Refusal::Said(NO_NODE)) => {}
+                Err(RequestError::Code(NO_NODE)) => {}
                 Err(other) => return Err(other),
             }
         }
     }
 }
 
-impl LockClient for Holder {
-    async fn acquire(&mut self, name: &str) -> Result<(), Trouble> {
+impl LockClient for ZookeeperLockClient {
+    async fn acquire(&mut self, name: &str) -> Result<(), BenchError> {
         Ok(self.take(name).await?)
     }
 
-    async fn release(&mut self) -> Result<(), Trouble> {
+    async fn release(&mut self) -> Result<(), BenchError> {
         match self.own.take() {
             Some(own) => Ok(self.session.delete(&own).await?),
             None => Ok(()),

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use crate::loopback;
-use crate::service::Trouble;
+use crate::service::BenchError;
 
 /// No frame is longer: a list of thousands of names is far below.
 const FRAME_MOST: usize = 16 << 20;
@@ -27,8 +27,8 @@ const GET_CHILDREN: i32 = 8;
 const PING: i32 = 11;
 
 /// Numbers of what is no answer to a question: an event, and the answer to a sign of life.
-const EVENT: i32 = -1;
-const ALIVE: i32 = -2;
+const EVENT_XID: i32 = -1;
+const PING_XID: i32 = -2;
 
 /// Errors that are part of the recipe.
 pub(super) const NO_NODE: i32 = -101;
@@ -36,7 +36,7 @@ pub(super) const NODE_EXISTS: i32 = -110;
 
 /// How a node is made.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Mode {
+pub(super) enum CreateMode {
     Persistent = 0,
     /// It goes with its session, and its name ends in a number that counts up.
     EphemeralSequential = 3,
@@ -44,152 +44,164 @@ pub(super) enum Mode {
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum RequestError {
     /// ZooKeeper says so, by number.
-    Said(i32),
-    Lost(Trouble),
+    Code(i32),
+    Lost(BenchError),
 }
 
-impl From<Refusal> for Trouble {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Said(number) => Self(format!("ZooKeeper says: error {number}")),
-            Refusal::Lost(trouble) => trouble,
+impl From<RequestError> for BenchError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Code(number) => Self(format!("ZooKeeper says: error {number}")),
+            RequestError::Lost(error) => error,
         }
     }
 }
 
-fn lost(why: impl ToString) -> Refusal {
-    Refusal::Lost(Trouble::new(why))
+fn lost(why: impl ToString) -> RequestError {
+    RequestError::Lost(BenchError::new(why))
 }
 
 /// A session with a connection of its own.
-pub(super) struct Session {
+pub(super) struct ZookeeperSession {
     reader: BufReader<OwnedReadHalf>,
     writer: Arc<Mutex<OwnedWriteHalf>>,
-    alive: JoinHandle<()>,
+    pinger: JoinHandle<()>,
     /// The number of the last question.
     number: i32,
     /// How many events have come that nobody has waited for.
     events: usize,
 }
 
-impl Session {
+impl ZookeeperSession {
     /// A new session, which is over if it is not heard of for so long.
-    pub(super) async fn open(address: SocketAddr, ttl: Duration) -> Result<Self, Trouble> {
+    pub(super) async fn open(address: SocketAddr, ttl: Duration) -> Result<Self, BenchError> {
         let (reader, mut writer) =
-            loopback::dial(address).await.map_err(Trouble::new)?.into_split();
+            loopback::dial(address).await.map_err(BenchError::new)?.into_split();
         let mut reader = BufReader::new(reader);
-        let mut hello = Words::default();
-        hello.number(0).long(0).number(ttl.as_millis() as i32).long(0).bytes(&[0; 16]).flag(false);
-        writer.write_all(&hello.frame()).await.map_err(Trouble::new)?;
-        let welcome = frame(&mut reader).await?;
-        let mut welcome = Reading(&welcome);
-        let (_, granted) = (welcome.number()?, welcome.number()?);
+        let mut connect_request = FrameWriter::default();
+        connect_request
+            .number(0)
+            .long(0)
+            .number(ttl.as_millis() as i32)
+            .long(0)
+            .bytes(&[0; 16])
+            .flag(false);
+        writer.write_all(&connect_request.frame()).await.map_err(BenchError::new)?;
+        let connect_response = frame(&mut reader).await?;
+        let mut connect_response = FrameReader(&connect_response);
+        let (_, granted) = (connect_response.number()?, connect_response.number()?);
         if granted <= 0 {
-            return Err(Trouble::new("ZooKeeper gives no session"));
+            return Err(BenchError::new("ZooKeeper gives no session"));
         }
         let writer = Arc::new(Mutex::new(writer));
-        let alive =
-            tokio::spawn(say_alive(Arc::clone(&writer), Duration::from_millis(granted as u64) / 3));
-        Ok(Self { reader, writer, alive, number: 0, events: 0 })
+        let pinger = tokio::spawn(send_pings(
+            Arc::clone(&writer),
+            Duration::from_millis(granted as u64) / 3,
+        ));
+        Ok(Self { reader, writer, pinger, number: 0, events: 0 })
     }
 
     /// Makes a node; its name, which is longer than the one asked for if it is counted up.
-    pub(super) async fn create(&mut self, path: &str, mode: Mode) -> Result<String, Refusal> {
+    pub(super) async fn create(
+        &mut self,
+        path: &str,
+        mode: CreateMode,
+    ) -> Result<String, RequestError> {
         const ALL_RIGHTS: i32 = 31;
-        let mut words = Words::default();
-        words.text(path).bytes(&[]);
-        words.number(1).number(ALL_RIGHTS).text("world").text("anyone").number(mode as i32);
-        let answer = self.ask(CREATE, words).await?;
-        Ok(Reading(&answer).text()?)
+        let mut body = FrameWriter::default();
+        body.text(path).bytes(&[]);
+        body.number(1).number(ALL_RIGHTS).text("world").text("anyone").number(mode as i32);
+        let answer = self.ask(CREATE, body).await?;
+        Ok(FrameReader(&answer).text()?)
     }
 
-    pub(super) async fn delete(&mut self, path: &str) -> Result<(), Refusal> {
+    pub(super) async fn delete(&mut self, path: &str) -> Result<(), RequestError> {
         const ANY_VERSION: i32 = -1;
-        let mut words = Words::default();
-        words.text(path).number(ANY_VERSION);
-        self.ask(DELETE, words).await?;
+        let mut body = FrameWriter::default();
+        body.text(path).number(ANY_VERSION);
+        self.ask(DELETE, body).await?;
         Ok(())
     }
 
     /// The names of the nodes below one.
-    pub(super) async fn children(&mut self, path: &str) -> Result<Vec<String>, Refusal> {
-        let mut words = Words::default();
-        words.text(path).flag(false);
-        let answer = self.ask(GET_CHILDREN, words).await?;
-        let mut answer = Reading(&answer);
+    pub(super) async fn children(&mut self, path: &str) -> Result<Vec<String>, RequestError> {
+        let mut body = FrameWriter::default();
+        body.text(path).flag(false);
+        let answer = self.ask(GET_CHILDREN, body).await?;
+        let mut answer = FrameReader(&answer);
         let count = answer.number()?;
-        let names: Result<Vec<String>, Trouble> = (0..count).map(|_| answer.text()).collect();
+        let names: Result<Vec<String>, BenchError> = (0..count).map(|_| answer.text()).collect();
         Ok(names?)
     }
 
     /// Asks to be told when a node goes or changes. It is an error if there is none.
-    pub(super) async fn watch(&mut self, path: &str) -> Result<(), Refusal> {
-        let mut words = Words::default();
-        words.text(path).flag(true);
+    pub(super) async fn watch(&mut self, path: &str) -> Result<(), RequestError> {
+        let mut body = FrameWriter::default();
+        body.text(path).flag(true);
         self.events = 0;
-        self.ask(GET_DATA, words).await?;
+        self.ask(GET_DATA, body).await?;
         Ok(())
     }
 
     /// Waits until that is told.
-    pub(super) async fn event(&mut self) -> Result<(), Refusal> {
+    pub(super) async fn event(&mut self) -> Result<(), RequestError> {
         while self.events == 0 {
             let (number, _) = self.next().await?;
-            if number != EVENT && number != ALIVE {
+            if number != EVENT_XID && number != PING_XID {
                 return Err(lost(format!("ZooKeeper answers what nobody asked: {number}")));
             }
         }
         Ok(())
     }
 
-    async fn ask(&mut self, kind: i32, words: Words) -> Result<Vec<u8>, Refusal> {
+    async fn ask(&mut self, kind: i32, body: FrameWriter) -> Result<Vec<u8>, RequestError> {
         self.number += 1;
-        let mut question = Words::default();
+        let mut question = FrameWriter::default();
         question.number(self.number).number(kind);
-        question.0.extend(words.0);
+        question.0.extend(body.0);
         let frame = question.frame();
         self.writer.lock().await.write_all(&frame).await.map_err(lost)?;
         loop {
             let (number, answer) = self.next().await?;
             if number == self.number {
-                let mut heading = Reading(&answer);
+                let mut heading = FrameReader(&answer);
                 heading.long()?;
                 return match heading.number()? {
                     0 => Ok(heading.0.to_vec()),
-                    error => Err(Refusal::Said(error)),
+                    error => Err(RequestError::Code(error)),
                 };
             }
         }
     }
 
     /// What comes next: which question it answers, and the rest. Events are counted.
-    async fn next(&mut self) -> Result<(i32, Vec<u8>), Refusal> {
+    async fn next(&mut self) -> Result<(i32, Vec<u8>), RequestError> {
         let bytes = frame(&mut self.reader).await?;
-        let mut reading = Reading(&bytes);
-        let number = reading.number()?;
-        self.events += usize::from(number == EVENT);
-        Ok((number, reading.0.to_vec()))
+        let mut reader = FrameReader(&bytes);
+        let number = reader.number()?;
+        self.events += usize::from(number == EVENT_XID);
+        Ok((number, reader.0.to_vec()))
     }
 }
 
-impl Drop for Session {
+impl Drop for ZookeeperSession {
     fn drop(&mut self) {
-        self.alive.abort();
+        self.pinger.abort();
     }
 }
 
-impl From<Trouble> for Refusal {
-    fn from(trouble: Trouble) -> Self {
-        Self::Lost(trouble)
+impl From<BenchError> for RequestError {
+    fn from(error: BenchError) -> Self {
+        Self::Lost(error)
     }
 }
 
-async fn say_alive(writer: Arc<Mutex<OwnedWriteHalf>>, pause: Duration) {
-    let mut words = Words::default();
-    words.number(ALIVE).number(PING);
-    let ping = words.frame();
+async fn send_pings(writer: Arc<Mutex<OwnedWriteHalf>>, pause: Duration) {
+    let mut body = FrameWriter::default();
+    body.number(PING_XID).number(PING);
+    let ping = body.frame();
     loop {
         tokio::time::sleep(pause).await;
         if writer.lock().await.write_all(&ping).await.is_err() {
@@ -198,20 +210,20 @@ async fn say_alive(writer: Arc<Mutex<OwnedWriteHalf>>, pause: Duration) {
     }
 }
 
-async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Vec<u8>, Trouble> {
-    let length = reader.read_i32().await.map_err(Trouble::new)?;
+async fn frame(reader: &mut BufReader<OwnedReadHalf>) -> Result<Vec<u8>, BenchError> {
+    let length = reader.read_i32().await.map_err(BenchError::new)?;
     let length = usize::try_from(length).ok().filter(|length| *length <= FRAME_MOST);
-    let length = length.ok_or_else(|| Trouble::new("a frame of an impossible length"))?;
+    let length = length.ok_or_else(|| BenchError::new("a frame of an impossible length"))?;
     let mut bytes = vec![0; length];
-    reader.read_exact(&mut bytes).await.map_err(Trouble::new)?;
+    reader.read_exact(&mut bytes).await.map_err(BenchError::new)?;
     Ok(bytes)
 }
 
 /// What is said.
 #[derive(Default)]
-struct Words(Vec<u8>);
+struct FrameWriter(Vec<u8>);
 
-impl Words {
+impl FrameWriter {
     fn number(&mut self, number: i32) -> &mut Self {
         self.0.extend(number.to_be_bytes());
         self
@@ -244,28 +256,29 @@ impl Words {
 }
 
 /// What is left to read of an answer.
-struct Reading<'b>(&'b [u8]);
+struct FrameReader<'b>(&'b [u8]);
 
-impl Reading<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Trouble> {
-        let short = || Trouble::new("ZooKeeper's answer is too short");
+impl FrameReader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], BenchError> {
+        let short = || BenchError::new("ZooKeeper's answer is too short");
         let (first, rest) = self.0.split_first_chunk().ok_or_else(short)?;
         self.0 = rest;
         Ok(*first)
     }
 
-    fn number(&mut self) -> Result<i32, Trouble> {
+    fn number(&mut self) -> Result<i32, BenchError> {
         self.take().map(i32::from_be_bytes)
     }
 
-    fn long(&mut self) -> Result<i64, Trouble> {
+    fn long(&mut self) -> Result<i64, BenchError> {
         self.take().map(i64::from_be_bytes)
     }
 
-    fn text(&mut self) -> Result<String, Trouble> {
+    fn text(&mut self) -> Result<String, BenchError> {
         let length = usize::try_from(self.number()?).unwrap_or(0);
         let text = self.0.split_at_checked(length);
-        let (text, rest) = text.ok_or_else(|| Trouble::new("ZooKeeper's answer is too short"))?;
+        let (text, rest) =
+            text.ok_or_else(|| BenchError::new("ZooKeeper's answer is too short"))?;
         self.0 = rest;
         Ok(String::from_utf8_lossy(text).into_owned())
     }
@@ -277,19 +290,19 @@ mod tests {
 
     #[test]
     fn what_is_said_can_be_read() {
-        let mut words = Words::default();
-        words.number(-7).long(1 << 40).text("lock-0000000001");
-        let mut reading = Reading(&words.0);
-        assert_eq!(reading.number().unwrap(), -7);
-        assert_eq!(reading.long().unwrap(), 1 << 40);
-        assert_eq!(reading.text().unwrap(), "lock-0000000001");
-        assert!(reading.number().is_err(), "nothing is left");
+        let mut body = FrameWriter::default();
+        body.number(-7).long(1 << 40).text("lock-0000000001");
+        let mut reader = FrameReader(&body.0);
+        assert_eq!(reader.number().unwrap(), -7);
+        assert_eq!(reader.long().unwrap(), 1 << 40);
+        assert_eq!(reader.text().unwrap(), "lock-0000000001");
+        assert!(reader.number().is_err(), "nothing is left");
     }
 
     #[test]
     fn a_text_that_is_cut_off_is_trouble_and_no_panic() {
-        let mut words = Words::default();
-        words.number(100).flag(true);
-        assert!(Reading(&words.0).text().is_err());
+        let mut body = FrameWriter::default();
+        body.number(100).flag(true);
+        assert!(FrameReader(&body.0).text().is_err());
     }
 }

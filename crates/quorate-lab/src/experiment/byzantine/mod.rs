@@ -6,14 +6,14 @@ mod text;
 use quorate_core::ProcessId;
 use quorate_sim::Scenario;
 use quorate_sim::fault::Traitor;
-use quorate_sim::notation::Who;
+use quorate_sim::notation::ProcessSelector;
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::traitor::Strategy;
 
 use super::agreements::{Measured, first_broken, messages, share};
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Table, Value};
-use quorate_run::promise;
+use quorate_run::promised_cost;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "byzantine",
@@ -68,14 +68,14 @@ struct Row {
     replay: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut fields = Vec::new();
     for (algorithm, _) in ALGORITHMS {
         for n in 3..=request.up_to {
             // With fewer than two loyal generals there is nothing to agree on.
             for m in 0..=TRAITORS_MOST.min(n - 2) {
                 let field = Field { algorithm, n, m, formula: 0 };
-                let formula = *promise(&field.healthy())?.0.messages.end();
+                let formula = *promised_cost(&field.healthy())?.0.messages.end();
                 fields.push(Field { formula, ..field });
             }
         }
@@ -118,7 +118,7 @@ impl Field {
     }
 
     fn healthy(&self) -> Scenario {
-        Scenario { bears: Some(self.m), ..Scenario::new(self.algorithm, self.n) }
+        Scenario { tolerates: Some(self.m), ..Scenario::new(self.algorithm, self.n) }
     }
 
     /// The run of a seed: the order, who lies and how are drawn, alike for both algorithms. In half of the runs the
@@ -137,10 +137,10 @@ impl Field {
                 true => ProcessId::new(0),
                 false => lieutenants.swap_remove(chosen),
             };
-            let who = Who::Process(traitor);
+            let selector = ProcessSelector::Process(traitor);
             let drawn = STRATEGIES[random.below(STRATEGIES.len() as u64) as usize];
             let strategy = conspiracy.unwrap_or(drawn);
-            scenario.faults.traitor.push(Traitor { who, strategy });
+            scenario.faults.traitor.push(Traitor { process: selector, strategy });
         }
         scenario
     }

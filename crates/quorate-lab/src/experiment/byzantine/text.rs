@@ -46,8 +46,8 @@ fn grid(title: &str, rows: &[Row], up_to: usize, cell: impl Fn(&Row) -> String) 
                 }
             })
         });
-        let told = cells.map(|such| rows.iter().find(such).map_or("-".to_owned(), &cell));
-        std::iter::once(n.to_string()).chain(told).collect()
+        let cells = cells.map(|such| rows.iter().find(such).map_or("-".to_owned(), &cell));
+        std::iter::once(n.to_string()).chain(cells).collect()
     };
     Block { title: title.to_owned(), head: HEAD.to_vec(), rows: (3..=up_to).map(line).collect() }
 }

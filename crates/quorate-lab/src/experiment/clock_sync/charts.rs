@@ -2,12 +2,12 @@
 
 use quorate_draw::chart::{Axis, Chart, Line};
 
-use super::{Cause, Row, SERIES};
+use super::{ErrorSource, Row, SERIES};
 
 pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
-    let description = |cause: &str| {
+    let description = |source: &str| {
         format!(
-            "The error in microseconds against {cause}, for Cristian with one and eight probes and for Berkeley with five \
+            "The error in microseconds against {source}, for Cristian with one and eight probes and for Berkeley with five \
              clocks: the mean over all seeds, beside the bound that the algorithm claims."
         )
     };
@@ -31,10 +31,10 @@ pub(super) fn charts(rows: &[Row]) -> Vec<Chart> {
     ]
 }
 
-fn lines(rows: &[Row], cause: &str) -> Vec<Line> {
+fn lines(rows: &[Row], source: &str) -> Vec<Line> {
     let line = |series: usize, variant: usize, what: &str, value: fn(&Row) -> f64| {
-        let own = |row: &&Row| row.series == series && row.cause.name() == cause;
-        let point = |row: &Row| (Cause::value(row.cause) as f64, value(row));
+        let own = |row: &&Row| row.series == series && row.source.name() == source;
+        let point = |row: &Row| (ErrorSource::value(row.source) as f64, value(row));
         Line {
             label: format!("{}{what}", SERIES[series].name),
             group: series,

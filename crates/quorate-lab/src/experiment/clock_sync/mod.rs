@@ -4,12 +4,12 @@ mod charts;
 mod text;
 
 use quorate_core::{Drift, ProcessId, Span};
-use quorate_sim::notation::{DriftText, Link, SpanText, Who};
-use quorate_sim::report::{ClockReport, SetClock, Verdict};
+use quorate_sim::notation::{DriftText, Link, ProcessSelector, SpanText};
+use quorate_sim::report::{AdjustedClock, ClockReport, Verdict};
 use quorate_sim::{Conditions, Delay, LinkDelay, Scenario};
 use serde::{Deserialize, Serialize};
 
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Statistics, Table, Value, exact};
 use crate::CannotRun;
 use quorate_run::run as run_once;
@@ -40,14 +40,14 @@ const SERIES: [Series; 3] = [
 
 /// By what clocks are made wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
+enum ErrorSource {
     /// In hundredths: of a round trip of 2 ms the question takes (1 + a) ms, the answer (1 - a) ms.
     Asymmetry(u64),
     /// In parts per million, ten seconds after the clock was set.
     Drift(u64),
 }
 
-impl Cause {
+impl ErrorSource {
     const ALL: [Self; 12] = [
         Self::Asymmetry(0),
         Self::Asymmetry(20),
@@ -78,14 +78,14 @@ impl Cause {
 }
 
 /// How long clocks run before they are looked at again.
-const APART: Span = Span::from_millis(10_000);
+const DRIFT_TIME: Span = Span::from_millis(10_000);
 
 /// Up to how much longer than usual a message takes.
 const JITTER: u64 = 200_000;
 
 /// A run to be made.
 struct Cell {
-    cause: Cause,
+    source: ErrorSource,
     series: usize,
     seed: u64,
 }
@@ -102,7 +102,7 @@ struct Measured {
 
 /// What a series has shown for one cause, over all seeds.
 struct Row {
-    cause: Cause,
+    source: ErrorSource,
     series: usize,
     runs: u64,
     error: Statistics,
@@ -114,11 +114,11 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut cells = Vec::new();
-    for cause in Cause::ALL {
+    for source in ErrorSource::ALL {
         for series in 0..SERIES.len() {
-            cells.extend((0..request.seeds).map(|seed| Cell { cause, series, seed }));
+            cells.extend((0..request.seeds).map(|seed| Cell { source, series, seed }));
         }
     }
     let measured = sweep(request, &cells, measure)?;
@@ -146,9 +146,9 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
         return Err(unmeasurable("a property or an assumption did not hold"));
     }
     let clock = report.clock.as_ref().ok_or_else(|| unmeasurable("it sets no clocks"))?;
-    let found = match cell.cause {
-        Cause::Asymmetry(_) => when_set(clock),
-        Cause::Drift(_) => just_before(clock),
+    let found = match cell.source {
+        ErrorSource::Asymmetry(_) => when_set(clock),
+        ErrorSource::Drift(_) => just_before(clock),
     };
     let (error, bound) = found.ok_or_else(|| unmeasurable("no clock was set"))?;
     let micro = |nanos: u64| nanos as f64 / 1e3;
@@ -169,7 +169,7 @@ fn when_set(clock: &ClockReport) -> Option<(u64, u64)> {
 
 /// The same just before clocks were set again.
 fn just_before(clock: &ClockReport) -> Option<(u64, u64)> {
-    let drifted = |clock: &SetClock| Some((clock.drifted?, clock.drifted_most?));
+    let drifted = |clock: &AdjustedClock| Some((clock.drifted?, clock.drifted_most?));
     let clocks = clock.clocks.iter().map(drifted).collect::<Option<Vec<_>>>()?;
     if clock.precision.is_none() {
         return clocks.first().map(|(off, most)| (off.unsigned_abs(), *most));
@@ -185,20 +185,20 @@ fn scenario(cell: &Cell) -> Scenario {
     scenario.probes = series.probes;
     scenario.clock_offset = SpanText(Span::from_millis(100));
     let (mut there, mut back) = (1_000_000, 1_000_000);
-    match cell.cause {
-        Cause::Asymmetry(hundredths) => {
+    match cell.source {
+        ErrorSource::Asymmetry(hundredths) => {
             there += 10_000 * hundredths;
             back -= 10_000 * hundredths;
         }
-        Cause::Drift(ppm) => {
+        ErrorSource::Drift(ppm) => {
             scenario.clock_drift = DriftText(Drift(1_000 * ppm as i64));
             scenario.repeat = 2;
-            scenario.think = SpanText(APART);
+            scenario.think = SpanText(DRIFT_TIME);
         }
     }
     let law = |least| Delay::Uniform(Span(least), Span(least + JITTER));
     scenario.delay = law(back);
-    let process = |process| Who::Process(ProcessId::from_index(process));
+    let process = |process| ProcessSelector::Process(ProcessId::from_index(process));
     // A client asks the server, the master asks everybody.
     let questions: Vec<(usize, usize)> = match series.algorithm {
         "cristian" => vec![(1, 0)],
@@ -242,7 +242,7 @@ impl Row {
     fn new(cell: &Cell, runs: &[Measured]) -> Option<Self> {
         let worst = runs.iter().max_by(|a, b| a.error.total_cmp(&b.error))?;
         Some(Self {
-            cause: cell.cause,
+            source: cell.source,
             series: cell.series,
             runs: runs.len() as u64,
             error: Statistics::of(runs.iter().map(|run| run.error))?,
@@ -256,8 +256,8 @@ impl Row {
     fn values(&self) -> Vec<(&'static str, Value)> {
         let series = &SERIES[self.series];
         vec![
-            ("cause", self.cause.name().into()),
-            ("value", self.cause.value().into()),
+            ("cause", self.source.name().into()),
+            ("value", self.source.value().into()),
             ("algorithm", series.algorithm.into()),
             ("processes", series.processes.into()),
             ("probes", u64::from(series.probes).into()),

@@ -1,10 +1,10 @@
 //! The tables as a person reads them.
 
-use super::{APART, Cause, Row, SERIES};
+use super::{DRIFT_TIME, ErrorSource, Row, SERIES};
 use crate::experiment::Block;
 
 pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
-    let asymmetry = |row: &&Row| matches!(row.cause, Cause::Asymmetry(_));
+    let asymmetry = |row: &&Row| matches!(row.source, ErrorSource::Asymmetry(_));
     let (asymmetric, drifting): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(asymmetry);
     vec![
         block(
@@ -13,19 +13,19 @@ pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
             &asymmetric,
         ),
         block(
-            &format!("Error {APART} after a clock was set, against drift (us)"),
+            &format!("Error {DRIFT_TIME} after a clock was set, against drift (us)"),
             " drift",
             &drifting,
         ),
     ]
 }
 
-fn block(title: &str, cause: &'static str, rows: &[&Row]) -> Block {
+fn block(title: &str, source: &'static str, rows: &[&Row]) -> Block {
     let row = |row: &&Row| {
         vec![
-            match row.cause {
-                Cause::Asymmetry(hundredths) => format!("{hundredths}%"),
-                Cause::Drift(ppm) => format!("{ppm}ppm"),
+            match row.source {
+                ErrorSource::Asymmetry(hundredths) => format!("{hundredths}%"),
+                ErrorSource::Drift(ppm) => format!("{ppm}ppm"),
             },
             SERIES[row.series].name.to_owned(),
             format!("{:.1}", row.error.mean),
@@ -39,7 +39,7 @@ fn block(title: &str, cause: &'static str, rows: &[&Row]) -> Block {
     };
     Block {
         title: title.to_owned(),
-        head: vec![cause, "algorithm", " mean", " most", " mean bound", ""],
+        head: vec![source, "algorithm", " mean", " most", " mean bound", ""],
         rows: rows.iter().map(row).collect(),
     }
 }

@@ -14,17 +14,17 @@ use quorate_core::{ProcessId, Span, Time};
 
 use quorate_algorithms::Algorithm;
 use quorate_algorithms::catalogue::{self, Visitor};
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::{Report, Verdict};
 use quorate_sim::{Conditions, Delay, Scenario};
 use serde::{Deserialize, Serialize};
 
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
-use quorate_run::{promise, run as run_once};
+use quorate_run::{promised_cost, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "detectors",
@@ -92,7 +92,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut cells = Vec::new();
     for n in doubling(4, request.up_to) {
         for series in 0..SERIES.len() {
@@ -126,12 +126,12 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
         found.filter(|change| change.noticed == cell.n - 1 && change.missing.is_empty());
     let last = everywhere.and_then(|change| change.last);
     let last = last.ok_or_else(|| unmeasurable(cell, "the crash did not become known"))?;
-    let erring = report(cell, &erring(cell))?;
-    let mistakes = erring.detection.as_ref().map(|found| found.false_suspicions);
+    let with_unbounded_delays = report(cell, &with_unbounded_delays(cell))?;
+    let mistakes = with_unbounded_delays.detection.as_ref().map(|found| found.false_suspicions);
     Ok(Measured {
         detection: (last.after, last.rounds),
         mistakes: mistakes.ok_or_else(|| unmeasurable(cell, "it detects nothing"))?,
-        hours: erring.virtual_time as f64 / 3_600e9,
+        hours: with_unbounded_delays.virtual_time as f64 / 3_600e9,
         messages_round: calm.messages.total as f64 / ROUNDS as f64,
         messages_second: calm.messages.total as f64 / (ROUNDS * round.0) as f64 * 1e9,
         round,
@@ -178,12 +178,12 @@ fn crash(cell: &Cell, round: Span) -> Scenario {
     let at = When::At(Time(round.0 + random.below(round.0)));
     let victim = ProcessId::from_index(random.below(cell.n as u64) as usize);
     let mut scenario = scenario(cell);
-    scenario.faults.crash.push(Occasion { who: Who::Process(victim), at });
+    scenario.faults.crash.push(ProcessAt { process: ProcessSelector::Process(victim), at });
     scenario
 }
 
 /// Delays without a bound: any silence may be a slow message, and sooner or later one is.
-fn erring(cell: &Cell) -> Scenario {
+fn with_unbounded_delays(cell: &Cell) -> Scenario {
     let delay = Delay::Exponential(Span::from_millis(1));
     Scenario { delay, until: Some(SpanText(WATCHED)), ..scenario(cell) }
 }
@@ -212,7 +212,7 @@ fn round(scenario: &Scenario) -> Result<Span, CannotRun> {
             Some(A::build(&self.0, ProcessId::new(0)).round())
         }
     }
-    let setup = promise(scenario)?.1;
+    let setup = promised_cost(scenario)?.1;
     let round = catalogue::visit(&scenario.algorithm, Round(setup)).flatten();
     round.ok_or_else(|| CannotRun::UnknownAlgorithm { name: scenario.algorithm.clone() })
 }

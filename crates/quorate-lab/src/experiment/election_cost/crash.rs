@@ -1,15 +1,15 @@
 //! A leader's crash: what it costs a bully and what a leader that is taken from the detector, point by point.
 
 use quorate_core::{ProcessId, Span, Time};
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::report::Report;
 use quorate_sim::scenario::DetectorChoice;
 use quorate_sim::{Conditions, Scenario};
 use serde::{Deserialize, Serialize};
 
 use super::world::RANK_DELAYS;
-use super::{Halt, Request, Value, doubling, exact, sweep};
+use super::{Request, SweepError, Value, doubling, exact, sweep};
 use crate::CannotRun;
 use quorate_run::run as run_once;
 
@@ -72,7 +72,7 @@ pub(super) struct CrashRow {
     pub(super) time: f64,
 }
 
-pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, Halt> {
+pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, SweepError> {
     let detectors = [DetectorChoice::Oracle, DetectorChoice::Heartbeat, DetectorChoice::Vcube];
     let mut cells = Vec::new();
     for rival in Rival::ALL {
@@ -86,11 +86,12 @@ pub(super) fn rows(request: &Request<'_>) -> Result<Vec<CrashRow>, Halt> {
 }
 
 fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, CannotRun> {
-    let (calm, struck) = (scenario(rival, detector, n, false), scenario(rival, detector, n, true));
-    let unit = struck.delay_unit().0;
-    let calm = run_once(&calm, Conditions::default(), None)?.report;
-    let struck = run_once(&struck, Conditions::default(), None)?.report;
-    let settled = struck.election.as_ref().filter(|found| found.leader == Some(n as u32 - 2));
+    let (without_crash, with_crash) =
+        (scenario(rival, detector, n, false), scenario(rival, detector, n, true));
+    let unit = with_crash.delay_unit().0;
+    let without_crash = run_once(&without_crash, Conditions::default(), None)?.report;
+    let with_crash = run_once(&with_crash, Conditions::default(), None)?.report;
+    let settled = with_crash.election.as_ref().filter(|found| found.leader == Some(n as u32 - 2));
     let Some(duration) = settled.and_then(|found| found.duration) else {
         return Err(CannotRun::Unmeasurable {
             algorithm: rival.algorithm().to_owned(),
@@ -100,16 +101,16 @@ fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, Can
         });
     };
     let bytes = |report: &Report| report.messages.bytes.unwrap_or(0);
-    let sent: u64 = struck.layers.values().map(|layer| layer.total).sum();
+    let sent: u64 = with_crash.layers.values().map(|layer| layer.total).sum();
     Ok(CrashRow {
         rival,
         detector,
         n,
         pairs: rival.pairs(n as u64),
         // What was sent without the crash was for the first election.
-        messages: struck.messages.total - calm.messages.total,
-        bytes: bytes(&struck) - bytes(&calm),
-        detector_rate: sent as f64 * unit as f64 / struck.virtual_time.max(1) as f64,
+        messages: with_crash.messages.total - without_crash.messages.total,
+        bytes: bytes(&with_crash) - bytes(&without_crash),
+        detector_rate: sent as f64 * unit as f64 / with_crash.virtual_time.max(1) as f64,
         time: duration as f64 / unit as f64 - CRASH as f64,
     })
 }
@@ -118,16 +119,16 @@ fn row(rival: Rival, detector: DetectorChoice, n: usize) -> Result<CrashRow, Can
 fn scenario(rival: Rival, detector: DetectorChoice, n: usize, crash: bool) -> Scenario {
     let mut scenario = Scenario::new(rival.algorithm(), n);
     let unit = scenario.delay_unit().0;
-    let greatest = Who::Process(ProcessId::from_index(n - 1));
+    let greatest = ProcessSelector::Process(ProcessId::from_index(n - 1));
     let at = |delays: u64| When::At(Time(delays * unit));
-    scenario.request = vec![Occasion { who: greatest, at: at(0) }];
+    scenario.request = vec![ProcessAt { process: greatest, at: at(0) }];
     scenario.detector = detector;
     scenario.until = Some(SpanText(Span(WATCHED * unit)));
     if rival == Rival::DelayedBully {
         scenario.rank_delay = SpanText(Span(RANK_DELAYS * unit));
     }
     if crash {
-        scenario.faults.crash = vec![Occasion { who: greatest, at: at(CRASH) }];
+        scenario.faults.crash = vec![ProcessAt { process: greatest, at: at(CRASH) }];
     }
     scenario
 }

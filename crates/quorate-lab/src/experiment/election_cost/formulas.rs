@@ -4,7 +4,7 @@ use quorate_core::election::Candidates;
 use quorate_sim::Scenario;
 
 use super::world::{Contender, Order, Starters};
-use super::{Cell, Promise};
+use super::{Cell, Prediction};
 
 /// What the algorithm is said to send in such a world. `drawn` is what the rule gives, in the mean, for the starters that
 /// the seeds have drawn.
@@ -14,12 +14,12 @@ pub(super) fn messages(
     order: Order,
     n: usize,
     drawn: Option<f64>,
-) -> Promise {
+) -> Prediction {
     use Order::{Best, Worst};
     use Starters::{All, One};
     let n = n as f64;
     let turns = n.log2().ceil();
-    let exact = Promise::exact;
+    let exact = Prediction::exact;
     if let Some((formula, drawn)) = rule(contender).zip(drawn) {
         return exact(formula, drawn);
     }
@@ -29,13 +29,15 @@ pub(super) fn messages(
             exact("3n - 1", 3.0 * n - 1.0)
         }
         ("chang-roberts", _, All, Worst) => exact("n(n + 3)/2", n * (n + 3.0) / 2.0),
-        ("chang-roberts", _, All, _) => Promise::expected("n(H(n) + 1)", n * (harmonic(n) + 1.0)),
+        ("chang-roberts", _, All, _) => {
+            Prediction::expected("n(H(n) + 1)", n * (harmonic(n) + 1.0))
+        }
         ("list-ring", _, One, _) => exact("2n", 2.0 * n),
         ("list-ring", _, All, _) => exact("2n^2", 2.0 * n * n),
         ("hirschberg-sinclair", _, One, Best) => {
             exact("4(2^L - 1) + 3n", 4.0 * (turns.exp2() - 1.0) + 3.0 * n)
         }
-        ("hirschberg-sinclair", ..) => Promise::between(
+        ("hirschberg-sinclair", ..) => Prediction::between(
             "4(2^L - 1) + 3n to 8n(1 + L) + n",
             4.0 * (turns.exp2() - 1.0) + 3.0 * n,
             8.0 * n * (1.0 + turns) + n,
@@ -46,7 +48,7 @@ pub(super) fn messages(
         ("bully", false, ..) => exact("n^2 - 1", n * n - 1.0),
         ("bully-all", _, One, Best) => exact("2(n - 1)", 2.0 * (n - 1.0)),
         ("bully-all", ..) => exact("(n - 1)(3n + 2)/2", (n - 1.0) * (3.0 * n + 2.0) / 2.0),
-        _ => Promise::between("no formula", 0.0, f64::INFINITY),
+        _ => Prediction::between("no formula", 0.0, f64::INFINITY),
     }
 }
 
@@ -83,7 +85,7 @@ pub(super) fn by_rule(cell: &Cell, scenario: &Scenario) -> Option<f64> {
 
 /// The most that a run may send, to know which take long.
 pub(super) fn most(cell: &Cell) -> u64 {
-    messages(cell.contender, cell.starters, cell.order, cell.n, None).number.ends().1 as u64
+    messages(cell.contender, cell.starters, cell.order, cell.n, None).value.ends().1 as u64
 }
 
 /// 1 + 1/2 + .. + 1/n.

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crash::CrashRow;
 use world::{Contender, Order, Starters};
 
-use super::promise::{Comparison, Promise};
-use super::sweep::{Halt, both, sweep};
+use super::prediction::{Comparison, Prediction};
+use super::sweep::{SweepError, both, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling, exact};
 use crate::CannotRun;
 use quorate_run::run as run_once;
@@ -50,7 +50,7 @@ struct Measured {
     #[serde(with = "exact::figure")]
     time: f64,
     /// What its rule gives for whoever the seed has drawn to begin.
-    #[serde(with = "exact::perhaps")]
+    #[serde(with = "exact::optional_figure")]
     by_rule: Option<f64>,
 }
 
@@ -65,11 +65,11 @@ struct Row {
     half_width: Option<f64>,
     bytes: f64,
     time: f64,
-    promise: Promise,
+    prediction: Prediction,
     comparison: Comparison,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut groups = Vec::new();
     for contender in world::CONTENDERS {
         for &(starters, order) in contender.cases {
@@ -141,8 +141,8 @@ impl Row {
         let messages = of(|run| run.messages)?;
         let drawn: Option<Vec<f64>> = runs.iter().map(|(_, run)| run.by_rule).collect();
         let drawn = drawn.and_then(Statistics::of).map(|drawn| drawn.mean);
-        let promise = formulas::messages(contender, starters, order, n, drawn);
-        let comparison = promise.compare(messages.mean, messages.half_width());
+        let prediction = formulas::messages(contender, starters, order, n, drawn);
+        let comparison = prediction.compare(messages.mean, messages.half_width());
         Some(Self {
             contender,
             starters,
@@ -153,13 +153,13 @@ impl Row {
             half_width: messages.half_width(),
             bytes: of(|run| run.bytes)?.mean,
             time: of(|run| run.time)?.mean,
-            promise,
+            prediction,
             comparison,
         })
     }
 
     fn values(&self) -> Vec<(&'static str, Value)> {
-        let (least, most) = self.promise.number.ends();
+        let (least, most) = self.prediction.value.ends();
         vec![
             ("part", "cost".into()),
             ("algorithm", self.contender.algorithm.into()),
@@ -171,7 +171,7 @@ impl Row {
             ("runs", self.runs.into()),
             ("messages", self.messages.into()),
             ("messages_half_width_95", self.half_width.into()),
-            ("formula", self.promise.formula.as_str().into()),
+            ("formula", self.prediction.formula.as_str().into()),
             ("formula_least", least.into()),
             ("formula_most", most.into()),
             ("comparison", self.comparison.name().into()),

@@ -2,7 +2,7 @@
 
 use super::crash::{CRASH, CrashRow, WATCHED};
 use super::world::{CONTENDERS, RANK_DELAYS, Starters};
-use super::{Promise, Row};
+use super::{Prediction, Row};
 use crate::experiment::Block;
 use crate::experiment::findings::figure;
 
@@ -19,7 +19,7 @@ fn cost(rows: &[Row]) -> Block {
             row.n.to_string(),
             whole(row.messages),
             row.comparison.sign().to_owned(),
-            number(&row.promise),
+            number(&row.prediction),
             whole(row.bytes),
             figure(row.time),
         ]
@@ -54,7 +54,7 @@ fn formulas(rows: &[Row]) -> Block {
             row.contender.label(),
             row.starters.name().to_owned(),
             row.order.name().to_owned(),
-            row.promise.formula.clone(),
+            row.prediction.formula.clone(),
         ]
     };
     Block {
@@ -189,8 +189,8 @@ fn whole(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-fn number(promise: &Promise) -> String {
-    match promise.number.ends() {
+fn number(prediction: &Prediction) -> String {
+    match prediction.value.ends() {
         (least, most) if least == most => whole(least),
         (least, most) => format!("{}..{}", whole(least), whole(most)),
     }

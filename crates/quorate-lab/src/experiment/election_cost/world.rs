@@ -2,8 +2,8 @@
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::Scenario;
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::scenario::Requesters;
 
@@ -135,8 +135,11 @@ pub(super) fn scenario(cell: &Cell) -> Scenario {
     scenario
 }
 
-fn at_once(process: usize) -> Occasion {
-    Occasion { who: Who::Process(ProcessId::from_index(process)), at: When::At(Time::ZERO) }
+fn at_once(process: usize) -> ProcessAt {
+    ProcessAt {
+        process: ProcessSelector::Process(ProcessId::from_index(process)),
+        at: When::At(Time::ZERO),
+    }
 }
 
 /// The identifiers, from process 0 on; none if they ascend.

@@ -4,7 +4,7 @@ use quorate_algorithms::Setup;
 use quorate_core::quorum::QuorumSystem;
 use quorate_core::{Cost, ProcessId, ProcessSet};
 
-use super::super::promise::{Comparison, Number, Promise};
+use super::super::prediction::{Comparison, PredictedValue, Prediction};
 use super::super::series::Series;
 
 /// What is measured.
@@ -26,85 +26,94 @@ impl Figure {
 }
 
 /// What an algorithm is said to cost: the comparison of textbooks where they have a formula for the figure, the
-/// algorithm's own statement otherwise. `asked` is who asked, run by run.
-pub(super) fn promise(
+/// algorithm's own statement otherwise. `request_order` is who asked, run by run.
+pub(super) fn predict(
     series: &Series,
     figure: Figure,
     cost: &Cost,
     setup: &Setup,
-    asked: &[Vec<ProcessId>],
-) -> Promise {
+    request_order: &[Vec<ProcessId>],
+) -> Prediction {
     use Figure::{Client, Light, Saturated, Synchronisation};
     let n = setup.n as f64;
     match (series.algorithm, figure) {
-        ("central", Saturated) if setup.hand_over => Promise::between("3 to 4", 3.0, 4.0),
-        ("central", Synchronisation) if setup.hand_over => Promise::exact("1", 1.0),
-        ("central", Light | Saturated) => Promise::exact("3", 3.0),
-        ("central", Client | Synchronisation) => Promise::exact("2", 2.0),
+        ("central", Saturated) if setup.hand_over => Prediction::between("3 to 4", 3.0, 4.0),
+        ("central", Synchronisation) if setup.hand_over => Prediction::exact("1", 1.0),
+        ("central", Light | Saturated) => Prediction::exact("3", 3.0),
+        ("central", Client | Synchronisation) => Prediction::exact("2", 2.0),
         ("maekawa", Light | Saturated) | ("agrawal-el-abbadi", Light) => {
-            Promise::exact("3K", 3.0 * mean_quorum(setup, asked))
+            Prediction::exact("3K", 3.0 * mean_quorum(setup, request_order))
         }
-        ("maekawa", Client | Synchronisation) => Promise::exact("2", 2.0),
-        ("singhal", Light) => Promise {
+        ("maekawa", Client | Synchronisation) => Prediction::exact("2", 2.0),
+        ("singhal", Light) => Prediction {
             formula: "n - 1".to_owned(),
-            number: Number::Expected(n - 1.0, Some(2.0 * mean_recency(setup, asked))),
+            value: PredictedValue::Expected(
+                n - 1.0,
+                Some(2.0 * mean_recency(setup, request_order)),
+            ),
         },
-        ("singhal", Saturated) => Promise::expected("3(n - 1)/2", 1.5 * (n - 1.0)),
-        ("raymond", Light | Client) => Promise::exact("2d", 2.0 * mean_distance(setup, asked)),
-        ("raymond", Saturated) => Promise::expected("about 4", 4.0),
-        ("token-ring", Light) => Promise::between("1 to infinity", 1.0, f64::INFINITY),
-        ("token-ring", Saturated) => Promise::between("1 to n", 1.0, n),
-        ("token-ring", Client) => Promise::expected("n/2", n / 2.0),
+        ("singhal", Saturated) => Prediction::expected("3(n - 1)/2", 1.5 * (n - 1.0)),
+        ("raymond", Light | Client) => {
+            Prediction::exact("2d", 2.0 * mean_distance(setup, request_order))
+        }
+        ("raymond", Saturated) => Prediction::expected("about 4", 4.0),
+        ("token-ring", Light) => Prediction::between("1 to infinity", 1.0, f64::INFINITY),
+        ("token-ring", Saturated) => Prediction::between("1 to n", 1.0, n),
+        ("token-ring", Client) => Prediction::expected("n/2", n / 2.0),
         ("leased-quorum", Saturated) => {
-            Promise::between("3K to infinity", *cost.messages.start() as f64, f64::INFINITY)
+            Prediction::between("3K to infinity", *cost.messages.start() as f64, f64::INFINITY)
         }
         (_, Light | Saturated) => {
             let (least, most) = (*cost.messages.start() as f64, *cost.messages.end() as f64);
-            Promise::between(cost.formula, least, most)
+            Prediction::between(cost.formula, least, most)
         }
-        (_, Client) => Promise::of_range(&cost.client_delay),
-        (_, Synchronisation) => Promise::of_range(&cost.synchronisation_delay),
+        (_, Client) => Prediction::of_range(&cost.client_delay),
+        (_, Synchronisation) => Prediction::of_range(&cost.synchronisation_delay),
     }
 }
 
 /// The mean size of the quorums of those who asked.
-fn mean_quorum(setup: &Setup, asked: &[Vec<ProcessId>]) -> f64 {
+fn mean_quorum(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
     let none = ProcessSet::new();
     let size = |process| setup.quorums.quorum(process, &none).map_or(0, |quorum| quorum.len());
     let sizes: Vec<usize> = ProcessId::all(setup.n).map(size).collect();
-    let asked = || asked.iter().flatten();
-    asked().map(|process| sizes[process.index()]).sum::<usize>() as f64 / asked().count() as f64
+    let request_order = || request_order.iter().flatten();
+    request_order().map(|process| sizes[process.index()]).sum::<usize>() as f64
+        / request_order().count() as f64
 }
 
 /// The mean distance from whoever asked last, at first from where the token begins, to whoever asks.
-fn mean_distance(setup: &Setup, asked: &[Vec<ProcessId>]) -> f64 {
-    let way = |asked: &Vec<ProcessId>| {
-        let from = std::iter::once(&setup.server).chain(asked);
-        let steps = from.zip(asked).map(|(from, to)| setup.tree.distance(setup.n, *from, *to));
+fn mean_distance(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
+    let way = |request_order: &Vec<ProcessId>| {
+        let from = std::iter::once(&setup.server).chain(request_order);
+        let steps =
+            from.zip(request_order).map(|(from, to)| setup.tree.distance(setup.n, *from, *to));
         steps.sum::<usize>()
     };
-    asked.iter().map(way).sum::<usize>() as f64 / asked.iter().map(Vec::len).sum::<usize>() as f64
+    request_order.iter().map(way).sum::<usize>() as f64
+        / request_order.iter().map(Vec::len).sum::<usize>() as f64
 }
 
 /// How many others on average have asked since one's own last request; at first, who is of a lower number.
-fn mean_recency(setup: &Setup, asked: &[Vec<ProcessId>]) -> f64 {
-    let ranks = |asked: &Vec<ProcessId>| {
+fn mean_recency(setup: &Setup, request_order: &[Vec<ProcessId>]) -> f64 {
+    let ranks = |request_order: &Vec<ProcessId>| {
         let mut latest_first: Vec<ProcessId> = ProcessId::all(setup.n).collect();
         let rank = |process: &ProcessId| {
             let rank = latest_first.iter().position(|other| other == process).unwrap_or(0);
             latest_first[..=rank].rotate_right(1);
             rank
         };
-        asked.iter().map(rank).sum::<usize>()
+        request_order.iter().map(rank).sum::<usize>()
     };
-    asked.iter().map(ranks).sum::<usize>() as f64 / asked.iter().map(Vec::len).sum::<usize>() as f64
+    request_order.iter().map(ranks).sum::<usize>() as f64
+        / request_order.iter().map(Vec::len).sum::<usize>() as f64
 }
 
 /// Why a figure differs from its formula, or what there is to know of one within a range.
 pub(super) fn reason(
     series: &Series,
     figure: Figure,
-    promise: &Promise,
+    prediction: &Prediction,
     measured: f64,
     comparison: Comparison,
 ) -> Option<&'static str> {
@@ -124,7 +133,7 @@ pub(super) fn reason(
     if comparison != Comparison::Differs {
         return None;
     }
-    if promise.is_chance(measured) {
+    if prediction.matches_drawn_requests(measured) {
         return Some(
             "by chance: the formula is a mean, and its rule gives this for the requests that were drawn",
         );

@@ -1,8 +1,8 @@
 //! The two loads under which algorithms are compared, and what is measured under them.
 
 use quorate_core::{ProcessId, Span, Time};
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{SpanText, When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, SpanText, When};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::{DelayStatistics, Report, Verdict};
 use quorate_sim::scenario::Requesters;
@@ -42,8 +42,8 @@ pub(super) fn gap(n: usize) -> u64 {
 pub(super) struct Measured {
     pub(super) entries: u64,
     /// Who asked, in order; at saturation everyone equally often, from the first request on.
-    #[serde(with = "exact::processes")]
-    pub(super) asked: Vec<ProcessId>,
+    #[serde(rename = "asked", with = "exact::processes")]
+    pub(super) request_order: Vec<ProcessId>,
     /// Messages from one process to another.
     pub(super) links: u64,
     /// Messages to oneself.
@@ -79,7 +79,7 @@ pub(super) fn measure(
     let delays = |delays: &DelayStatistics| (delays.count, delays.mean.unwrap_or(0.0));
     Ok(Measured {
         entries: report.entries,
-        asked: scenario.first_requests().into_iter().map(|(process, _)| process).collect(),
+        request_order: scenario.first_requests().into_iter().map(|(process, _)| process).collect(),
         links: report.messages.total,
         own: report.messages.to_self,
         client: delays(&report.delays.client),
@@ -108,7 +108,7 @@ fn light(series: &Series, n: usize, seed: u64) -> Scenario {
     let request = |(turn, process)| {
         let from = turn as u64 * gap;
         let at = When::Between(Time(from), Time(from + UNIT.0 - 1));
-        Occasion { who: Who::Process(process), at }
+        ProcessAt { process: ProcessSelector::Process(process), at }
     };
     let drawn = (0..REQUESTS * n).map(|_| ProcessId::from_index(random.below(n as u64) as usize));
     let request = drawn.enumerate().map(request).collect();

@@ -10,9 +10,9 @@ use quorate_core::ProcessId;
 use formulas::Figure;
 use load::{Load, Measured, measure};
 
-use super::promise::{Comparison, Promise};
+use super::prediction::{Comparison, Prediction};
 use super::series::Series;
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 use crate::CannotRun;
 
@@ -53,7 +53,7 @@ struct Costs {
     /// Half of the 95 % interval of messages per entry over the seeds.
     half_width: Option<f64>,
     /// Who asked in each run.
-    asked: Vec<Vec<ProcessId>>,
+    request_order: Vec<Vec<ProcessId>>,
     client: f64,
     client_half_width: Option<f64>,
     synchronisation: f64,
@@ -64,12 +64,12 @@ struct Costs {
 struct Compared {
     figure: Figure,
     measured: f64,
-    promise: Promise,
+    prediction: Prediction,
     comparison: Comparison,
     reason: Option<&'static str>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let all = Series::all();
     let sizes = doubling(4, request.up_to);
     let mut cells = Vec::new();
@@ -99,19 +99,23 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
 
 impl Row {
     fn new(cell: &Cell<'_>, light: &[Measured], saturated: &[Measured]) -> Result<Self, CannotRun> {
-        let (cost, setup) = quorate_run::promise(&cell.series.scenario(cell.n))?;
+        let (cost, setup) = quorate_run::promised_cost(&cell.series.scenario(cell.n))?;
         let (light, saturated) = (Costs::new(light), Costs::new(saturated));
         let compare = |figure| {
-            let (measured, half_width, asked) = match figure {
-                Figure::Light => (light.messages(), light.half_width, &light.asked),
-                Figure::Saturated => (saturated.messages(), saturated.half_width, &saturated.asked),
-                Figure::Client => (light.client, light.client_half_width, &light.asked),
-                Figure::Synchronisation => (saturated.synchronisation, None, &saturated.asked),
+            let (measured, half_width, request_order) = match figure {
+                Figure::Light => (light.messages(), light.half_width, &light.request_order),
+                Figure::Saturated => {
+                    (saturated.messages(), saturated.half_width, &saturated.request_order)
+                }
+                Figure::Client => (light.client, light.client_half_width, &light.request_order),
+                Figure::Synchronisation => {
+                    (saturated.synchronisation, None, &saturated.request_order)
+                }
             };
-            let promise = formulas::promise(cell.series, figure, &cost, &setup, asked);
-            let comparison = promise.compare(measured, half_width);
-            let reason = formulas::reason(cell.series, figure, &promise, measured, comparison);
-            Compared { figure, measured, promise, comparison, reason }
+            let prediction = formulas::predict(cell.series, figure, &cost, &setup, request_order);
+            let comparison = prediction.compare(measured, half_width);
+            let reason = formulas::reason(cell.series, figure, &prediction, measured, comparison);
+            Compared { figure, measured, prediction, comparison, reason }
         };
         let compared = Figure::ALL.into_iter().map(compare).collect();
         Ok(Self { series: cell.series.clone(), n: cell.n, light, saturated, compared })
@@ -146,9 +150,9 @@ impl Row {
         ];
         for compared in &self.compared {
             let [formula, least, most, comparison, reason] = names(compared.figure);
-            let ends = compared.promise.number.ends();
+            let ends = compared.prediction.value.ends();
             values.extend([
-                (formula, compared.promise.formula.as_str().into()),
+                (formula, compared.prediction.formula.as_str().into()),
                 (least, ends.0.into()),
                 (most, ends.1.into()),
                 (comparison, compared.comparison.name().into()),
@@ -197,7 +201,7 @@ impl Costs {
             links: sum(|run| run.links) / entries as f64,
             own: sum(|run| run.own) / entries as f64,
             half_width: half_width(|run| (run.links + run.own) as f64 / run.entries as f64),
-            asked: runs.iter().map(|run| run.asked.clone()).collect(),
+            request_order: runs.iter().map(|run| run.request_order.clone()).collect(),
             client_half_width: half_width(|run| run.client.1),
             client: mean(|run| run.client),
             synchronisation: mean(|run| run.synchronisation),

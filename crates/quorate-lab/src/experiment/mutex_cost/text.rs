@@ -5,19 +5,19 @@ use super::load::{REPEAT, REQUESTS};
 use super::{Compared, Row};
 use crate::experiment::Block;
 use crate::experiment::findings::figure;
-use crate::experiment::promise::{Comparison, Promise};
+use crate::experiment::prediction::{Comparison, Prediction};
 
 pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
-    let letters = letters(rows);
-    vec![messages(rows, &letters), delays(rows, &letters), formulas(rows)]
+    let reasons = reasons(rows);
+    vec![messages(rows, &reasons), delays(rows, &reasons), formulas(rows)]
 }
 
-fn messages(rows: &[Row], letters: &[&str]) -> Block {
+fn messages(rows: &[Row], reasons: &[&str]) -> Block {
     let row = |row: &Row| {
         let (light, saturated) = (row.of(Figure::Light), row.of(Figure::Saturated));
         let mut cells = begin(row);
-        cells.extend(beside(light, row.light.links, letters));
-        cells.extend(beside(saturated, row.saturated.links, letters));
+        cells.extend(beside(light, row.light.links, reasons));
+        cells.extend(beside(saturated, row.saturated.links, reasons));
         cells
     };
     Block {
@@ -39,15 +39,15 @@ fn messages(rows: &[Row], letters: &[&str]) -> Block {
     }
 }
 
-fn delays(rows: &[Row], letters: &[&str]) -> Block {
+fn delays(rows: &[Row], reasons: &[&str]) -> Block {
     let row = |row: &Row| {
         let (client, synchronisation) = (row.of(Figure::Client), row.of(Figure::Synchronisation));
         let mut cells = begin(row);
         for compared in [client, synchronisation] {
             cells.extend([
                 measured(compared),
-                sign(compared, letters),
-                promised(&compared.promise),
+                sign(compared, reasons),
+                predicted(&compared.prediction),
             ]);
         }
         cells.push(figure(row.saturated.busiest));
@@ -81,7 +81,7 @@ fn formulas(rows: &[Row]) -> Block {
             continue;
         }
         known.push(row.series.label());
-        let formula = |figure| row.of(figure).promise.formula.clone();
+        let formula = |figure| row.of(figure).prediction.formula.clone();
         let mut cells = begin(row);
         cells.truncate(2);
         cells.extend([formula(Figure::Light), formula(Figure::Saturated)]);
@@ -109,9 +109,9 @@ pub(super) fn notes(rows: &[Row]) -> Vec<String> {
          in twenty misses; ≠: none of these, and a letter says why where that is known."
             .to_owned(),
     ];
-    let letters = letters(rows);
+    let reasons = reasons(rows);
     notes
-        .extend(letters.iter().enumerate().map(|(place, why)| format!("{}: {why}", letter(place))));
+        .extend(reasons.iter().enumerate().map(|(place, why)| format!("{}: {why}", letter(place))));
     notes
 }
 
@@ -120,24 +120,24 @@ fn begin(row: &Row) -> Vec<String> {
     vec![row.series.algorithm.to_owned(), over, row.n.to_string()]
 }
 
-fn beside(compared: &Compared, links: f64, letters: &[&str]) -> [String; 4] {
-    let sign = sign(compared, letters);
-    [measured(compared), figure(links), sign, promised(&compared.promise)]
+fn beside(compared: &Compared, links: f64, reasons: &[&str]) -> [String; 4] {
+    let sign = sign(compared, reasons);
+    [measured(compared), figure(links), sign, predicted(&compared.prediction)]
 }
 
 /// Every reason that is given, each once, in the order of the rows.
-fn letters(rows: &[Row]) -> Vec<&str> {
-    let mut letters: Vec<&str> = Vec::new();
+fn reasons(rows: &[Row]) -> Vec<&str> {
+    let mut reasons: Vec<&str> = Vec::new();
     for figures in [[Figure::Light, Figure::Saturated], [Figure::Client, Figure::Synchronisation]] {
         for reason in
             rows.iter().flat_map(|row| figures.map(|figure| row.of(figure).reason)).flatten()
         {
-            if !letters.contains(&reason) {
-                letters.push(reason);
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
             }
         }
     }
-    letters
+    reasons
 }
 
 fn letter(place: usize) -> char {
@@ -145,8 +145,8 @@ fn letter(place: usize) -> char {
 }
 
 /// How it compares, with the letter of the reason: `≠ a`.
-fn sign(compared: &Compared, letters: &[&str]) -> String {
-    let place = compared.reason.and_then(|why| letters.iter().position(|known| *known == why));
+fn sign(compared: &Compared, reasons: &[&str]) -> String {
+    let place = compared.reason.and_then(|why| reasons.iter().position(|known| *known == why));
     let sign = compared.comparison.sign();
     place.map_or(sign.to_owned(), |place| format!("{sign} {}", letter(place)))
 }
@@ -154,7 +154,7 @@ fn sign(compared: &Compared, letters: &[&str]) -> String {
 /// With as many digits as it takes to see that it differs, where it does.
 fn measured(compared: &Compared) -> String {
     let short = figure(compared.measured);
-    let (least, most) = compared.promise.number.ends();
+    let (least, most) = compared.prediction.value.ends();
     let looks_equal = [least, most].iter().any(|end| figure(*end) == short);
     match compared.comparison {
         Comparison::Differs if looks_equal => format!("{:.5}", compared.measured),
@@ -162,13 +162,13 @@ fn measured(compared: &Compared) -> String {
     }
 }
 
-fn promised(promise: &Promise) -> String {
+fn predicted(prediction: &Prediction) -> String {
     let short = |value: f64| match value {
         value if value.is_infinite() => "inf".to_owned(),
         value if value.fract() == 0.0 => format!("{value:.0}"),
         value => figure(value),
     };
-    match promise.number.ends() {
+    match prediction.value.ends() {
         (least, most) if least == most => short(least),
         (least, most) => format!("{}..{}", short(least), short(most)),
     }

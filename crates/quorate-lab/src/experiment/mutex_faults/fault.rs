@@ -2,8 +2,8 @@
 
 use quorate_core::{ProcessId, Span, Time};
 use quorate_sim::Scenario;
-use quorate_sim::fault::{Occasion, OnLink, Suspect};
-use quorate_sim::notation::{Link, When, Who, Window};
+use quorate_sim::fault::{LinkAt, ProcessAt, Suspect};
+use quorate_sim::notation::{Link, ProcessSelector, When, Window};
 use quorate_sim::random::Random;
 
 use super::super::series::Series;
@@ -86,11 +86,11 @@ impl Fault {
                 let messages: Vec<_> = roles.messages().collect();
                 let (time, from, to) = draw(&messages, random)?;
                 let (link, at) = (link(from, to), When::At(Time(time)));
-                scenario.faults.lose.push(OnLink { link, at });
+                scenario.faults.lose.push(LinkAt { link, at });
                 time
             }
             Self::Suspicion => {
-                let (time, victim) = self.hit(roles, random)?;
+                let (time, victim) = self.draw_victim(roles, random)?;
                 let window = window(time);
                 let others = roles.processes().filter(|observer| *observer != victim);
                 let suspect = |observer| Suspect { pair: link(observer, victim), window };
@@ -98,9 +98,12 @@ impl Fault {
                 time
             }
             _ => {
-                let (time, victim) = self.hit(roles, random)?;
-                let who = Who::Process(ProcessId::new(victim));
-                scenario.faults.crash.push(Occasion { who, at: When::At(Time(time)) });
+                let (time, victim) = self.draw_victim(roles, random)?;
+                let selector = ProcessSelector::Process(ProcessId::new(victim));
+                scenario
+                    .faults
+                    .crash
+                    .push(ProcessAt { process: selector, at: When::At(Time(time)) });
                 time
             }
         };
@@ -108,7 +111,7 @@ impl Fault {
     }
 
     /// A moment and a process that has the role then.
-    fn hit(self, roles: &Roles, random: &mut Random) -> Option<(u64, u32)> {
+    fn draw_victim(self, roles: &Roles, random: &mut Random) -> Option<(u64, u32)> {
         let at = |time| {
             let fitting = roles.processes().filter(move |&process| self.fits(roles, process, time));
             fitting.map(move |process| (time, process))
@@ -144,8 +147,8 @@ fn draw<T: Copy>(candidates: &[T], random: &mut Random) -> Option<T> {
 }
 
 fn link(from: u32, to: u32) -> Link {
-    let who = |process| Who::Process(ProcessId::new(process));
-    Link { from: who(from), to: who(to) }
+    let selector = |process| ProcessSelector::Process(ProcessId::new(process));
+    Link { from: selector(from), to: selector(to) }
 }
 
 fn window(from: u64) -> Window {

@@ -16,12 +16,12 @@ use quorate_sim::notation::SpanText;
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::Report;
 use quorate_sim::scenario::Requesters;
-use quorate_sim::{Conditions, Delay, Outcome as Ran, Scenario};
+use quorate_sim::{Conditions, Delay, Outcome as RunOutcome, Scenario};
 use serde::{Deserialize, Serialize};
 
 use super::replay::command;
 use super::series::Series;
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Table, Value};
 use crate::CannotRun;
 use quorate_run::run as run_once;
@@ -100,7 +100,7 @@ struct Row {
     example: Option<Scenario>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let all = Series::all();
     let mut cells = Vec::new();
     for series in &all {
@@ -108,7 +108,8 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
             cells.extend((0..request.seeds).map(|seed| (series, fault, seed)));
         }
     }
-    let outcomes = sweep(request, &cells, |(series, fault, seed)| strike(series, *fault, *seed))?;
+    let outcomes =
+        sweep(request, &cells, |(series, fault, seed)| run_with_fault(series, *fault, *seed))?;
     let mut groups = outcomes.chunks(request.seeds as usize);
     let mut rows = Vec::new();
     for series in &all {
@@ -127,7 +128,7 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
 }
 
 /// What came of a run with the fault, and the run; none if there was no moment for it.
-fn strike(
+fn run_with_fault(
     series: &Series,
     fault: Fault,
     seed: u64,
@@ -135,12 +136,12 @@ fn strike(
     let healthy = scenario(series, seed);
     let mut roles = Roles::new(series, &healthy);
     let before = run_once(&healthy, conditions(), Some(&mut roles))?;
-    roles.see(&before.history);
+    roles.add_history(&before.history);
     let mut random = Random::new(seed, Stream::Experiment);
-    let Some((struck, moment)) = fault.place(&healthy, &roles, &mut random) else {
+    let Some((faulty, moment)) = fault.place(&healthy, &roles, &mut random) else {
         return Ok(None);
     };
-    let after = run_once(&struck, conditions(), None)?;
+    let after = run_once(&faulty, conditions(), None)?;
     assert!(
         marks(&before, moment) == marks(&after, moment),
         "until the fault, a run with it is the run without it"
@@ -151,10 +152,10 @@ fn strike(
         seed,
         problem: format!("{} events decided nothing", after.report.events),
     })?;
-    Ok(Some((outcome, struck)))
+    Ok(Some((outcome, faulty)))
 }
 
-fn marks(run: &Ran, until: u64) -> Vec<String> {
+fn marks(run: &RunOutcome, until: u64) -> Vec<String> {
     let marks = run.history.marks().iter().take_while(|(time, ..)| time.0 < until);
     marks.map(|mark| format!("{mark:?}")).collect()
 }
@@ -206,8 +207,9 @@ impl Row {
 
     /// The worst outcome, and how often it came.
     fn worst(&self) -> Option<(Outcome, u64)> {
-        let mut came = Outcome::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
-        came.next_back()
+        let mut occurred =
+            Outcome::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0);
+        occurred.next_back()
     }
 
     fn values(&self) -> Vec<(&'static str, Value)> {

@@ -3,7 +3,7 @@
 use std::io;
 
 use quorate_core::ProcessId;
-use quorate_sim::trace::{Record, TraceSink, What};
+use quorate_sim::trace::{Record, RecordKind, TraceSink};
 use quorate_sim::{History, Mark, Scenario};
 
 use super::super::series::Series;
@@ -20,13 +20,13 @@ pub(super) struct Roles {
     /// Messages between processes: when they left, from whom and to whom.
     sends: Vec<(u64, u32, u32)>,
     /// From asking to entering.
-    waiting: Vec<Stay>,
+    waiting: Vec<RoleInterval>,
     /// From entering to leaving.
-    inside: Vec<Stay>,
+    inside: Vec<RoleInterval>,
     /// With the token, or with the token under way to it.
-    with_token: Vec<Stay>,
+    with_token: Vec<RoleInterval>,
     /// From the arrival of somebody's request to that one's leaving.
-    asked_for_vote: Vec<Stay>,
+    asked_for_vote: Vec<RoleInterval>,
     /// The last request of each process.
     last_request: Vec<u64>,
     /// Requests that have arrived: when, from whom and at whom.
@@ -34,7 +34,7 @@ pub(super) struct Roles {
 }
 
 /// A process in a role from one time to another.
-struct Stay {
+struct RoleInterval {
     process: u32,
     from: u64,
     to: u64,
@@ -43,7 +43,7 @@ struct Stay {
 impl Roles {
     /// To be filled by the trace of this scenario.
     pub(super) fn new(series: &Series, scenario: &Scenario) -> Self {
-        let first = Stay { process: scenario.server, from: 0, to: u64::MAX };
+        let first = RoleInterval { process: scenario.server, from: 0, to: u64::MAX };
         Self {
             n: scenario.processes,
             has_server: series.has_server,
@@ -62,28 +62,28 @@ impl Roles {
     }
 
     /// Adds what users saw of the run.
-    pub(super) fn see(&mut self, history: &History) {
+    pub(super) fn add_history(&mut self, history: &History) {
         for &(time, process, mark) in history.marks() {
             let (time, process) = (time.0, process.number());
-            let stay = Stay { process, from: time, to: u64::MAX };
+            let interval = RoleInterval { process, from: time, to: u64::MAX };
             match mark {
                 Mark::Requested => {
                     self.last_request[process as usize] = time;
-                    self.waiting.push(stay);
+                    self.waiting.push(interval);
                 }
                 Mark::Entered => {
                     end(&mut self.waiting, process, time);
-                    self.inside.push(stay);
+                    self.inside.push(interval);
                 }
                 Mark::Left => end(&mut self.inside, process, time),
                 _ => {}
             }
         }
         for &(time, from, to) in self.requests.iter().filter(|_| self.votes) {
-            let mut stays = self.inside.iter();
-            let left = stays.find(|stay| stay.process == from && stay.to > time);
-            let until = left.map_or(u64::MAX, |stay| stay.to);
-            self.asked_for_vote.push(Stay { process: to, from: time, to: until });
+            let mut intervals = self.inside.iter();
+            let left = intervals.find(|interval| interval.process == from && interval.to > time);
+            let until = left.map_or(u64::MAX, |interval| interval.to);
+            self.asked_for_vote.push(RoleInterval { process: to, from: time, to: until });
         }
         self.times.sort_unstable();
         self.times.dedup();
@@ -132,31 +132,36 @@ impl Roles {
     }
 }
 
-fn holds(stays: &[Stay], process: u32, time: u64) -> bool {
-    stays.iter().any(|stay| stay.process == process && (stay.from..stay.to).contains(&time))
+fn holds(intervals: &[RoleInterval], process: u32, time: u64) -> bool {
+    intervals
+        .iter()
+        .any(|interval| interval.process == process && (interval.from..interval.to).contains(&time))
 }
 
 /// The process's last stay ends.
-fn end(stays: &mut [Stay], process: u32, time: u64) {
-    if let Some(stay) = stays.iter_mut().rev().find(|stay| stay.process == process) {
-        stay.to = time;
+fn end(intervals: &mut [RoleInterval], process: u32, time: u64) {
+    if let Some(interval) = intervals.iter_mut().rev().find(|interval| interval.process == process)
+    {
+        interval.to = time;
     }
 }
 
 impl TraceSink for Roles {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.times.push(record.time);
-        match &record.what {
-            What::Send(letter) if letter.from != letter.to => {
-                self.sends.push((record.time, letter.from, letter.to));
-                if self.token.is_some_and(|token| letter.kind == token) {
-                    end(&mut self.with_token, letter.from, record.time);
-                    let (process, from) = (letter.to, record.time);
-                    self.with_token.push(Stay { process, from, to: u64::MAX });
+        match &record.kind {
+            RecordKind::Send(envelope) if envelope.from != envelope.to => {
+                self.sends.push((record.time, envelope.from, envelope.to));
+                if self.token.is_some_and(|token| envelope.kind == token) {
+                    end(&mut self.with_token, envelope.from, record.time);
+                    let (process, from) = (envelope.to, record.time);
+                    self.with_token.push(RoleInterval { process, from, to: u64::MAX });
                 }
             }
-            What::Deliver(letter) if letter.kind == "REQUEST" && letter.from != letter.to => {
-                self.requests.push((record.time, letter.from, letter.to));
+            RecordKind::Deliver(envelope)
+                if envelope.kind == "REQUEST" && envelope.from != envelope.to =>
+            {
+                self.requests.push((record.time, envelope.from, envelope.to));
             }
             _ => {}
         }

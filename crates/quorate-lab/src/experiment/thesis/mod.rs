@@ -11,9 +11,9 @@ mod text;
 use printed::{Misprint, PRINTED, Printed};
 
 use super::crashes::Failures;
+use super::quorum_run::{Measured, QuorumMutexConfig, count, statistics_over};
 use super::replay::command;
-use super::sweep::{Halt, sweep};
-use super::votes::{Measured, Votes, count, over};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, doubling};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -72,7 +72,7 @@ struct Row {
     broken: Option<String>,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let rows = rows(request)?;
     Ok(Findings {
         table: Table::new(rows.iter().map(Row::values)),
@@ -82,7 +82,7 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
     })
 }
 
-fn rows(request: &Request<'_>) -> Result<Vec<Row>, Halt> {
+fn rows(request: &Request<'_>) -> Result<Vec<Row>, SweepError> {
     let mut fields: Vec<(&'static Printed, usize, Variant, u64)> = Vec::new();
     for printed in &PRINTED {
         let runs = if printed.failures == Failures::None { 1 } else { request.seeds };
@@ -95,14 +95,14 @@ fn rows(request: &Request<'_>) -> Result<Vec<Row>, Halt> {
             fields.extend(variants.map(|variant| (printed, n, variant, runs)));
         }
     }
-    let cells: Vec<(Votes, u64)> = fields
+    let cells: Vec<(QuorumMutexConfig, u64)> = fields
         .iter()
         .flat_map(|&(printed, n, variant, runs)| {
-            let votes = votes(printed, n, variant);
-            (0..runs).map(move |seed| (votes, seed))
+            let config = config(printed, n, variant);
+            (0..runs).map(move |seed| (config, seed))
         })
         .collect();
-    let mut measured = sweep(request, &cells, |(votes, seed)| votes.measure(*seed))?.into_iter();
+    let mut measured = sweep(request, &cells, |(config, seed)| config.measure(*seed))?.into_iter();
     let row = |(printed, n, variant, runs): (&'static Printed, usize, Variant, u64)| {
         let measured: Vec<Measured> = measured.by_ref().take(runs as usize).collect();
         Row::new(printed, n, variant, &measured)
@@ -110,8 +110,8 @@ fn rows(request: &Request<'_>) -> Result<Vec<Row>, Halt> {
     Ok(fields.into_iter().map(row).collect())
 }
 
-fn votes(printed: &Printed, n: usize, variant: Variant) -> Votes {
-    Votes {
+fn config(printed: &Printed, n: usize, variant: Variant) -> QuorumMutexConfig {
+    QuorumMutexConfig {
         algorithm: variant.algorithm(),
         generator: printed.generator,
         requesters: printed.requesters,
@@ -123,7 +123,7 @@ fn votes(printed: &Printed, n: usize, variant: Variant) -> Votes {
 
 impl Row {
     fn new(printed: &'static Printed, n: usize, variant: Variant, runs: &[Measured]) -> Self {
-        let mean = |figure| over(runs, figure).map(|figures| figures.mean);
+        let mean = |figure| statistics_over(runs, figure).map(|figures| figures.mean);
         let complete = runs.iter().filter(|run| run.is_complete()).map(|run| run.messages);
         let range = complete.fold(None, |range, messages| {
             let (least, most) = range.unwrap_or((messages, messages));
@@ -138,13 +138,13 @@ impl Row {
             no_quorum: count(runs, |run| run.no_quorum),
             hung: count(runs, |run| run.hung),
             two_inside: count(runs, |run| run.two_inside),
-            messages: over(runs, |run| run.messages),
+            messages: statistics_over(runs, |run| run.messages),
             range,
             entries: mean(|run| run.entries as f64),
             sigma: mean(|run| run.sigma),
             plain_sigma: mean(|run| run.plain_sigma),
             acknowledgements: mean(|run| run.acknowledgements),
-            broken: broken.map(|seed| command(&votes(printed, n, variant).scenario(seed as u64))),
+            broken: broken.map(|seed| command(&config(printed, n, variant).scenario(seed as u64))),
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let cells =
             PRINTED.iter().filter(of).flat_map(|printed| printed::SIZES.map(|n| (printed, n)));
         let row = |(printed, n)| {
-            let run = votes(printed, n, Variant::Published).measure(0).unwrap();
+            let run = config(printed, n, Variant::Published).measure(0).unwrap();
             Row::new(printed, n, Variant::Published, &[run])
         };
         cells.map(row).collect()
@@ -282,16 +282,17 @@ mod tests {
     /// What is said of the 22 in Table 5.7.
     #[test]
     fn one_crash_among_eight_takes_13_to_16_messages_over_the_vcube() {
-        use quorate_sim::fault::Occasion;
-        use quorate_sim::notation::{When, Who};
+        use quorate_sim::fault::ProcessAt;
+        use quorate_sim::notation::{ProcessSelector, When};
         let printed = PRINTED.iter().find(|printed| printed.table == "5.7").unwrap();
-        let healthy = votes(printed, 8, Variant::Published).scenario(0);
+        let healthy = config(printed, 8, Variant::Published).scenario(0);
         let mut found = std::collections::BTreeSet::new();
         for victim in quorate_core::ProcessId::all(8).skip(1) {
             for time in (0..4_000_000).step_by(250_000) {
                 let at = When::At(quorate_core::Time(time));
                 let mut scenario = healthy.clone();
-                scenario.faults.crash = vec![Occasion { who: Who::Process(victim), at }];
+                scenario.faults.crash =
+                    vec![ProcessAt { process: ProcessSelector::Process(victim), at }];
                 let outcome = crate::run(&scenario, quorate_sim::Conditions::default(), None);
                 found.insert(outcome.unwrap().report.messages.total);
             }

@@ -20,7 +20,7 @@ fn title(row: &Row) -> String {
 }
 
 pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
-    let letters = letters(rows);
+    let reasons = reasons(rows);
     rows.chunk_by(|a, b| a.printed.table == b.printed.table)
         .map(|table| {
             let fails = table[0].printed.failures != Failures::None;
@@ -28,7 +28,7 @@ pub(super) fn blocks(rows: &[Row]) -> Vec<Block> {
             Block {
                 title: title(&table[0]),
                 head: head(fails),
-                rows: cells.map(|cell| line(cell, fails, &letters)).collect(),
+                rows: cells.map(|cell| line(cell, fails, &reasons)).collect(),
             }
         })
         .collect()
@@ -47,7 +47,7 @@ fn head(fails: bool) -> Vec<&'static str> {
 }
 
 /// One cell of the monograph: the published algorithm's row and, as far as it goes, ours.
-fn line(cell: &[Row], fails: bool, letters: &[&str]) -> Vec<String> {
+fn line(cell: &[Row], fails: bool, reasons: &[&str]) -> Vec<String> {
     let published = &cell[0];
     let ours = cell.iter().find(|row| row.variant == Variant::Ours);
     let printed = published.printed.at(published.n);
@@ -69,7 +69,7 @@ fn line(cell: &[Row], fails: bool, letters: &[&str]) -> Vec<String> {
     line.extend(fails.then(|| optional(ours.and_then(Row::half_width))));
     line.push(optional(ours.and_then(|ours| ours.sigma)));
     line.extend(fails.then(|| optional(ours.and_then(|ours| ours.acknowledgements))));
-    line.push(remarks(published, ours, letters));
+    line.push(remarks(published, ours, reasons));
     line
 }
 
@@ -90,10 +90,10 @@ fn sign(row: &Row) -> &'static str {
     }
 }
 
-fn remarks(published: &Row, ours: Option<&Row>, letters: &[&str]) -> String {
+fn remarks(published: &Row, ours: Option<&Row>, reasons: &[&str]) -> String {
     let mut remarks = Vec::new();
     if let Some(misprint) = published.misprint() {
-        let place = letters.iter().position(|letter| *letter == misprint.reason);
+        let place = reasons.iter().position(|letter| *letter == misprint.reason);
         remarks.extend(place.map(|place| letter(place).to_string()));
     }
     let mut count = |of: fn(&Row) -> u64, what: &str| {
@@ -113,14 +113,14 @@ fn remarks(published: &Row, ours: Option<&Row>, letters: &[&str]) -> String {
 }
 
 /// Every reason that is given, each once, in the order of the rows.
-fn letters(rows: &[Row]) -> Vec<&'static str> {
-    let mut letters = Vec::new();
+fn reasons(rows: &[Row]) -> Vec<&'static str> {
+    let mut reasons = Vec::new();
     for misprint in rows.iter().filter_map(Row::misprint) {
-        if !letters.contains(&misprint.reason) {
-            letters.push(misprint.reason);
+        if !reasons.contains(&misprint.reason) {
+            reasons.push(misprint.reason);
         }
     }
-    letters
+    reasons
 }
 
 fn letter(place: usize) -> char {
@@ -149,8 +149,8 @@ pub(super) fn notes(rows: &[Row], seeds: u64) -> Vec<String> {
         outcomes(rows),
     ];
     notes.extend(price(rows));
-    let letters = letters(rows).into_iter().enumerate();
-    notes.extend(letters.map(|(place, why)| format!("{}: {why}.", letter(place))));
+    let reasons = reasons(rows).into_iter().enumerate();
+    notes.extend(reasons.map(|(place, why)| format!("{}: {why}.", letter(place))));
     notes
 }
 

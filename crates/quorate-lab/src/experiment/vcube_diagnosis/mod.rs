@@ -7,17 +7,17 @@ mod text;
 use quorate_algorithms::detector::VcubeDiagnosis;
 use quorate_core::detector::Detector;
 use quorate_core::{Belief, ProcessId, Time};
-use quorate_sim::fault::Occasion;
-use quorate_sim::notation::{When, Who};
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, When};
 use quorate_sim::random::{Random, Stream};
 use quorate_sim::report::{DetectionReport, Report, Verdict};
 use quorate_sim::{Conditions, Scenario};
 use serde::{Deserialize, Serialize};
 
-use super::sweep::{Halt, sweep};
+use super::sweep::{SweepError, sweep};
 use super::{Experiment, Findings, Request, Sizes, Statistics, Table, Value, exact};
 use crate::CannotRun;
-use quorate_run::{promise, run as run_once};
+use quorate_run::{promised_cost, run as run_once};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: ALGORITHM,
@@ -101,7 +101,7 @@ struct Row {
     replay: String,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut cells = Vec::new();
     for n in sizes(request.up_to) {
         for crashes in Crashes::ALL {
@@ -147,7 +147,7 @@ fn measure(cell: &Cell) -> Result<Measured, CannotRun> {
         tests: found.per_round,
         tests_most: found.per_round_most,
         messages: messages(&report, found),
-        bounds: (found.promised_rounds.unwrap_or(0), *promise(&scenario)?.0.messages.end()),
+        bounds: (found.promised_rounds.unwrap_or(0), *promised_cost(&scenario)?.0.messages.end()),
         command: command(&scenario),
     })
 }
@@ -170,14 +170,16 @@ fn messages(report: &Report, found: &DetectionReport) -> f64 {
 fn scenario(cell: &Cell) -> Result<Scenario, CannotRun> {
     let mut scenario = Scenario::new(ALGORITHM, cell.n);
     scenario.seed = cell.seed;
-    let tempo = promise(&scenario)?.1.tempo;
-    let round = VcubeDiagnosis::<Belief>::paced(cell.n, ProcessId::new(0), tempo).round();
+    let delay_bounds = promised_cost(&scenario)?.1.delay_bounds;
+    let round =
+        VcubeDiagnosis::<Belief>::with_delay_bounds(cell.n, ProcessId::new(0), delay_bounds)
+            .round();
     let mut random = Random::new(cell.seed, Stream::Experiment);
     let moment = Time(round.0 + random.below(round.0));
     let mut left: Vec<ProcessId> = ProcessId::all(cell.n).collect();
     for _ in 0..cell.crashes.among(cell.n) {
         let victim = left.swap_remove(random.below(left.len() as u64) as usize);
-        let crash = Occasion { who: Who::Process(victim), at: When::At(moment) };
+        let crash = ProcessAt { process: ProcessSelector::Process(victim), at: When::At(moment) };
         scenario.faults.crash.push(crash);
     }
     Ok(scenario)

@@ -1,7 +1,7 @@
 //! What has been shown of each algorithm, and what has not: every interleaving of small worlds, storms of random large
 //! ones, and how short the way is on which each specimen breaks. `docs/verification.md` is made of it.
 
-mod worlds;
+mod small_worlds;
 
 use quorate_algorithms::catalogue::PROFILES;
 use quorate_core::Profile;
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
 use super::sweep::sweep;
-use super::{Block, Experiment, Findings, Halt, Request, Sizes, Table, Value};
-use crate::campaign::Asked;
+use super::{Block, Experiment, Findings, Request, Sizes, SweepError, Table, Value};
+use crate::campaign::CampaignRequest;
 use crate::{CannotRun, exhaustive};
 
-use worlds::{Small, of_sound, of_specimen};
+use small_worlds::{SmallWorld, of_sound, of_specimen};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "verification",
@@ -28,20 +28,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// A search, or a storm.
 enum Cell {
-    Search { profile: &'static Profile, small: Small },
+    Search { profile: &'static Profile, small: SmallWorld },
     Storm(&'static Profile),
 }
 
 /// What came of either.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Answer {
-    Search(Searched),
-    Storm(Stormed),
+enum CellResult {
+    Search(SearchResult),
+    Storm(StormResult),
     Refused(String),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Searched {
+struct SearchResult {
     states: u64,
     depth: u32,
     verdict: String,
@@ -52,7 +52,7 @@ struct Searched {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Stormed {
+struct StormResult {
     runs: u64,
     violated: u64,
     hangs: u64,
@@ -62,7 +62,7 @@ struct Stormed {
     after: u64,
 }
 
-fn run(request: &Request<'_>) -> Result<Findings, Halt> {
+fn run(request: &Request<'_>) -> Result<Findings, SweepError> {
     let mut cells = Vec::new();
     for profile in PROFILES {
         let worlds = match profile.specimen {
@@ -74,8 +74,8 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
         cells.push(Cell::Storm(profile));
     }
     let seeds = request.seeds;
-    let answers = sweep(request, &cells, |cell| apart(|| cell.answer(seeds)))?;
-    let all: Vec<(&Cell, &Answer)> = cells.iter().zip(&answers).collect();
+    let answers = sweep(request, &cells, |cell| on_own_thread(|| cell.answer(seeds)))?;
+    let all: Vec<(&Cell, &CellResult)> = cells.iter().zip(&answers).collect();
     Ok(Findings {
         table: Table::new(all.iter().map(|(cell, answer)| cell.values(answer))),
         blocks: vec![
@@ -92,7 +92,7 @@ fn run(request: &Request<'_>) -> Result<Findings, Halt> {
 
 /// Does something on a thread of its own: searches and storms bring their own pools, and a thread of a pool that waits
 /// for another one takes up the next cell meanwhile, on top of the one that it has.
-fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -105,23 +105,22 @@ impl Cell {
         }
     }
 
-    fn answer(&self, seeds: u64) -> Result<Answer, CannotRun> {
+    fn answer(&self, seeds: u64) -> Result<CellResult, CannotRun> {
         match self {
             Self::Search { small, .. } => {
-                let explored =
-                    exhaustive::explore(&small.question(), |_| ControlFlow::Continue(()));
+                let explored = exhaustive::explore(&small.config(), |_| ControlFlow::Continue(()));
                 Ok(match explored {
-                    Ok(checked) => Answer::Search(Searched::new(&checked.report)),
+                    Ok(checked) => CellResult::Search(SearchResult::new(&checked.report)),
                     // What cannot be gone through is told of as that.
-                    Err(CannotRun::Option(why)) => Answer::Refused(why),
-                    Err(CannotRun::OtherFamily { problem, .. }) => Answer::Refused(problem),
+                    Err(CannotRun::Option(why)) => CellResult::Refused(why),
+                    Err(CannotRun::OtherFamily { problem, .. }) => CellResult::Refused(problem),
                     Err(cannot) => return Err(cannot),
                 })
             }
             Self::Storm(profile) => {
-                let storm = Asked::new(profile.name, seeds).run(1);
+                let storm = CampaignRequest::new(profile.name, seeds).run(1);
                 let report = storm.map_err(|error| CannotRun::Option(error.to_string()))?;
-                Ok(Answer::Storm(Stormed {
+                Ok(CellResult::Storm(StormResult {
                     runs: report.runs,
                     violated: report.violated_runs() as u64,
                     hangs: report.hangs,
@@ -149,23 +148,23 @@ impl Cell {
         }
     }
 
-    fn values(&self, answer: &Answer) -> Vec<(&'static str, Value)> {
+    fn values(&self, answer: &CellResult) -> Vec<(&'static str, Value)> {
         let profile = self.profile();
         let search = match answer {
-            Answer::Search(search) => Some(search),
+            CellResult::Search(search) => Some(search),
             _ => None,
         };
         let storm = match answer {
-            Answer::Storm(storm) => Some(storm),
+            CellResult::Storm(storm) => Some(storm),
             _ => None,
         };
         let text = |text: Option<String>| text.map_or(Value::Missing, Value::Text);
         let count = |count: Option<u64>| count.map_or(Value::Missing, Value::Count);
         let verdict = match answer {
-            Answer::Search(search) => search.verdict.clone(),
-            Answer::Storm(storm) if storm.violated > 0 => "violated".to_owned(),
-            Answer::Storm(_) => "holds".to_owned(),
-            Answer::Refused(_) => "refused".to_owned(),
+            CellResult::Search(search) => search.verdict.clone(),
+            CellResult::Storm(storm) if storm.violated > 0 => "violated".to_owned(),
+            CellResult::Storm(_) => "holds".to_owned(),
+            CellResult::Refused(_) => "refused".to_owned(),
         };
         vec![
             ("algorithm", profile.name.into()),
@@ -188,7 +187,7 @@ impl Cell {
     }
 }
 
-impl Searched {
+impl SearchResult {
     fn new(report: &exhaustive::CheckReport) -> Self {
         let with = |status| {
             let of_status = report.properties.iter().filter(move |found| found.status == status);
@@ -219,9 +218,11 @@ fn grouped(number: u64) -> String {
     grouped
 }
 
-fn searches(all: &[(&Cell, &Answer)]) -> Block {
+fn searches(all: &[(&Cell, &CellResult)]) -> Block {
     let rows = all.iter().filter_map(|(cell, answer)| match (cell, answer) {
-        (Cell::Search { profile, small }, Answer::Search(search)) if profile.specimen.is_none() => {
+        (Cell::Search { profile, small }, CellResult::Search(search))
+            if profile.specimen.is_none() =>
+        {
             let verdict = match search.bounded {
                 true => format!("no violation to depth {}", search.depth),
                 false => search.verdict.clone(),
@@ -239,12 +240,14 @@ fn searches(all: &[(&Cell, &Answer)]) -> Block {
 }
 
 /// What was judged in states; storms judge all that is promised.
-fn properties(all: &[(&Cell, &Answer)]) -> Block {
+fn properties(all: &[(&Cell, &CellResult)]) -> Block {
     let sound = PROFILES.iter().filter(|profile| profile.specimen.is_none());
     let rows = sound.map(|profile| {
         let mut held: Vec<&str> = Vec::new();
         for (cell, answer) in all {
-            if let (true, Answer::Search(search)) = (cell.profile().name == profile.name, answer) {
+            if let (true, CellResult::Search(search)) =
+                (cell.profile().name == profile.name, answer)
+            {
                 held.extend(search.held.iter().map(String::as_str));
             }
         }
@@ -263,9 +266,11 @@ fn properties(all: &[(&Cell, &Answer)]) -> Block {
     }
 }
 
-fn specimens(all: &[(&Cell, &Answer)]) -> Block {
+fn specimens(all: &[(&Cell, &CellResult)]) -> Block {
     let rows = all.iter().filter_map(|(cell, answer)| match (cell, answer) {
-        (Cell::Search { profile, small }, Answer::Search(search)) if profile.specimen.is_some() => {
+        (Cell::Search { profile, small }, CellResult::Search(search))
+            if profile.specimen.is_some() =>
+        {
             let looked_for = small.only.map_or_else(|| "any".to_owned(), |only| only.to_string());
             let found = match (&search.broken, search.steps) {
                 (Some(id), Some(steps)) => format!("{id} broken after {steps} steps"),
@@ -285,17 +290,17 @@ fn specimens(all: &[(&Cell, &Answer)]) -> Block {
 }
 
 /// With how few processes each specimen breaks, and with how few it cannot.
-fn smallest(all: &[(&Cell, &Answer)]) -> Block {
-    let searches: Vec<(&str, &Small, &Searched)> = all
+fn smallest(all: &[(&Cell, &CellResult)]) -> Block {
+    let searches: Vec<(&str, &SmallWorld, &SearchResult)> = all
         .iter()
         .filter_map(|(cell, answer)| match (cell, answer) {
-            (Cell::Search { profile, small }, Answer::Search(search)) => {
+            (Cell::Search { profile, small }, CellResult::Search(search)) => {
                 profile.specimen.is_some().then_some((profile.name, small, search))
             }
             _ => None,
         })
         .collect();
-    let same = |one: &Small, other: &Small| {
+    let same = |one: &SmallWorld, other: &SmallWorld| {
         (one.algorithm, one.quorums, one.only) == (other.algorithm, other.quorums, other.only)
     };
     let rows = searches.chunk_by(|one, other| same(one.1, other.1)).map(|group| {
@@ -333,9 +338,9 @@ fn smallest(all: &[(&Cell, &Answer)]) -> Block {
     }
 }
 
-fn storms(all: &[(&Cell, &Answer)], seeds: u64) -> Block {
+fn storms(all: &[(&Cell, &CellResult)], seeds: u64) -> Block {
     let rows = all.iter().filter_map(|(cell, answer)| match answer {
-        Answer::Storm(storm) => {
+        CellResult::Storm(storm) => {
             let profile = cell.profile();
             let mark = if profile.specimen.is_some() { " (specimen)" } else { "" };
             let counts = [
@@ -369,15 +374,16 @@ fn storms(all: &[(&Cell, &Answer)], seeds: u64) -> Block {
     }
 }
 
-fn notes(all: &[(&Cell, &Answer)]) -> Vec<String> {
+fn notes(all: &[(&Cell, &CellResult)]) -> Vec<String> {
     let searched = |profile: &Profile| {
         all.iter().any(|(cell, answer)| {
-            cell.profile().name == profile.name && matches!(answer, Answer::Search(_))
+            cell.profile().name == profile.name && matches!(answer, CellResult::Search(_))
         })
     };
     let only_storms: Vec<&str> =
         PROFILES.iter().filter(|profile| !searched(profile)).map(|profile| profile.name).collect();
-    let bounded = all.iter().any(|(_, answer)| matches!(answer, Answer::Search(s) if s.bounded));
+    let bounded =
+        all.iter().any(|(_, answer)| matches!(answer, CellResult::Search(s) if s.bounded));
     let mut notes = vec![
         "A state is counted once however it is reached; deliveries that commute are gone through in one order where \
          nothing is lost by that, and worlds that differ only in who is who are one, so that the numbers depend on what \

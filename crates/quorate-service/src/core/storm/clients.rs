@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use quorate_core::{Span, Time};
 use quorate_protocol::SessionKey;
 
-use super::calls::{OpenCall, What};
-use super::chance::{Chance, Clock, MS, SECOND};
+use super::calls::{OpenCall, Operation};
+use super::rng::{Clock, MS, Rng, SECOND};
 use super::world::{Event, World};
 use crate::lease::LeaseId;
 
@@ -32,15 +32,15 @@ pub(super) enum Key {
 pub(super) struct Want {
     pub(super) request: u64,
     pub(super) wait_ms: Option<u64>,
-    pub(super) grip: Option<Grip>,
+    pub(super) holding: Option<Holding>,
 }
 
 /// A lock that a client is inside of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grip {
+pub(super) struct Holding {
     pub(super) token: u64,
     /// When the client heard of this token.
-    pub(super) told: Time,
+    pub(super) token_since: Time,
     /// Validity by the client's own clock.
     pub(super) until: Time,
     pub(super) since: Time,
@@ -63,7 +63,7 @@ pub(super) struct Client {
     pub(super) clock: Clock,
     pub(super) kind: Kind,
     pub(super) process: u64,
-    pub(super) lives: bool,
+    pub(super) running: bool,
     /// Events during a pause of the machine; `None` while it runs.
     pub(super) backlog: Option<Vec<Event>>,
     pub(super) key: Option<Key>,
@@ -85,12 +85,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(chance: &mut Chance) -> Self {
+    pub(super) fn new(rng: &mut Rng) -> Self {
         Self {
-            clock: Clock::new(chance),
+            clock: Clock::new(rng),
             kind: Kind::Native,
             process: 0,
-            lives: false,
+            running: false,
             backlog: None,
             key: None,
             ttl: Span::from_millis(3_000),
@@ -109,13 +109,13 @@ impl Client {
 
     /// The token of a lock that the client relies on, by its own clock.
     pub(super) fn valid(&self, lock: u8, now: u64) -> Option<u64> {
-        let grip = self.wants.get(&lock).filter(|_| self.lives)?.grip?;
-        (self.clock.shows(now) < grip.until).then_some(grip.token)
+        let holding = self.wants.get(&lock).filter(|_| self.running)?.holding?;
+        (self.clock.local_time(now) < holding.until).then_some(holding.token)
     }
 
     /// Whether it waits for a lock, and does not give up.
     pub(super) fn waits(&self) -> bool {
-        self.lives && self.wants.values().any(|it| it.grip.is_none())
+        self.running && self.wants.values().any(|it| it.holding.is_none())
     }
 
     pub(super) fn next_request(&mut self) -> u64 {
@@ -124,7 +124,7 @@ impl Client {
     }
 
     pub(super) fn is_called(&self, lock: u8) -> bool {
-        let asks = |call: &OpenCall| matches!(call.what, What::Acquire { lock: of, inside: None, .. } if of == lock);
+        let asks = |call: &OpenCall| matches!(call.operation, Operation::Acquire { lock: of, inside: None, .. } if of == lock);
         self.calls.values().any(asks)
     }
 }
@@ -132,17 +132,17 @@ impl Client {
 impl World {
     /// A client process starts: with a new session, or with the key of the one before.
     pub(super) fn start_client(&mut self, at: usize) {
-        let kind = match self.chance.below(5) {
+        let kind = match self.rng.below(5) {
             0 | 1 => Kind::Native,
             2 | 3 => Kind::Http,
             _ => Kind::Etcd,
         };
-        let keeps = self.chance.one_in(3);
+        let keeps = self.rng.one_in(3);
         let ttl = match kind {
-            Kind::Etcd => (1 + self.chance.below(3)) * SECOND,
-            _ => 1_500 * MS + self.chance.below(3 * SECOND),
+            Kind::Etcd => (1 + self.rng.below(3)) * SECOND,
+            _ => 1_500 * MS + self.rng.below(3 * SECOND),
         };
-        let node = self.chance.index(self.nodes.len());
+        let node = self.rng.index(self.nodes.len());
         let client = &mut self.clients[at];
         let known = client.key.take().filter(|_| keeps && kind != Kind::Etcd);
         let known = known.filter(|key| matches!(key, Key::Session(_)));
@@ -153,10 +153,10 @@ impl World {
             node,
             clock: client.clock,
             process: client.process + 1,
-            lives: true,
+            running: true,
             key: known,
             numbers: client.numbers,
-            ..Client::new(&mut self.chance)
+            ..Client::new(&mut self.rng)
         };
         let process = client.process;
         self.plan(self.now, Event::Beat { at, process });
@@ -165,7 +165,7 @@ impl World {
     /// A client process dies without a word; another one starts on its machine.
     pub(super) fn crash_client(&mut self, at: usize) {
         let client = &mut self.clients[at];
-        if !std::mem::replace(&mut client.lives, false) {
+        if !std::mem::replace(&mut client.running, false) {
             return;
         }
         client.backlog = None;
@@ -176,7 +176,7 @@ impl World {
         for connection in mine.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.close_connection(connection);
         }
-        let time = self.now + self.chance.below(8 * SECOND);
+        let time = self.now + self.rng.below(8 * SECOND);
         self.plan(time, Event::StartClient { at });
     }
 
@@ -187,7 +187,7 @@ impl World {
             return;
         }
         let interval = client.ttl.0 / 4;
-        let next = client.clock.when(client.clock.shows(self.now) + Span(interval));
+        let next = client.clock.world_time(client.clock.local_time(self.now) + Span(interval));
         self.plan(next, Event::Beat { at, process });
         self.drop_expired(at);
         let client = &mut self.clients[at];
@@ -195,25 +195,25 @@ impl World {
             (client.key, client.spoiled) = (None, false);
         }
         // A whim.
-        if self.is_stormy() && self.chance.one_in(12) {
-            self.go_elsewhere(at);
+        if self.is_stormy() && self.rng.one_in(12) {
+            self.switch_node(at);
         }
         let client = &self.clients[at];
         if client.key.is_some() {
-            self.call(at, self.clients[at].node, What::KeepAlive);
-        } else if !client.calls.values().any(|call| matches!(call.what, What::Open(_))) {
+            self.call(at, self.clients[at].node, Operation::KeepAlive);
+        } else if !client.calls.values().any(|call| matches!(call.operation, Operation::Open(_))) {
             self.open(at);
         }
     }
 
     /// Ends what is no longer valid by the client's own clock.
     pub(super) fn drop_expired(&mut self, at: usize) {
-        let shows = self.clients[at].clock.shows(self.now);
+        let local_time = self.clients[at].clock.local_time(self.now);
         for lock in 0..super::world::LOCKS as u8 {
-            let grip = self.clients[at].wants.get(&lock).and_then(|want| want.grip);
-            if let Some(grip) = grip.filter(|grip| grip.until <= shows) {
-                if !grip.lost {
-                    self.loses(at, lock, "it has expired");
+            let holding = self.clients[at].wants.get(&lock).and_then(|want| want.holding);
+            if let Some(holding) = holding.filter(|holding| holding.until <= local_time) {
+                if !holding.lost {
+                    self.lose(at, lock, "it has expired");
                 }
                 self.leave(at, lock);
             }
@@ -221,11 +221,11 @@ impl World {
     }
 
     /// A client learns that it has lost a lock.
-    pub(super) fn loses(&mut self, at: usize, lock: u8, why: &str) {
-        let slow = self.chance.one_in(2);
+    pub(super) fn lose(&mut self, at: usize, lock: u8, why: &str) {
+        let slow = self.rng.one_in(2);
         let Some(want) = self.clients[at].wants.get_mut(&lock) else { return };
-        let Some(grip) = want.grip.as_mut().filter(|grip| !grip.lost) else { return };
-        grip.lost = true;
+        let Some(holding) = want.holding.as_mut().filter(|holding| !holding.lost) else { return };
+        holding.lost = true;
         self.counts.lost += 1;
         self.log(|| format!("client {at} loses lock {lock}: {why}"));
         assert!(!self.setup.gentle, "client {at} has lost lock {lock}: {why}");
@@ -239,8 +239,8 @@ impl World {
     pub(super) fn session_over(&mut self, at: usize, why: &str) {
         self.log(|| format!("the session of client {at} is over: {why}"));
         for lock in 0..super::world::LOCKS as u8 {
-            if self.clients[at].wants.get(&lock).is_some_and(|want| want.grip.is_some()) {
-                self.loses(at, lock, why);
+            if self.clients[at].wants.get(&lock).is_some_and(|want| want.holding.is_some()) {
+                self.lose(at, lock, why);
             }
         }
         let client = &mut self.clients[at];
@@ -255,7 +255,7 @@ impl World {
         for lock in waiting {
             let request = client.next_request();
             if let Some(want) = client.wants.get_mut(&lock)
-                && want.grip.is_none()
+                && want.holding.is_none()
             {
                 want.request = request;
             }
@@ -265,10 +265,10 @@ impl World {
 
     /// A client wants a lock.
     pub(super) fn want(&mut self, at: usize, lock: u8) {
-        if !self.clients[at].lives {
+        if !self.clients[at].running {
             return;
         }
-        let (mode, wait) = (self.chance.below(6), self.chance.below(3_000));
+        let (mode, wait) = (self.rng.below(6), self.rng.below(3_000));
         let client = &mut self.clients[at];
         let ending = client.endings.iter().any(|it| it.lock == lock);
         let etcd = client.kind == Kind::Etcd;
@@ -286,27 +286,30 @@ impl World {
             _ => None,
         };
         let request = client.next_request();
-        client.wants.insert(lock, Want { request, wait_ms, grip: None });
+        client.wants.insert(lock, Want { request, wait_ms, holding: None });
         self.ask(at, lock);
     }
 
     /// Calls the present node for a lock that the client waits for.
     pub(super) fn ask(&mut self, at: usize, lock: u8) {
         let client = &self.clients[at];
-        let Some(want) = client.wants.get(&lock).filter(|want| want.grip.is_none()) else { return };
+        let Some(want) = client.wants.get(&lock).filter(|want| want.holding.is_none()) else {
+            return;
+        };
         let (node, request) = (client.node, want.request);
-        self.call(at, node, What::Acquire { lock, request, inside: None });
+        self.call(at, node, Operation::Acquire { lock, request, inside: None });
     }
 
     pub(super) fn other_node(&mut self, at: usize) -> usize {
         let n = self.nodes.len();
-        (self.clients[at].node + 1 + self.chance.index(n - 1)) % n
+        (self.clients[at].node + 1 + self.rng.index(n - 1)) % n
     }
 
     /// A client enters, if it may rely on the lock.
     pub(super) fn enter(&mut self, at: usize, lock: u8, token: u64, until: Time) {
         let client = &mut self.clients[at];
-        let (since, process, ttl) = (client.clock.shows(self.now), client.process, client.ttl.0);
+        let (since, process, ttl) =
+            (client.clock.local_time(self.now), client.process, client.ttl.0);
         let leased = client.kind == Kind::Etcd;
         let Some(want) = client.wants.get_mut(&lock) else { return };
         // After a long wait little may be left, by clocks that drift: it asks again.
@@ -314,27 +317,28 @@ impl World {
             return;
         }
         let (lost, moved, request) = (false, false, want.request);
-        want.grip = Some(Grip { token, told: since, until, since, lost, moved });
-        self.judge_entry(at, lock, token, leased);
-        let stay = match self.chance.below(4) {
-            0 => self.chance.below(5 * ttl),
-            _ => self.chance.below(ttl / 2),
+        want.holding = Some(Holding { token, token_since: since, until, since, lost, moved });
+        self.check_entry(at, lock, token, leased);
+        let stay = match self.rng.below(4) {
+            0 => self.rng.below(5 * ttl),
+            _ => self.rng.below(ttl / 2),
         };
         self.plan(self.now + stay, Event::Stop { at, process, lock, request });
         if until.since(since).0 < ttl / 2 {
             // It is not valid for long: the next beat may be too late.
-            self.call(at, self.clients[at].node, What::KeepAlive);
+            self.call(at, self.clients[at].node, Operation::KeepAlive);
         }
     }
 
     pub(super) fn stop(&mut self, at: usize, process: u64, lock: u8, request: u64) {
         let client = &self.clients[at];
         let want = client.wants.get(&lock).filter(|want| want.request == request);
-        let Some(grip) = want.filter(|_| client.process == process).and_then(|want| want.grip)
+        let Some(holding) =
+            want.filter(|_| client.process == process).and_then(|want| want.holding)
         else {
             return;
         };
-        if grip.moved && !grip.lost && client.valid(lock, self.now).is_some() {
+        if holding.moved && !holding.lost && client.valid(lock, self.now).is_some() {
             self.counts.kept += 1;
         }
         self.leave(at, lock);
@@ -344,10 +348,9 @@ impl World {
     pub(super) fn leave(&mut self, at: usize, lock: u8) {
         let Some(want) = self.clients[at].wants.remove(&lock) else { return };
         self.log(|| format!("client {at} leaves lock {lock}"));
-        let open = self.clients[at]
-            .calls
-            .iter()
-            .filter(|(_, call)| matches!(call.what, What::Acquire { lock: of, .. } if of == lock));
+        let open = self.clients[at].calls.iter().filter(
+            |(_, call)| matches!(call.operation, Operation::Acquire { lock: of, .. } if of == lock),
+        );
         for number in open.map(|(number, _)| *number).collect::<Vec<_>>() {
             if self.clients[at].kind != Kind::Native {
                 self.abandon(at, number);
@@ -355,7 +358,7 @@ impl World {
                 self.clients[at].calls.remove(&number);
             }
         }
-        let ending = Ending { lock, request: want.request, token: want.grip.map(|it| it.token) };
+        let ending = Ending { lock, request: want.request, token: want.holding.map(|it| it.token) };
         self.end(at, ending);
     }
 
@@ -367,8 +370,8 @@ impl World {
         if !self.clients[at].endings.iter().any(|it| it.request == ending.request) {
             self.clients[at].endings.push(ending);
         }
-        let elsewhere = self.clients[at].kind != Kind::Native && self.chance.one_in(4);
+        let elsewhere = self.clients[at].kind != Kind::Native && self.rng.one_in(4);
         let node = if elsewhere { self.other_node(at) } else { self.clients[at].node };
-        self.call(at, node, What::Release(ending));
+        self.call(at, node, Operation::Release(ending));
     }
 }

@@ -1,38 +1,38 @@
 //! Faults.
 
-use super::chance::{MS, SECOND};
-use super::nodes::Forgets;
+use super::nodes::MemoryLoss;
+use super::rng::{MS, SECOND};
 use super::world::{Event, World};
 
 /// In gentle weather a node restarts this long after the one before: candidates have its votes again.
 const BETWEEN: u64 = 8 * SECOND;
 
 impl World {
-    pub(super) fn plan_mishaps(&mut self) {
+    pub(super) fn plan_faults(&mut self) {
         if self.setup.gentle {
-            let mut time = 2 * SECOND + self.chance.below(3 * SECOND);
+            let mut time = 2 * SECOND + self.rng.below(3 * SECOND);
             while time < self.calm_from {
-                self.plan(time, Event::Mishap);
-                time += BETWEEN + self.chance.below(SECOND);
+                self.plan(time, Event::Fault);
+                time += BETWEEN + self.rng.below(SECOND);
             }
             return;
         }
-        let mishaps = 5 + self.chance.below(35);
-        for _ in 0..mishaps {
-            let time = self.chance.below(self.calm_from);
-            self.plan(time, Event::Mishap);
+        let faults = 5 + self.rng.below(35);
+        for _ in 0..faults {
+            let time = self.rng.below(self.calm_from);
+            self.plan(time, Event::Fault);
         }
     }
 
-    pub(super) fn mishap(&mut self) {
+    pub(super) fn inject_fault(&mut self) {
         let (nodes, clients) = (self.nodes.len(), self.clients.len());
-        let (node, client) = (self.chance.index(nodes), self.chance.index(clients));
-        let length = match self.chance.below(3) {
-            0 => self.chance.below(8 * SECOND),
-            _ => self.chance.below(SECOND),
+        let (node, client) = (self.rng.index(nodes), self.rng.index(clients));
+        let length = match self.rng.below(3) {
+            0 => self.rng.below(8 * SECOND),
+            _ => self.rng.below(SECOND),
         };
         let until = (self.now + length).min(self.calm_from);
-        let kind = if self.setup.gentle { 5 + self.chance.below(4) } else { self.chance.below(13) };
+        let kind = if self.setup.gentle { 5 + self.rng.below(4) } else { self.rng.below(13) };
         self.log(|| format!("mishap {kind}: node {node}, client {client}, until {until}"));
         match kind {
             0 => self.cut(client, node, until),
@@ -43,7 +43,7 @@ impl World {
             }
             3 => (0..nodes).for_each(|node| self.cut(client, node, until)),
             4 => {
-                let other = self.chance.index(nodes);
+                let other = self.rng.index(nodes);
                 self.break_link(node, other, until);
             }
             5..=8 => self.restart(node, until),
@@ -51,7 +51,7 @@ impl World {
             10 => self.pause_client(client, until),
             11 => self.pause_node(node, until),
             _ => {
-                let other = self.chance.index(nodes);
+                let other = self.rng.index(nodes);
                 self.break_link(node, other, 0);
             }
         }
@@ -67,18 +67,18 @@ impl World {
             return;
         }
         // A voter that forgets takes the votes of holders along, and waiters may have those of other voters.
-        self.nodes[at].forgets = match self.chance.below(8) {
+        self.nodes[at].memory_loss = match self.rng.below(8) {
             _ if self.setup.gentle => None,
-            0 => Some(Forgets::Votes),
-            1 => Some(Forgets::Everything),
+            0 => Some(MemoryLoss::Votes),
+            1 => Some(MemoryLoss::Everything),
             _ => None,
         };
         let gentle = self.setup.gentle;
-        let quick = 20 * MS + self.chance.below(SECOND);
-        let after = if gentle || self.chance.one_in(2) { quick } else { until - now };
-        if self.chance.one_in(2) {
+        let quick = 20 * MS + self.rng.below(SECOND);
+        let after = if gentle || self.rng.one_in(2) { quick } else { until - now };
+        if self.rng.one_in(2) {
             self.with_core(at, |core, now| core.leave(now));
-            let until = now + 500 * MS + self.chance.below(SECOND);
+            let until = now + 500 * MS + self.rng.below(SECOND);
             self.plan(now + 20 * MS, Event::Depart { at, process, until });
         } else {
             self.stop_node(at, after);
@@ -86,7 +86,7 @@ impl World {
     }
 
     fn pause_client(&mut self, at: usize, until: u64) {
-        if self.clients[at].backlog.is_none() && self.clients[at].lives {
+        if self.clients[at].backlog.is_none() && self.clients[at].running {
             self.clients[at].backlog = Some(Vec::new());
             self.plan(until, Event::ResumeClient { at });
         }

@@ -1,9 +1,9 @@
 //! Links between nodes, and connections of clients to nodes.
 
 use quorate_core::ProcessId;
-use quorate_protocol::{Answer, Reliance, Say, SessionKey};
+use quorate_protocol::{CallResponse, ServerMessage, SessionKey, Validity};
 
-use super::chance::{MS, SECOND};
+use super::rng::{MS, SECOND};
 use super::world::{Event, Input, World};
 use crate::core::ConnectionId;
 use crate::peer::PeerMessage;
@@ -44,49 +44,52 @@ pub(super) struct Connection {
     /// Whether the node knows it.
     known: bool,
     /// Whether the node knows that it is closed.
-    over: bool,
+    closed_at_node: bool,
     last: [u64; 2],
     /// A front end of the node makes the calls.
     pub(super) local: bool,
     /// When the front end did so, by the node's clock in microseconds.
-    asked: u64,
+    called_at: u64,
 }
 
 /// What an HTTP front end makes of an answer: validity from when the client sent its call. Two clocks differ by at most the
 /// drift in both directions.
-fn reckoned(say: Say, asked: u64) -> Say {
-    let from_call = |reliance: Reliance| {
-        let waited = reliance.since.saturating_sub(asked);
-        Reliance { since: waited * 19 / 21, ..reliance }
+fn relative_to_call(message: ServerMessage, called_at: u64) -> ServerMessage {
+    let from_call = |validity: Validity| {
+        let waited = validity.since.saturating_sub(called_at);
+        Validity { since: waited * 19 / 21, ..validity }
     };
-    match say {
-        Say::Answer(number, Answer::Granted { token, reliance }) => {
-            Say::Answer(number, Answer::Granted { token, reliance: from_call(reliance) })
+    match message {
+        ServerMessage::Response(number, CallResponse::Granted { token, validity }) => {
+            ServerMessage::Response(
+                number,
+                CallResponse::Granted { token, validity: from_call(validity) },
+            )
         }
-        Say::Answer(number, Answer::Alive { reliance, held, waiting }) => {
-            let reliance = Reliance { since: 0, ..reliance };
-            Say::Answer(number, Answer::Alive { reliance, held, waiting })
+        ServerMessage::Response(number, CallResponse::Alive { validity, held, waiting }) => {
+            let validity = Validity { since: 0, ..validity };
+            ServerMessage::Response(number, CallResponse::Alive { validity, held, waiting })
         }
-        say => say,
+        message => message,
     }
 }
 
 impl World {
     /// Delay of one message.
     fn delay(&mut self) -> u64 {
-        let most = match (self.is_stormy(), self.setup.gentle, self.chance.below(150)) {
+        let most = match (self.is_stormy(), self.setup.gentle, self.rng.below(150)) {
             (true, false, 0) => 3 * SECOND,
             (true, false, 1..=8) => 300 * MS,
             (true, true, 0..=8) => 40 * MS,
             _ => 5 * MS,
         };
-        self.chance.below(most) + 1
+        self.rng.below(most) + 1
     }
 
     pub(super) fn send_peer(&mut self, from: usize, to: usize, message: PeerMessage) {
         let delay = self.delay();
         // The mesh drops what a slow peer does not read.
-        let dropped = self.is_stormy() && !self.setup.gentle && self.chance.one_in(300);
+        let dropped = self.is_stormy() && !self.setup.gentle && self.rng.one_in(300);
         let link = self.links.entry(pair(from, to)).or_default();
         if !link.is_up() || dropped {
             return;
@@ -97,16 +100,22 @@ impl World {
         self.plan(time, Event::Peer { from, to, link, message });
     }
 
-    pub(super) fn peer_says(&mut self, from: usize, to: usize, link: u64, message: PeerMessage) {
+    pub(super) fn on_peer_message(
+        &mut self,
+        from: usize,
+        to: usize,
+        link: u64,
+        message: PeerMessage,
+    ) {
         if self.links.get(&pair(from, to)).is_some_and(|it| it.epoch == link) {
             let from = ProcessId::from_index(from);
-            self.with_core(to, |core, now| core.hear(from, message, now));
+            self.with_core(to, |core, now| core.on_peer_message(from, message, now));
         }
     }
 
     /// Both ends try to connect until they are connected.
     pub(super) fn connect(&mut self, a: usize, b: usize) {
-        let again = self.now + 20 * MS + self.chance.below(30 * MS);
+        let again = self.now + 20 * MS + self.rng.below(30 * MS);
         let up = self.nodes[a].core.is_some() && self.nodes[b].core.is_some();
         let running = self.nodes[a].backlog.is_none() && self.nodes[b].backlog.is_none();
         let link = self.links.entry(pair(a, b)).or_default();
@@ -130,7 +139,7 @@ impl World {
         if a == b {
             return;
         }
-        let noticed = [self.chance.below(100 * MS), self.chance.below(100 * MS)];
+        let noticed = [self.rng.below(100 * MS), self.rng.below(100 * MS)];
         let link = self.links.entry(pair(a, b)).or_default();
         link.cut_until = link.cut_until.max(cut_until);
         let (was_up, connecting) = (link.is_up(), std::mem::replace(&mut link.connecting, true));
@@ -149,7 +158,7 @@ impl World {
     pub(super) fn peer_is_up(&mut self, at: usize, peer: usize, link: u64) {
         if self.links.get(&pair(at, peer)).is_some_and(|it| it.epoch == link) {
             let peer = ProcessId::from_index(peer);
-            self.with_core(at, |core, now| core.peer_is(peer, Ok(()), now));
+            self.with_core(at, |core, now| core.on_peer_link(peer, Ok(()), now));
         }
     }
 
@@ -158,7 +167,7 @@ impl World {
         let is_up = self.links.get(&pair(at, peer)).is_some_and(Link::is_up);
         if self.nodes[at].process == process && !is_up {
             let peer = ProcessId::from_index(peer);
-            self.with_core(at, |core, now| core.peer_is(peer, Err("broken".to_owned()), now));
+            self.with_core(at, |core, now| core.on_peer_link(peer, Err("broken".to_owned()), now));
         }
     }
 
@@ -174,10 +183,10 @@ impl World {
             closed: false,
             broken: false,
             known: false,
-            over: false,
+            closed_at_node: false,
             last: [self.now; 2],
             local,
-            asked: 0,
+            called_at: 0,
         };
         self.connections.insert(id, connection);
         id
@@ -190,12 +199,11 @@ impl World {
     /// When something sent over a connection arrives; `None` if it is lost, and the connection with it.
     fn arrival(&mut self, connection: u64, to_node: bool) -> Option<u64> {
         let delay = self.delay();
-        let lost = self.is_stormy() && !self.setup.gentle && self.chance.one_in(60);
+        let lost = self.is_stormy() && !self.setup.gentle && self.rng.one_in(60);
         let (client, node) = self.connections.get(&connection).map(|it| (it.client, it.node))?;
         let cut = self.is_cut(client, node);
-        let lost = lost || (cut.is_some() && self.chance.one_in(2));
-        let noticed =
-            (self.now + self.chance.below(SECOND), self.now + self.chance.below(4 * SECOND));
+        let lost = lost || (cut.is_some() && self.rng.one_in(2));
+        let noticed = (self.now + self.rng.below(SECOND), self.now + self.rng.below(4 * SECOND));
         let it = self.connections.get_mut(&connection)?;
         if it.broken {
             return None;
@@ -205,7 +213,7 @@ impl World {
             self.plan(noticed.0, Event::Broken { connection });
             self.plan(
                 noticed.1,
-                Event::ToNode { connection, input: Input::Closed { heard: false } },
+                Event::ToNode { connection, input: Input::Closed { answer_received: false } },
             );
             return None;
         }
@@ -220,19 +228,19 @@ impl World {
         }
     }
 
-    pub(super) fn say(&mut self, connection: u64, say: Say) {
+    pub(super) fn send_to_client(&mut self, connection: u64, message: ServerMessage) {
         let Some(it) = self.connections.get(&connection) else { return };
-        if it.local && !matches!(say, Say::Answer(..)) {
+        if it.local && !matches!(message, ServerMessage::Response(..)) {
             return;
         }
-        let say = if it.local { reckoned(say, it.asked) } else { say };
+        let message = if it.local { relative_to_call(message, it.called_at) } else { message };
         if it.local {
             // The front end has heard the answer, whatever becomes of it.
-            let closed = Input::Closed { heard: true };
+            let closed = Input::Closed { answer_received: true };
             self.plan(self.now + 1, Event::ToNode { connection, input: closed });
         }
         if let Some(time) = self.arrival(connection, false) {
-            self.plan(time, Event::ToClient { connection, say });
+            self.plan(time, Event::ToClient { connection, message });
         }
     }
 
@@ -240,14 +248,14 @@ impl World {
     pub(super) fn close_connection(&mut self, connection: u64) {
         let Some(it) = self.connections.get_mut(&connection) else { return };
         if !std::mem::replace(&mut it.closed, true) {
-            self.send_to_node(connection, Input::Closed { heard: false });
+            self.send_to_node(connection, Input::Closed { answer_received: false });
         }
     }
 
     /// Something of a client arrives at its node.
-    pub(super) fn node_hears(&mut self, connection: u64, input: Input) {
-        let refused = self.now + 1 + self.chance.below(200 * MS);
-        let silent = self.chance.one_in(3);
+    pub(super) fn on_node_input(&mut self, connection: u64, input: Input) {
+        let refused = self.now + 1 + self.rng.below(200 * MS);
+        let silent = self.rng.one_in(3);
         let Some(it) = self.connections.get_mut(&connection) else { return };
         let node = it.node;
         if self.nodes[node].core.is_none() || self.nodes[node].process != it.node_process {
@@ -257,7 +265,7 @@ impl World {
             }
             return;
         }
-        if it.over {
+        if it.closed_at_node {
             return;
         }
         let id = ConnectionId(connection);
@@ -267,24 +275,24 @@ impl World {
             let owner = crate::core::Owner::new(&format!("client {client}"));
             self.with_core(node, |core, _| core.connection_opened(id, owner));
         }
-        let key = SessionKey(self.chance.wide());
+        let key = SessionKey(self.rng.next_u128());
         match input {
-            Input::Ask(mut ask) => {
+            Input::Call(mut message) => {
                 if local {
-                    ask.sent = self.nodes[node].clock.shows(self.now).0 / 1_000;
+                    message.sent = self.nodes[node].clock.local_time(self.now).0 / 1_000;
                 }
                 if let Some(it) = self.connections.get_mut(&connection) {
-                    it.asked = ask.sent;
+                    it.called_at = message.sent;
                 }
-                self.with_core(node, |core, now| core.ask(id, ask, || key, now));
+                self.with_core(node, |core, now| core.on_call(id, message, || key, now));
             }
-            Input::Leased(lease, what) => {
-                self.with_core(node, |core, now| core.ask_leased(id, lease, what, now));
+            Input::LeaseCall(lease, call) => {
+                self.with_core(node, |core, now| core.on_lease_call(id, lease, call, now));
             }
-            Input::Closed { heard } => {
+            Input::Closed { answer_received } => {
                 let Some(it) = self.connections.get_mut(&connection) else { return };
-                it.over = true;
-                self.with_core(node, |core, now| core.connection_closed(id, heard, now));
+                it.closed_at_node = true;
+                self.with_core(node, |core, now| core.connection_closed(id, answer_received, now));
             }
         }
     }

@@ -7,11 +7,11 @@
 //! enter.
 
 mod calls;
-mod chance;
 mod clients;
 mod faults;
 mod links;
 mod nodes;
+mod rng;
 mod world;
 
 use world::{Counts, Setup, World};

@@ -1,11 +1,11 @@
 //! Nodes: a core, its vote file, its durable mark, and its restarts.
 
-use quorate_algorithms::mutex::leased_quorum::{Life, Memory, Record, Terms};
+use quorate_algorithms::mutex::leased_quorum::{Memory, Record, RestartId, Terms};
 use quorate_core::quorum::{AnyCoterie, Majority};
-use quorate_core::{Drift, ProcessId, Span, Tempo, Time};
+use quorate_core::{DelayBounds, Drift, ProcessId, Span, Time};
 use quorate_protocol::Name;
 
-use super::chance::{Chance, Clock, DRIFT, MS, SECOND};
+use super::rng::{Clock, DRIFT, MS, Rng, SECOND};
 use super::world::{Event, World};
 use crate::core::{Action, NodeCore, Quotas, Settings, VoterStart};
 
@@ -33,12 +33,12 @@ pub(super) struct Node {
     /// The durable mark of numbers.
     mark: Option<u64>,
     /// How the next process finds its folder.
-    pub(super) forgets: Option<Forgets>,
+    pub(super) memory_loss: Option<MemoryLoss>,
 }
 
 /// Data that a node has lost when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Forgets {
+pub(super) enum MemoryLoss {
     /// The vote file.
     Votes,
     /// The whole data folder.
@@ -46,11 +46,11 @@ pub(super) enum Forgets {
 }
 
 impl Node {
-    pub(super) fn new(chance: &mut Chance) -> Self {
+    pub(super) fn new(rng: &mut Rng) -> Self {
         Self {
             core: None,
-            clock: Clock::new(chance),
-            skew: chance.below(200),
+            clock: Clock::new(rng),
+            skew: rng.below(200),
             backlog: None,
             process: 0,
             wake: u64::MAX,
@@ -58,7 +58,7 @@ impl Node {
             incarnation: 0,
             restarts: 0,
             mark: None,
-            forgets: None,
+            memory_loss: None,
         }
     }
 
@@ -81,15 +81,15 @@ impl World {
     pub(super) fn with_core(&mut self, at: usize, input: impl FnOnce(&mut NodeCore, Time)) {
         let node = &mut self.nodes[at];
         let Some(core) = &mut node.core else { return };
-        let shows = node.clock.shows(self.now);
-        core.wake(shows, self.now / MS + node.skew);
-        input(core, shows);
-        self.act(at);
+        let local_time = node.clock.local_time(self.now);
+        core.wake(local_time, self.now / MS + node.skew);
+        input(core, local_time);
+        self.apply_actions(at);
         self.plan_wake(at);
     }
 
     /// Records are written before anything is sent.
-    fn act(&mut self, at: usize) {
+    fn apply_actions(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         let Some(core) = &mut node.core else { return };
         let (mut records, mut rest) = (Vec::new(), Vec::new());
@@ -107,9 +107,11 @@ impl World {
         for action in rest {
             match action {
                 Action::Send(peer, message) => self.send_peer(at, peer.index(), message),
-                Action::Say(connection, say) => self.say(connection.0, say),
+                Action::SendClient(connection, message) => {
+                    self.send_to_client(connection.0, message)
+                }
                 Action::Reserve(mark) => {
-                    let time = self.now + self.chance.below(20 * MS);
+                    let time = self.now + self.rng.below(20 * MS);
                     let process = self.nodes[at].process;
                     self.plan(time, Event::Reserved { at, process, mark });
                 }
@@ -121,7 +123,7 @@ impl World {
     fn plan_wake(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         if let Some(time) = node.core.as_ref().and_then(NodeCore::next_alarm) {
-            let (time, process) = (node.clock.when(time), node.process);
+            let (time, process) = (node.clock.world_time(time), node.process);
             if time < node.wake {
                 node.wake = time;
                 self.plan(time, Event::WakeNode { at, process });
@@ -146,34 +148,34 @@ impl World {
 
     /// A process of a node starts, from what its predecessor has left.
     pub(super) fn start_node(&mut self, at: usize) {
-        let (n, seed) = (self.nodes.len(), self.chance.wide());
+        let (n, seed) = (self.nodes.len(), self.rng.next_u128());
         let others = (0..n).filter(|other| *other != at);
         let all_vote = others.into_iter().all(|other| self.nodes[other].is_voting());
         let node = &mut self.nodes[at];
-        let begins = node.process == 0;
+        let first_start = node.process == 0;
         node.process += 1;
-        let forgets = match node.forgets.take() {
+        let memory_loss = match node.memory_loss.take() {
             // Without marks a majority that forgets cannot go on by itself.
-            Some(Forgets::Everything) if !all_vote => Some(Forgets::Votes),
-            forgets => forgets,
+            Some(MemoryLoss::Everything) if !all_vote => Some(MemoryLoss::Votes),
+            memory_loss => memory_loss,
         };
-        if forgets.is_some() {
-            node.clock.reset(&mut self.chance);
+        if memory_loss.is_some() {
+            node.clock.reset(&mut self.rng);
             node.file = None;
         }
-        if forgets == Some(Forgets::Everything) {
+        if memory_loss == Some(MemoryLoss::Everything) {
             node.mark = None;
         }
         let block = |mark: u64| mark + FIRST_BLOCK;
         let voter = match &node.file {
-            _ if begins => {
+            _ if first_start => {
                 node.mark = Some(block(0));
                 VoterStart::New
             }
             Some(records) => {
                 node.restarts += 1;
-                let life = Life { incarnation: node.incarnation, number: node.restarts };
-                VoterStart::Restored { life, records: records.clone() }
+                let restart_id = RestartId { incarnation: node.incarnation, number: node.restarts };
+                VoterStart::Restored { restart_id, records: records.clone() }
             }
             None => {
                 (node.incarnation, node.restarts) = (node.process, 0);
@@ -188,7 +190,10 @@ impl World {
             cluster: 1,
             coterie: AnyCoterie::Majority(Majority::new(n)),
             terms: terms(),
-            tempo: Tempo { delay: Span::from_millis(250), bound: Span::from_millis(250) },
+            delay_bounds: DelayBounds {
+                delay: Span::from_millis(250),
+                bound: Span::from_millis(250),
+            },
             voter,
             ceiling: Some(node.mark.unwrap_or(0)),
             persists: true,
@@ -199,10 +204,10 @@ impl World {
             seed,
             quotas: Quotas::default(),
         };
-        node.core = Some(NodeCore::new(settings, node.clock.shows(self.now)));
+        node.core = Some(NodeCore::new(settings, node.clock.local_time(self.now)));
         node.wake = u64::MAX;
         self.log(|| format!("node {at} starts, forgotten: {forgotten}"));
-        if begins {
+        if first_start {
             (0..at).for_each(|peer| self.connect(at, peer));
         } else {
             self.counts.restarts += 1;
@@ -219,8 +224,8 @@ impl World {
         (0..self.nodes.len()).for_each(|peer| self.break_link(at, peer, 0));
         let open = self.connections.iter().filter(|(_, it)| it.node == at && !it.closed);
         for connection in open.map(|(id, _)| *id).collect::<Vec<_>>() {
-            if !self.chance.one_in(4) {
-                let time = self.now + self.chance.below(100 * MS);
+            if !self.rng.one_in(4) {
+                let time = self.now + self.rng.below(100 * MS);
                 self.plan(time, Event::Broken { connection });
             }
         }
@@ -231,8 +236,8 @@ impl World {
     pub(super) fn depart(&mut self, at: usize, process: u64, until: u64) {
         let node = &self.nodes[at];
         let Some(core) = node.core.as_ref().filter(|_| node.process == process) else { return };
-        if core.is_idle(node.clock.shows(self.now)) || self.now > until {
-            let after = 50 * MS + self.chance.below(SECOND);
+        if core.is_idle(node.clock.local_time(self.now)) || self.now > until {
+            let after = 50 * MS + self.rng.below(SECOND);
             self.stop_node(at, after);
         } else {
             self.plan(self.now + 20 * MS, Event::Depart { at, process, until });

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use quorate_protocol::{Ask, Say};
+use quorate_protocol::{ClientMessage, ServerMessage};
 
-use super::chance::{Chance, SECOND};
 use super::clients::Client;
 use super::links::{Connection, Link};
 use super::nodes::Node;
-use crate::lease::{LeaseId, Leased};
+use super::rng::{Rng, SECOND};
+use crate::lease::{LeaseCall, LeaseId};
 use crate::peer::PeerMessage;
 
 /// The kind of weather.
@@ -58,9 +58,9 @@ impl Counts {
 /// What a client's machine sends over a connection, or a front end tells its node about one.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
-    Ask(Ask),
-    Leased(LeaseId, Leased),
-    Closed { heard: bool },
+    Call(ClientMessage),
+    LeaseCall(LeaseId, LeaseCall),
+    Closed { answer_received: bool },
 }
 
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub(super) enum Event {
     },
     ToClient {
         connection: u64,
-        say: Say,
+        message: ServerMessage,
     },
     /// A client notices that a connection is gone.
     Broken {
@@ -130,7 +130,7 @@ pub(super) enum Event {
     StartClient {
         at: usize,
     },
-    Mishap,
+    Fault,
     /// A node that leaves may be idle.
     Depart {
         at: usize,
@@ -150,7 +150,7 @@ pub(super) enum Event {
 
 pub(super) struct World {
     pub(super) setup: Setup,
-    pub(super) chance: Chance,
+    pub(super) rng: Rng,
     pub(super) now: u64,
     count: u64,
     due: BinaryHeap<Reverse<(u64, u64)>>,
@@ -166,7 +166,7 @@ pub(super) struct World {
     /// The greatest token of each lock, and the client process that had it.
     tokens: BTreeMap<u8, (u64, usize, u64)>,
     /// Locks whose greatest token belongs to a client that has released it since, and was told so.
-    given_back: BTreeSet<u8>,
+    released: BTreeSet<u8>,
     pub(super) counts: Counts,
     pub(super) logs: bool,
     pub(super) numbers: u64,
@@ -180,13 +180,13 @@ const CALM: u64 = 60 * SECOND;
 
 impl World {
     pub(super) fn new(seed: u64, setup: Setup, logs: bool) -> Self {
-        let mut chance = Chance(seed);
-        let nodes = (0..setup.nodes).map(|_| Node::new(&mut chance)).collect();
-        let count = 3 + chance.index(3);
-        let clients = (0..count).map(|_| Client::new(&mut chance)).collect();
+        let mut rng = Rng(seed);
+        let nodes = (0..setup.nodes).map(|_| Node::new(&mut rng)).collect();
+        let count = 3 + rng.index(3);
+        let clients = (0..count).map(|_| Client::new(&mut rng)).collect();
         let mut world = Self {
             setup,
-            chance,
+            rng,
             now: 0,
             count: 0,
             due: BinaryHeap::new(),
@@ -198,22 +198,22 @@ impl World {
             cuts: BTreeMap::new(),
             calm_from: 50 * SECOND,
             tokens: BTreeMap::new(),
-            given_back: BTreeSet::new(),
+            released: BTreeSet::new(),
             counts: Counts::default(),
             logs,
             numbers: 0,
         };
         (0..setup.nodes).for_each(|at| world.start_node(at));
         for at in 0..count {
-            let time = world.chance.below(SECOND);
+            let time = world.rng.below(SECOND);
             world.plan(time, Event::StartClient { at });
         }
         for _ in 0..40 {
-            let (time, at) = (world.chance.below(55 * SECOND), world.chance.index(count));
-            let lock = world.chance.below(LOCKS) as u8;
+            let (time, at) = (world.rng.below(55 * SECOND), world.rng.index(count));
+            let lock = world.rng.below(LOCKS) as u8;
             world.plan(time, Event::Want { at, lock });
         }
-        world.plan_mishaps();
+        world.plan_faults();
         world
     }
 
@@ -234,39 +234,39 @@ impl World {
     }
 
     /// A client says that it is inside.
-    pub(super) fn judge_entry(&mut self, at: usize, lock: u8, token: u64, leased: bool) {
+    pub(super) fn check_entry(&mut self, at: usize, lock: u8, token: u64, leased: bool) {
         self.counts.entries += 1;
         self.counts.leased += u64::from(leased);
         self.log(|| format!("client {at} enters lock {lock} with token {token}"));
-        self.judge_token(at, lock, token);
-        self.judge();
+        self.check_token(at, lock, token);
+        self.check_exclusion();
     }
 
     /// Tokens grow.
-    pub(super) fn judge_token(&mut self, at: usize, lock: u8, token: u64) {
+    pub(super) fn check_token(&mut self, at: usize, lock: u8, token: u64) {
         let process = self.clients[at].process;
         if let Some((before, of, its)) = self.tokens.insert(lock, (token, at, process)) {
             // A client may confirm a lock that it holds. One that has released it and asks anew gets another token.
             let same = (of, its) == (at, process) && before == token;
-            let same = same && !self.given_back.contains(&lock);
+            let same = same && !self.released.contains(&lock);
             assert!(
                 token > before || same,
                 "client {at} has token {token} of lock {lock} after {before} of client {of}"
             );
         }
-        self.given_back.remove(&lock);
+        self.released.remove(&lock);
     }
 
     /// A client was told that what it had with this token is released.
-    pub(super) fn note_given_back(&mut self, at: usize, lock: u8, token: u64) {
+    pub(super) fn note_released(&mut self, at: usize, lock: u8, token: u64) {
         let process = self.clients[at].process;
         if self.tokens.get(&lock) == Some(&(token, at, process)) {
-            self.given_back.insert(lock);
+            self.released.insert(lock);
         }
     }
 
     /// At most one client is valid per lock.
-    pub(super) fn judge(&self) {
+    pub(super) fn check_exclusion(&self) {
         for lock in 0..LOCKS as u8 {
             let is_valid = |(_, client): &(usize, &Client)| client.valid(lock, self.now).is_some();
             let mut valid = self.clients.iter().enumerate().filter(is_valid).map(|(at, _)| at);
@@ -279,23 +279,25 @@ impl World {
         }
     }
 
-    fn happen(&mut self, event: Event) {
+    fn dispatch(&mut self, event: Event) {
         match event {
-            Event::Peer { from, to, link, message } => self.peer_says(from, to, link, message),
+            Event::Peer { from, to, link, message } => {
+                self.on_peer_message(from, to, link, message)
+            }
             Event::PeerUp { at, peer, link } => self.peer_is_up(at, peer, link),
             Event::PeerDown { at, peer, process } => self.peer_is_down(at, peer, process),
             Event::Connect { a, b } => self.connect(a, b),
             Event::WakeNode { at, process } => self.wake_node(at, process),
             Event::Reserved { at, process, mark } => self.reserved(at, process, mark),
-            Event::ToNode { connection, input } => self.node_hears(connection, input),
-            Event::ToClient { connection, say } => self.client_hears(connection, say),
-            Event::Broken { connection } => self.client_notices(connection),
+            Event::ToNode { connection, input } => self.on_node_input(connection, input),
+            Event::ToClient { connection, message } => self.on_server_message(connection, message),
+            Event::Broken { connection } => self.on_connection_broken(connection),
             Event::Late { at, process, number } => self.call_is_late(at, process, number),
             Event::Beat { at, process } => self.beat(at, process),
             Event::Want { at, lock } => self.want(at, lock),
             Event::Stop { at, process, lock, request } => self.stop(at, process, lock, request),
             Event::StartClient { at } => self.start_client(at),
-            Event::Mishap => self.mishap(),
+            Event::Fault => self.inject_fault(),
             Event::Depart { at, process, until } => self.depart(at, process, until),
             Event::StartNode { at } => self.start_node(at),
             Event::ResumeNode { at } => self.resume_node(at),
@@ -331,7 +333,7 @@ impl World {
 
     pub(super) fn handle(&mut self, event: Event) {
         if !self.hold_back(&event) {
-            self.happen(event);
+            self.dispatch(event);
         }
     }
 
@@ -351,7 +353,7 @@ impl World {
                 self.log(|| format!("{event:?}"));
             }
             self.handle(event);
-            self.judge();
+            self.check_exclusion();
             let all_asked = self.now > self.calm_from + 10 * SECOND;
             if all_asked && !self.clients.iter().any(Client::waits) {
                 break;

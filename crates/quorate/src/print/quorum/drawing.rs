@@ -88,8 +88,8 @@ impl Drawing<'_> {
         self.row(out, "itself      ", &[shown])?;
         for s in vcube.clusters() {
             let members: Vec<ProcessId> = vcube.cluster(shown, s).collect();
-            for (place, line) in members.chunks(LINE_MOST).enumerate() {
-                let title = if place == 0 { format!("cluster {s}") } else { String::new() };
+            for (index, line) in members.chunks(LINE_MOST).enumerate() {
+                let title = if index == 0 { format!("cluster {s}") } else { String::new() };
                 self.row(out, &format!("{title:<12}"), line)?;
             }
         }

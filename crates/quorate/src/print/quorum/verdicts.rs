@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use quorate_core::ProcessId;
-use quorate_lab::quorums::{Apart, OfSize, QuorumReport, Taken};
+use quorate_lab::quorums::{DisjointQuorums, QuorumReport, SurvivalBySize, ViewQuorumReport};
 use quorate_sim::monitor::name_all;
 
 use super::in_braces;
@@ -46,8 +46,8 @@ fn write_figures(out: &mut impl Write, report: &QuorumReport) -> io::Result<()> 
     };
     line(out, "minimal", minimal)?;
     if !report.without_quorum.is_empty() {
-        let who = name_all(report.without_quorum.iter().copied().map(ProcessId::new));
-        line(out, "", format!("no quorum is left to {who}"))?;
+        let names = name_all(report.without_quorum.iter().copied().map(ProcessId::new));
+        line(out, "", format!("no quorum is left to {names}"))?;
     }
     writeln!(out)
 }
@@ -77,47 +77,49 @@ fn write_meetings(out: &mut impl Write, report: &QuorumReport) -> io::Result<()>
         false => format!("{} views that were drawn, in pairs", report.views),
     };
     writeln!(out, "{BOLD}do quorums meet? {BOLD:#}{FAINT}({how}){FAINT:#}")?;
-    let none_apart = if report.exhaustive { "" } else { "; none was found apart" };
+    let none_disjoint = if report.exhaustive { "" } else { "; none was found apart" };
     let meets = |holds: bool, sentence: &str| match holds {
-        true => format!("{sentence}{none_apart}"),
+        true => format!("{sentence}{none_disjoint}"),
         false => sentence.to_owned(),
     };
     let within = report.meets_within_view;
     check(out, within, &meets(within, "within a view: those of any two processes"))?;
-    if let Some(apart) = &report.apart_within_view {
-        write_apart(out, apart)?;
+    if let Some(disjoint) = &report.disjoint_within_view {
+        write_disjoint(out, disjoint)?;
     }
     let across = report.meets_across_views;
     check(out, across, &meets(across, "across views: those of any two views and processes"))?;
     if !report.meets_across_views && report.meets_across_views_of_live {
         writeln!(out, "    but always those of two processes alive in both views")?;
     }
-    if let Some(apart) = &report.apart_across_views {
-        write_apart(out, apart)?;
+    if let Some(disjoint) = &report.disjoint_across_views {
+        write_disjoint(out, disjoint)?;
     }
-    match &report.apart_after_crashes {
-        Some(apart) if report.apart_across_views.as_ref() != Some(apart) => {
+    match &report.disjoint_after_crashes {
+        Some(disjoint) if report.disjoint_across_views.as_ref() != Some(disjoint) => {
             writeln!(out, "    or, the first taken before anybody failed:")?;
-            write_apart(out, apart)?;
+            write_disjoint(out, disjoint)?;
         }
         _ => {}
     }
     writeln!(out)
 }
 
-fn write_apart(out: &mut impl Write, apart: &Apart) -> io::Result<()> {
-    let Taken { process, failed, .. } = &apart.first;
-    let took = |taken: &Taken| {
+fn write_disjoint(out: &mut impl Write, disjoint: &DisjointQuorums) -> io::Result<()> {
+    let ViewQuorumReport { process, failed, .. } = &disjoint.first;
+    let describe = |taken: &ViewQuorumReport| {
         let knows = match taken.failed.as_slice() {
             [] => "nobody has failed".to_owned(),
             failed => format!("{} failed", in_braces(failed)),
         };
         format!("p{:<3} {}   {FAINT}{knows}{FAINT:#}", taken.process, in_braces(&taken.members))
     };
-    writeln!(out, "      {}", took(&apart.first))?;
-    writeln!(out, "      {}", took(&apart.second))?;
-    if *failed != apart.second.failed && apart.left_of_first.len() < apart.first.members.len() {
-        let left = in_braces(&apart.left_of_first);
+    writeln!(out, "      {}", describe(&disjoint.first))?;
+    writeln!(out, "      {}", describe(&disjoint.second))?;
+    if *failed != disjoint.second.failed
+        && disjoint.left_of_first.len() < disjoint.first.members.len()
+    {
+        let left = in_braces(&disjoint.left_of_first);
         writeln!(out, "      of p{process}'s quorum, {left} has not failed in the second view")?;
     }
     Ok(())
@@ -134,23 +136,23 @@ fn write_survival(out: &mut impl Write, report: &QuorumReport) -> io::Result<()>
         false => format!("at most {}, as far as was tried", survives.every),
     };
     let killing = in_braces(&survives.killing_set);
-    let way_out = match survives.exact {
+    let remainder = match survives.exact {
         _ if survives.killing_set.len() == report.processes => {
             "only the failure of everyone leaves none".to_owned()
         }
         true => format!("a smallest set that leaves none: {killing}"),
         false => format!("a set that leaves none: {killing}"),
     };
-    writeln!(out, "  {how_many}: every live process has a quorum; {way_out}")?;
+    writeln!(out, "  {how_many}: every live process has a quorum; {remainder}")?;
     if let Some(some) = survives.some.filter(|some| *some != survives.every) {
         writeln!(out, "  any {some}: some live process has a quorum")?;
     }
-    let partly = |of_size: &&OfSize| {
+    let partly = |of_size: &&SurvivalBySize| {
         of_size.failures > 0 && of_size.failures < report.processes && of_size.survived < of_size.of
     };
     let kind = if survives.exact { "sets" } else { "drawn sets" };
     for of_size in survives.by_size.iter().filter(partly) {
-        let OfSize { failures, survived, of } = of_size;
+        let SurvivalBySize { failures, survived, of } = of_size;
         writeln!(out, "  {survived} of {of} {kind} of {failures}")?;
         if *survived == 0 {
             break;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use quorate_core::{ProcessId, ProcessSet};
 
 use super::super::id::{Beat, RequestId};
-use super::super::message::{Name, Rank, Report, Standing, ToVoter};
+use super::super::message::{Name, Rank, Report, RequestStatus, ToVoter};
 use super::pursuit::{Counted, Pursuit};
 use super::view::View;
 use super::{Candidate, CandidateEffect, CandidateEffects};
@@ -216,20 +216,20 @@ impl<K: Name> Candidate<K> {
         let enters = pursuit.inside.or(pursuit.granted).is_some();
         let released = pursuit.ended > 0 && !pursuit.forced && !enters;
         let standing = if released || !self.electorate.is_quorum(&alive) {
-            Standing::Gone
+            RequestStatus::Gone
         } else if let Some(attempt) = pursuit.stale {
-            Standing::Stale(attempt)
+            RequestStatus::Stale(attempt)
         } else if pursuit.inside.is_some() {
             // Where a greater token is on record, the client is told nothing until it is known which one holds.
             let good = self.quorum_beat(pursuit.good(self.records_entries));
-            Standing::Held(good.filter(|_| pursuit.goal.is_none()).map(beat))
+            RequestStatus::Held(good.filter(|_| pursuit.goal.is_none()).map(beat))
         } else if pursuit.broken {
-            Standing::Broken
+            RequestStatus::Broken
         } else if let Some(token) = pursuit.granted {
             let good = self.quorum_beat(pursuit.entering(token, self.records_entries));
-            Standing::Granted { token, beat: beat(good?) }
+            RequestStatus::Granted { token, beat: beat(good?) }
         } else {
-            Standing::Waiting(pursuit.place)
+            RequestStatus::Waiting(pursuit.place)
         };
         Some(Report { request, attempt: pursuit.attempt, stamp: pursuit.stamp, standing })
     }

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use quorate_core::Time;
 
-use super::super::ballot::{Ballot, Given};
+use super::super::ballot::{Ballot, GrantedVote};
 use super::super::message::Name;
-use super::super::voter_session::{Heard, VoterSession};
+use super::super::voter_session::{LastBeat, VoterSession};
 use super::{Abstains, Record, Voter};
 
 /// What a voter knows about its earlier incarnations when it has forgotten its votes.
@@ -20,7 +20,7 @@ pub struct Memory {
 
 /// A process that continues a voter from its vote file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Life {
+pub struct RestartId {
     /// The voter's incarnation, which a restart with memory does not change.
     pub incarnation: u64,
     /// Greater than that of every earlier process of this incarnation.
@@ -44,13 +44,13 @@ impl<K: Name> Voter<K> {
     #[must_use]
     pub fn restored(
         mut self,
-        life: Life,
+        restart_id: RestartId,
         records: impl IntoIterator<Item = Record<K>>,
         now: Time,
     ) -> Self {
-        self.incarnation = life.incarnation;
+        self.incarnation = restart_id.incarnation;
         records.into_iter().for_each(|record| self.read(record));
-        self.settle(life, now);
+        self.settle(restart_id, now);
         self
     }
 
@@ -117,7 +117,7 @@ impl<K: Name> Voter<K> {
     }
 
     /// Makes the parts agree once all records are read.
-    fn settle(&mut self, life: Life, now: Time) {
+    fn settle(&mut self, restart_id: RestartId, now: Time) {
         self.trusts_until = now + self.terms.ttl_most;
         for (lock, ballot) in &mut self.ballots {
             let Some(vote) = &mut ballot.vote else { continue };
@@ -126,8 +126,8 @@ impl<K: Name> Voter<K> {
                 ballot.vote = None;
                 continue;
             };
-            let Given { claim, stamp, beats, .. } = *vote;
-            session.beats.insert(beats, Heard { number: 0, at: now });
+            let GrantedVote { claim, stamp, beats, .. } = *vote;
+            session.beats.insert(beats, LastBeat { number: 0, at: now });
             session.requests.insert(claim.request, (lock.clone(), stamp));
             // Frozen times are of the clock of an earlier process: they start again.
             if let Some(frozen) = &mut vote.frozen {
@@ -137,13 +137,13 @@ impl<K: Name> Voter<K> {
         }
         // A candidate that has not heard of a release must not bring the request back.
         for session in self.sessions.values_mut().filter(|session| !session.released.is_empty()) {
-            session.beats.entry(0).or_insert(Heard { number: 0, at: now });
+            session.beats.entry(0).or_insert(LastBeat { number: 0, at: now });
         }
         // A session without votes has nothing to lose: it begins anew.
         self.sessions.retain(|_, session| !session.beats.is_empty());
         for session in self.sessions.values_mut() {
             // Lists of this life must not be taken for lists of an earlier one.
-            session.version = life.number << 32;
+            session.version = restart_id.number << 32;
         }
         self.index_lapses();
     }

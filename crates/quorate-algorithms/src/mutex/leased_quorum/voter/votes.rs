@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use quorate_core::Time;
 
-use super::super::ballot::{Ballot, Given, Waiter};
+use super::super::ballot::{Ballot, GrantedVote, Waiter};
 use super::super::id::{Claim, RequestId, VoteId};
 use super::super::message::{Name, Presented, Rank, ToCandidate};
 use super::{Record, Voter, VoterEffect, VoterEffects};
@@ -90,7 +90,7 @@ impl<K: Name> Voter<K> {
             let told = told_inside(claim, inside, ballot.last).filter(|_| !relayed);
             let entered = told.map(|told| grown(told, vote.entered)).or(vote.entered);
             let first = vote.first.or(entered.map(|(_, token)| token));
-            let changes = Given { claim, stamp, beats, entered, first, ..vote };
+            let changes = GrantedVote { claim, stamp, beats, entered, first, ..vote };
             ballot.vote = Some(changes);
             if changes != vote {
                 self.persist(&lock, out);
@@ -133,13 +133,13 @@ impl<K: Name> Voter<K> {
             return;
         }
         // This turn's claim has taken the vote over before its candidate knew.
-        let is_earlier = |given: &mut Given| {
+        let is_earlier = |given: &mut GrantedVote| {
             let recorded = given.entered.filter(|(attempt, _)| *attempt <= ended);
             given.claim.request == request && given.frozen.is_none() && recorded.is_some()
         };
         let Some(ballot) = self.ballots.get_mut(lock) else { return };
         let Some(given) = ballot.vote.take_if(is_earlier) else { return };
-        let Given { claim, stamp, beats, .. } = given;
+        let GrantedVote { claim, stamp, beats, .. } = given;
         ballot.queue.insert((stamp, request), Waiter { claim, inside: None, beats });
         if let Some(session) = self.sessions.get_mut(&request.session) {
             session.version += 1;
@@ -169,7 +169,7 @@ impl<K: Name> Voter<K> {
         out.push(VoterEffect::Send(vote.claim.candidate, inquire));
     }
 
-    fn vote_id(&self, vote: &Given) -> Option<VoteId> {
+    fn vote_id(&self, vote: &GrantedVote) -> Option<VoteId> {
         let session = self.sessions.get(&vote.claim.request.session)?;
         Some(VoteId { epoch: session.epoch, number: vote.number })
     }
@@ -196,7 +196,7 @@ impl<K: Name> Voter<K> {
         let relayed = self.sessions.get(&request.session).is_some_and(|session| session.relayed);
         let told = told.filter(|_| !relayed);
         let (entered, first, frozen) = (told, told.map(|(_, token)| token), None);
-        ballot.vote = Some(Given { claim, stamp, number, beats, entered, first, frozen });
+        ballot.vote = Some(GrantedVote { claim, stamp, number, beats, entered, first, frozen });
         ballot.last = number;
         self.changed(request.session);
         self.persist(lock, out);
@@ -293,7 +293,7 @@ impl<K: Name> Voter<K> {
         let Some(ballot) = self.given(&lock, claim, vote) else { return };
         // Where the client may have been told that it is inside, only its own word gives the vote back.
         let Some(given) = ballot.vote.take_if(|given| given.entered.is_none()) else { return };
-        let Given { stamp, beats, frozen, .. } = given;
+        let GrantedVote { stamp, beats, frozen, .. } = given;
         if let Some(time) = frozen {
             self.frozen.remove(&(time, lock.clone()));
             self.forget_request(claim.request);

@@ -1,0 +1,113 @@
+// The world as it is after some event.
+
+/**
+ * @typedef {{ event: number, time: number, process: number, type: string, message?: number, from?: number, to?: number,
+ *   kind?: string, layer?: string, body?: string, why?: string, command?: string, output?: string, timer?: string,
+ *   about?: number, crashed?: boolean, memory?: boolean, round?: number, fault?: string, mark?: any, says?: string,
+ *   groups?: number[][], property?: string, detail?: string, cause?: number }} Record
+ */
+
+export class GlobalState {
+  /** @param {number} n */
+  constructor(n) {
+    this.step = -1;
+    /** The state of each process, as a place among the texts. */
+    this.states = new Int32Array(n).fill(-1);
+    /** What states say. @type {string[]} */
+    this.texts = [];
+    /** What the state of the process of this event was before it. */
+    this.previousState = -1;
+    this.up = new Uint8Array(n).fill(1);
+    /** Whom each process believes to have crashed. @type {Set<number>[]} */
+    this.suspects = Array.from({ length: n }, () => new Set());
+    /** Messages that have left and not arrived. @type {Map<string, Record>} */
+    this.inFlight = new Map();
+    /** How many more are under way, of which nothing else is known. */
+    this.omittedMessages = 0;
+    /** What users last saw of each process. @type {(string | null)[]} */
+    this.marks = new Array(n).fill(null);
+    /** How many messages of each kind have left. @type {Map<string, number>} */
+    this.sent = new Map();
+    this.lost = 0;
+  }
+
+  copy() {
+    const copy = new GlobalState(0);
+    copy.step = this.step;
+    copy.states = this.states.slice();
+    copy.texts = this.texts;
+    copy.previousState = this.previousState;
+    copy.up = this.up.slice();
+    copy.suspects = this.suspects.map((set) => new Set(set));
+    copy.inFlight = new Map(this.inFlight);
+    copy.omittedMessages = this.omittedMessages;
+    copy.marks = this.marks.slice();
+    copy.sent = new Map(this.sent);
+    copy.lost = this.lost;
+    return copy;
+  }
+
+  /** The state of a process as text. @param {number} process */
+  state(process) {
+    return this.texts[this.states[process]];
+  }
+
+  /** How many messages are under way. */
+  get messagesInFlight() {
+    return this.inFlight.size + this.omittedMessages;
+  }
+}
+
+/**
+ * What a record makes of the world.
+ * @param {GlobalState} global
+ * @param {Record} record
+ */
+export function apply(global, record) {
+  const { process } = record;
+  switch (record.type) {
+    case "send":
+    case "duplicate": {
+      global.inFlight.set(messageKey(record), record);
+      if (record.type === "send") global.sent.set(record.kind ?? "", (global.sent.get(record.kind ?? "") ?? 0) + 1);
+      break;
+    }
+    case "lose":
+      global.lost += 1;
+      arrive(global, record);
+      break;
+    case "deliver":
+      arrive(global, record);
+      break;
+    case "belief":
+      if (record.crashed) global.suspects[process].add(record.about ?? -1);
+      else global.suspects[process].delete(record.about ?? -1);
+      break;
+    case "crash":
+      global.up[process] = 0;
+      break;
+    case "recover":
+      global.up[process] = 1;
+      if (!record.memory) global.suspects[process].clear();
+      break;
+    case "command":
+    case "output":
+      if (typeof record.mark === "string") global.marks[process] = record.mark;
+      break;
+  }
+}
+
+/** @param {Record} record */
+function messageKey(record) {
+  return record.type === "duplicate" ? `${record.message}+` : `${record.message}`;
+}
+
+/**
+ * @param {GlobalState} global
+ * @param {Record} record
+ */
+function arrive(global, record) {
+  // Both copies of a duplicate have the same number; whichever comes first takes the first away.
+  if (global.inFlight.delete(`${record.message}`) || global.inFlight.delete(`${record.message}+`)) return;
+  if (global.omittedMessages > 0) global.omittedMessages -= 1;
+}

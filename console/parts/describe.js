@@ -1,0 +1,43 @@
+// What happens in a run, in words.
+
+import { t, tOr } from "../texts.js";
+
+/**
+ * A sentence for a record.
+ * @param {import("../global-state.js").Record} record
+ */
+export function describe(record) {
+  const known = `event.${record.type}${record.type === "belief" ? (record.crashed ? "-crashed" : "-alive") : ""}${
+    record.type === "recover" && !record.memory ? "-amnesia" : ""
+  }`;
+  const values = {
+    process: `p${record.process}`,
+    from: `p${record.from}`,
+    to: `p${record.to}`,
+    kind: record.kind ?? "",
+    about: `p${record.about}`,
+    round: record.round ?? 0,
+    why: tOr(`draw.why-${record.why}`, record.why ?? ""),
+    what: record.command ?? record.output ?? record.timer ?? record.fault ?? "",
+    groups: (record.groups ?? []).map((group) => `{${group.map((it) => `p${it}`).join(", ")}}`).join(" | "),
+    property: record.property ?? "",
+    detail: record.detail ?? "",
+  };
+  return t(known, values);
+}
+
+/**
+ * What an assumption or a property says, in the reader's language.
+ * @param {"assumes" | "property"} what
+ * @param {string} id
+ * @param {string | null} family
+ * @param {string} otherwise
+ */
+export function sentence(what, id, family, otherwise) {
+  return tOr(`${what}.${family ?? ""}.${id}`, tOr(`${what}.${id}`, otherwise));
+}
+
+/** @param {string} family */
+export function familyName(family) {
+  return tOr(`family.${family}`, family);
+}

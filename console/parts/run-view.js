@@ -1,0 +1,368 @@
+// A run on the stage: its diagram, the buttons to step through it, and the world after each event.
+
+import { postForText } from "../api.js";
+import { Diagram } from "../drawing.js";
+import { field, fill, h } from "../dom.js";
+import { savePng, saveText } from "../download.js";
+import { Recording, momentIndex } from "../recording.js";
+import { encode, withFault } from "../link.js";
+import { Player, bindKeys } from "../player.js";
+import { number, t } from "../texts.js";
+import { formatExact, formatTime } from "../time.js";
+import { menuItems } from "./menu-items.js";
+import { menu } from "./menu.js";
+import { beliefs, messages } from "./messages.js";
+import { Processes } from "./processes.js";
+import { describe } from "./describe.js";
+import { stateTable } from "./state.js";
+import { playbackControls } from "./playback-controls.js";
+import { assumptions, counts, properties, verdict } from "./verdicts.js";
+
+/**
+ * @typedef {{ scenario?: import("../link.js").Scenario, toml?: string, report?: import("./verdicts.js").Report,
+ *   film: import("../recording.js").SegmentData, moments: import("../recording.js").Moment[], differences?: string[] | null,
+ *   stopped_at?: number | null, trace?: number }} Result
+ * @typedef {{ position: number, events: number, lanes: string, recording: Recording }} SavedView where somebody was in a run
+ */
+
+/** How many events a window shows at first, and how many moments: where much happens at once, more events. */
+const EVENTS = 60;
+const MOMENTS = 10;
+const EVENTS_LEAST = 4;
+const LANES_MOST = 64;
+/** Whoever drags the slider passes many places at which nothing need be loaded. */
+const LOAD_DELAY_MS = 80;
+
+export class RunView {
+  /**
+   * @param {Result} result
+   * @param {{ change?: (scenario: import("../link.js").Scenario, at: { event: number } | { time: number }) => void,
+   *   saved?: SavedView }} [options]
+   */
+  constructor(result, options = {}) {
+    this.result = result;
+    this.change = result.scenario ? options.change : undefined;
+    const { saved } = options;
+    const request = result.trace === undefined ? { scenario: result.scenario } : { trace: result.trace };
+    this.recording = saved?.recording ?? new Recording(result.film, result.moments, request);
+    this.player = new Player(this.recording.length, (position) => this.recording.has(position));
+    this.player.adjacentMoment = (direction) => this.adjacentMoment(direction);
+    this.diagram = new Diagram((target) => this.openMenu(target));
+    this.diagram.request = { ...request };
+    // Up to so many lines are all drawn; of more, the drawing chooses unless somebody does.
+    if (this.recording.n <= LANES_MOST) this.diagram.request.processes = Array.from({ length: this.recording.n }, (_, it) => it);
+    this.laneText = saved?.lanes ?? "";
+    this.selectLanes(this.laneText);
+    /** @type {number | undefined} */
+    this.loadTimer = undefined;
+    this.lanes = h("p", { class: "faint lanes", hidden: true });
+    this.diagram.onDrawn = (shown) => {
+      this.lanes.hidden = shown >= this.recording.n;
+      this.lanes.textContent = t("note.lanes", { shown: number(shown), all: number(this.recording.n) });
+    };
+    this.events = saved?.events ?? EVENTS;
+    const crash = (/** @type {number} */ process) => this.addFault("crash", `${process}@${formatExact(this.now)}`);
+    const recover = (/** @type {number} */ process) => this.addFault("recover", `${process}@${formatExact(this.now)}`);
+    this.processes = new Processes(this.recording, this.change ? { crash, recover } : {});
+    this.panels = {
+      step: h("div", { class: "step" }),
+      messages: h("div"),
+      beliefs: h("div"),
+      properties: h("div"),
+      counts: h("div"),
+    };
+    this.element = this.build();
+    this.player.addEventListener("move", () => this.update());
+    // Steps are read out; a film that runs by itself is not.
+    const updateAriaLive = () => this.panels.step.setAttribute("aria-live", this.player.playing ? "off" : "polite");
+    this.player.addEventListener("play", updateAriaLive);
+    updateAriaLive();
+    bindKeys(this.player);
+    this.player.go(saved?.position ?? -1);
+    this.update();
+    // The width is known only once the page has the stage.
+    requestAnimationFrame(() => this.redraw(true));
+    this.resized = new ResizeObserver(() => this.redraw(true));
+    this.resized.observe(this.diagram.element);
+  }
+
+  get now() {
+    return this.recording.time(this.player.position);
+  }
+
+  /** Where we are, for a stage that takes the place of this one. @returns {SavedView} */
+  save() {
+    return { position: this.player.position, events: this.events, lanes: this.laneText, recording: this.recording };
+  }
+
+  destroy() {
+    window.clearTimeout(this.loadTimer);
+    this.player.pause();
+    this.resized.disconnect();
+    bindKeys(null);
+  }
+
+  build() {
+    const panel = (/** @type {string} */ name, /** @type {HTMLElement} */ content, wide = false) =>
+      h(
+        "section",
+        { class: wide ? "panel wide" : "panel", "data-panel": name, "aria-label": t(`panel.${name}`) },
+        h("h3", { text: t(`panel.${name}`) }),
+        content,
+      );
+    const { report } = this.result;
+    const where = () => {
+      const [event, all] = [number(this.player.position + 1), number(this.recording.length)];
+      return `${t("transport.event", { event, all })} · ${formatTime(this.now)}`;
+    };
+    return h(
+      "div",
+      { class: "run-view" },
+      this.notes(),
+      playbackControls(this.player, where, (factor) => this.zoom(factor)),
+      h("div", { class: "board" }, this.diagram.element, this.lanes, this.laneField()),
+      h(
+        "div",
+        { class: "panels" },
+        panel("step", this.panels.step),
+        report ? panel("properties", this.panels.properties) : null,
+        panel("messages", this.panels.messages),
+        report ? panel("counts", this.panels.counts) : null,
+        panel("processes", this.processes.element, true),
+        panel("beliefs", this.panels.beliefs),
+        report && report.assumptions.length > 0 ? panel("assumptions", h("div", {}, assumptions(report))) : null,
+      ),
+      this.files(),
+    );
+  }
+
+  notes() {
+    const notes = [];
+    const { recording, result } = this;
+    if (!recording.isComplete) notes.push(t("note.parts", { shown: number(recording.segmentLength), all: number(recording.length) }));
+    if (result.stopped_at) notes.push(t("note.stopped", { events: number(result.stopped_at) }));
+    for (const difference of result.differences ?? []) notes.push(t("note.difference", { difference }));
+    return notes.map((note) => h("p", { class: "note", role: "status", text: note }));
+  }
+
+  files() {
+    const { scenario, toml } = this.result;
+    const name = scenario?.algorithm ?? "trace";
+    const link = (/** @type {string} */ key, /** @type {() => void} */ act) =>
+      h("button", { type: "button", on: { click: act }, "data-file": key }, t(`file.${key}`));
+    const save = (/** @type {string} */ text) => saveText(`${name}.jsonl`, text, "application/x-ndjson");
+    const lines = () => this.result.film.records.map((record) => JSON.stringify(record)).join("\n") + "\n";
+    // A long run is made again, so that the file has all of it.
+    const trace = async () => save(this.recording.isComplete ? lines() : await postForText("trace-file", { scenario }));
+    return h(
+      "div",
+      { class: "files" },
+      toml ? link("scenario", () => saveText(`${name}.toml`, toml, "application/toml")) : null,
+      this.recording.isComplete || scenario ? link("trace", trace) : null,
+      link("svg", () => saveText(`${name}.svg`, this.diagram.text, "image/svg+xml")),
+      link("png", () => this.downloadPng(name)),
+    );
+  }
+
+  /** @param {string} name */
+  downloadPng(name) {
+    const box = this.diagram.svg?.viewBox.baseVal;
+    if (box) savePng(`${name}.png`, this.diagram.text, box.width, box.height);
+  }
+
+  /** Shows the world after the step at which we are, if it is here, and else as soon as it is. */
+  update() {
+    const step = this.player.position;
+    window.clearTimeout(this.loadTimer);
+    const here = this.recording.has(step);
+    this.element.toggleAttribute("data-loading", !here);
+    if (!here) {
+      this.diagram.move(this.now, 0);
+      this.redraw();
+      fill(this.panels.step, h("p", { class: "faint", text: t("step.loading") }));
+      this.loadTimer = window.setTimeout(() => this.load(step), LOAD_DELAY_MS);
+      return;
+    }
+    this.recording.prefetch(step);
+    const global = this.recording.stateAfter(step);
+    const actor = this.recording.process(step);
+    const [time, event] = [this.now, this.recording.event(step)];
+    this.diagram.move(time, event);
+    this.redraw();
+    this.processes.update(global, actor);
+    this.updateStep(global, step, actor);
+    fill(
+      this.panels.messages,
+      messages(global, this.change && ((record) => this.cut(record.from, record.to))),
+    );
+    fill(this.panels.beliefs, beliefs(global));
+    const { report } = this.result;
+    if (!report) return;
+    const atEnd = step >= this.recording.length - 1;
+    fill(
+      this.panels.properties,
+      properties(report, { time, event, atEnd }, (it) => this.goTo(it)),
+    );
+    fill(this.panels.counts, counts(report, global));
+  }
+
+  /** @param {number} step */
+  async load(step) {
+    try {
+      await this.recording.load(step);
+      if (this.player.position === step) this.update();
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      if (name !== "AbortError") fill(this.panels.step, h("p", { class: "problem", lang: "en", text: message }));
+    }
+  }
+
+  /**
+   * @param {import("../global-state.js").GlobalState} global
+   * @param {number} step
+   * @param {number} actor
+   */
+  updateStep(global, step, actor) {
+    if (step < 0) {
+      fill(
+        this.panels.step,
+        h("p", { class: "faint", text: t("step.before") }),
+        h("p", { class: "faint hint", text: t("step.keys") }),
+      );
+      return;
+    }
+    const records = this.recording.records(step);
+    const item = (/** @type {import("../global-state.js").Record} */ record) =>
+      h("li", { class: `record ${record.type}` }, describe(record), record.body ? h("code", { text: record.body }) : null);
+    const first = records.slice(0, 12);
+    const more = records.length - first.length;
+    const before = global.previousState >= 0 ? global.texts[global.previousState] : undefined;
+    fill(
+      this.panels.step,
+      h("p", { class: "moment" }, h("strong", { text: `p${actor}` }), ` · ${formatTime(this.now)}`),
+      h(
+        "ul",
+        { class: "plain step-records" },
+        first.map(item),
+        more > 0 ? h("li", { class: "faint", text: t("step.more", { count: number(more) }) }) : null,
+      ),
+      stateTable(global.state(actor), before),
+    );
+  }
+
+  /** @param {number} event */
+  goTo(event) {
+    this.player.pause();
+    if (event < 0) this.player.go(this.player.last);
+    else this.jump({ event });
+  }
+
+  /**
+   * Goes to an event, or to a time.
+   * @param {{ event: number } | { time: number }} where
+   */
+  async jump(where) {
+    const step = await this.recording.find(where).catch(() => undefined);
+    if (step !== undefined) this.player.go(step);
+  }
+
+  /** The last step of the next moment, or of the one before. @param {1 | -1} direction */
+  adjacentMoment(direction) {
+    const moments = this.recording.moments(this.player.position);
+    const here = momentIndex(moments, Math.max(this.player.position, 0));
+    const ended = this.player.position >= (moments[here]?.[1] ?? 0);
+    const next = direction < 0 ? here - 1 : ended ? here + 1 : here;
+    return next < 0 ? -1 : (moments[Math.min(next, moments.length - 1)]?.[1] ?? -1);
+  }
+
+  /** Where lines are many, people choose which they want to see. */
+  laneField() {
+    if (this.recording.n <= LANES_MOST) return null;
+    const input = h("input", {
+      type: "text",
+      value: this.laneText,
+      placeholder: "0-9, 37",
+      spellcheck: "false",
+      "data-key": "lanes",
+    });
+    input.addEventListener("change", () => {
+      this.laneText = input.value;
+      this.selectLanes(this.laneText);
+      this.diagram.window = null;
+      this.redraw();
+    });
+    return h("div", { class: "lane-field" }, field(t("lanes.choose"), input, t("lanes.hint")));
+  }
+
+  /** Draws the lines of these processes: `0-9, 37`. @param {string} text */
+  selectLanes(text) {
+    if (this.recording.n <= LANES_MOST) return;
+    const lanes = new Set();
+    for (const [, from, to] of text.matchAll(/(\d+)(?:\s*-\s*p?(\d+))?/g)) {
+      const last = Math.min(Number(to ?? from), this.recording.n - 1);
+      for (let lane = Number(from); lane <= last && lanes.size < LANES_MOST; lane += 1) lanes.add(lane);
+    }
+    this.diagram.request.processes = lanes.size > 0 ? [...lanes] : undefined;
+  }
+
+  /**
+   * Shows the window in which we are, and a new one if we have left it.
+   * @param {boolean} [isResized]
+   */
+  redraw(isResized = false) {
+    if (!this.diagram.element.isConnected) return;
+    if (isResized && Math.abs(Math.max(this.diagram.element.clientWidth, 560) - this.diagram.drawnWidth) > 8) {
+      this.diagram.window = null;
+    }
+    const inside = this.diagram.window && this.now >= this.diagram.window.from && this.now <= this.diagram.window.to;
+    if (inside) return;
+    const moments = Math.ceil((this.events / EVENTS) * MOMENTS);
+    this.diagram.show(this.recording.windowAround(this.player.position, this.events, moments));
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    this.events = Math.max(EVENTS_LEAST, Math.min(this.recording.length, Math.round(this.events * factor)));
+    this.diagram.window = null;
+    this.redraw();
+  }
+
+  /** @param {import("../drawing.js").ClickTarget} target */
+  async openMenu(target) {
+    let isUp = true;
+    if (target.process !== null && !target.message && this.change) {
+      const step = await this.recording.find({ time: target.time }).catch(() => -1);
+      isUp = this.recording.stateAfter(step).up[target.process] === 1;
+    }
+    /** @type {import("./menu-items.js").MenuActions["fault"]} */
+    const fault = this.change && ((kind, what, at) => this.addFault(kind, what, at));
+    const { title, items } = menuItems(target, isUp, { go: (time) => this.jump({ time }), fault });
+    menu(this.diagram.element, target, title, items);
+  }
+
+  /**
+   * @param {number | undefined} from
+   * @param {number | undefined} to
+   */
+  cut(from, to) {
+    this.addFault("cut", `${from}-${to}@${formatExact(this.now)}`);
+  }
+
+  /**
+   * Runs the same again with one more fault; everything before it stays as it was.
+   * @param {string} kind
+   * @param {string} fault
+   * @param {{ event: number } | { time: number }} [at] where to be then
+   */
+  addFault(kind, fault, at) {
+    if (!this.change || !this.result.scenario) return;
+    this.change(withFault(this.result.scenario, kind, fault), at ?? { event: this.recording.event(this.player.position) });
+  }
+}
+
+/** @param {Result} result */
+export function address(result) {
+  return result.scenario ? `#/run?${encode(result.scenario)}` : "";
+}
+
+export { verdict };

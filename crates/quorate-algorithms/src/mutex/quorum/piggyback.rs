@@ -1,0 +1,188 @@
+//! How acknowledgements travel: as messages of their own or, over the VCube diagnosis, on its answers.
+
+use core::fmt::Debug;
+use core::hash::Hash;
+
+use quorate_core::mutex::Output;
+use quorate_core::{Effect, Effects, Process, ProcessId, ProcessSet, Route, Stack, UpperLayer};
+
+use super::{AttemptRule, QuorumVoting};
+use crate::detector::{DiagnosisEvent, Piggyback, VcubeDiagnosis};
+use crate::{Piggybacking, Setup};
+
+/// The detector that takes acknowledgements along.
+type Diagnosis = VcubeDiagnosis<DiagnosisEvent>;
+
+/// What a voting process puts out.
+pub trait VotingOutput: From<Output> + Clone + Eq + Hash + Debug + Send + Sync {
+    /// That it has acknowledged these crashes; none if it has to tell the others itself.
+    fn acknowledged(crashed: &ProcessSet) -> Option<Self>;
+}
+
+impl VotingOutput for Output {
+    fn acknowledged(_: &ProcessSet) -> Option<Self> {
+        None
+    }
+}
+
+/// Something for the user, or for the layer below to take along.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PiggybackOutput {
+    /// What a mutex tells its user.
+    ToUser(Output),
+    /// It has dropped all votes of these crashed processes, and is outside.
+    Acknowledged(ProcessSet),
+}
+
+impl From<Output> for PiggybackOutput {
+    fn from(output: Output) -> Self {
+        Self::ToUser(output)
+    }
+}
+
+impl VotingOutput for PiggybackOutput {
+    fn acknowledged(crashed: &ProcessSet) -> Option<Self> {
+        Some(Self::Acknowledged(crashed.clone()))
+    }
+}
+
+/// Over a diagnosis, acknowledgements ride on its answers.
+impl<R: AttemptRule> UpperLayer<Diagnosis> for QuorumVoting<R, PiggybackOutput> {
+    type Up = Output;
+
+    fn on_lower_output(&mut self, found: DiagnosisEvent, out: &mut Effects<Self>) {
+        match found {
+            DiagnosisEvent::Belief(belief) => {
+                out.push(Effect::Believed(belief));
+                self.on_belief(belief, out);
+            }
+            DiagnosisEvent::Piggybacked(..) if self.retired => {
+                out.ignored("this process has come back where nobody may");
+            }
+            // It comes by way of others and may be out of date, or its author may have crashed meanwhile: it counts all
+            // the same. What it says was true when it was said, outside the section, and nobody takes it back: an
+            // author that entered later did so without votes of these, and one that has crashed is not inside.
+            DiagnosisEvent::Piggybacked(by, crashed) => self.on_acknowledge(by, &crashed, out),
+        }
+    }
+
+    fn route(output: PiggybackOutput) -> Route<Output, Piggyback> {
+        match output {
+            PiggybackOutput::ToUser(output) => Route::Up(output),
+            PiggybackOutput::Acknowledged(crashed) => Route::Down(Piggyback(crashed)),
+        }
+    }
+}
+
+impl<R: AttemptRule + 'static> Piggybacking for QuorumVoting<R> {
+    type WithDiagnosis = Stack<QuorumVoting<R, PiggybackOutput>, Diagnosis>;
+
+    fn build_piggybacking(setup: &Setup, id: ProcessId) -> Self::WithDiagnosis {
+        let clock = setup.clock(id);
+        let upper = QuorumVoting::new(id, &setup.quorums, clock, !setup.no_cancel);
+        Stack::new(upper, Diagnosis::with_delay_bounds(setup.n, id, setup.delay_bounds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Attempts, Message, Phase};
+    use super::*;
+    use alloc::vec::Vec;
+    use quorate_core::mutex::Command;
+    use quorate_core::quorum::AnySystem;
+    use quorate_core::{Belief, LamportClock, Time};
+
+    type PiggybackingVoter = QuorumVoting<Attempts, PiggybackOutput>;
+
+    /// Process 0 of four over the VCube.
+    fn voter() -> PiggybackingVoter {
+        let system = AnySystem::by_name("vcube", 4).unwrap();
+        QuorumVoting::new(ProcessId::new(0), &system, LamportClock::default(), true)
+    }
+
+    fn set(members: &[u32]) -> ProcessSet {
+        members.iter().copied().map(ProcessId::new).collect()
+    }
+
+    fn outputs_of(
+        voter: &mut PiggybackingVoter,
+        step: impl FnOnce(&mut PiggybackingVoter, &mut Effects<PiggybackingVoter>),
+    ) -> Vec<PiggybackOutput> {
+        let mut out = Effects::new(Time::ZERO);
+        step(voter, &mut out);
+        let output = |effect| match effect {
+            Effect::Output(output) => Some(output),
+            Effect::Send { message: Message::Acknowledge(_), .. }
+            | Effect::Multicast { message: Message::Acknowledge(_), .. } => {
+                panic!("an acknowledgement is a message of its own")
+            }
+            _ => None,
+        };
+        out.into_iter().filter_map(output).collect()
+    }
+
+    fn lower_output(voter: &mut PiggybackingVoter, found: DiagnosisEvent) -> Vec<PiggybackOutput> {
+        outputs_of(voter, |voter, out| UpperLayer::<Diagnosis>::on_lower_output(voter, found, out))
+    }
+
+    fn learn(voter: &mut PiggybackingVoter, crashed: u32) -> Vec<PiggybackOutput> {
+        lower_output(voter, Belief::Crashed(ProcessId::new(crashed)).into())
+    }
+
+    fn piggybacked(
+        voter: &mut PiggybackingVoter,
+        by: u32,
+        crashed: &[u32],
+    ) -> Vec<PiggybackOutput> {
+        lower_output(voter, DiagnosisEvent::Piggybacked(ProcessId::new(by), set(crashed)))
+    }
+
+    /// The voter's reply to the present request; nothing if there is none.
+    fn vote(voter: &mut PiggybackingVoter, by: u32) -> Vec<PiggybackOutput> {
+        let from = ProcessId::new(by);
+        let Phase::Waiting(candidacy) = &voter.phase else { return Vec::new() };
+        let reply = Message::Reply(candidacy.request.ticket(from));
+        outputs_of(voter, |voter, out| voter.on_message(from, reply, out))
+    }
+
+    fn acquire(voter: &mut PiggybackingVoter) -> Vec<PiggybackOutput> {
+        outputs_of(voter, |voter, out| voter.on_command(Command::Acquire, out).unwrap())
+    }
+
+    #[test]
+    fn a_crash_is_acknowledged_by_piggybacking() {
+        let mut p0 = voter();
+        assert_eq!(learn(&mut p0, 3), [PiggybackOutput::Acknowledged(set(&[3]))]);
+        let route = <PiggybackingVoter as UpperLayer<Diagnosis>>::route;
+        assert_eq!(
+            route(PiggybackOutput::Acknowledged(set(&[3]))),
+            Route::Down(Piggyback(set(&[3])))
+        );
+        assert_eq!(learn(&mut p0, 2), [PiggybackOutput::Acknowledged(set(&[2, 3]))]);
+    }
+
+    #[test]
+    fn who_is_inside_acknowledges_when_it_leaves() {
+        let mut p0 = voter();
+        acquire(&mut p0);
+        let votes = [0, 1, 2, 3].map(|voter| vote(&mut p0, voter));
+        assert_eq!(votes.concat(), [PiggybackOutput::ToUser(Output::Entered)]);
+        assert_eq!(learn(&mut p0, 3), []);
+        let left = outputs_of(&mut p0, |p0, out| p0.on_command(Command::Release, out).unwrap());
+        assert_eq!(left, [PiggybackOutput::Acknowledged(set(&[3]))]);
+    }
+
+    #[test]
+    fn what_a_process_acknowledged_before_it_crashed_counts() {
+        let mut p0 = voter();
+        acquire(&mut p0);
+        learn(&mut p0, 3);
+        learn(&mut p0, 2);
+        // With nothing settled, three of four votes are needed, and two are left.
+        assert_eq!([vote(&mut p0, 0), vote(&mut p0, 1)].concat(), []);
+        // p2 had acknowledged p3, and p1 has: that settles p3, and two of three are enough.
+        assert_eq!(piggybacked(&mut p0, 2, &[3]), []);
+        assert_eq!(piggybacked(&mut p0, 1, &[3]), [PiggybackOutput::ToUser(Output::Entered)]);
+    }
+}

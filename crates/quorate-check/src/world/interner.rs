@@ -1,0 +1,95 @@
+//! Shelves: things are put there once, get a number, and can be looked at by any thread without a lock.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock};
+
+use crate::Fingerprint;
+
+/// The first chunk holds so many things, each further one twice as many as the one before.
+const FIRST: u32 = 1 << 10;
+
+/// With so many chunks there is room for 2^32 things.
+const CHUNKS: usize = 22;
+
+/// Things by number. Numbers depend on which thread was first, so nothing that is told may depend on them.
+#[derive(Debug)]
+pub(super) struct Interner<T> {
+    chunks: [OnceLock<Box<[OnceLock<T>]>>; CHUNKS],
+    numbers: Mutex<Numbers>,
+}
+
+#[derive(Debug, Default)]
+struct Numbers {
+    known: BTreeMap<Fingerprint, u32>,
+    next: u32,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], numbers: Mutex::default() }
+    }
+}
+
+impl<T> Interner<T> {
+    /// The thing with a number that the shelf has given.
+    pub(super) fn get(&self, number: u32) -> &T {
+        let (chunk, index) = location_of(number);
+        let value = self.chunks[chunk].get().and_then(|chunk| chunk[index].get());
+        value.expect("numbers are given to what is on the shelf")
+    }
+
+    /// The number of what has this fingerprint; it is made and put on the shelf if it is not there.
+    pub(super) fn intern(&self, print: Fingerprint, make: impl FnOnce() -> T) -> u32 {
+        let mut numbers = self.numbers.lock().expect("no thread stops on the way");
+        if let Some(number) = numbers.known.get(&print) {
+            return *number;
+        }
+        let number = self.insert(&mut numbers, make());
+        numbers.known.insert(print, number);
+        number
+    }
+
+    /// Puts something on the shelf that nobody will ask for but by its number.
+    pub(super) fn push(&self, value: T) -> u32 {
+        self.insert(&mut self.numbers.lock().expect("no thread stops on the way"), value)
+    }
+
+    fn insert(&self, numbers: &mut Numbers, value: T) -> u32 {
+        let number = numbers.next;
+        numbers.next += 1;
+        let (chunk, index) = location_of(number);
+        let size = (FIRST as usize) << chunk;
+        let room = || (0..size).map(|_| OnceLock::new()).collect();
+        let chunk = self.chunks[chunk].get_or_init(room);
+        assert!(chunk[index].set(value).is_ok(), "numbers are given once");
+        number
+    }
+}
+
+fn location_of(number: u32) -> (usize, usize) {
+    let chunk = (number / FIRST + 1).ilog2();
+    let before = FIRST * ((1 << chunk) - 1);
+    (chunk as usize, (number - before) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_there_is_found_by_its_number() {
+        let interner = Interner::default();
+        let numbers: Vec<u32> = (0..10_000_u32).map(|value| interner.push(value)).collect();
+        assert_eq!(numbers, (0..10_000).collect::<Vec<_>>());
+        assert!(numbers.iter().all(|number| interner.get(*number) == number));
+    }
+
+    #[test]
+    fn the_same_thing_gets_the_same_number() {
+        let interner = Interner::default();
+        let first = interner.intern(7, || "seven");
+        assert_eq!(interner.intern(8, || "eight"), first + 1);
+        assert_eq!(interner.intern(7, || unreachable!("it is there")), first);
+        assert_eq!(interner.get(first), &"seven");
+    }
+}

@@ -1,0 +1,417 @@
+//! The processes of a world and their users: all that depends on their types.
+//!
+//! A world knows nodes and messages by their numbers. It is compiled once, and only this for every algorithm.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quorate_core::{
+    Belief, Effect, Effects, Message as _, Process, ProcessId, Property, Recipients, Span, Time,
+};
+use smallvec::SmallVec;
+
+use super::interner::Interner;
+use super::timing::{HORIZON, Pending};
+use super::transition::{Input, Memo, Transition};
+use super::{PROCESSES_MOST, process_id};
+use crate::{Users, fingerprint_of};
+
+/// What a world asks of its processes and users, whatever their types.
+pub(super) trait NodeStore: Send + Sync {
+    /// The number of the node that a process begins with.
+    fn initial_node(&self, id: u8) -> u32;
+
+    /// What can be seen of a node.
+    fn summary(&self, node: u32) -> &NodeSummary;
+
+    /// What can be seen of a message.
+    fn message(&self, message: u32) -> &MessageSummary;
+
+    /// What comes of telling a node something, if it crashes after so many sends of its first multicast or does not, and
+    /// whether it may come back then.
+    fn step(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Transition;
+
+    /// The number of a node after its process has crashed, with its memory if it may come back.
+    fn crashed_node(&self, id: u8, node: u32, may_recover: bool) -> u32;
+
+    /// The number of a node whose numbers of which only differences matter are all lower by so much.
+    fn lowered(&self, id: u8, node: u32, by: u64) -> u32;
+
+    /// The same for a message.
+    fn lowered_message(&self, message: u32, by: u64) -> u32;
+
+    /// The number of a message that has been under way for one instant more.
+    fn aged_message(&self, message: u32) -> u32;
+
+    /// The number of a node that is now called `id`, and others by other names.
+    fn renamed(&self, id: u8, node: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32>;
+
+    /// The same for a message.
+    fn renamed_message(&self, message: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32>;
+
+    /// What is wrong with these users together.
+    fn broken(&self, nodes: &[u32]) -> Option<Property>;
+
+    /// What is wrong with them where nothing that must happen is left to happen.
+    fn broken_when_quiescent(&self, nodes: &[u32]) -> Option<Property>;
+
+    /// Whether a change of a user may mend or undo what is wrong with several users together.
+    fn is_visible(&self, before: u32, after: u32) -> bool;
+
+    /// The property that is broken if a user waits for ever.
+    fn starvation_property(&self) -> Property;
+
+    /// Whether a process has set a timer and none runs, so that nothing was shown.
+    fn needs_timing(&self) -> bool;
+
+    /// From now on timers run, and a message takes so long at most. Numbers that were given do not count any longer.
+    fn enable_timers(&mut self, bound: Span);
+}
+
+/// What can be seen of a process with its user.
+#[derive(Debug)]
+pub(super) struct NodeSummary {
+    /// Whether its user may ask something now, and if so, whether it will.
+    pub(super) next_command: Option<bool>,
+    /// Whether its user waits for what it must not wait for in vain.
+    pub(super) is_waiting: bool,
+    pub(super) is_satisfied: bool,
+    pub(super) is_inside: bool,
+    /// Whether there is a process: it is up, or may come back.
+    pub(super) exists: bool,
+    /// Whether it waits for the end of a round.
+    pub(super) awaits_round: bool,
+    /// Of each of its timers, how many instants are left, and whether what has to arrive by then arrives before.
+    pub(super) timers: Box<[(u8, bool)]>,
+    /// The least of its numbers of which only differences matter.
+    pub(super) least: u64,
+    /// The numbers of what comes of what it is told.
+    pub(super) memo: Memo,
+}
+
+/// What can be seen of a message.
+#[derive(Debug)]
+pub(super) struct MessageSummary {
+    pub(super) least: u64,
+    /// The numbers of what it is called by other names.
+    pub(super) memo: Memo,
+}
+
+/// A process with its user.
+#[derive(Debug)]
+struct Node<P: Process, L> {
+    /// None if it is down.
+    process: Option<P>,
+    user: L,
+    pending: Pending<P::Timer>,
+    summary: NodeSummary,
+}
+
+/// A message that was sent some time.
+#[derive(Debug)]
+struct StoredMessage<M> {
+    message: M,
+    summary: MessageSummary,
+}
+
+/// Processes of one type and their users.
+pub(super) struct TypedNodeStore<P: Process, U: Users, F> {
+    n: usize,
+    make: F,
+    users: U,
+    /// The longest that a message takes, where timers run.
+    bound: Option<Span>,
+    needs_timing: AtomicBool,
+    nodes: Interner<Node<P, U::UserState>>,
+    messages: Interner<StoredMessage<P::Message>>,
+}
+
+impl<P, U, F> TypedNodeStore<P, U, F>
+where
+    P: Process,
+    U: Users<Command = P::Command, Output = P::Output>,
+    F: Fn(ProcessId) -> P + Send + Sync,
+{
+    pub(super) fn new(n: usize, make: F, users: U) -> Self {
+        let (nodes, messages) = (Interner::default(), Interner::default());
+        Self { n, make, users, bound: None, needs_timing: AtomicBool::new(false), nodes, messages }
+    }
+
+    /// What a process's own clock shows.
+    fn now(&self) -> Time {
+        Time(self.bound.map_or(0, |bound| bound.0.saturating_mul(HORIZON)))
+    }
+
+    fn send(&self, to: ProcessId, message: P::Message, sent: &mut Vec<(u8, u32)>) {
+        if to.index() < self.n {
+            sent.push((to.index() as u8, self.intern_message(message)));
+        }
+    }
+
+    /// The number of a message.
+    fn intern_message(&self, mut message: P::Message) -> u32 {
+        self.messages.intern(fingerprint_of(&message), || {
+            let least = least_of(|visit| message.visit_shift_invariant(visit));
+            StoredMessage { message, summary: MessageSummary { least, memo: Memo::default() } }
+        })
+    }
+
+    /// The number of a node. Processes that do not know who they are are kept apart all the same.
+    fn intern_node(
+        &self,
+        id: u8,
+        mut process: Option<P>,
+        user: U::UserState,
+        pending: Pending<P::Timer>,
+    ) -> u32 {
+        let print = fingerprint_of(&(id, &process, &user, &pending));
+        self.nodes.intern(print, || {
+            let least = least_of(|visit| {
+                process.iter_mut().for_each(|process| process.visit_shift_invariant(visit))
+            });
+            let (awaits_round, timers) = (pending.round, pending.summary());
+            let mut summary = self.users.summarize(&user, awaits_round, timers, least);
+            summary.exists = process.is_some();
+            Node { process, user, pending, summary }
+        })
+    }
+
+    fn intern_down(
+        &self,
+        id: u8,
+        process: Option<P>,
+        user: &U::UserState,
+        may_recover: bool,
+    ) -> u32 {
+        match self.users.suspended(user).filter(|_| may_recover) {
+            Some(suspended) => self.intern_node(id, process, suspended, Pending::default()),
+            // Of the dead only what its user must be remembered for counts.
+            None => self.intern_node(id, None, self.users.crashed(user), Pending::default()),
+        }
+    }
+
+    fn user_states(&self, nodes: &[u32]) -> UserStates<'_, U> {
+        nodes.iter().map(|node| &self.nodes.get(*node).user).collect()
+    }
+}
+
+type UserStates<'w, U> = SmallVec<[&'w <U as Users>::UserState; PROCESSES_MOST]>;
+
+/// What can be seen of users, compiled once for their family.
+trait Summarize: Users {
+    fn summarize(
+        &self,
+        user: &Self::UserState,
+        awaits_round: bool,
+        timers: Box<[(u8, bool)]>,
+        least: u64,
+    ) -> NodeSummary {
+        NodeSummary {
+            next_command: self.next_command(user).map(|(_, must)| must),
+            is_waiting: self.is_waiting(user),
+            is_satisfied: self.is_satisfied(user),
+            is_inside: self.is_inside(user),
+            exists: false,
+            awaits_round,
+            timers,
+            least,
+            memo: Memo::default(),
+        }
+    }
+}
+
+impl<U: Users> Summarize for U {}
+
+impl<P, U, F> NodeStore for TypedNodeStore<P, U, F>
+where
+    P: Process,
+    U: Users<Command = P::Command, Output = P::Output>,
+    F: Fn(ProcessId) -> P + Send + Sync,
+{
+    fn initial_node(&self, id: u8) -> u32 {
+        let process = (self.make)(process_id(id));
+        self.intern_node(
+            id,
+            Some(process),
+            self.users.initial_user(process_id(id)),
+            Pending::default(),
+        )
+    }
+
+    fn summary(&self, node: u32) -> &NodeSummary {
+        &self.nodes.get(node).summary
+    }
+
+    fn message(&self, message: u32) -> &MessageSummary {
+        &self.messages.get(message).summary
+    }
+
+    fn step(&self, id: u8, node: u32, input: Input, crash_after: Option<(u8, bool)>) -> Transition {
+        let node = self.nodes.get(node);
+        let mut process = node.process.clone().expect("who is down is told nothing");
+        let mut user = node.user.clone();
+        let mut pending = node.pending.clone();
+        let mut out = Effects::new(self.now());
+        match input {
+            Input::Start => process.on_start(&mut out),
+            Input::Message { from, message } => {
+                let message = self.messages.get(message).message.clone();
+                process.on_message(process_id(from), message, &mut out);
+            }
+            Input::Crashed(whom) => process.on_belief(Belief::Crashed(process_id(whom)), &mut out),
+            Input::Alive(whom) => process.on_belief(Belief::Alive(process_id(whom)), &mut out),
+            Input::RoundEnd(round) => {
+                pending.round = false;
+                process.on_round_end(round.into(), &mut out);
+            }
+            Input::Renamed(_) => {}
+            Input::Expired(index) => {
+                let armed = pending.timers.remove(index.into());
+                process.on_timer(armed.timer, &mut out);
+            }
+            Input::Tick => {
+                pending.tick();
+                let bound = self.bound.unwrap_or_default().0;
+                process.visit_shift_invariant(&mut |moment| *moment = moment.saturating_sub(bound));
+            }
+            Input::Recovered => {
+                self.users.resumed(&mut user);
+                process.on_recovery(&mut out);
+            }
+            Input::Command => {
+                let (command, _) =
+                    self.users.next_command(&user).expect("a user asks what it wishes");
+                self.users.on_command(&mut user, &command);
+                // A refusal would be a mistake of the users, which ask only what makes sense.
+                let _ = process.on_command(command, &mut out);
+            }
+        }
+        let mut to_self = VecDeque::new();
+        let mut sent = Vec::new();
+        let mut multicast = 0;
+        loop {
+            for effect in out.drain() {
+                match effect {
+                    Effect::Send { to, message } if to == process_id(id) => {
+                        to_self.push_back(message)
+                    }
+                    Effect::Send { to, message } => self.send(to, message, &mut sent),
+                    Effect::Multicast { to, message } => {
+                        let recipients = recipients(&to, id, self.n);
+                        if multicast == 0 {
+                            multicast = recipients.len() as u8;
+                        }
+                        let most = crash_after.map_or(usize::MAX, |(sends, _)| sends.into());
+                        for to in recipients.into_iter().take(most) {
+                            match to == process_id(id) {
+                                true => to_self.push_back(message.clone()),
+                                false => self.send(to, message.clone(), &mut sent),
+                            }
+                        }
+                        if let Some((_, may_recover)) = crash_after {
+                            let node = self.intern_down(id, Some(process), &user, may_recover);
+                            return Transition { node, sent: sent.into(), multicast };
+                        }
+                    }
+                    Effect::Output(output) => self.users.on_output(&mut user, &output),
+                    Effect::AwaitRound => pending.round = true,
+                    Effect::SetTimer { timer, after } => match self.bound {
+                        Some(bound) => pending.set(timer, after, bound),
+                        None => self.needs_timing.store(true, Ordering::Relaxed),
+                    },
+                    Effect::CancelTimer(timer) => pending.cancel(&timer),
+                    Effect::Believed(_) | Effect::Ignored(_) => {}
+                }
+            }
+            let Some(message) = to_self.pop_front() else { break };
+            process.on_message(process_id(id), message, &mut out);
+        }
+        let node = self.intern_node(id, Some(process), user, pending);
+        Transition { node, sent: sent.into(), multicast }
+    }
+
+    fn crashed_node(&self, id: u8, node: u32, may_recover: bool) -> u32 {
+        let node = self.nodes.get(node);
+        self.intern_down(id, node.process.clone(), &node.user, may_recover)
+    }
+
+    fn lowered(&self, id: u8, node: u32, by: u64) -> u32 {
+        let node = self.nodes.get(node);
+        let mut process = node.process.clone();
+        if let Some(process) = &mut process {
+            process.visit_shift_invariant(&mut |number| *number -= by);
+        }
+        self.intern_node(id, process, node.user.clone(), node.pending.clone())
+    }
+
+    fn lowered_message(&self, message: u32, by: u64) -> u32 {
+        let mut message = self.messages.get(message).message.clone();
+        message.visit_shift_invariant(&mut |number| *number -= by);
+        self.intern_message(message)
+    }
+
+    fn aged_message(&self, message: u32) -> u32 {
+        let own = self.messages.get(message);
+        if own.summary.least == u64::MAX {
+            return message;
+        }
+        let (mut message, bound) = (own.message.clone(), self.bound.unwrap_or_default().0);
+        message.visit_shift_invariant(&mut |moment| *moment = moment.saturating_sub(bound));
+        self.intern_message(message)
+    }
+
+    fn renamed(&self, id: u8, node: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32> {
+        let own = self.nodes.get(node);
+        let process = match &own.process {
+            Some(process) => Some(process.renamed(name)?),
+            None => None,
+        };
+        let user = self.users.renamed(&own.user, name)?;
+        Some(self.intern_node(id, process, user, own.pending.clone()))
+    }
+
+    fn renamed_message(&self, message: u32, name: &dyn Fn(ProcessId) -> ProcessId) -> Option<u32> {
+        let renamed = self.messages.get(message).message.renamed(name)?;
+        Some(self.intern_message(renamed))
+    }
+
+    fn broken(&self, nodes: &[u32]) -> Option<Property> {
+        self.users.broken(self.user_states(nodes).iter().copied())
+    }
+
+    fn broken_when_quiescent(&self, nodes: &[u32]) -> Option<Property> {
+        self.users.broken_when_quiescent(self.user_states(nodes).iter().copied())
+    }
+
+    fn is_visible(&self, before: u32, after: u32) -> bool {
+        self.users.is_visible(&self.nodes.get(before).user, &self.nodes.get(after).user)
+    }
+
+    fn starvation_property(&self) -> Property {
+        self.users.starvation_property()
+    }
+
+    fn needs_timing(&self) -> bool {
+        self.needs_timing.load(Ordering::Relaxed)
+    }
+
+    fn enable_timers(&mut self, bound: Span) {
+        self.bound = Some(bound);
+        self.needs_timing = AtomicBool::new(false);
+        (self.nodes, self.messages) = (Interner::default(), Interner::default());
+    }
+}
+
+/// Whom a multicast goes to.
+fn recipients(to: &Recipients, id: u8, n: usize) -> Vec<ProcessId> {
+    match to {
+        Recipients::Others => ProcessId::all(n).filter(|to| *to != process_id(id)).collect(),
+        Recipients::Set(set) => set.iter().collect(),
+    }
+}
+
+fn least_of(mut show: impl FnMut(&mut dyn FnMut(&mut u64))) -> u64 {
+    let mut least = u64::MAX;
+    show(&mut |number| least = least.min(*number));
+    least
+}

@@ -1,0 +1,80 @@
+//! Why a request is not granted: a status, and one sentence with a way out.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use quorate_run::CannotRun;
+use quorate_sim::{FileError, Invalid, RunError};
+use serde_json::json;
+
+/// Why a request is not granted.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    message: String,
+    /// The key of the scenario that is to blame, if one is.
+    key: Option<String>,
+}
+
+/// Longer messages quote too much.
+const MESSAGE_CHARS_MOST: usize = 600;
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, message: impl ToString) -> Self {
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        let message = message.to_string().chars().take(MESSAGE_CHARS_MOST).map(plain).collect();
+        Self { status, message, key: None }
+    }
+
+    /// What was asked for makes no sense.
+    pub(crate) fn bad_request(message: impl ToString) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(crate) fn not_found(message: impl ToString) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    pub(crate) fn too_large(message: impl ToString) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
+
+    fn with_key(mut self, key: &str) -> Self {
+        self.key = Some(key.to_owned());
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({ "error": self.message, "key": self.key }))).into_response()
+    }
+}
+
+impl From<Invalid> for ApiError {
+    fn from(invalid: Invalid) -> Self {
+        Self::bad_request(format!("{}: {}", invalid.key, invalid.problem)).with_key(invalid.key)
+    }
+}
+
+impl From<FileError> for ApiError {
+    fn from(error: FileError) -> Self {
+        Self::bad_request(error)
+    }
+}
+
+impl From<CannotRun> for ApiError {
+    fn from(error: CannotRun) -> Self {
+        match &error {
+            CannotRun::UnknownAlgorithm { .. } => Self::bad_request(&error).with_key("algorithm"),
+            CannotRun::UnknownQuorums { .. } => Self::bad_request(&error).with_key("quorums"),
+            CannotRun::OtherFamily { key, .. } => Self::bad_request(&error).with_key(key),
+            CannotRun::Run(
+                RunError::TooManyProcesses { .. }
+                | RunError::TooManyMessages { .. }
+                | RunError::TooCostly { .. },
+            ) => Self::too_large(&error),
+            _ => Self::bad_request(&error),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The languages of the page, for the pictures in it.
+
+use std::collections::BTreeMap;
+
+use quorate_draw::Vocabulary;
+use serde::Deserialize;
+
+use crate::assets::ConsoleFiles;
+
+/// A language that the page speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub(crate) enum Language {
+    #[default]
+    #[serde(rename = "en")]
+    English,
+    #[serde(rename = "pt")]
+    Portuguese,
+    #[serde(rename = "es")]
+    Spanish,
+}
+
+impl Language {
+    /// What pictures say in it: the texts of the page whose names they know.
+    pub(crate) fn vocabulary(self) -> Vocabulary {
+        let file = match self {
+            Self::English => return Vocabulary::default(),
+            Self::Portuguese => "strings/pt.json",
+            Self::Spanish => "strings/es.json",
+        };
+        let texts: BTreeMap<String, String> = ConsoleFiles::get(file)
+            .and_then(|file| serde_json::from_slice(&file.data).ok())
+            .unwrap_or_default();
+        Vocabulary::new(|id| texts.get(id).cloned())
+    }
+}

@@ -1,0 +1,111 @@
+//! What watches a run while it goes on.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quorate_draw::spacetime::DiagramBuilder;
+use quorate_sim::trace::{Record, TraceSink};
+
+use crate::recording::Recording;
+use crate::step_index::StepIndex;
+
+/// Watches as long as anybody waits for it, and as long as there is anything to be seen.
+pub(crate) struct Recorder<'a, S> {
+    pub(crate) sink: S,
+    wanted: &'a AtomicBool,
+    done: bool,
+}
+
+/// What a camera sees.
+pub(crate) trait RecordingSink: TraceSink {
+    /// Whether it has seen enough.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+impl<'a, S: RecordingSink> Recorder<'a, S> {
+    pub(crate) fn new(sink: S, wanted: &'a AtomicBool) -> Self {
+        Self { sink, wanted, done: false }
+    }
+
+    /// Whether it has ended the run because it had seen enough.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+impl<S: RecordingSink> TraceSink for Recorder<'_, S> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.sink.record(record)
+    }
+
+    fn wants(&mut self, event: u64, process: u32) -> io::Result<bool> {
+        self.done |= self.sink.is_done();
+        if self.done || !self.wanted.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        self.sink.wants(event, process)
+    }
+
+    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+        self.sink.state(event, process, state)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.sink.finish()
+    }
+}
+
+/// Sees a run for the first time: how it begins, when everything happens, and what it looks like from afar.
+#[derive(Debug)]
+pub(crate) struct FirstPass {
+    pub(crate) recording: Recording,
+    pub(crate) diagram: DiagramBuilder,
+    pub(crate) step_index: StepIndex,
+}
+
+impl RecordingSink for FirstPass {}
+
+impl TraceSink for FirstPass {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.step_index.observe(record);
+        self.diagram.observe(record);
+        self.recording.record(record)
+    }
+
+    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+        self.recording.state(event, process, state)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.recording.finish()
+    }
+}
+
+/// Sees a part of a run that was seen before, and nothing after it.
+#[derive(Debug)]
+pub(crate) struct SegmentPass<'r> {
+    pub(crate) recording: &'r mut Recording,
+}
+
+impl RecordingSink for SegmentPass<'_> {
+    fn is_done(&self) -> bool {
+        self.recording.is_full()
+    }
+}
+
+impl TraceSink for SegmentPass<'_> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.recording.record(record)
+    }
+
+    fn state(&mut self, event: u64, process: u32, state: &dyn fmt::Debug) -> io::Result<()> {
+        self.recording.state(event, process, state)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.recording.finish()
+    }
+}

@@ -1,0 +1,369 @@
+//! A process behind a veil: its type is known where it is made and not to whoever drives it.
+//!
+//! A driver is compiled for each type of process that it drives, which takes long where there are many. All processes
+//! that are asked and tell the same things are one type behind a veil, so that a driver is compiled once for them; in
+//! return every message and timer is a pointer.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::any::Any;
+use core::fmt::{self, Debug, Display};
+use core::hash::{Hash, Hasher};
+
+use crate::{Belief, Effect, Effects, Kind, Message, Process, ProcessId, ProcessSet};
+
+/// Any process that is asked `C`, tells `O` and refuses with `E`.
+pub struct Erased<C: Data, O: Data, E: Reason>(Box<dyn DynProcess<C, O, E>>);
+
+/// A process's message behind a veil. It has its kind, but its type does not know [`Message::KINDS`]: whoever counts by
+/// kind has to be told.
+#[derive(Clone)]
+pub struct ErasedMessage(Arc<dyn DynMessage>);
+
+/// A process's timer behind a veil.
+#[derive(Clone)]
+pub struct ErasedTimer(Arc<dyn DynData>);
+
+impl<C: Data, O: Data, E: Reason> Erased<C, O, E> {
+    /// Draws a veil over a process.
+    pub fn new(process: impl Process<Command = C, Output = O, Misuse = E> + 'static) -> Self {
+        Self(Box::new(process))
+    }
+}
+
+impl ErasedMessage {
+    /// Draws a veil over a message.
+    pub fn new(message: impl Message + 'static) -> Self {
+        Self(Arc::new(message))
+    }
+
+    /// Lifts it, if this is the message behind it.
+    pub fn downcast_ref<M: 'static>(&self) -> Option<&M> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
+    }
+}
+
+/// What any part of a process can do.
+pub trait Data: Clone + Eq + Hash + Debug + Send + Sync + 'static {}
+
+impl<T: Clone + Eq + Hash + Debug + Send + Sync + 'static> Data for T {}
+
+/// Why a command may be refused.
+pub trait Reason: Debug + Display + 'static {}
+
+impl<T: Debug + Display + 'static> Reason for T {}
+
+/// The same as [`Data`] without its type.
+trait DynData: Any + Debug + Send + Sync {
+    fn equals(&self, other: &dyn Any) -> bool;
+    fn hash_into(&self, hasher: &mut dyn Hasher);
+}
+
+impl<T: Data> DynData for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>().is_some_and(|other| self == other)
+    }
+
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
+trait DynMessage: DynData {
+    fn kind(&self) -> usize;
+    fn bytes(&self) -> Option<u64>;
+    fn stamp(&self) -> Option<u64>;
+    fn forged(&self, choice: u64) -> ErasedMessage;
+}
+
+impl<M: Message + 'static> DynMessage for M {
+    fn kind(&self) -> usize {
+        Message::kind(self)
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Message::bytes(self)
+    }
+
+    fn stamp(&self) -> Option<u64> {
+        Message::stamp(self)
+    }
+
+    fn forged(&self, choice: u64) -> ErasedMessage {
+        ErasedMessage::new(Message::forged(self, choice))
+    }
+}
+
+type Out<'a, C, O, E> = &'a mut Effects<Erased<C, O, E>>;
+
+/// What a process is told, for one method: the effects of each would have to be passed on for itself.
+enum Input<C> {
+    Start,
+    Command(C),
+    Message(ProcessId, ErasedMessage),
+    Timer(ErasedTimer),
+    Belief(Belief),
+    RoundEnd(u64),
+    Recovery,
+}
+
+trait DynProcess<C: Data, O: Data, E: Reason>: DynData {
+    fn clone_box(&self) -> Box<dyn DynProcess<C, O, E>>;
+    fn handle(&mut self, input: Input<C>, out: Out<'_, C, O, E>) -> Result<(), E>;
+    fn forge(&self, message: &ErasedMessage, choice: u64) -> ErasedMessage;
+    fn waits_for(&self) -> ProcessSet;
+}
+
+impl<P, C, O, E> DynProcess<C, O, E> for P
+where
+    P: Process<Command = C, Output = O, Misuse = E> + 'static,
+    C: Data,
+    O: Data,
+    E: Reason,
+{
+    fn clone_box(&self) -> Box<dyn DynProcess<C, O, E>> {
+        Box::new(self.clone())
+    }
+
+    fn handle(&mut self, input: Input<C>, out: Out<'_, C, O, E>) -> Result<(), E> {
+        let mut effects: Effects<P> = Effects::new(out.now());
+        match input {
+            Input::Start => self.on_start(&mut effects),
+            Input::Command(command) => self.on_command(command, &mut effects)?,
+            Input::Message(from, message) => {
+                let any: Arc<dyn Any + Send + Sync> = message.0;
+                match any.downcast::<P::Message>() {
+                    Ok(message) => {
+                        self.on_message(from, Arc::unwrap_or_clone(message), &mut effects)
+                    }
+                    Err(_) => effects.ignored("a message of another algorithm"),
+                }
+            }
+            Input::Timer(timer) => {
+                let any: Arc<dyn Any + Send + Sync> = timer.0;
+                if let Ok(timer) = any.downcast::<P::Timer>() {
+                    self.on_timer(Arc::unwrap_or_clone(timer), &mut effects);
+                }
+            }
+            Input::Belief(belief) => self.on_belief(belief, &mut effects),
+            Input::RoundEnd(round) => self.on_round_end(round, &mut effects),
+            Input::Recovery => self.on_recovery(&mut effects),
+        }
+        for effect in effects {
+            let erased = effect
+                .embed(ErasedMessage::new, |timer| ErasedTimer(Arc::new(timer)))
+                .unwrap_or_else(Effect::Output);
+            out.push(erased);
+        }
+        Ok(())
+    }
+
+    fn forge(&self, message: &ErasedMessage, choice: u64) -> ErasedMessage {
+        match message.downcast_ref() {
+            Some(message) => ErasedMessage::new(Process::forge(self, message, choice)),
+            None => message.clone(),
+        }
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        Process::waits_for(self)
+    }
+}
+
+impl<C: Data, O: Data, E: Reason> Erased<C, O, E> {
+    /// Tells it what it cannot refuse.
+    fn handle(&mut self, input: Input<C>, out: &mut Effects<Self>) {
+        if self.0.handle(input, out).is_err() {
+            out.ignored("refused");
+        }
+    }
+}
+
+impl<C: Data, O: Data, E: Reason> Process for Erased<C, O, E> {
+    type Command = C;
+    type Message = ErasedMessage;
+    type Timer = ErasedTimer;
+    type Output = O;
+    type Misuse = E;
+
+    fn on_start(&mut self, out: &mut Effects<Self>) {
+        self.handle(Input::Start, out);
+    }
+
+    fn on_command(&mut self, command: C, out: &mut Effects<Self>) -> Result<(), E> {
+        self.0.handle(Input::Command(command), out)
+    }
+
+    fn on_message(&mut self, from: ProcessId, message: ErasedMessage, out: &mut Effects<Self>) {
+        self.handle(Input::Message(from, message), out);
+    }
+
+    fn on_timer(&mut self, timer: ErasedTimer, out: &mut Effects<Self>) {
+        self.handle(Input::Timer(timer), out);
+    }
+
+    fn on_belief(&mut self, belief: Belief, out: &mut Effects<Self>) {
+        self.handle(Input::Belief(belief), out);
+    }
+
+    fn on_round_end(&mut self, round: u64, out: &mut Effects<Self>) {
+        self.handle(Input::RoundEnd(round), out);
+    }
+
+    fn on_recovery(&mut self, out: &mut Effects<Self>) {
+        self.handle(Input::Recovery, out);
+    }
+
+    fn forge(&self, message: &ErasedMessage, choice: u64) -> ErasedMessage {
+        self.0.forge(message, choice)
+    }
+
+    fn waits_for(&self) -> ProcessSet {
+        self.0.waits_for()
+    }
+}
+
+impl Message for ErasedMessage {
+    /// They differ from message to message.
+    const KINDS: &'static [Kind] = &[];
+
+    fn kind(&self) -> usize {
+        self.0.kind()
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        self.0.bytes()
+    }
+
+    fn stamp(&self) -> Option<u64> {
+        self.0.stamp()
+    }
+
+    fn forged(&self, choice: u64) -> Self {
+        self.0.forged(choice)
+    }
+}
+
+impl<C: Data, O: Data, E: Reason> Clone for Erased<C, O, E> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone_box())
+    }
+}
+
+/// What is behind a veil is compared, hashed and shown as if there were none.
+macro_rules! delegate_to_inner {
+    ($($erased:ty $(, $parameter:ident: $bound:ident)*;)*) => {$(
+        impl<$($parameter: $bound),*> PartialEq for $erased {
+            fn eq(&self, other: &Self) -> bool {
+                let other: &dyn Any = &*other.0;
+                self.0.equals(other)
+            }
+        }
+
+        impl<$($parameter: $bound),*> Eq for $erased {}
+
+        impl<$($parameter: $bound),*> Hash for $erased {
+            fn hash<H: Hasher>(&self, hasher: &mut H) {
+                self.0.hash_into(hasher);
+            }
+        }
+
+        impl<$($parameter: $bound),*> Debug for $erased {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
+}
+
+delegate_to_inner! {
+    Erased<C, O, E>, C: Data, O: Data, E: Reason;
+    ErasedMessage;
+    ErasedTimer;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Span, Time};
+    use std::convert::Infallible;
+    use std::format;
+    use std::vec::Vec;
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Number(u64);
+
+    impl Message for Number {
+        const KINDS: &'static [Kind] = &[Kind::mutex("EVEN"), Kind::mutex("ODD")];
+        fn kind(&self) -> usize {
+            (self.0 % 2) as usize
+        }
+    }
+
+    /// Adds up what it hears, and says the sum when its timer runs out.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Adder(u64);
+
+    impl Process for Adder {
+        type Command = u64;
+        type Message = Number;
+        type Timer = &'static str;
+        type Output = u64;
+        type Misuse = Infallible;
+
+        fn on_command(&mut self, number: u64, out: &mut Effects<Self>) -> Result<(), Infallible> {
+            out.send_to_others(Number(number));
+            out.set_timer("wait", Span(5));
+            Ok(())
+        }
+        fn on_message(&mut self, _: ProcessId, Number(number): Number, _: &mut Effects<Self>) {
+            self.0 += number;
+        }
+        fn on_timer(&mut self, _: &'static str, out: &mut Effects<Self>) {
+            out.output(self.0);
+        }
+    }
+
+    type ErasedAdder = Erased<u64, u64, Infallible>;
+
+    fn effects_of(handle: impl FnOnce(&mut Effects<ErasedAdder>)) -> Vec<Effect<ErasedAdder>> {
+        let mut out = Effects::new(Time::ZERO);
+        handle(&mut out);
+        out.into_iter().collect()
+    }
+
+    #[test]
+    fn an_erased_process_behaves_like_the_original() {
+        let mut erased = ErasedAdder::new(Adder(0));
+        let effects = effects_of(|out| erased.on_command(3, out).unwrap());
+        let [Effect::Multicast { message, .. }, Effect::SetTimer { timer, after: Span(5) }] =
+            effects.as_slice()
+        else {
+            panic!("{effects:?}")
+        };
+        assert_eq!((Message::kind(message), message.downcast_ref()), (1, Some(&Number(3))));
+        assert!(
+            effects_of(|out| erased.on_message(ProcessId::new(1), message.clone(), out)).is_empty()
+        );
+        assert_eq!(effects_of(|out| erased.on_timer(timer.clone(), out)), [Effect::Output(3)]);
+    }
+
+    #[test]
+    fn erased_values_are_shown_and_compared_like_the_originals() {
+        assert_eq!(format!("{:?}", ErasedAdder::new(Adder(7))), "Adder(7)");
+        assert_eq!(format!("{:?}", ErasedMessage::new(Number(7))), "Number(7)");
+        assert_eq!(ErasedAdder::new(Adder(7)), ErasedAdder::new(Adder(7)).clone());
+        assert_ne!(ErasedAdder::new(Adder(7)), ErasedAdder::new(Adder(8)));
+        assert_ne!(ErasedMessage::new(Number(7)), ErasedMessage::new(Number(8)));
+    }
+
+    #[test]
+    fn a_message_of_another_process_is_ignored() {
+        let other = ErasedMessage::new(crate::Layered::<Number, Number>::Upper(Number(1)));
+        let mut erased = ErasedAdder::new(Adder(0));
+        let effects = effects_of(|out| erased.on_message(ProcessId::new(1), other, out));
+        assert_eq!(effects, [Effect::Ignored("a message of another algorithm")]);
+        assert_eq!(erased, ErasedAdder::new(Adder(0)));
+    }
+}

@@ -1,0 +1,220 @@
+//! What stands on the line of a process: stays, which last, and signs, which do not. Each has a shape of its own, so
+//! that nothing is told by colour alone.
+
+use crate::svg::{Px, Svg};
+use crate::vocabulary::Phrase;
+
+/// Something that a process does for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Activity {
+    pub(super) kind: ActivityKind,
+    pub(super) from: u64,
+    /// Until then; until the end if none.
+    pub(super) to: Option<u64>,
+    /// The event with which it began.
+    pub(super) event: u64,
+}
+
+/// What a process may do for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ActivityKind {
+    Waits,
+    Inside,
+    TakesPart,
+    Leads,
+    Undecided,
+    Down,
+}
+
+impl ActivityKind {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Inside, Self::Waits, Self::Leads, Self::TakesPart, Self::Undecided, Self::Down];
+
+    /// The class of its bar.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Waits | Self::TakesPart | Self::Undecided => "waits",
+            Self::Inside | Self::Leads => "inside",
+            Self::Down => "down",
+        }
+    }
+
+    /// In words.
+    pub(super) fn phrase(self) -> Phrase {
+        match self {
+            Self::Waits => Phrase::Waits,
+            Self::Inside => Phrase::Inside,
+            Self::TakesPart => Phrase::TakesPart,
+            Self::Leads => Phrase::Leads,
+            Self::Undecided => Phrase::Undecided,
+            Self::Down => Phrase::Down,
+        }
+    }
+
+    /// What stands on its bar, if there is room.
+    pub(super) fn label(self) -> Option<Phrase> {
+        match self {
+            Self::Inside => Some(Phrase::InsideShort),
+            Self::Leads => Some(Phrase::Leads),
+            _ => None,
+        }
+    }
+
+    /// How thick its bar is, where the thickest may be so thick.
+    pub(super) fn thickness(self, most: f64) -> f64 {
+        match self {
+            Self::Inside | Self::Leads => most,
+            Self::Waits | Self::TakesPart | Self::Undecided => (most * 0.35).max(3.0),
+            Self::Down => 0.0,
+        }
+    }
+}
+
+/// Something that happens to a process in a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct EventMarker {
+    pub(super) process: u32,
+    pub(super) time: u64,
+    pub(super) event: u64,
+    pub(super) kind: MarkerKind,
+    /// More about it: whom it suspects, what it decides.
+    pub(super) detail: String,
+}
+
+/// What may happen in a moment. What matters most comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum MarkerKind {
+    Crashes,
+    Recovers,
+    Wins,
+    Decides,
+    Blocked,
+    GivesUp,
+    CannotSetClock,
+    Suspects,
+    Trusts,
+    Proposes,
+    Multicasts,
+    Delivers,
+    Follows,
+    SetsClock,
+    Refuses,
+    Timer,
+}
+
+impl MarkerKind {
+    pub(super) const ALL: [Self; 16] = [
+        Self::Crashes,
+        Self::Recovers,
+        Self::Wins,
+        Self::Follows,
+        Self::Proposes,
+        Self::Decides,
+        Self::Blocked,
+        Self::GivesUp,
+        Self::Multicasts,
+        Self::Delivers,
+        Self::SetsClock,
+        Self::CannotSetClock,
+        Self::Suspects,
+        Self::Trusts,
+        Self::Refuses,
+        Self::Timer,
+    ];
+
+    /// In words, for a legend and as what a process does.
+    pub(super) fn phrase(self) -> Phrase {
+        match self {
+            Self::Crashes => Phrase::Crashes,
+            Self::Recovers => Phrase::Recovers,
+            Self::Wins => Phrase::Wins,
+            Self::Follows => Phrase::Follows,
+            Self::Proposes => Phrase::Proposes,
+            Self::Decides => Phrase::Decides,
+            Self::Blocked => Phrase::Blocked,
+            Self::GivesUp => Phrase::GivesUp,
+            Self::Multicasts => Phrase::Multicasts,
+            Self::Delivers => Phrase::Delivers,
+            Self::SetsClock => Phrase::SetsClock,
+            Self::CannotSetClock => Phrase::CannotSetClock,
+            Self::Suspects => Phrase::Suspects,
+            Self::Trusts => Phrase::Trusts,
+            Self::Refuses => Phrase::Refuses,
+            Self::Timer => Phrase::Timer,
+        }
+    }
+
+    /// Draws it at a place, with so much room to each side.
+    pub(super) fn draw(self, svg: &mut Svg, (x, y): (f64, f64), r: f64) {
+        let p = |dx: f64, dy: f64| format!("{} {}", Px(x + dx * r), Px(y + dy * r));
+        let cross = format!("M{}L{}M{}L{}", p(-1.0, -1.0), p(1.0, 1.0), p(-1.0, 1.0), p(1.0, -1.0));
+        match self {
+            Self::Crashes => svg.path("sign bad heavy", &cross),
+            Self::Recovers => {
+                let d = format!(
+                    "M{}L{}M{}L{}L{}",
+                    p(0.0, 1.2),
+                    p(0.0, -1.0),
+                    p(-0.8, -0.1),
+                    p(0.0, -1.1),
+                    p(0.8, -0.1)
+                );
+                svg.path("sign good heavy", &d);
+            }
+            Self::Wins => {
+                let corner = |place: u32| {
+                    let angle = f64::from(place) * std::f64::consts::PI / 5.0;
+                    let radius = if place.is_multiple_of(2) { 1.4 } else { 0.6 };
+                    p(radius * angle.sin(), -radius * angle.cos())
+                };
+                let corners: Vec<String> = (0..10).map(corner).collect();
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Decides => {
+                let corners = [p(0.0, -1.2), p(1.2, 0.0), p(0.0, 1.2), p(-1.2, 0.0)];
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Proposes => {
+                let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
+                svg.path("sign hollow", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Multicasts => {
+                let corners = [p(0.0, -1.1), p(1.1, 0.9), p(-1.1, 0.9)];
+                svg.path("sign solid", &format!("M{}Z", corners.join("L")));
+            }
+            Self::Delivers => svg.circle("sign solid", (x, y), r * 0.8),
+            Self::Follows => svg.circle("sign hollow", (x, y), r * 0.8),
+            Self::Blocked => {
+                let corners = [p(-0.9, -0.9), p(0.9, -0.9), p(0.9, 0.9), p(-0.9, 0.9)];
+                svg.path(
+                    "sign hollow bad",
+                    &format!("M{}ZM{}L{}", corners.join("L"), p(-0.9, 0.0), p(0.9, 0.0)),
+                );
+            }
+            Self::GivesUp | Self::CannotSetClock => {
+                svg.circle("sign hollow bad", (x, y), r);
+                svg.line("sign bad", (x - r * 0.7, y + r * 0.7), (x + r * 0.7, y - r * 0.7));
+            }
+            Self::Suspects => {
+                svg.circle("sign hollow", (x, y), r);
+                svg.line("sign heavy", (x, y - r * 0.6), (x, y + r * 0.1));
+                svg.line("sign heavy", (x, y + r * 0.4), (x, y + r * 0.6));
+            }
+            Self::Trusts => {
+                svg.circle("sign hollow", (x, y), r);
+                svg.line("sign", (x - r * 0.55, y), (x + r * 0.55, y));
+                svg.line("sign", (x, y - r * 0.55), (x, y + r * 0.55));
+            }
+            Self::SetsClock => {
+                svg.circle("sign hollow", (x, y), r);
+                svg.path("sign", &format!("M{}L{}L{}", p(0.0, -0.7), p(0.0, 0.0), p(0.5, 0.3)));
+            }
+            Self::Refuses => svg.path("sign", &cross),
+            Self::Timer => {
+                // An hourglass, smaller than what it leads to.
+                let corners = [p(-0.6, -0.8), p(0.6, -0.8), p(-0.6, 0.8), p(0.6, 0.8)];
+                svg.path("sign hollow fine", &format!("M{}Z", corners.join("L")));
+            }
+        }
+    }
+}

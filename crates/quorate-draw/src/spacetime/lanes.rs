@@ -1,0 +1,203 @@
+//! What processes do and what happens to them: bars and signs on their lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+use quorate_core::Time;
+
+use super::labels::Rect;
+use super::lane_items::{Activity, ActivityKind, EventMarker, MarkerKind};
+use super::legend;
+use super::picture::{FAULTS_MOST, LABEL, Picture};
+use crate::svg::Anchor;
+use crate::text::{shortened, width};
+use crate::vocabulary::Phrase;
+
+impl<'s> Picture<'s> {
+    pub(super) fn draw_activities(&mut self) {
+        for process in self.plot.shown.clone() {
+            let Some(y) = self.plot.y(process) else { continue };
+            let mut last: Option<(ActivityKind, f64)> = None;
+            for activity in &self.timeline.activities[process as usize] {
+                let to = activity.to.unwrap_or(u64::MAX);
+                if !self.plot.overlaps(activity.from, to) {
+                    continue;
+                }
+                let left = self.plot.x(activity.from).max(self.plot.left);
+                let right = match activity.to {
+                    Some(to) => self.plot.x(to).min(self.plot.right),
+                    None => self.plot.right,
+                };
+                // What is narrower than a pixel and like what is already there adds nothing.
+                if right - left < 1.0
+                    && last.is_some_and(|(kind, x)| kind == activity.kind && x + 1.0 > left)
+                {
+                    continue;
+                }
+                self.draw_activity(process, activity, (left, right.max(left + 1.0)), y);
+                last = Some((activity.kind, right));
+            }
+        }
+    }
+
+    pub(super) fn draw_activity(
+        &mut self,
+        process: u32,
+        activity: &Activity,
+        (left, right): (f64, f64),
+        y: f64,
+    ) {
+        self.legend_items.activities.insert(activity.kind);
+        let vocabulary = &self.view.vocabulary;
+        let until = activity
+            .to
+            .map_or(vocabulary.text(Phrase::TheEnd).to_owned(), |to| Time(to).to_string());
+        let values: [(&str, &dyn Display); 4] = [
+            ("who", &format_args!("p{process}")),
+            ("what", &vocabulary.text(activity.kind.phrase())),
+            ("from", &Time(activity.from)),
+            ("until", &until),
+        ];
+        let title = vocabulary.format(Phrase::ActivityTitle, &values);
+        let label = activity.kind.label().map_or("", |phrase| vocabulary.text(phrase));
+        self.svg.open(format_args!("data-process=\"{process}\" data-event=\"{}\"", activity.event));
+        self.svg.title(&title);
+        if activity.kind == ActivityKind::Down {
+            self.svg.rect("paper", (left, y - 1.5), (right - left, 3.0));
+            self.svg.line("down", (left, y), (right, y));
+        } else {
+            let thick = activity.kind.thickness(self.plot.bar());
+            let in_violation = self.is_in_violation(process, activity);
+            let class = format!(
+                "stay {}{}",
+                activity.kind.class(),
+                if in_violation { " guilty" } else { "" }
+            );
+            self.svg.rect(&class, (left, y - thick / 2.0), (right - left, thick));
+            if thick >= 12.0 && right - left > width(label, 10.0) + 8.0 && !label.is_empty() {
+                let class = "on-bar".to_owned();
+                let position = ((left + right) / 2.0, y + 3.6);
+                self.labels.push((class, position, Anchor::Middle, label.to_owned()));
+            }
+        }
+        self.svg.close();
+    }
+
+    /// Whether a violation falls into a stay of one who led to it.
+    pub(super) fn is_in_violation(&self, process: u32, activity: &Activity) -> bool {
+        activity.kind == ActivityKind::Inside
+            && self.timeline.violations.iter().any(|violation| {
+                let during = activity.from <= violation.time
+                    && activity.to.is_none_or(|to| to >= violation.time);
+                during && violation.events.iter().any(|event| event.process == process)
+            })
+    }
+
+    pub(super) fn draw_fault_flags(&mut self) {
+        // Of several at one place there is one flag, with all their numbers.
+        let mut flags: BTreeMap<(u32, i64), Vec<usize>> = BTreeMap::new();
+        for (index, fault) in self.timeline.other_faults.iter().enumerate() {
+            if self.plot.is_shown(fault.time) {
+                let column = (self.plot.x(fault.time) / 8.0).round() as i64;
+                flags.entry((fault.process, column)).or_default().push(index);
+            }
+        }
+        for ((process, _), indices) in flags {
+            let Some(y) = self.plot.y(process) else { continue };
+            self.legend_items.flags = true;
+            let x = self.plot.x(self.timeline.other_faults[indices[0]].time);
+            let listed = indices.iter().filter(|index| **index < FAULTS_MOST);
+            let numbers: Vec<String> = listed.map(|index| (index + 1).to_string()).collect();
+            let numbers = numbers.join(",");
+            let describe = |index: &usize| {
+                let fault = &self.timeline.other_faults[*index];
+                format!("{}: {}", Time(fault.time), fault.description)
+            };
+            let descriptions: Vec<String> =
+                indices.iter().take(FAULTS_MOST).map(describe).collect();
+            self.svg.open(format_args!("data-process=\"{process}\""));
+            self.svg.title(&shortened(&descriptions.join("; "), 400));
+            legend::flag(&mut self.svg, (x, y - self.plot.bar() / 2.0), &numbers);
+            self.svg.close();
+            let top = y - self.plot.bar() / 2.0 - 14.0;
+            self.occupied.occupy(Rect(x, top, x + 11.0 + width(&numbers, LABEL), top + 14.0));
+        }
+    }
+
+    /// The signs that are drawn: of several at one place and of one kind, one.
+    pub(super) fn place_marker_labels(&mut self) -> Vec<&'s EventMarker> {
+        let mut seen = BTreeSet::new();
+        let mut drawn = Vec::new();
+        for marker in &self.timeline.markers {
+            let Some(y) = self.plot.y(marker.process).filter(|_| self.plot.is_shown(marker.time))
+            else {
+                continue;
+            };
+            let x = self.plot.x(marker.time);
+            if !seen.insert((marker.process, marker.kind, (x * 0.5).round() as i64, &marker.detail))
+            {
+                continue;
+            }
+            drawn.push((x, y, marker));
+        }
+        // The most telling come first, and of those that are left out nothing is lost but small print.
+        drawn.sort_by_key(|(.., marker)| marker.kind);
+        drawn.truncate(self.view.max_arrows.saturating_mul(4));
+        for (x, y, marker) in &drawn {
+            self.legend_items.markers.insert(marker.kind);
+            // Of a timer the mark is enough: there are many, and few matter.
+            let labelled = !marker.detail.is_empty() && marker.kind != MarkerKind::Timer;
+            if self.view.labels && labelled && self.plot.lane >= 19.0 {
+                self.place_marker_label((*x, *y), marker);
+            }
+        }
+        // In the front what matters most.
+        drawn.into_iter().rev().map(|(.., marker)| marker).collect()
+    }
+
+    pub(super) fn place_marker_label(&mut self, (x, y): (f64, f64), marker: &EventMarker) {
+        let text = shortened(&self.detail_text(marker), 18);
+        let off = self.plot.bar().max(2.0 * self.plot.marker_size()) / 2.0 + 8.0;
+        let half = width(&text, LABEL) / 2.0;
+        let beside = half + self.plot.marker_size() + 2.0;
+        let positions = [(x, y - off), (x, y + off), (x + beside, y - off), (x + beside, y + off)];
+        let candidates = positions.map(|position| Rect::of_text(&text, position, LABEL));
+        if let Some(found) = self.occupied.place(candidates.into_iter(), 1.0) {
+            let position = ((found.0 + found.2) / 2.0, found.3 - 2.2);
+            self.labels.push(("small label".to_owned(), position, Anchor::Middle, text));
+        }
+    }
+
+    /// More about it, as it is written.
+    fn detail_text(&self, marker: &EventMarker) -> String {
+        match marker.kind {
+            // The trace says it in one word, and not as text.
+            MarkerKind::Recovers if !marker.detail.is_empty() => {
+                self.view.vocabulary.text(Phrase::NoMemory).to_owned()
+            }
+            _ => marker.detail.clone(),
+        }
+    }
+
+    pub(super) fn draw_markers(&mut self, markers: &[&EventMarker]) {
+        for marker in markers {
+            let Some(y) = self.plot.y(marker.process) else { continue };
+            let vocabulary = &self.view.vocabulary;
+            let what =
+                format!("{} {}", vocabulary.text(marker.kind.phrase()), self.detail_text(marker));
+            let values: [(&str, &dyn Display); 3] = [
+                ("who", &format_args!("p{}", marker.process)),
+                ("what", &what.trim_end()),
+                ("time", &Time(marker.time)),
+            ];
+            let title = vocabulary.format(Phrase::MarkerTitle, &values);
+            self.svg.open(format_args!(
+                "data-process=\"{}\" data-event=\"{}\"",
+                marker.process, marker.event
+            ));
+            self.svg.title(&shortened(&title, 200));
+            marker.kind.draw(&mut self.svg, (self.plot.x(marker.time), y), self.plot.marker_size());
+            self.svg.close();
+        }
+    }
+}

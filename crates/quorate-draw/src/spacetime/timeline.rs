@@ -1,0 +1,374 @@
+//! What a trace tells, in the shape in which it is drawn: messages with both ends, stays, signs, partitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_sim::Mark;
+use quorate_sim::monitor::Evidence;
+use quorate_sim::plan::Memory;
+use quorate_sim::trace::{Annotation, Record, RecordKind, TraceEnvelope};
+
+use super::lane_items::{Activity, ActivityKind, EventMarker, MarkerKind};
+
+/// A kind of message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) name: String,
+    pub(super) layer: String,
+    /// How many there are in the whole run.
+    pub(super) count: usize,
+}
+
+/// Where in the run something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TracePoint {
+    pub(super) time: u64,
+    pub(super) event: u64,
+}
+
+/// What becomes of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DeliveryStatus {
+    Arrives(TracePoint),
+    /// It was lost on the way, or ends where nobody takes it.
+    Lost {
+        at: TracePoint,
+        /// Whether it came as far as its receiver.
+        at_receiver: bool,
+        /// Why, as a place among the reasons.
+        why: u32,
+    },
+    /// The trace ends before it arrives.
+    InFlight,
+}
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TracedMessage {
+    pub(super) message: u64,
+    pub(super) kind: u32,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) sent: TracePoint,
+    pub(super) delivery: DeliveryStatus,
+    /// Whether it is the second copy of a message.
+    pub(super) is_duplicate: bool,
+    pub(super) body: Box<str>,
+}
+
+impl TracedMessage {
+    /// When it is over, as far as is known.
+    pub(super) fn end(&self) -> Option<u64> {
+        match &self.delivery {
+            DeliveryStatus::Arrives(at) | DeliveryStatus::Lost { at, at_receiver: true, .. } => {
+                Some(at.time)
+            }
+            DeliveryStatus::Lost { .. } | DeliveryStatus::InFlight => None,
+        }
+    }
+}
+
+/// A partition and how long it lasts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PartitionInterval {
+    pub(super) from: u64,
+    pub(super) to: Option<u64>,
+    pub(super) groups: Vec<Vec<u32>>,
+}
+
+/// Something that goes wrong and has no sign of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FaultMark {
+    pub(super) time: u64,
+    pub(super) process: u32,
+    pub(super) description: String,
+}
+
+/// A broken property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ViolationMark {
+    pub(super) property: String,
+    pub(super) time: u64,
+    pub(super) detail: String,
+    pub(super) events: Vec<Evidence>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timeline {
+    pub(super) processes: usize,
+    pub(super) end: u64,
+    pub(super) kinds: Vec<Kind>,
+    /// In the order in which they were sent.
+    pub(super) messages: Vec<TracedMessage>,
+    /// Of each process, in order.
+    pub(super) activities: Vec<Vec<Activity>>,
+    /// In order.
+    pub(super) markers: Vec<EventMarker>,
+    pub(super) partitions: Vec<PartitionInterval>,
+    /// When each round ended.
+    pub(super) rounds: BTreeMap<(u64, u64), ()>,
+    pub(super) other_faults: Vec<FaultMark>,
+    pub(super) violations: Vec<ViolationMark>,
+    /// Messages that arrive without having been sent.
+    pub(super) unsent: usize,
+    /// Why messages were lost, each reason once.
+    pub(super) reasons: Vec<String>,
+    /// The median time that a message takes.
+    pub(super) median_delay: u64,
+}
+
+impl Timeline {
+    /// About how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let activities: usize = self.activities.iter().map(Vec::len).sum();
+        self.messages.len() * size_of::<TracedMessage>()
+            + self.markers.len() * size_of::<EventMarker>()
+            + activities * size_of::<Activity>()
+    }
+}
+
+/// A story being told.
+#[derive(Clone, Debug)]
+pub(super) struct TimelineBuilder {
+    pub(super) timeline: Timeline,
+    /// How many messages are kept with what they say.
+    bodies: usize,
+    /// Messages that are not over, each with the places of its passages.
+    in_flight: BTreeSet<(u64, usize)>,
+    kinds: BTreeMap<(String, String), u32>,
+    reasons: BTreeMap<String, u32>,
+    /// What each process does now, and since when.
+    current: Vec<Option<(ActivityKind, TracePoint)>>,
+    /// What it did when it went down.
+    before_crash: Vec<Option<ActivityKind>>,
+}
+
+impl TimelineBuilder {
+    pub(super) fn new(processes: usize, bodies: usize) -> Self {
+        Self {
+            timeline: Timeline {
+                processes,
+                activities: vec![Vec::new(); processes],
+                ..Timeline::default()
+            },
+            bodies,
+            in_flight: BTreeSet::new(),
+            kinds: BTreeMap::new(),
+            reasons: BTreeMap::new(),
+            current: vec![None; processes],
+            before_crash: vec![None; processes],
+        }
+    }
+
+    /// How much has been told.
+    pub(super) fn items(&self) -> usize {
+        self.timeline.messages.len() + self.timeline.markers.len()
+    }
+
+    pub(super) fn observe(&mut self, record: &Record) {
+        let process = record.process as usize;
+        if process >= self.timeline.processes {
+            return;
+        }
+        let at = TracePoint { time: record.time, event: record.event };
+        self.timeline.end = self.timeline.end.max(record.time);
+        match &record.kind {
+            RecordKind::Send(envelope) => self.send(at, envelope, false),
+            RecordKind::Duplicate(envelope) => self.send(at, envelope, true),
+            RecordKind::Deliver(envelope) => self.arrive(envelope, DeliveryStatus::Arrives(at)),
+            RecordKind::Lose { envelope, why } => {
+                let at_receiver = self.was_sent_earlier(envelope, at);
+                let why = self.reason_index(why);
+                self.arrive(envelope, DeliveryStatus::Lost { at, at_receiver, why });
+            }
+            RecordKind::Command { annotation, .. } | RecordKind::Output { annotation, .. } => {
+                self.apply_annotation(record, at, annotation);
+            }
+            RecordKind::Belief { about, crashed } => {
+                let kind = if *crashed { MarkerKind::Suspects } else { MarkerKind::Trusts };
+                self.add_marker(record.process, at, kind, format!("p{about}"));
+            }
+            RecordKind::Crash => {
+                self.before_crash[process] = self.current[process].map(|(kind, _)| kind);
+                self.set_activity(process, at, Some(ActivityKind::Down));
+                self.add_marker(record.process, at, MarkerKind::Crashes, String::new());
+            }
+            RecordKind::Recover { memory } => {
+                let before = self.before_crash[process].take().filter(|_| *memory);
+                self.set_activity(process, at, before);
+                let detail = if *memory { "" } else { "no memory" };
+                self.add_marker(record.process, at, MarkerKind::Recovers, detail.to_owned());
+            }
+            RecordKind::RoundEnd { round } => {
+                self.timeline.rounds.insert((at.time, *round), ());
+            }
+            RecordKind::Partition { groups } => {
+                self.heal(at);
+                self.timeline.partitions.push(PartitionInterval {
+                    from: at.time,
+                    to: None,
+                    groups: groups.clone(),
+                });
+            }
+            RecordKind::Heal => self.heal(at),
+            RecordKind::Fault { fault, .. } => {
+                let (time, process) = (at.time, record.process);
+                self.timeline.other_faults.push(FaultMark {
+                    time,
+                    process,
+                    description: fault.clone(),
+                });
+            }
+            RecordKind::Violation { property, moment, detail, events } => {
+                self.timeline.violations.push(ViolationMark {
+                    property: property.clone().into_owned(),
+                    time: *moment,
+                    detail: detail.clone(),
+                    events: events.clone(),
+                })
+            }
+            RecordKind::Refuse { command, .. } => {
+                self.add_marker(record.process, at, MarkerKind::Refuses, command.clone());
+            }
+            RecordKind::Timer { timer } => {
+                self.add_marker(record.process, at, MarkerKind::Timer, timer.clone());
+            }
+            RecordKind::Start | RecordKind::Ignore { .. } => {}
+        }
+    }
+
+    fn apply_annotation(&mut self, record: &Record, at: TracePoint, annotation: &Annotation) {
+        let Some(mark) = annotation.mark else { return };
+        let process = record.process as usize;
+        let activity = match mark {
+            Mark::Requested => Some(Some(ActivityKind::Waits)),
+            Mark::Entered => Some(Some(ActivityKind::Inside)),
+            Mark::TakesPart => Some(Some(ActivityKind::TakesPart)),
+            Mark::Leads => Some(Some(ActivityKind::Leads)),
+            Mark::Proposed => Some(Some(ActivityKind::Undecided)),
+            Mark::Left | Mark::Follows | Mark::Decided | Mark::Set | Mark::Failed => Some(None),
+            Mark::Crashed => Some(Some(ActivityKind::Down)),
+            Mark::Recovered(Memory::Kept | Memory::Lost) => Some(None),
+            Mark::Sent | Mark::Delivered | Mark::Blocked | Mark::Suspected | Mark::Trusted => None,
+        };
+        if let Some(activity) = activity {
+            self.set_activity(process, at, activity);
+        }
+        let marker = match mark {
+            Mark::Sent => MarkerKind::Multicasts,
+            Mark::Delivered => MarkerKind::Delivers,
+            Mark::Leads => MarkerKind::Wins,
+            Mark::Follows => MarkerKind::Follows,
+            Mark::Proposed => MarkerKind::Proposes,
+            Mark::Decided => MarkerKind::Decides,
+            Mark::Blocked => MarkerKind::Blocked,
+            Mark::Suspected => MarkerKind::Suspects,
+            Mark::Trusted => MarkerKind::Trusts,
+            Mark::Set => MarkerKind::SetsClock,
+            Mark::Failed => MarkerKind::CannotSetClock,
+            Mark::Left if !annotation.text.is_empty() => MarkerKind::GivesUp,
+            _ => return,
+        };
+        self.add_marker(record.process, at, marker, annotation.text.clone());
+    }
+
+    fn add_marker(&mut self, process: u32, at: TracePoint, kind: MarkerKind, detail: String) {
+        let marker = EventMarker { process, time: at.time, event: at.event, kind, detail };
+        // A detector's change of mind may be told twice: to its user and to the layer above it.
+        if self.timeline.markers.last() != Some(&marker) {
+            self.timeline.markers.push(marker);
+        }
+    }
+
+    /// The process does something else from now on.
+    fn set_activity(&mut self, process: usize, at: TracePoint, next: Option<ActivityKind>) {
+        let before = self.current[process].take();
+        if let Some((kind, since)) = before {
+            let (from, to, event) = (since.time, Some(at.time), since.event);
+            self.timeline.activities[process].push(Activity { kind, from, to, event });
+        }
+        self.current[process] = next.map(|kind| (kind, at));
+    }
+
+    fn heal(&mut self, at: TracePoint) {
+        for partition in
+            self.timeline.partitions.iter_mut().filter(|partition| partition.to.is_none())
+        {
+            partition.to = Some(at.time);
+        }
+    }
+
+    fn send(&mut self, sent: TracePoint, envelope: &TraceEnvelope, is_duplicate: bool) {
+        let known = (envelope.kind.clone().into_owned(), envelope.layer.clone().into_owned());
+        let kinds = &mut self.timeline.kinds;
+        let kind = *self.kinds.entry(known).or_insert_with_key(|(name, layer)| {
+            kinds.push(Kind { name: name.clone(), layer: layer.clone(), count: 0 });
+            (kinds.len() - 1) as u32
+        });
+        kinds[kind as usize].count += 1;
+        let TraceEnvelope { message, from, to, .. } = *envelope;
+        let index = self.timeline.messages.len();
+        self.in_flight.insert((message, index));
+        let body = if index < self.bodies { envelope.body.as_str().into() } else { Box::default() };
+        let delivery = DeliveryStatus::InFlight;
+        self.timeline.messages.push(TracedMessage {
+            message,
+            kind,
+            from,
+            to,
+            sent,
+            delivery,
+            is_duplicate,
+            body,
+        });
+    }
+
+    /// Whether the message has left in an earlier event than this one.
+    fn was_sent_earlier(&self, envelope: &TraceEnvelope, at: TracePoint) -> bool {
+        let first = self.first_in_flight(envelope.message);
+        first.is_some_and(|index| self.timeline.messages[index].sent.event != at.event)
+    }
+
+    /// The first passage of a message that is not over.
+    fn first_in_flight(&self, message: u64) -> Option<usize> {
+        self.in_flight.range((message, 0)..=(message, usize::MAX)).next().map(|(_, index)| *index)
+    }
+
+    fn reason_index(&mut self, why: &str) -> u32 {
+        if let Some(known) = self.reasons.get(why) {
+            return *known;
+        }
+        let index = self.timeline.reasons.len() as u32;
+        self.timeline.reasons.push(why.to_owned());
+        self.reasons.insert(why.to_owned(), index);
+        index
+    }
+
+    fn arrive(&mut self, envelope: &TraceEnvelope, delivery: DeliveryStatus) {
+        let Some(index) = self.first_in_flight(envelope.message) else {
+            self.timeline.unsent += 1;
+            return;
+        };
+        self.in_flight.remove(&(envelope.message, index));
+        self.timeline.messages[index].delivery = delivery;
+    }
+
+    pub(super) fn finish(mut self) -> Timeline {
+        for (process, current) in self.current.iter().enumerate() {
+            if let Some((kind, since)) = *current {
+                let (from, event) = (since.time, since.event);
+                self.timeline.activities[process].push(Activity { kind, from, to: None, event });
+            }
+        }
+        let arrived = |message: &TracedMessage| match message.delivery {
+            DeliveryStatus::Arrives(at) if message.from != message.to => {
+                Some(at.time.saturating_sub(message.sent.time))
+            }
+            _ => None,
+        };
+        let mut delays: Vec<u64> = self.timeline.messages.iter().filter_map(arrived).collect();
+        delays.sort_unstable();
+        self.timeline.median_delay = delays.get(delays.len() / 2).copied().unwrap_or(0);
+        self.timeline
+    }
+}

@@ -1,0 +1,377 @@
+//! From a seed to a world: random schedules and faults, inside an algorithm's stated assumptions.
+
+use std::ops::RangeInclusive;
+
+use quorate_algorithms::Algorithm;
+use quorate_algorithms::clock::Cristian;
+use quorate_core::{Assumption, Drift, Layer, ProcessId, Profile, Span, Time};
+use quorate_sim::fault::{CrashMid, Faults, ProcessAt, Suspect};
+use quorate_sim::notation::{DriftText, Link, ProcessSelector, SetText, SpanText, When, Window};
+use quorate_sim::random::{Random, Stream};
+use quorate_sim::scenario::Requesters;
+use quorate_sim::{Delay, LinkDelay, Scenario, Timing};
+
+use super::agreement;
+use super::break_assumptions::break_some_assumptions;
+use super::elections::{draw_detector, draw_election};
+use super::heal::heal;
+use super::tolerated_faults::add_tolerated_faults;
+
+/// The usual message delay, in nanoseconds: everything else is drawn in its terms.
+pub(super) const UNIT: u64 = 1_000_000;
+
+/// What worlds a campaign draws. The same seed gives the same world as long as this is the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioGenerator {
+    /// The algorithm.
+    pub profile: Profile,
+    /// How many processes.
+    pub processes: RangeInclusive<usize>,
+    /// How many of them crash; one less than there are, at most.
+    pub crashes: RangeInclusive<usize>,
+    /// The quorum system, where the algorithm votes.
+    pub quorums: Option<String>,
+    /// Properties to watch though the algorithm does not promise them.
+    pub watch: Vec<String>,
+    /// Whether each world leaves some of the assumptions.
+    pub break_assumptions: bool,
+}
+
+/// A world that was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratedScenario {
+    /// Everything that makes its run.
+    pub scenario: Scenario,
+    /// How many of its first requests come after the last fault; none if there is no fault, or one never ends.
+    pub requests_after_faults: usize,
+}
+
+impl ScenarioGenerator {
+    /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
+    pub fn new(profile: Profile) -> Self {
+        let most = if assumes(&profile, Assumption::NoCrash) { 0 } else { usize::MAX };
+        Self {
+            profile,
+            processes: 2..=16,
+            crashes: 0..=most,
+            quorums: None,
+            watch: Vec::new(),
+            break_assumptions: false,
+        }
+    }
+
+    /// Whether worlds are such that the algorithm says it works in.
+    pub fn inside_assumptions(&self) -> bool {
+        !self.break_assumptions
+            && (*self.crashes.end() == 0 || !assumes(&self.profile, Assumption::NoCrash))
+    }
+
+    /// The scenario of a seed's world.
+    pub fn scenario(&self, seed: u64) -> Scenario {
+        self.generate(seed).scenario
+    }
+
+    /// The world of a seed.
+    pub fn generate(&self, seed: u64) -> GeneratedScenario {
+        let mut draw = Dice(Random::new(seed, Stream::Worlds));
+        let mut scenario = self.draw_scenario(seed, &mut draw);
+        if self.break_assumptions {
+            let end = busy_until(&scenario, self.profile.layer);
+            break_some_assumptions(&self.profile, &mut scenario, end, &mut draw);
+        }
+        let requests_after_faults = heal(&mut scenario, self.profile.layer, &mut draw);
+        GeneratedScenario { scenario, requests_after_faults }
+    }
+
+    /// What happens, and what goes wrong.
+    fn draw_scenario(&self, seed: u64, draw: &mut Dice) -> Scenario {
+        let n = draw.between(*self.processes.start() as u64, *self.processes.end() as u64) as usize;
+        let mut scenario = Scenario { seed, ..Scenario::new(self.profile.name, n) };
+        scenario.quorums.clone_from(&self.quorums);
+        scenario.watch.clone_from(&self.watch);
+        let settles = assumes(&self.profile, Assumption::EventualSynchrony);
+        scenario.delay = draw.delay(settles || assumes(&self.profile, Assumption::Synchrony));
+        if settles {
+            scenario.timing = draw.timing();
+        }
+        // Drawn in any case, so that what follows does not depend on the algorithm.
+        let ordered = draw.chance(0.5);
+        scenario.fifo = ordered || assumes(&self.profile, Assumption::Fifo);
+        scenario.section = SpanText(Span(draw.between(UNIT / 1_000, 3 * UNIT)));
+        let think = draw.between(0, 3 * UNIT);
+        scenario.think = SpanText(Span(if draw.chance(0.5) { think } else { 0 }));
+        if self.profile.layer == Layer::Agreement {
+            agreement::draw(self, &mut scenario, draw);
+            self.draw_suspicions(&mut scenario, draw);
+            return scenario;
+        }
+        let election = self.profile.layer == Layer::Election;
+        if election {
+            draw_election(&self.profile, &mut scenario, draw);
+        } else {
+            self.draw_requests(&mut scenario, draw);
+        }
+        if assumes(&self.profile, Assumption::ServerUp) {
+            scenario.server = draw.between(0, n as u64 - 1) as u32;
+        }
+        self.draw_crashes(&mut scenario, draw);
+        self.draw_suspicions(&mut scenario, draw);
+        match self.profile.layer {
+            Layer::Election => draw_detector(&mut scenario, draw),
+            Layer::Clock => self.draw_clocks(&mut scenario, draw),
+            Layer::Mutex => {
+                let end = busy_until(&scenario, Layer::Mutex);
+                add_tolerated_faults(&self.profile, &mut scenario, end, draw);
+            }
+            _ => {}
+        }
+        scenario
+    }
+
+    /// Where the detector need not be perfect, it often is not: some suspect others for a while.
+    fn draw_suspicions(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        if !assumes(&self.profile, Assumption::EventualDetector) || draw.chance(0.25) {
+            return;
+        }
+        let last = scenario.processes as u64 - 1;
+        if draw.chance(0.5) {
+            slow_and_suspected(scenario, draw);
+        }
+        for _ in 0..draw.between(1, 3 * (last + 1)) {
+            let (observer, shift) = (draw.between(0, last), draw.between(1, last));
+            let named = |number: u64| ProcessSelector::Process(ProcessId::new(number as u32));
+            let victim = (observer + shift) % (last + 1);
+            let pair = Link { from: named(observer), to: named(victim) };
+            let from = draw.between(0, 10 * UNIT);
+            let until = Some(When::At(Time(from + draw.between(1, 10 * UNIT))));
+            let window = Window { from: When::At(Time(from)), until };
+            scenario.faults.suspect.push(Suspect { pair, window });
+        }
+    }
+    /// Clocks are wrong by up to half a second and drift by up to a thousandth; links may lose what nobody needs.
+    fn draw_clocks(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        scenario.clock_offset = SpanText(Span(draw.between(0, 500 * UNIT)));
+        scenario.clock_drift = DriftText(Drift(draw.between(0, 1_000_000) as i64));
+        // Time for clocks to drift apart.
+        scenario.think = SpanText(Span(draw.between(UNIT, 5_000 * UNIT)));
+        if !assumes(&self.profile, Assumption::NoLoss) && draw.chance(0.5) {
+            scenario.faults.loss = 0.2;
+        }
+        if self.profile.name == Cristian::PROFILE.name {
+            let servers = draw.between(1, (scenario.processes as u64 - 1).min(5));
+            let set = (0..servers as u32).map(ProcessId::new).collect();
+            scenario.servers = Some(SetText(set));
+            scenario.replies = draw.between(1, servers) as u32;
+            scenario.probes = draw.between(1, 6) as u32;
+        } else {
+            scenario.server = draw.between(0, scenario.processes as u64 - 1) as u32;
+            scenario.outlier = Some(SpanText(Span(draw.between(0, 500 * UNIT))));
+        }
+    }
+
+    /// Everybody asks: all equally often and soon after one another, or each when and as often as it likes.
+    fn draw_requests(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        let spread = if draw.chance(0.3) { 0 } else { draw.between(0, 8 * UNIT) };
+        if draw.chance(0.5) {
+            scenario.requesters = Requesters::All;
+            scenario.repeat = draw.between(1, 4) as u32;
+            scenario.spread = SpanText(Span(spread));
+            return;
+        }
+        scenario.request.reserve(3 * scenario.processes);
+        for process in ProcessId::all(scenario.processes) {
+            for _ in 0..draw.between(1, 3) {
+                let at = When::At(Time(draw.between(0, spread)));
+                scenario.request.push(ProcessAt { process: ProcessSelector::Process(process), at });
+            }
+        }
+    }
+
+    /// Some crash, at any time until everybody should be done, some of them in the middle of a multicast; each of
+    /// the others hears of each at a time of its own.
+    fn draw_crashes(&self, scenario: &mut Scenario, draw: &mut Dice) {
+        let n = scenario.processes;
+        let spared = assumes(&self.profile, Assumption::ServerUp).then_some(scenario.server);
+        let mut order: Vec<u32> =
+            (0..n as u32).filter(|process| Some(*process) != spared).collect();
+        let borne =
+            if assumes(&self.profile, Assumption::LessThanAHalf) { (n - 1) / 2 } else { n - 1 };
+        let most = (*self.crashes.end()).min(borne);
+        let crashes = draw.between((*self.crashes.start()).min(most) as u64, most as u64) as usize;
+        if crashes == 0 {
+            return;
+        }
+        let end = busy_until(scenario, self.profile.layer);
+        let end = if draw.chance(0.5) { end } else { draw.between(UNIT, end) };
+        let mut faults = Faults::default();
+        faults.crash.reserve(crashes);
+        for place in 0..crashes.min(order.len()) {
+            let other = draw.between(place as u64, order.len() as u64 - 1) as usize;
+            order.swap(place, other);
+            let selector = ProcessSelector::Process(ProcessId::new(order[place]));
+            let at = When::At(Time(draw.between(0, end)));
+            if draw.chance(0.25) {
+                let sends = draw.between(0, n as u64 - 1) as u32;
+                faults.crash_mid.push(CrashMid { process: selector, at, sends });
+            } else {
+                faults.crash.push(ProcessAt { process: selector, at });
+            }
+        }
+        scenario.faults = faults;
+        let quick = draw.between(UNIT / 10, 10 * UNIT);
+        let slow = draw.between(quick, 10 * UNIT);
+        // A detector finds out by itself.
+        if self.profile.layer == Layer::Detector {
+            return;
+        }
+        scenario.detection = Some(if draw.chance(0.25) {
+            Delay::Constant(Span(quick))
+        } else {
+            Delay::Uniform(Span(quick), Span(slow))
+        });
+        // News that overtakes what the crashed had sent.
+        if self.profile.layer == Layer::Multicast && draw.chance(0.3) {
+            scenario.detection = Some(Delay::Constant(Span(1)));
+        }
+    }
+}
+
+/// One speaks slowly, and all the others come to suspect it: what it has decided they must not decide otherwise.
+fn slow_and_suspected(scenario: &mut Scenario, draw: &mut Dice) {
+    let others = scenario.processes as u64 - 1;
+    let named = |number: u64| ProcessSelector::Process(ProcessId::new(number as u32));
+    let slow = draw.between(0, others);
+    for shift in 1..=others {
+        let other = (slow + shift) % (others + 1);
+        let link = Link { from: named(slow), to: named(other) };
+        let delay = Delay::Uniform(Span(UNIT / 10), Span(9 * UNIT));
+        scenario.link_delay.push(LinkDelay { link, delay });
+        let pair = Link { from: named(other), to: named(slow) };
+        let from = When::At(Time(draw.between(UNIT, 6 * UNIT)));
+        let window = Window { from, until: Some(When::At(Time(30 * UNIT))) };
+        scenario.faults.suspect.push(Suspect { pair, window });
+    }
+}
+
+/// When everybody should be done: entries come one after the other, but all multicast at the same time.
+fn busy_until(scenario: &Scenario, layer: Layer) -> u64 {
+    let repeat = u64::from(scenario.repeat);
+    match layer {
+        Layer::Multicast => repeat * scenario.think.0.0.max(UNIT) + 16 * UNIT,
+        _ => {
+            let entries = scenario.first_requests().len() as u64 * repeat;
+            entries * (scenario.section.0.0 + 2 * UNIT) + 8 * UNIT
+        }
+    }
+}
+
+pub(super) fn assumes(profile: &Profile, assumption: Assumption) -> bool {
+    profile.assumes.contains(&assumption)
+}
+
+/// The chance of one world.
+pub(super) struct Dice(Random);
+
+impl Dice {
+    pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
+        self.0.between(low, high)
+    }
+
+    pub(super) fn chance(&mut self, probability: f64) -> bool {
+        self.0.chance(probability)
+    }
+
+    /// Bounds that hold from the start, known or not, or later.
+    fn timing(&mut self) -> Option<Timing> {
+        match self.between(0, 3) {
+            0 => None,
+            1 => Some(Timing::UnknownBound),
+            _ => Some(Timing::Eventually(Time(self.between(0, 100 * UNIT)))),
+        }
+    }
+
+    fn delay(&mut self, bounded: bool) -> Delay {
+        match self.between(0, if bounded { 1 } else { 2 }) {
+            0 => Delay::Constant(Span(UNIT)),
+            1 => {
+                let low = self.between(UNIT / 1_000, UNIT);
+                Delay::Uniform(Span(low), Span(self.between(UNIT, 5 * UNIT)))
+            }
+            _ => Delay::Exponential(Span(UNIT)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_algorithms::catalogue::PROFILES;
+
+    use super::*;
+
+    fn generator(name: &str) -> ScenarioGenerator {
+        ScenarioGenerator::new(
+            *PROFILES.iter().find(|profile| profile.name == name).expect("a known name"),
+        )
+    }
+
+    #[test]
+    fn every_world_makes_sense_and_varies() {
+        for profile in PROFILES {
+            let generator = ScenarioGenerator::new(*profile);
+            let drawn: Vec<Scenario> = (0..300).map(|seed| generator.scenario(seed)).collect();
+            for scenario in &drawn {
+                assert_eq!(scenario.validate(), Ok(()), "{scenario:?}");
+                assert!((2..=16).contains(&scenario.processes));
+                let faults = &scenario.faults;
+                let crashes = faults.crash.len() + faults.crash_mid.len();
+                assert!(crashes < scenario.processes, "{scenario:?}");
+            }
+            assert!(
+                drawn.iter().any(|s| s.processes == 2) && drawn.iter().any(|s| s.processes == 16)
+            );
+            // An agreement is made once.
+            assert!(
+                profile.layer == Layer::Agreement
+                    || drawn.iter().any(|s| s.repeat > 1)
+                        && drawn.iter().any(|s| !s.request.is_empty())
+            );
+        }
+    }
+
+    #[test]
+    fn crashes_are_as_many_as_asked_for_and_spare_the_server() {
+        let generator =
+            ScenarioGenerator { crashes: 3..=3, processes: 2..=8, ..generator("central") };
+        for seed in 0..300 {
+            let scenario = generator.scenario(seed);
+            let plain = scenario.faults.crash.iter().map(|crash| crash.process);
+            let mid = scenario.faults.crash_mid.iter().map(|crash| crash.process);
+            let victims: Vec<ProcessSelector> = plain.chain(mid).collect();
+            assert_eq!(victims.len(), 3.min(scenario.processes - 1), "{scenario:?}");
+            let server = ProcessSelector::Process(ProcessId::new(scenario.server));
+            assert!(!victims.contains(&server), "{scenario:?}");
+        }
+    }
+
+    #[test]
+    fn worlds_beyond_the_assumptions_make_sense_too() {
+        for profile in PROFILES {
+            let generator =
+                ScenarioGenerator { break_assumptions: true, ..ScenarioGenerator::new(*profile) };
+            for seed in 0..300 {
+                let scenario = generator.scenario(seed);
+                assert_eq!(scenario.validate(), Ok(()), "{scenario:?}");
+                let check = crate::check(&scenario);
+                assert!(check.is_ok(), "{:?} {scenario:?}", check.err().map(|it| it.to_string()));
+            }
+        }
+    }
+
+    #[test]
+    fn who_assumes_no_crash_has_none() {
+        let generator = generator("maekawa");
+        assert!(generator.inside_assumptions());
+        assert!((0..100).all(|seed| generator.scenario(seed).faults == Faults::default()));
+        assert!(!ScenarioGenerator { crashes: 0..=1, ..generator }.inside_assumptions());
+    }
+}

@@ -1,0 +1,115 @@
+//! What a campaign was asked for: enough to run it again, in parts or from where it stopped.
+
+use std::ops::Range;
+
+use quorate_algorithms::catalogue::PROFILES;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    CampaignError, CampaignExecution, CampaignReport, CampaignShard, ScenarioGenerator, campaign,
+    check,
+};
+use crate::shard::Shard;
+
+/// The question of a campaign. Two that are equal have the same answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CampaignRequest {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds.
+    pub seeds: u64,
+    /// The fewest and the most processes.
+    pub processes: [usize; 2],
+    /// The fewest and the most that crash; as many as the algorithm bears if not said.
+    pub crashes: Option<[usize; 2]>,
+    /// The quorum system, where the algorithm votes.
+    pub quorums: Option<String>,
+    /// Properties to watch though the algorithm does not promise them.
+    pub watch: Vec<String>,
+    /// Whether each world leaves some of the algorithm's assumptions.
+    #[serde(rename = "beyond")]
+    pub break_assumptions: bool,
+    /// Whether it is over at the first violation.
+    #[serde(rename = "first")]
+    pub stop_at_violation: bool,
+}
+
+impl CampaignRequest {
+    /// Worlds of 2 to 16 processes, with as many crashes as the algorithm claims to bear.
+    pub fn new(algorithm: &str, seeds: u64) -> Self {
+        Self {
+            algorithm: algorithm.to_owned(),
+            seed: 0,
+            seeds,
+            processes: [2, 16],
+            crashes: None,
+            quorums: None,
+            watch: Vec::new(),
+            break_assumptions: false,
+            stop_at_violation: false,
+        }
+    }
+
+    /// Runs all of it at once, on so many threads.
+    pub fn run(&self, threads: usize) -> Result<CampaignReport, CampaignError> {
+        let part = CampaignShard::new(self.clone(), Shard::WHOLE);
+        let (on_run, should_stop, mut checkpoint) = (|| (), || false, |_: &CampaignShard| ());
+        let execution = CampaignExecution {
+            memory: u64::MAX,
+            threads,
+            on_run: &on_run,
+            should_stop: &should_stop,
+            checkpoint: &mut checkpoint,
+        };
+        campaign(part, Shard::WHOLE, execution).map(|part| part.report)
+    }
+
+    /// The worlds to draw, if there are such.
+    pub fn generator(&self) -> Result<ScenarioGenerator, CampaignError> {
+        let refused = |problem: String| Err(CampaignError::Refused(problem));
+        let profile = PROFILES.iter().find(|profile| profile.name == self.algorithm);
+        let Some(&profile) = profile else {
+            let name: String = self.algorithm.chars().take(60).collect();
+            return refused(format!("there is no algorithm `{name}`"));
+        };
+        let mut generator = ScenarioGenerator::new(profile);
+        let [fewest, most] = self.processes;
+        generator.processes = fewest..=most;
+        generator.quorums.clone_from(&self.quorums);
+        generator.watch.clone_from(&self.watch);
+        generator.break_assumptions = self.break_assumptions;
+        if fewest == 0 || fewest > most {
+            return refused("-n: there must be at least 1 process".to_owned());
+        }
+        if let Some([fewest, most]) = self.crashes {
+            generator.crashes = fewest..=most;
+        }
+        if !self.break_assumptions && !generator.inside_assumptions() {
+            return refused(format!(
+                "--crashes: {} assumes that no process crashes, and a campaign stays inside the assumptions; \
+                 --beyond leaves them",
+                profile.name
+            ));
+        }
+        if self.seeds == 0 || self.seed.checked_add(self.seeds).is_none() {
+            return refused(format!(
+                "--seeds: there must be at least 1 seed, and none beyond {}",
+                u64::MAX
+            ));
+        }
+        check(&generator)?;
+        Ok(generator)
+    }
+
+    /// The seeds of a shard: as many as of any other, and none between them.
+    pub fn seeds(&self, shard: Shard) -> Range<u64> {
+        let before = |parts: u32| {
+            let share = u128::from(self.seeds) * u128::from(parts) / u128::from(shard.of);
+            self.seed + share as u64
+        };
+        before(shard.number - 1)..before(shard.number)
+    }
+}

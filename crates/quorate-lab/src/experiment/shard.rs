@@ -1,0 +1,67 @@
+//! A part of an experiment: every so manieth of its runs.
+
+use std::cell::RefCell;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::sweep::{Scope, SweepError};
+use super::{Experiment, ExperimentProgress, Findings, Options};
+use crate::CannotRun;
+use crate::shard::Shard;
+
+/// What came of some of the runs of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentShard {
+    /// The experiment's name.
+    pub name: String,
+    /// What was asked for.
+    pub options: Options,
+    /// What was measured, sweep by sweep.
+    sweeps: Vec<Vec<Value>>,
+}
+
+impl Experiment {
+    /// Runs a part of it.
+    pub fn run_shard(
+        &self,
+        options: &Options,
+        shard: Shard,
+        progress: &dyn ExperimentProgress,
+    ) -> Result<ExperimentShard, CannotRun> {
+        let request = self.request(options, progress, Scope::Shard(shard, RefCell::default()))?;
+        match (self.run)(&request) {
+            Err(SweepError::Failed(cannot)) => return Err(cannot),
+            Ok(_) | Err(SweepError::Partial) => {}
+        }
+        let Scope::Shard(_, kept) = request.scope else { return Err(impossible()) };
+        // How many threads there were is nobody's business.
+        let options = Options { threads: None, ..*options };
+        Ok(ExperimentShard { name: self.name.to_owned(), options, sweeps: kept.into_inner() })
+    }
+}
+
+impl ExperimentShard {
+    /// Whether both are of the same work.
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.name == other.name && self.options == other.options
+    }
+
+    /// What all parts together have found, given in order: exactly what the experiment finds by itself.
+    pub fn merge(parts: Vec<Self>) -> Result<(&'static Experiment, Findings), CannotRun> {
+        let Some(first) = parts.first() else { return Err(impossible()) };
+        let (experiment, options) = (Experiment::by_name(&first.name)?, first.options);
+        let sweeps = parts.into_iter().map(|part| part.sweeps).collect();
+        let scope = Scope::Merged(sweeps, RefCell::default());
+        match (experiment.run)(&experiment.request(&options, &(), scope)?) {
+            Ok(findings) => Ok((experiment, findings)),
+            Err(SweepError::Failed(cannot)) => Err(cannot),
+            Err(SweepError::Partial) => Err(impossible()),
+        }
+    }
+}
+
+fn impossible() -> CannotRun {
+    CannotRun::Option("there is nothing to merge".to_owned())
+}

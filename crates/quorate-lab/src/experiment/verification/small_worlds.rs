@@ -1,0 +1,226 @@
+//! The small worlds that are gone through in every order.
+
+use quorate_check::{Bounds, Budget};
+use quorate_core::{Assumption, Layer, ProcessId, Profile, Property, Time};
+use quorate_sim::Scenario;
+use quorate_sim::fault::ProcessAt;
+use quorate_sim::notation::{ProcessSelector, When};
+use quorate_sim::scenario::Requesters;
+
+use crate::exhaustive::{CheckConfig, Reductions};
+
+/// A world to go through.
+#[derive(Clone, Debug)]
+pub(super) struct SmallWorld {
+    pub(super) algorithm: &'static str,
+    pub(super) n: usize,
+    pub(super) quorums: Option<&'static str>,
+    requesters: Requesters,
+    /// These two ask, in place of the first ones.
+    pair: Option<[u32; 2]>,
+    requests: u8,
+    crashes: u8,
+    /// How many faults an agreement is to bear.
+    tolerates: Option<usize>,
+    pub(super) only: Option<Property>,
+}
+
+/// What one search may take: enough for tens of millions of states.
+const MEMORY: u64 = 5 << 30;
+
+impl SmallWorld {
+    /// Everybody asks once, and nothing goes wrong.
+    fn new(algorithm: &'static str, n: usize) -> Self {
+        Self {
+            algorithm,
+            n,
+            quorums: None,
+            requesters: Requesters::All,
+            pair: None,
+            requests: 1,
+            crashes: 0,
+            tolerates: None,
+            only: None,
+        }
+    }
+
+    fn over(self, quorums: &'static str) -> Self {
+        Self { quorums: Some(quorums), ..self }
+    }
+
+    fn twice(self) -> Self {
+        Self { requests: 2, ..self }
+    }
+
+    fn asking(self, requesters: usize) -> Self {
+        Self { requesters: Requesters::First(requesters), ..self }
+    }
+
+    /// Which two ask may matter: they are not neighbours on the cube, or of different trees.
+    fn asked_by(self, pair: [u32; 2]) -> Self {
+        Self { pair: Some(pair), ..self.asking(2) }
+    }
+
+    fn crashing(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    /// As many crashes as it is to bear.
+    fn tolerating(self, crashes: u8) -> Self {
+        Self { tolerates: Some(crashes.into()), ..self.crashing(crashes) }
+    }
+
+    fn only(self, property: Property) -> Self {
+        Self { only: Some(property), ..self }
+    }
+
+    pub(super) fn config(&self) -> CheckConfig {
+        let scenario = Scenario {
+            requesters: self.requesters,
+            request: self.pair.into_iter().flatten().map(asks_at_once).collect(),
+            quorums: self.quorums.map(str::to_owned),
+            tolerates: self.tolerates,
+            ..Scenario::new(self.algorithm, self.n)
+        };
+        CheckConfig {
+            scenario,
+            requests: self.requests,
+            budget: Budget { crashes: self.crashes, ..Budget::default() },
+            crashable: None,
+            lease: 3,
+            renewals: Some(0),
+            reductions: Reductions::ALL,
+            only: self.only,
+            bounds: Bounds { memory: MEMORY, depth: u32::MAX },
+            allow_partial: true,
+            threads: 1,
+        }
+    }
+
+    /// Whether everybody asks.
+    pub(super) fn all_ask(&self) -> bool {
+        self.requesters == Requesters::All
+    }
+
+    /// The world in words.
+    pub(super) fn words(&self) -> String {
+        let mut words = format!("n = {}", self.n);
+        if let Some(quorums) = self.quorums {
+            words = format!("{quorums}, {words}");
+        }
+        match (self.pair, self.requesters) {
+            (Some([one, other]), _) => words += &format!(", p{one} and p{other} ask"),
+            (None, Requesters::First(2)) => words += ", p0 and p1 ask",
+            (None, Requesters::First(count)) => words += &format!(", p0 to p{} ask", count - 1),
+            _ => words += ", all ask",
+        }
+        if self.requests > 1 {
+            words += " twice";
+        }
+        match self.crashes {
+            0 => {}
+            1 => words += ", 1 crash",
+            more => words += &format!(", {more} crashes"),
+        }
+        words
+    }
+}
+
+/// The worlds of what is called correct, the smallest first.
+pub(super) fn of_sound(profile: &Profile) -> Vec<SmallWorld> {
+    // In time there are millions of states with a pure client more.
+    if profile.name == "leased-quorum" {
+        return vec![SmallWorld::new(profile.name, 2), SmallWorld::new(profile.name, 3).asking(2)];
+    }
+    let explored = !matches!(profile.layer, Layer::Detector | Layer::Clock);
+    let pair = explored.then(|| SmallWorld::new(profile.name, 2));
+    pair.into_iter().chain(larger(profile)).collect()
+}
+
+fn larger(profile: &Profile) -> Vec<SmallWorld> {
+    let small = |n| SmallWorld::new(profile.name, n);
+    let tolerates =
+        |crashes| if profile.assumes.contains(&Assumption::NoCrash) { 0 } else { crashes };
+    match (profile.layer, profile.name) {
+        (Layer::Mutex, "quorum") => of_ours(profile.name),
+        (Layer::Mutex, "central") => {
+            vec![small(3).twice(), small(3).twice().crashing(2), small(5).crashing(2)]
+        }
+        (Layer::Mutex, "maekawa" | "agrawal-el-abbadi") => {
+            let over = |quorums, n| small(n).over(quorums);
+            vec![over("majority", 3).twice(), over("majority", 4).asking(3)]
+        }
+        // Its clocks count every message, so that few states come again.
+        (Layer::Mutex, "lamport") => vec![small(3), small(3).asking(2).twice(), small(3).twice()],
+        (Layer::Mutex, _) => vec![small(3).twice(), small(4)],
+        (Layer::Election, _) => vec![small(3), small(3).asking(2).crashing(tolerates(1)), small(4)],
+        (Layer::Agreement, _) if profile.assumes.contains(&Assumption::LessThanAThird) => {
+            vec![small(3), small(4).tolerating(1)]
+        }
+        (Layer::Agreement, _) if profile.assumes.contains(&Assumption::FewCrashes) => {
+            vec![small(3), small(3).tolerating(1), small(4)]
+        }
+        (Layer::Agreement, _) => vec![small(3), small(3).crashing(tolerates(1)), small(4)],
+        (Layer::Multicast, _) => {
+            vec![small(3).asking(2), small(3).asking(2).crashing(tolerates(1))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Our own, with crashes: at any moment, known to each at any later moment.
+fn of_ours(name: &'static str) -> Vec<SmallWorld> {
+    let over = |quorums, n| SmallWorld::new(name, n).over(quorums);
+    let mut worlds: Vec<SmallWorld> =
+        ["vcube", "majority", "grid", "tree"].map(|quorums| over(quorums, 3).twice()).into();
+    worlds.extend([1, 2].map(|crashes| over("vcube", 3).crashing(crashes)));
+    worlds.push(over("vcube", 3).twice().crashing(2));
+    worlds.extend(["majority", "grid"].map(|quorums| over(quorums, 3).crashing(2)));
+    worlds.push(over("vcube", 4));
+    worlds.extend([1, 2, 3].map(|crashes| over("vcube", 4).asking(2).crashing(crashes)));
+    worlds.extend([[0, 2], [0, 3]].map(|pair| over("vcube", 4).asked_by(pair).crashing(3)));
+    worlds.push(over("majority-live", 4).asking(2).crashing(2));
+    worlds
+}
+
+fn asks_at_once(process: u32) -> ProcessAt {
+    ProcessAt {
+        process: ProcessSelector::Process(ProcessId::new(process)),
+        at: When::At(Time::ZERO),
+    }
+}
+
+/// Where what is broken breaks: the smallest world that is known, and for the published quorum mutex also smaller ones,
+/// where it does not.
+pub(super) fn of_specimen(profile: &Profile, breaks: Property) -> Vec<SmallWorld> {
+    let small = |n| SmallWorld::new(profile.name, n);
+    match profile.name {
+        "quorum-without-attempts" => {
+            vec![small(4).over("majority").asking(2).crashing(2)]
+        }
+        "quorum-published" => {
+            let mut worlds = Vec::new();
+            for quorums in ["vcube", "tree", "grid"] {
+                let hangs = |n| small(n).over(quorums).only(Property::ME2);
+                worlds.extend([hangs(2), hangs(3), hangs(3).twice(), hangs(4)]);
+            }
+            for quorums in ["vcube", "tree", "grid"] {
+                // Whoever asks: with two given ones it may be impossible where with two others it is not.
+                let both =
+                    |n: u8| small(n.into()).over(quorums).crashing(n - 1).only(Property::ME1);
+                worlds.extend([2, 3].map(both));
+                // Over the tree nothing is found with four, and if all ask there are too many states to go through.
+                let tree = both(4).asking(2);
+                worlds.push(if quorums == "tree" { tree } else { both(4) });
+            }
+            worlds
+        }
+        _ if profile.layer == Layer::Agreement => {
+            // Whoever needs a traitor is left to the storms: nobody lies in a search.
+            let crashes = profile.assumes.contains(&Assumption::FewCrashes);
+            let worlds = [small(3).tolerating(1), small(4).tolerating(2)];
+            worlds.into_iter().filter(|_| crashes).collect()
+        }
+        _ => vec![small(2).only(breaks), small(3).only(breaks), small(3).twice().only(breaks)],
+    }
+}

@@ -1,0 +1,55 @@
+//! Two quorums that do not meet, as evidence.
+
+use quorate_core::{ProcessId, ProcessSet};
+use serde::Serialize;
+
+use super::numbers;
+
+/// Two quorums without a common member, the one with fewer failures first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DisjointQuorums {
+    /// The one.
+    pub first: ViewQuorumReport,
+    /// The other.
+    pub second: ViewQuorumReport,
+    /// Members of the first that have not failed in the second's view: whom a holder of the first still has.
+    pub left_of_first: Vec<u32>,
+}
+
+/// A quorum, and who took it when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ViewQuorumReport {
+    /// Whose it is.
+    pub process: u32,
+    /// Who had failed, as far as that process knew.
+    pub failed: Vec<u32>,
+    /// The quorum.
+    pub members: Vec<u32>,
+}
+
+/// A quorum that was taken.
+#[derive(Clone, Debug)]
+pub(super) struct ViewQuorum {
+    pub(super) process: ProcessId,
+    pub(super) failed: ProcessSet,
+    pub(super) members: ProcessSet,
+}
+
+impl DisjointQuorums {
+    pub(super) fn new(a: ViewQuorum, b: ViewQuorum) -> Self {
+        assert!(a.members.is_disjoint(&b.members), "the quorums meet");
+        let (first, second) = if a.failed.len() <= b.failed.len() { (a, b) } else { (b, a) };
+        let left_of_first = numbers(&(&first.members - &second.failed));
+        Self { first: first.into(), second: second.into(), left_of_first }
+    }
+}
+
+impl From<ViewQuorum> for ViewQuorumReport {
+    fn from(quorum: ViewQuorum) -> Self {
+        Self {
+            process: quorum.process.number(),
+            failed: numbers(&quorum.failed),
+            members: numbers(&quorum.members),
+        }
+    }
+}

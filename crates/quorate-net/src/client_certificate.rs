@@ -1,0 +1,44 @@
+//! The door for clients, who are no nodes: they know the node by its certificate, and may show one of their own.
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::verify_server_name;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::server::ParsedCertificate;
+use tokio_rustls::TlsAcceptor;
+
+use crate::network::Stream;
+use crate::tls::Tls;
+
+/// The name that a client's certificate must be good for.
+pub fn client_name(client: &str) -> String {
+    format!("{client}.client.quorate.internal")
+}
+
+/// A certificate that a client has shown, signed by the cluster's authority.
+#[derive(Clone, Debug)]
+pub struct ClientCertificate(CertificateDer<'static>);
+
+impl ClientCertificate {
+    /// Whether it is this client's.
+    pub fn is_for(&self, client: &str) -> bool {
+        let Ok(parsed) = ParsedCertificate::try_from(&self.0) else { return false };
+        let name = ServerName::try_from(client_name(client));
+        name.is_ok_and(|name| verify_server_name(&parsed, &name).is_ok())
+    }
+}
+
+impl Tls {
+    /// Answers a client that begins to speak TLS. What it says then, and its certificate if it has shown one.
+    pub async fn accept_client<S: Stream>(
+        &self,
+        stream: S,
+    ) -> io::Result<(impl Stream + use<S>, Option<ClientCertificate>)> {
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.identity().server_for_clients));
+        let stream = acceptor.accept(stream).await?;
+        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let shown = shown.map(|certificate| ClientCertificate(certificate.clone().into_owned()));
+        Ok((stream, shown))
+    }
+}

@@ -1,0 +1,322 @@
+//! Who may do what.
+
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use quorate_algorithms::mutex::leased_quorum::ToVoter;
+use quorate_protocol::{Call, Name, escaped};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use crate::core::Owner;
+
+/// A client that the node's file names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientConfig {
+    /// Who.
+    pub name: String,
+    /// The SHA-256 of the token by which it is known, in hexadecimal.
+    pub token_sha256: Option<String>,
+    /// Whether a certificate of the cluster's authority for this client's name is good as well.
+    #[serde(default)]
+    pub certificate: bool,
+    /// It may take locks and lead where names begin so.
+    #[serde(default)]
+    pub acquire: Vec<String>,
+    /// It may see who has what where names begin so.
+    #[serde(default)]
+    pub observe: Vec<String>,
+    /// It may take away what others have where names begin so.
+    #[serde(default)]
+    pub admin: Vec<String>,
+}
+
+impl ClientConfig {
+    pub(crate) fn validate(&self) -> Result<(), String> {
+        let name = &self.name;
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name.len() > 60 || !name.chars().all(plain) {
+            return Err(format!(
+                "[[client]] name = {name:?}: 1 to 60 small letters, digits and hyphens"
+            ));
+        }
+        if let Some(hash) = &self.token_sha256
+            && (hash.len() != 64 || !hash.chars().all(|c| c.is_ascii_hexdigit()))
+        {
+            return Err(format!(
+                "[[client]] {name}: token_sha256 is 64 hexadecimal digits; `printf %s TOKEN | sha256sum` prints them"
+            ));
+        }
+        if self.token_sha256.is_none() && !self.certificate {
+            return Err(format!(
+                "[[client]] {name}: nothing tells who it is; give token_sha256, or certificate = true"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What one client may do.
+#[derive(Debug)]
+pub(crate) struct Permissions {
+    pub(crate) name: String,
+    /// Whose quotas are used: those of the client, or of its address where clients need not show who they are.
+    pub(crate) owner: Owner,
+    acquire: Vec<String>,
+    observe: Vec<String>,
+    admin: Vec<String>,
+    bucket: Option<Bucket>,
+}
+
+impl Permissions {
+    /// Of somebody who may do everything.
+    fn unrestricted(calls_per_second: u32, address: IpAddr) -> Self {
+        let all = || vec![String::new()];
+        let bucket = Bucket::new(calls_per_second);
+        let (name, owner) = (String::new(), Owner::new(&format!("address {address}")));
+        Self { name, owner, acquire: all(), observe: all(), admin: all(), bucket }
+    }
+
+    /// Why it may not take this lock, or become this leader.
+    pub(crate) fn may_acquire(&self, name: &Name) -> Result<(), String> {
+        self.may("acquire", &self.acquire, name.text())
+    }
+
+    fn may(&self, right: &str, allowed: &[String], name: &str) -> Result<(), String> {
+        let escaped_name = escaped(if name.is_empty() { "everything" } else { name });
+        match allowed.iter().any(|prefix| name.starts_with(prefix.as_str())) {
+            true => Ok(()),
+            false => Err(format!("{} has no right to {right} {escaped_name}", self.name)),
+        }
+    }
+
+    /// Why not, if it may not. Who wants to take a lock away from others is written down.
+    pub(crate) fn denial(&self, call: &Call) -> Option<String> {
+        let (right, allowed, name) = match call {
+            Call::Acquire { name, .. } => ("acquire", &self.acquire, name.text()),
+            Call::List { prefix, .. } | Call::Watch { prefix } => {
+                ("observe", &self.observe, prefix.as_str())
+            }
+            Call::ToVoter(messages) => {
+                let asked = messages.iter().filter_map(|message| match message {
+                    ToVoter::Request { lock, .. } => Some(lock),
+                    _ => None,
+                });
+                return asked.filter_map(|lock| self.may_acquire(lock).err()).next();
+            }
+            Call::CheckToken { name, .. } => ("observe", &self.observe, name.text()),
+            Call::ForceRelease { name, .. } => ("admin", &self.admin, name.text()),
+            // Who knows the key of a session has the session.
+            _ => return None,
+        };
+        let denial = self.may(right, allowed, name).err();
+        if let Call::ForceRelease { name, reason } = call {
+            let (by, refused, reason) = (&self.name, denial.is_some(), escaped(reason));
+            tracing::warn!(
+                target: "quorate_service::rights",
+                lock = %name, %by, %reason, refused,
+                "asks that a lock be taken away"
+            );
+        }
+        denial
+    }
+
+    /// How long to wait before one more call is dealt with.
+    pub(crate) fn throttle_delay(&self) -> Option<Duration> {
+        self.bucket.as_ref().and_then(|bucket| bucket.take(Instant::now()))
+    }
+}
+
+/// So many calls in a second, and as many at once as in a tenth of one.
+#[derive(Debug)]
+struct Bucket {
+    each: Duration,
+    burst: Duration,
+    /// When it would be empty.
+    full_until: Mutex<Instant>,
+}
+
+impl Bucket {
+    fn new(per_second: u32) -> Option<Self> {
+        let each = Duration::from_secs(1).checked_div(per_second)?;
+        let burst = Duration::from_millis(100).max(each);
+        Some(Self { each, burst, full_until: Mutex::new(Instant::now()) })
+    }
+
+    fn take(&self, now: Instant) -> Option<Duration> {
+        let mut until = self.full_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = (*until).max(now) + self.each;
+        (*until - now).checked_sub(self.burst).filter(|throttle_delay| !throttle_delay.is_zero())
+    }
+}
+
+/// Who is let in, and with which rights.
+#[derive(Debug)]
+pub(crate) struct Authenticator {
+    clients: Vec<KnownClient>,
+    /// Where no clients are named, everybody may do everything.
+    open: bool,
+    calls_per_second: u32,
+}
+
+#[derive(Debug)]
+struct KnownClient {
+    token: Option<[u8; 32]>,
+    certificate: bool,
+    permissions: Arc<Permissions>,
+}
+
+/// What a client shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PresentedCredentials {
+    /// A token.
+    pub(crate) token: Option<String>,
+    /// A certificate, which the authority has signed.
+    pub(crate) certificate: Option<quorate_net::ClientCertificate>,
+}
+
+impl Authenticator {
+    pub(crate) fn new(clients: &[ClientConfig], calls_per_second: u32) -> Self {
+        let known = |client: &ClientConfig| KnownClient {
+            token: client.token_sha256.as_deref().and_then(digest),
+            certificate: client.certificate,
+            permissions: Arc::new(Permissions {
+                name: client.name.clone(),
+                owner: Owner::new(&format!("client {}", client.name)),
+                acquire: client.acquire.clone(),
+                observe: client.observe.clone(),
+                admin: client.admin.clone(),
+                bucket: Bucket::new(calls_per_second),
+            }),
+        };
+        let clients: Vec<KnownClient> = clients.iter().map(known).collect();
+        Self { open: clients.is_empty(), clients, calls_per_second }
+    }
+
+    /// Whether nobody has to show anything.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// The rights of a connection of whoever need not show anything.
+    pub(crate) fn admit_anonymous(
+        &self,
+        address: IpAddr,
+    ) -> Result<Arc<Permissions>, &'static str> {
+        match self.open {
+            true => Ok(Arc::new(Permissions::unrestricted(self.calls_per_second, address))),
+            false => Err("it wants a token or a certificate"),
+        }
+    }
+
+    /// The rights of whoever shows this; why it is not let in.
+    pub(crate) fn admit(
+        &self,
+        credentials: &PresentedCredentials,
+        address: IpAddr,
+    ) -> Result<Arc<Permissions>, &'static str> {
+        if self.open {
+            return self.admit_anonymous(address);
+        }
+        self.authenticate(credentials)
+    }
+
+    /// The rights of a client that the file names; why it is not let in.
+    pub(crate) fn authenticate(
+        &self,
+        credentials: &PresentedCredentials,
+    ) -> Result<Arc<Permissions>, &'static str> {
+        if let Some(token) = credentials.token.as_deref().filter(|token| !token.is_empty()) {
+            let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+            let known = self.clients.iter().find(|client| client.token == Some(hash));
+            return known
+                .map(|known| Arc::clone(&known.permissions))
+                .ok_or("nobody has this token");
+        }
+        if let Some(certificate) = &credentials.certificate {
+            let mut with = self.clients.iter().filter(|client| client.certificate);
+            let known = with.find(|known| certificate.is_for(&known.permissions.name));
+            return known
+                .map(|known| Arc::clone(&known.permissions))
+                .ok_or("nobody here has this certificate");
+        }
+        Err("it wants a token or a certificate")
+    }
+}
+
+fn digest(text: &str) -> Option<[u8; 32]> {
+    let mut hash = [0; 32];
+    for (index, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ci() -> ClientConfig {
+        ClientConfig {
+            name: "ci".to_owned(),
+            // Of "secret".
+            token_sha256: Some(
+                "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b".to_owned(),
+            ),
+            certificate: false,
+            acquire: vec!["deploy/".to_owned()],
+            observe: vec![String::new()],
+            admin: Vec::new(),
+        }
+    }
+
+    fn with_token(token: &str) -> PresentedCredentials {
+        PresentedCredentials { token: Some(token.to_owned()), certificate: None }
+    }
+
+    #[test]
+    fn rights_end_where_the_prefix_does() {
+        let authenticator = Authenticator::new(&[ci()], 0);
+        let permissions = authenticator.authenticate(&with_token("secret")).expect("it is known");
+        let name = |text| Name::lock(text).expect("a name");
+        let force_release = |text| Call::ForceRelease { name: name(text), reason: String::new() };
+        let check = |text| Call::CheckToken { name: name(text), token: 1 };
+        assert_eq!(permissions.denial(&check("other")), None);
+        assert!(permissions.denial(&force_release("deploy/x")).is_some());
+        let acquire = |text| Call::Acquire {
+            session: quorate_protocol::SessionKey(1),
+            request: 1,
+            name: name(text),
+            mode: Default::default(),
+            wait_ms: None,
+            why: String::new(),
+            inside: None,
+        };
+        assert_eq!(permissions.denial(&acquire("deploy/x")), None);
+        assert!(permissions.denial(&acquire("deploy")).is_some());
+    }
+
+    #[test]
+    fn strangers_are_not_let_in_where_clients_are_named() {
+        let authenticator = Authenticator::new(&[ci()], 0);
+        assert!(authenticator.authenticate(&with_token("wrong")).is_err());
+        assert!(authenticator.authenticate(&PresentedCredentials::default()).is_err());
+        assert!(
+            Authenticator::new(&[], 0)
+                .admit(&PresentedCredentials::default(), IpAddr::from([127, 0, 0, 1]))
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn who_asks_too_often_waits() {
+        let bucket = Bucket::new(100).expect("a limit");
+        let now = Instant::now();
+        let pauses: Vec<_> = (0..12).map(|_| bucket.take(now)).collect();
+        assert_eq!(pauses[..10], [None; 10]);
+        assert_eq!(pauses[11], Some(Duration::from_millis(20)));
+    }
+}

@@ -1,0 +1,39 @@
+//! What there is not, and what to use instead.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, post};
+
+/// gRPC's number for what there is not.
+const UNIMPLEMENTED: &str = "12";
+
+/// Answers for all of etcd's other services.
+pub(super) fn router() -> Router {
+    Router::new()
+        .route("/etcdserverpb.Cluster/{method}", post(async || grpc_unimplemented(CLUSTER)))
+        .route("/etcdserverpb.Maintenance/{method}", post(async || grpc_unimplemented(CLUSTER)))
+        .route("/v3/{*path}", any(async |Path(path): Path<String>| json_unimplemented(&path)))
+}
+
+/// What there is instead of keys.
+pub(super) const KV: &str = "quorate keeps no keys but those of locks and elections (NAME/LEASE): call v3lockpb.Lock, v3electionpb.Election and etcdserverpb.Lease, or use `quorate lock` and `quorate elect`";
+const CLUSTER: &str =
+    "quorate is not etcd inside: ask for /v1/status, or `quorate status` and `quorate members`";
+
+fn grpc_unimplemented(instead: &str) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), "application/grpc"),
+        ("grpc-status", UNIMPLEMENTED),
+        ("grpc-message", instead),
+    ];
+    (StatusCode::OK, headers).into_response()
+}
+
+fn json_unimplemented(path: &str) -> Response {
+    let instead =
+        if path.starts_with("cluster") || path.starts_with("maintenance") { CLUSTER } else { KV };
+    let body = serde_json::json!({ "error": instead, "message": instead, "code": 12 });
+    (StatusCode::NOT_IMPLEMENTED, axum::Json(body)).into_response()
+}

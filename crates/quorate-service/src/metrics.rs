@@ -1,0 +1,265 @@
+//! What a node counts, for whoever watches over it.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use quorate_algorithms::detector::VcubeDiagnosis;
+use quorate_algorithms::mutex::leased_quorum::{ToCandidate, ToVoter};
+use quorate_core::{Belief, Message, Process, Span};
+
+use crate::peer::PeerMessage;
+
+type Labels = [(&'static str, &'static str); 1];
+type CounterFamily = Family<Labels, Counter>;
+
+/// What a node counts. Names of locks and clients are not among the labels: there is no end to them.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    /// From asking to having.
+    pub(crate) wait: Histogram,
+    /// From having to freeing or losing.
+    pub(crate) hold: Histogram,
+    /// From freeing through this node to the next one's having through this node.
+    pub(crate) hand_off: Histogram,
+    pub(crate) granted: Counter,
+    /// Votes that were sent to candidates, here or elsewhere.
+    pub(crate) votes: Counter,
+    /// Locks that were lost, by why.
+    lost: CounterFamily,
+    /// Requests that were not granted, by why.
+    refused: CounterFamily,
+    /// Tokens that were asked about and were not the last.
+    pub(crate) stale_tokens: Counter,
+    /// Failed writes of the state file.
+    pub(crate) disk_failures: Counter,
+    /// Messages of peers that make no sense.
+    pub(crate) implausible: Counter,
+    suspicion_changes: CounterFamily,
+    /// By kind, in the order of the kinds; then those of the service itself.
+    sent: Vec<Counter>,
+    pub(crate) sessions: Gauge,
+    pub(crate) requests: Gauge,
+    pub(crate) ballots: Gauge,
+    pub(crate) peers_up: Gauge,
+    pub(crate) ready: Gauge,
+}
+
+/// Kinds of messages between nodes beside those of the detector.
+const KINDS: [&str; 26] = [
+    "BEAT",
+    "REQUEST",
+    "RAISE",
+    "YIELD",
+    "RELEASE",
+    "END",
+    "ECHO",
+    "VOTE",
+    "BEHIND",
+    "RAISED",
+    "INQUIRE",
+    "STALE",
+    "GONE",
+    "UNAVAILABLE",
+    "REFUSED",
+    "VOTER",
+    "QUESTION",
+    "REPLY",
+    "INTEREST",
+    "VOTES",
+    "ADDRESS",
+    "DESCRIBE",
+    "FORGET",
+    "LEAVING",
+    "CALLED",
+    "NO-RELAY",
+];
+
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let detector = <<VcubeDiagnosis as Process>::Message as Message>::KINDS.iter();
+    detector.map(|kind| kind.name).chain(KINDS)
+}
+
+/// Position of a message's kind in [`KINDS`]; `None` for the detector's own.
+fn kind(message: &PeerMessage) -> Option<usize> {
+    Some(match message {
+        PeerMessage::Detector(_) => return None,
+        PeerMessage::ToVoter(_, message) => match message {
+            ToVoter::Beat { .. } => 0,
+            ToVoter::Request { .. } => 1,
+            ToVoter::Raise { .. } => 2,
+            ToVoter::Yield { .. } => 3,
+            ToVoter::Release { .. } | ToVoter::Withdraw { .. } => 4,
+            ToVoter::End { .. } => 5,
+        },
+        PeerMessage::ToCandidate(_, message) => match message {
+            ToCandidate::Echo { .. } => 6,
+            ToCandidate::Vote { .. } => 7,
+            ToCandidate::Behind { .. } => 8,
+            ToCandidate::Raised { .. } => 9,
+            ToCandidate::Inquire { .. } => 10,
+            ToCandidate::Stale { .. } => 11,
+            ToCandidate::Gone { .. } => 12,
+            ToCandidate::Unavailable => 13,
+            ToCandidate::Refused { .. } => 14,
+        },
+        PeerMessage::Voter(_) => 15,
+        PeerMessage::Question(..) => 16,
+        PeerMessage::Reply(..) => 17,
+        PeerMessage::WatchUpdate(_) => 18,
+        PeerMessage::Votes(_) => 19,
+        PeerMessage::ClientAddress(_) => 20,
+        PeerMessage::Describe(_) => 21,
+        PeerMessage::Forget(_) => 22,
+        PeerMessage::Leaving => 23,
+        PeerMessage::Called(..) => 24,
+        PeerMessage::NoRelay(_) => 25,
+    })
+}
+
+/// A millisecond to about a quarter of an hour, and shorter ones too.
+fn duration_histogram() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_05, 4.0, 13))
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let sent = CounterFamily::default();
+        let counters = kinds().map(|kind| sent.get_or_create(&[("kind", kind)]).clone()).collect();
+        let mut metrics = Self {
+            registry: Registry::with_prefix("quorate"),
+            wait: duration_histogram(),
+            hold: duration_histogram(),
+            hand_off: duration_histogram(),
+            granted: Counter::default(),
+            votes: Counter::default(),
+            lost: CounterFamily::default(),
+            refused: CounterFamily::default(),
+            stale_tokens: Counter::default(),
+            disk_failures: Counter::default(),
+            implausible: Counter::default(),
+            suspicion_changes: CounterFamily::default(),
+            sent: counters,
+            sessions: Gauge::default(),
+            requests: Gauge::default(),
+            ballots: Gauge::default(),
+            peers_up: Gauge::default(),
+            ready: Gauge::default(),
+        };
+        metrics.register(sent);
+        metrics
+    }
+
+    fn register(&mut self, sent: CounterFamily) {
+        let registry = &mut self.registry;
+        let mut time = |name, help, metric: &Histogram| {
+            registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
+        };
+        time(
+            "wait",
+            "From asking for a lock to having it, for sessions that this node relays",
+            &self.wait,
+        );
+        time(
+            "hold",
+            "From having a lock to freeing or losing it, for sessions that this node relays",
+            &self.hold,
+        );
+        time(
+            "hand_off",
+            "From freeing a lock to the next holder's having it, both through this node",
+            &self.hand_off,
+        );
+        registry.register(
+            "grants",
+            "Locks that were granted to sessions that this node relays",
+            self.granted.clone(),
+        );
+        registry.register(
+            "votes",
+            "Votes that this node has sent, repetitions too",
+            self.votes.clone(),
+        );
+        registry.register("losses", "Locks that were lost, by why", self.lost.clone());
+        registry.register("refusals", "Requests that were not granted", self.refused.clone());
+        registry.register(
+            "stale_tokens",
+            "Tokens that were checked and are not the last",
+            self.stale_tokens.clone(),
+        );
+        registry.register(
+            "implausible_messages",
+            "Messages of peers that make no sense and were ignored",
+            self.implausible.clone(),
+        );
+        registry.register(
+            "disk_failures",
+            "Failed writes of the state file",
+            self.disk_failures.clone(),
+        );
+        registry.register(
+            "detector_changes",
+            "How often the detector has changed its mind",
+            self.suspicion_changes.clone(),
+        );
+        registry.register("messages_sent", "Messages to other nodes, by kind", sent);
+        let mut now = |name, help, metric: &Gauge| registry.register(name, help, metric.clone());
+        now("sessions", "Sessions of clients", &self.sessions);
+        now(
+            "requests",
+            "Requests that have come through this node and are not over",
+            &self.requests,
+        );
+        now("known_locks", "Locks that this node remembers as a voter", &self.ballots);
+        now("peers_up", "Other nodes that can be talked to", &self.peers_up);
+        now("ready", "Whether this node votes and hears enough others", &self.ready);
+    }
+
+    /// For Prometheus to read.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("text takes what is written");
+        text
+    }
+
+    pub(crate) fn count_sent(&self, message: &PeerMessage) {
+        let own = self.sent.len() - KINDS.len();
+        let index = match (message, kind(message)) {
+            (_, Some(kind)) => own + kind,
+            (PeerMessage::Detector(message), None) => message.kind(),
+            (_, None) => return,
+        };
+        self.sent[index].inc();
+    }
+
+    /// All messages to other nodes.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.iter().map(Counter::<u64, AtomicU64>::get).sum()
+    }
+
+    pub(crate) fn count_loss(&self, why: &'static str) {
+        self.lost.get_or_create(&[("why", why)]).inc();
+    }
+
+    pub(crate) fn count_refusal(&self, why: &'static str) {
+        self.refused.get_or_create(&[("why", why)]).inc();
+    }
+
+    pub(crate) fn count_suspicion(&self, belief: Belief) {
+        let label = match belief {
+            Belief::Crashed(_) => "crashed",
+            Belief::Alive(_) => "alive",
+        };
+        self.suspicion_changes.get_or_create(&[("belief", label)]).inc();
+    }
+}
+
+/// In seconds, as Prometheus wants it.
+pub(crate) fn seconds(span: Span) -> f64 {
+    span.0 as f64 / 1e9
+}

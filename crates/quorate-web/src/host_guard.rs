@@ -1,0 +1,167 @@
+//! Who may ask: requests for this server by a name that is its own, from pages that came from it.
+//!
+//! A page from elsewhere can make a browser send requests to any address, and a name of its own can be made to lead to
+//! this machine (DNS rebinding). Neither gets past here: the first shows in `Origin`, the second in `Host`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// By which names this server may be called.
+#[derive(Debug)]
+pub struct HostGuard {
+    port: u16,
+    loopback: bool,
+    names: Vec<String>,
+    /// Whoever asks has to show who it is, which no page from elsewhere can: the name does not matter.
+    any_host: bool,
+}
+
+impl HostGuard {
+    /// Of a server that listens there and is also called by these names.
+    pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
+        let (port, loopback) = (address.port(), address.ip().is_loopback());
+        Self { port, loopback, names, any_host: false }
+    }
+
+    /// The same for a server that may be called by any name, because whoever asks has to show who it is.
+    #[must_use]
+    pub fn allowing_any_host(self) -> Self {
+        Self { any_host: true, ..self }
+    }
+
+    /// Why a request is not for us, if it is not. HTTP/2 says in the address what HTTP/1 says in `Host`.
+    fn rejection_reason(&self, headers: &HeaderMap, address: &Uri) -> Option<&'static str> {
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = host.or_else(|| address.authority().map(|authority| authority.as_str()));
+        let Some(host) = host.filter(|host| self.is_allowed_host(host)) else {
+            return Some("this server is not called by that name; --name tells it another");
+        };
+        let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
+        let plain = |origin: &'_ str| {
+            let name = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            name == Some(host)
+        };
+        if origin.is_some_and(|origin| !plain(origin)) {
+            return Some("requests from other pages are not answered");
+        }
+        let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+        // A link from elsewhere may lead here; a script from elsewhere may not ask.
+        let navigates = headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+        match site {
+            Some("cross-site" | "same-site") if !navigates => {
+                Some("requests from other pages are not answered")
+            }
+            _ => None,
+        }
+    }
+
+    /// An address cannot be rebound, a name can: only those names count that were given.
+    fn is_allowed_host(&self, host: &str) -> bool {
+        let Some((name, port)) = split_host_port(host) else { return false };
+        if self.any_host {
+            return true;
+        }
+        if port != self.port {
+            return false;
+        }
+        if name.eq_ignore_ascii_case("localhost")
+            || self.names.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+        {
+            return true;
+        }
+        let unbracketed =
+            name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+        unbracketed.parse::<IpAddr>().is_ok_and(|ip| !self.loopback || ip.is_loopback())
+    }
+}
+
+/// The name and the port; without one it is that of HTTP.
+fn split_host_port(host: &str) -> Option<(&str, u16)> {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => Some((name, port.parse().ok()?)),
+        _ => Some((host, 80)),
+    }
+}
+
+/// Lets requests through that are for us.
+pub async fn check_host_and_origin(
+    State(guard): State<Arc<HostGuard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(reason) = guard.rejection_reason(request.headers(), request.uri()) {
+        return error_response(StatusCode::FORBIDDEN, reason);
+    }
+    if ![Method::GET, Method::HEAD, Method::POST, Method::DELETE].contains(request.method()) {
+        return error_response(StatusCode::METHOD_NOT_ALLOWED, "no such method");
+    }
+    next.run(request).await
+}
+
+fn error_response(status: StatusCode, reason: &str) -> Response {
+    (status, Json(json!({ "error": reason, "key": null }))).into_response()
+}
+
+/// Nothing but our own files is loaded or run, nobody frames us, and nothing is guessed about types.
+const SECURITY_HEADERS: [(&str, &str); 6] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; trusted-types drawing; require-trusted-types-for 'script'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// Puts on every answer what browsers need to know to keep the page apart from others.
+pub async fn add_security_headers(mut response: Response) -> Response {
+    for (name, value) in SECURITY_HEADERS {
+        let (name, value) = (HeaderName::from_static(name), HeaderValue::from_static(value));
+        // A drawing says itself that its own rules count in it.
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours(address: &str, names: &[&str], host: &str) -> bool {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        HostGuard::new(address.parse().unwrap(), names).is_allowed_host(host)
+    }
+
+    #[test]
+    fn on_loopback_only_loopback_names_count() {
+        for host in ["127.0.0.1:7400", "localhost:7400", "LOCALHOST:7400", "[::1]:7400"] {
+            assert!(ours("127.0.0.1:7400", &[], host), "{host}");
+        }
+        let wrong =
+            ["evil.example:7400", "127.0.0.1:80", "127.0.0.1", "10.0.0.1:7400", "", ":7400"];
+        for host in wrong {
+            assert!(!ours("127.0.0.1:7400", &[], host), "{host}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_addresses_count_and_names_only_if_given() {
+        assert!(ours("0.0.0.0:80", &[], "192.168.1.5"));
+        assert!(ours("0.0.0.0:80", &["lab.example"], "lab.example"));
+        assert!(!ours("0.0.0.0:80", &[], "lab.example"));
+        let guard = HostGuard::new("0.0.0.0:80".parse().unwrap(), Vec::new()).allowing_any_host();
+        assert!(guard.is_allowed_host("lab.example:8080"));
+    }
+}

@@ -1,0 +1,223 @@
+//! `quorate status`, `members`, `locks` and `release`: a cluster from outside.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use quorate_client::{
+    BackendKind, Error, Failure as Refusal, Kind, Name, NodeStatus, RequestInfo, RequestState,
+};
+use serde_json::json;
+
+use super::cluster;
+use crate::CommandResult;
+use crate::arguments::{LocksFlags, ReleaseFlags, StatusFlags};
+use crate::command_error::CommandError;
+
+pub(crate) fn status(flags: &StatusFlags) -> CommandResult {
+    let status = fetch_status(flags)?;
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        serde_json::to_writer(&mut out, &status_json(&status)).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        let ms = |micros: u64| format!("{:.1} ms", micros as f64 / 1_000.0);
+        let up = status.members.iter().filter(|member| member.up).count();
+        writeln!(out, "cluster   {:032x}", status.cluster)?;
+        writeln!(out, "asked     node {}", status.node)?;
+        writeln!(
+            out,
+            "nodes     {up} of {} up, quorums: {}",
+            status.members.len(),
+            status.quorums
+        )?;
+        writeln!(
+            out,
+            "quorum    {}",
+            if status.quorum { "yes" } else { "no: nothing is granted" }
+        )?;
+        for reason in &status.reasons {
+            writeln!(out, "not ready {}", plain(reason))?;
+        }
+        writeln!(
+            out,
+            "locks     {} known here, {} requests of {} sessions",
+            status.locks, status.requests, status.sessions
+        )?;
+        writeln!(
+            out,
+            "a holder whose node dies is replaced within {} of its last sign of life",
+            ms(status.replaced_within_us)
+        )?;
+        writeln!(out, "and no earlier than {} after it", ms(status.not_before_us))?;
+    }
+    out.flush()?;
+    Ok(exit_code(status.quorum))
+}
+
+pub(crate) fn members(flags: &StatusFlags) -> CommandResult {
+    let status = fetch_status(flags)?;
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        let members: Vec<_> = status.members.iter().map(member_json).collect();
+        serde_json::to_writer(&mut out, &json!({ "members": members }))
+            .map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        for member in &status.members {
+            let state = match (&member.last_error, member.up) {
+                (_, true) => "up".to_owned(),
+                (Some(why), false) => format!("down: {}", plain(why)),
+                (None, false) => "down".to_owned(),
+            };
+            writeln!(out, "node {:<3} {:<22} {state}", member.node, member.address)?;
+        }
+    }
+    out.flush()?;
+    Ok(exit_code(status.quorum))
+}
+
+fn fetch_status(flags: &StatusFlags) -> Result<NodeStatus, CommandError> {
+    cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster)?;
+        client.status().await.map_err(|error| cluster::failure(&client, &error))
+    })
+}
+
+fn exit_code(good: bool) -> ExitCode {
+    ExitCode::from(u8::from(!good))
+}
+
+fn status_json(status: &NodeStatus) -> serde_json::Value {
+    let members: Vec<_> = status.members.iter().map(member_json).collect();
+    json!({
+        "cluster": format!("{:032x}", status.cluster),
+        "node": status.node,
+        "votes": status.votes,
+        "quorum": status.quorum,
+        "quorums": status.quorums,
+        "lease_us": status.lease_us,
+        "replaced_within_us": status.replaced_within_us,
+        "not_before_us": status.not_before_us,
+        "sessions": status.sessions,
+        "requests": status.requests,
+        "locks": status.locks,
+        "messages": status.messages,
+        "reasons": status.reasons,
+        "members": members,
+    })
+}
+
+fn member_json(member: &quorate_client::MemberStatus) -> serde_json::Value {
+    json!({
+        "node": member.node,
+        "address": member.address,
+        "clients": member.clients,
+        "up": member.up,
+        "suspected": member.suspected,
+        "trouble": member.last_error,
+    })
+}
+
+pub(crate) fn locks(flags: &LocksFlags) -> CommandResult {
+    let (list, backend) = cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster)?;
+        let list = client.listing(&flags.prefix, flags.most.unwrap_or(u32::MAX)).await;
+        Ok::<_, CommandError>((
+            list.map_err(|error| cluster::failure(&client, &error))?,
+            client.backend_kind(),
+        ))
+    })?;
+    let (list, silent) = (list.requests, list.silent);
+    for node in &silent {
+        anstream::eprintln!("node {node} does not answer: what is asked for through it is missing");
+    }
+    let mut out = anstream::stdout().lock();
+    if flags.json {
+        let list: Vec<_> = list.iter().map(|request| request_json(request, backend)).collect();
+        serde_json::to_writer(&mut out, &json!({ "locks": list })).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if list.is_empty() && silent.is_empty() {
+        anstream::eprintln!("nobody has or wants anything");
+    }
+    let mut last = None;
+    for request in &list {
+        if last != Some(&request.name) {
+            let kind = if request.name.kind() == Kind::Election { " (election)" } else { "" };
+            writeln!(out, "{}{kind}", plain(request.name.text()))?;
+            last = Some(&request.name);
+        }
+        let state = match request.state {
+            RequestState::Holding { token, .. } => format!("has it, token {token}"),
+            RequestState::Waiting => "waits".to_owned(),
+        };
+        let why = if request.why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", plain(&request.why))
+        };
+        let (client_name, location) =
+            (plain(&request.client_name), plain(&request.client_location));
+        match backend {
+            BackendKind::Quorate => writeln!(
+                out,
+                "  {state:<22} {:>8.1} s  {client_name} at {location} through node {}{why}",
+                request.for_ms as f64 / 1_000.0,
+                request.node
+            )?,
+            // Nothing else is known.
+            _ => writeln!(out, "  {state:<22} {client_name}{why}")?,
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Somebody else's words, without what would act on a terminal.
+fn plain(text: &str) -> String {
+    quorate_client::escaped(text).to_string()
+}
+
+fn request_json(request: &RequestInfo, backend: BackendKind) -> serde_json::Value {
+    let (standing, token, times) = match request.state {
+        RequestState::Holding { token, times } => ("holding", Some(token), Some(times)),
+        RequestState::Waiting => ("waiting", None, None),
+    };
+    let mut json = json!({
+        "name": request.name.text(),
+        "kind": if request.name.kind() == Kind::Election { "election" } else { "lock" },
+        "standing": standing,
+        "token": token,
+        "times": times,
+        "node": request.node,
+        "who": request.client_name,
+        "where": request.client_location,
+        "why": request.why,
+        "for_ms": request.for_ms,
+    });
+    if backend != BackendKind::Quorate {
+        for unknown in ["times", "node", "where", "for_ms"] {
+            json[unknown] = serde_json::Value::Null;
+        }
+    }
+    json
+}
+
+pub(crate) fn release(flags: &ReleaseFlags) -> CommandResult {
+    let kind = if flags.election { Kind::Election } else { Kind::Lock };
+    let name = Name::new(kind, &flags.name).map_err(CommandError::new)?;
+    let released = cluster::runtime()?.block_on(async {
+        let client = cluster::client(&flags.cluster)?;
+        let released = client.force_release(name, &flags.reason).await;
+        match released {
+            Err(Error::Failed(Refusal::Free)) => Ok(false),
+            released => released.map(|()| true).map_err(|error| cluster::failure(&client, &error)),
+        }
+    })?;
+    if !released {
+        anstream::eprintln!("nobody has {}", flags.name);
+    }
+    Ok(exit_code(released))
+}

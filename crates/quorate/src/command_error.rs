@@ -1,0 +1,108 @@
+//! When something cannot be done: one line that says what, and a way out.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+
+/// The exit code for "could not run".
+const COULD_NOT_RUN: u8 = 2;
+/// The exit code for a mistake in the arguments of `lock` and `elect`, whose command may have any small code of its own.
+pub(crate) const USAGE: u8 = 64;
+
+/// Why a command could not run.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    message: String,
+    quiet: bool,
+    code: u8,
+}
+
+impl CommandError {
+    /// It could not run, for this reason.
+    pub(crate) fn new(message: impl Display) -> Self {
+        let message = one_plain_line(&message.to_string());
+        Self { message, quiet: false, code: COULD_NOT_RUN }
+    }
+
+    /// The same failure with another exit code.
+    #[must_use]
+    pub(crate) fn with_code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Says so, and what is done all the same.
+    pub(crate) fn warn(&self, instead: &str) {
+        let bold = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
+        eprintln!("{bold}warning{bold:#}: {}; {instead}", self.message);
+    }
+
+    /// Says so and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        if self.quiet {
+            return ExitCode::SUCCESS;
+        }
+        let bold = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        eprintln!("{bold}error{bold:#}: {}", self.message);
+        ExitCode::from(self.code)
+    }
+}
+
+/// Output that cannot be written; a reader that has gone away is no news to anybody.
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        let quiet = error.kind() == io::ErrorKind::BrokenPipe;
+        let message = one_plain_line(&format!("the output could not be written: {error}"));
+        Self { message, quiet, code: COULD_NOT_RUN }
+    }
+}
+
+/// Prints help and versions as they are, and mistakes on one line.
+pub(crate) fn report_usage_error(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(COULD_NOT_RUN)
+        }
+        _ => {
+            let command = std::env::args_os().nth(1);
+            let is_lock_command =
+                command.is_some_and(|command| command == "lock" || command == "elect");
+            let failure = CommandError::new(one_line(&error.render().to_string()));
+            failure.with_code(if is_lock_command { USAGE } else { COULD_NOT_RUN }).report()
+        }
+    }
+}
+
+/// The parser explains itself over several lines; what matters of it fits one.
+fn one_line(rendered: &str) -> String {
+    let skipped = |line: &&str| {
+        !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more")
+    };
+    let mut lines: Vec<&str> = rendered.lines().map(str::trim).filter(skipped).collect();
+    // Where there is a suggestion, nobody needs the whole list.
+    if lines.iter().any(|line| line.starts_with("tip:")) {
+        lines.retain(|line| !line.starts_with("[possible values"));
+    }
+    let text = lines.join("; ").replace(":; ", ": ");
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+}
+
+/// Names and texts from outside may hold anything: what is printed is one line, and not a long one.
+fn one_plain_line(message: &str) -> String {
+    const MOST: usize = 600;
+    let plain = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let mut line: String = message.chars().take(MOST).map(plain).collect();
+    if message.chars().count() > MOST {
+        line.push('…');
+    }
+    line
+}
